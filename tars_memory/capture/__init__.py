@@ -1,0 +1,1 @@
+"""Capture: what the person or a program says, written down without judgement."""

@@ -1,0 +1,84 @@
+"""The error tree: what happened, to which file, what to do next, and the documented exit code.
+
+Everything a user can run into derives from :class:`TarsError`; the command line prints ``message`` and ``hint`` on
+stderr and leaves with ``exit_code``. Anything else that reaches the top is a bug (exit 70).
+"""
+
+from __future__ import annotations
+
+
+class TarsError(Exception):
+    """A failure the person can act on.
+
+    Args:
+        message: what happened, and to which file.
+        hint: what to do next, one sentence; may be empty.
+    """
+
+    exit_code = 70
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(TarsError):
+    """A bad option, date or value."""
+
+    exit_code = 2
+
+
+class NotFoundError(TarsError):
+    """A named thing (REF, note, transaction) does not exist; nothing was done."""
+
+    exit_code = 1
+
+
+class AmbiguousError(UsageError):
+    """A name fits several things; ``candidates`` lists them, one printable line each."""
+
+    def __init__(self, message: str, candidates: list[str], hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.candidates = candidates
+
+
+class PartialError(TarsError):
+    """Some items failed; they are listed in the message."""
+
+    exit_code = 3
+
+
+class VaultError(TarsError):
+    """There is no vault here, or it looks unmounted or emptied."""
+
+    exit_code = 4
+
+
+class UnwritableError(TarsError):
+    """The note can't be written now: lock held, read-only, disk full, or a file system without an exchange.
+
+    What was typed is in the spool (``spooled`` says under which id) and is placed at the next writing command.
+    """
+
+    exit_code = 5
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.spooled: str | None = None
+
+
+class BusyError(UnwritableError):
+    """Another process holds the vault's lock; the message names it."""
+
+
+class ConflictError(TarsError):
+    """The note changed under the edit and the target can't be found again without guessing; nothing was written."""
+
+    exit_code = 6
+
+
+class ModelUnavailableError(TarsError):
+    """A model (embedding or language) can't be used, or its answer can't; nothing was written."""
+
+    exit_code = 7

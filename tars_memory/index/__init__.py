@@ -1,0 +1,1 @@
+"""The index: SQLite, FTS5 and vectors, derived from the vault; delete it any time."""

@@ -1,0 +1,1 @@
+"""Recall: search and context. Reads, never writes a note, never asks a model."""

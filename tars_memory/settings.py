@@ -1,0 +1,272 @@
+"""Settings: flag > environment > configuration file > default, as frozen options, one class per room.
+
+Two files are read: the person's own ``config.toml`` (any key), and the vault's ``.tars/config.toml``, which may only
+hold what travels with a vault (``[layout]`` and ``[limits]``): a synced vault must not reconfigure the tool.
+
+The environment name of ``[section] key`` is ``TARS_MEMORY_SECTION_KEY``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tars_memory.errors import UsageError, VaultError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+APP = "tars-memory"
+VAULT_FOLDER = ".tars"
+VAULT_SECTIONS = frozenset({"layout", "limits"})
+"""The sections that a vault's own ``.tars/config.toml`` may set."""
+
+
+class Options:
+    """Frozen values with defaults: the class attributes are the defaults, an instance overrides some of them.
+
+    A frozen dataclass would say the same at 0.8 ms a class, which every start of the command line would pay.
+    """
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"options are frozen: {name}")
+
+
+class LayoutOptions(Options):
+    """``[layout]``: where the tiers live in the vault. ``None`` means: as Obsidian is set, else the default."""
+
+    daily_folder: str | None = None
+    daily_format: str | None = None
+    daily_template: str | None = None
+    log_heading: str = "Log"
+    notes_section: str = "Notes"
+    sessions_folder: str = "sessions"
+
+
+class LimitsOptions(Options):
+    """``[limits]``: what is too big to read."""
+
+    max_note_bytes: int = 10_000_000
+
+
+class StoreOptions(Options):
+    """``[store]``: how writes behave."""
+
+    lock_timeout: float = 30.0
+    journal_days: int = 90
+
+
+class EmbeddingOptions(Options):
+    """``[embedding]``: which model makes vectors. ``embedded`` is the one installed by the extra of that name."""
+
+    model: str = "embedded"
+
+
+class RecallOptions(Options):
+    """``[recall]``: how search answers."""
+
+    limit: int = 10
+    mode: str = "hybrid"
+
+
+class PermissionOptions(Options):
+    """``[permissions]``: what may happen without a person at the terminal. Never read from a vault."""
+
+    unattended_rules: bool = False
+
+
+AnyOptions = TypeVar("AnyOptions", bound=Options)
+
+
+class Settings:
+    """All options, and where the vault is said to be.
+
+    ``given`` maps ``section.key`` to the place that set it (``config``, ``vault config``, or the variable's name).
+    """
+
+    def __init__(self, env: Mapping[str, str], places: Places) -> None:
+        self.env = env
+        self.places = places
+        self.given: dict[str, str] = {}
+        self._user = _read_toml(places.config / "config.toml")
+        self._vault: dict[str, Any] = {}
+
+    def read_vault(self, root: Path) -> None:
+        """Take in the vault's own configuration; keys outside :data:`VAULT_SECTIONS` are ignored."""
+        table = _read_toml(root / VAULT_FOLDER / "config.toml")
+        self._vault = {name: value for name, value in table.items() if name in VAULT_SECTIONS}
+
+    def vault_path(self) -> str | None:
+        """The vault named in the person's own configuration (``vault = "~/Notes"``), if any."""
+        value = self._user.get("vault")
+        if value is not None and not isinstance(value, str):
+            raise UsageError(f"vault in {self.places.config / 'config.toml'} must be a path in quotes")
+        return os.path.expanduser(value) if value else None
+
+    def options(self, section: str, kind: type[AnyOptions]) -> AnyOptions:
+        """The options of one room, from all places, the nearest winning.
+
+        Raises:
+            UsageError: a value does not have the type of its key.
+        """
+        values: dict[str, Any] = {}
+        tables = (("config", self._user), ("vault config", self._vault))
+        for key in kind.__annotations__:
+            variable = f"TARS_MEMORY_{section}_{key}".upper()
+            said: list[tuple[str, object]] = [(variable, self.env[variable])] if variable in self.env else []
+            for place, table in tables:
+                part = table.get(section)
+                if isinstance(part, dict) and key in part:
+                    said.append((place, part[key]))
+            if said:
+                place, value = said[0]
+                values[key] = _typed(value, getattr(kind, key), f"{section}.{key} ({place})")
+                self.given[f"{section}.{key}"] = place
+        return kind(**values)
+
+
+class Places:
+    """The folders outside the vault: ``state`` (journal, index, spool), ``cache`` (models, vectors), ``config``."""
+
+    def __init__(self, state: Path, cache: Path, config: Path) -> None:
+        self.state = state
+        self.cache = cache
+        self.config = config
+
+    @classmethod
+    def of(cls, env: Mapping[str, str]) -> Places:
+        """The platform's folders for this program, by platformdirs (XDG variables are honoured).
+
+        ``TARS_MEMORY_HOME`` puts all three below one folder.
+        """
+        home = env.get("TARS_MEMORY_HOME")
+        if home:
+            base = Path(home)
+            return cls(base / "state", base / "cache", base / "config")
+        from platformdirs import PlatformDirs
+
+        dirs = PlatformDirs(APP, appauthor=False)
+        return cls(Path(dirs.user_state_dir), Path(dirs.user_cache_dir), Path(dirs.user_config_dir))
+
+    def vault_state(self, root: Path, vault_id: str | None, *, create: bool) -> Path:
+        """The state folder of one vault: by real path, adopted by its id when the vault was moved.
+
+        A copied vault (same id, the old path still holds it) starts fresh; so does another vault that now lives at
+        the path of an old one, whose state is kept aside under its id.
+
+        Args:
+            root: the vault's real path.
+            vault_id: from ``.tars/vault-id``; None before the first write.
+            create: make the folder (0700) and its ``vault.json`` if missing; else only say where it would be.
+        """
+        import json
+
+        base = self.state / "vaults"
+        folder = base / hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+        known = _vault_json(folder)
+        if known and vault_id and known.get("id") not in (None, vault_id):
+            if create:
+                folder.rename(base / f"{folder.name}-{known['id']}")
+            else:
+                folder = base / f"{folder.name}-new"
+            known = {}
+        if not known and vault_id and base.is_dir():
+            for other in base.iterdir():
+                record = _vault_json(other)
+                if record.get("id") == vault_id and not _still_there(record.get("path", ""), vault_id):
+                    if not create:
+                        return other
+                    if not folder.exists():
+                        other.rename(folder)
+                    break
+        record = {"id": vault_id, "path": str(root)}
+        if create and known != record:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            temporary = folder / f".vault.json.{os.getpid()}"
+            temporary.write_text(json.dumps(record), "utf-8")
+            temporary.replace(folder / "vault.json")
+        return folder
+
+
+def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
+    """The vault's real path: ``--vault``, ``TARS_MEMORY_DIR``, a ``.tars`` folder here or above, the configuration.
+
+    Raises:
+        VaultError: none is named or found, or the named one is no folder.
+    """
+    named = flag or settings.env.get("TARS_MEMORY_DIR")
+    if not named:
+        for folder in (cwd, *cwd.parents):
+            if (folder / VAULT_FOLDER).is_dir():
+                return folder.resolve()
+        named = settings.vault_path()
+    if not named:
+        raise VaultError(
+            "no vault here",
+            "name one with --vault or TARS_MEMORY_DIR, or make one: tars-memory init PATH",
+        )
+    root = Path(os.path.expanduser(named))
+    try:
+        real = root.resolve(strict=True)
+        if not real.is_dir():
+            raise VaultError(f"{root} is no folder", "name the vault's folder with --vault")
+    except (OSError, RuntimeError, ValueError) as error:
+        raise VaultError(
+            f"no vault at {named!r}: {error}", "is it mounted? tars-memory init makes a new one"
+        ) from error
+    return real
+
+
+def _still_there(path: str, vault_id: str) -> bool:
+    """Whether the vault of that id still lives at the path."""
+    try:
+        return (Path(path) / VAULT_FOLDER / "vault-id").read_text("ascii").strip() == vault_id
+    except (OSError, ValueError):
+        return False
+
+
+def _vault_json(folder: Path) -> dict[str, Any]:
+    import json
+
+    try:
+        record = json.loads((folder / "vault.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return {}
+    import tomllib  # only a person with a configuration file pays for the parser
+
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is no valid TOML: {error}", "mend it or move it away") from error
+
+
+def _typed(value: object, default: object, where: str) -> object:
+    """The value as its default's type; text (from the environment) is converted, a wrong TOML type is refused."""
+    kind: type = str if default is None else type(default)
+    if kind is bool and isinstance(value, str):
+        if value.lower() in ("1", "true", "yes", "on"):
+            return True
+        if value.lower() in ("0", "false", "no", "off", ""):
+            return False
+        raise UsageError(f"{where}: {value!r} is neither true nor false")
+    if isinstance(value, str) or (kind is float and isinstance(value, int) and not isinstance(value, bool)):
+        try:
+            return kind(value)
+        except ValueError as error:
+            raise UsageError(f"{where}: {value!r} is no {kind.__name__}") from error
+    if type(value) is not kind:
+        raise UsageError(f"{where} must be of type {kind.__name__}, not {type(value).__name__}")
+    return value
