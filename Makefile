@@ -1,0 +1,60 @@
+# make demo · make test · make check · make prove · make bench
+# Everything that is made or downloaded stays inside this folder.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+DEMO   := .demo
+SOURCES := pyproject.toml $(shell find tars_memory vault-template -type f ! -name '*.pyc' | sed 's/ /\\ /g')
+
+export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export TMPDIR := $(CURDIR)/.cache/tmp
+
+.PHONY: help demo test check prove bench eval format clean
+.DEFAULT_GOAL := help
+
+help:  ## what can be made
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+
+demo: $(DEMO)/.installed  ## install into an environment of its own, make a vault, write, search; offline once installed
+	@sh scripts/demo.sh $(DEMO)
+
+test: $(VENV)/.installed  ## the tests (a few minutes)
+	@mkdir -p $(TMPDIR)
+	$(BIN)/pytest -n 2 -m "not prove"
+
+check: $(VENV)/.installed  ## ruff, mypy, import contracts, docs in step with the code
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PYTHONPATH=. $(BIN)/lint-imports --no-cache
+	@mkdir -p $(TMPDIR)
+	$(BIN)/pytest -q -p no:cacheprovider tests/test_docs.py tests/test_architecture.py
+
+prove: $(VENV)/.installed  ## the heavy proofs: fault injection at every system call, 20,000 documents, long races
+	@mkdir -p $(TMPDIR)
+	$(BIN)/pytest -m prove
+
+bench: $(VENV)/.installed  ## start-up and throughput as ratios of CPU time, in one interleaved run
+	@mkdir -p $(TMPDIR)
+	$(BIN)/python -m bench
+
+format: $(VENV)/.installed  ## let ruff format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove all that was made here
+	rm -rf $(VENV) $(DEMO) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+
+$(VENV)/.installed: pyproject.toml
+	@mkdir -p $(TMPDIR)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q -e ".[embedded,dev]"
+	@touch $@
+
+$(DEMO)/.installed: $(SOURCES)
+	@mkdir -p $(TMPDIR) $(DEMO)
+	$(PYTHON) -m venv $(DEMO)/venv
+	$(DEMO)/venv/bin/python -m pip install -q ".[embedded]"
+	@touch $@
