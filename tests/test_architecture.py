@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[1] / "tars_memory"
 FILES = sorted(PACKAGE.rglob("*.py"))
 SQL = re.compile(
     r"\b(SELECT\s.+\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(VIRTUAL\s+)?TABLE)\b",
-    re.S,
+    re.DOTALL,
 )
 
 
