@@ -1,0 +1,96 @@
+"""The block parser: markdown-it's CommonMark with tables, plus what only Obsidian hides.
+
+Inline marks are never parsed: bullets, sections and blocks need lines alone, at a third of the cost.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.ruler import RuleOptionsType
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.token import Token
+
+MAX_NESTING = 100
+"""Containers deeper than this are left unparsed; markdown-it's own limit of 20 hides bullets that people do write."""
+
+_HTML_CLOSERS = (
+    (r"<(?:script|pre|style|textarea)(?=\s|>|$)", r"</(?:script|pre|style|textarea)>"),
+    (r"<!--", r"-->"),
+    (r"<\?", r"\?>"),
+    (r"<!\[CDATA\[", r"\]\]>"),
+    (r"<![A-Za-z]", r">"),
+)
+"""CommonMark's HTML blocks 1 to 5: how each opens, and what alone closes it."""
+
+
+def parse(text: str) -> list[Token]:
+    """Block tokens of a note's text (front matter and byte order mark already taken off)."""
+    return _parser("%%" in text or "$$" in text).parse(text) if text else []
+
+
+def is_open(token: Token, last_line: str) -> bool:
+    """Whether a top-level block swallows whatever is appended to the note, however many blank lines come between.
+
+    Args:
+        token: the block; only a fence, a comment or an HTML block that ends at a closing tag can be open.
+        last_line: text of the last line that the token spans.
+    """
+    if token.type == "fence":
+        mark = re.escape(token.markup[0]) + "{" + str(len(token.markup)) + ",}"
+        spans = token.map is not None and token.map[1] - token.map[0] > 1
+        return not (spans and re.fullmatch(r"[ ]{0,3}" + mark + r"[ \t]*", last_line))
+    if token.type == "html_block":
+        for opener, closer in _HTML_CLOSERS:
+            if re.match(r"[ ]{0,3}" + opener, token.content, re.IGNORECASE):
+                return not re.search(closer, token.content, re.IGNORECASE)
+    return token.type == "comment" and bool(token.meta["open"])
+
+
+@cache
+def _parser(extended: bool) -> MarkdownIt:
+    """The block parser; ``extended`` adds Obsidian's comments and formulas, which plain notes need not pay for."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table").disable("inline", True)
+    if extended:
+        ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+        parser.block.ruler.before("table", "obsidian", _obsidian, ends)
+    return parser
+
+
+def _obsidian(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    """Block rule for what only Obsidian hides: ``%%`` comments over several lines, and ``$$`` formulas.
+
+    A ``%%`` at the start of a line opens a comment up to the next ``%%``, at top level up to the end of the note if
+    there is none. A lone ``%%`` within a line opens one only if it is closed before the next blank line; else it is
+    text, as is ``$$`` that is never closed.
+    """
+    start = state.bMarks[first] + state.tShift[first]
+    line = state.src[start : state.eMarks[first]]
+    mark = "$$" if line.startswith("$$") else "%%"
+    if mark not in line or state.is_code_block(first) or line.startswith(("```", "~~~", "<")):
+        return False
+    if len(re.findall(r"(?<!\\)" + re.escape(mark), re.sub(r"`[^`]*`", "", line))) % 2 == 0:
+        return False
+    leading = line.startswith(mark)
+    number, closed = first + 1, False
+    while number < end and not closed:
+        if not state.isEmpty(number) and state.sCount[number] < state.blkIndent:
+            break
+        if state.isEmpty(number) and not leading:
+            break
+        closed = mark in state.src[state.bMarks[number] : state.eMarks[number]]
+        number += 1
+    if not closed and (mark == "$$" or not leading or state.level or state.blkIndent):
+        return False
+    if not silent:
+        token = state.push("comment" if mark == "%%" else "math", "", 0)
+        token.map = [first, number]
+        token.meta = {"open": not closed}
+        state.line = number
+    return True

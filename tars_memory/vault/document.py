@@ -1,0 +1,292 @@
+r"""A note as bytes and as structure: lines, front matter, sections, blocks, bullets.
+
+Nothing is ever serialised from this structure: it only says where things stand, so that an edit can splice the bytes
+of exactly the lines it names. Structure comes from markdown-it's block tokens (CommonMark and tables), overlaid with
+what Obsidian adds: front matter, ``%%`` comments and ``$$`` formulas.
+
+Lines end at ``\r\n``, ``\r`` or ``\n`` only and are counted from 1, as editors do; a final line ending is followed
+by one more, empty line.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tars_memory.vault.blocks import is_open, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from markdown_it.token import Token
+
+    from tars_memory.vault.model import Splice
+
+BOM = b"\xef\xbb\xbf"
+
+
+class Line(NamedTuple):
+    """Byte offsets of one line: ``[start:end)`` is its text, ``[end:next)`` its line ending."""
+
+    start: int
+    end: int
+    next: int
+
+
+class Section(NamedTuple):
+    """A heading and what stands directly under it, up to the next heading of any level.
+
+    The text before the first heading is a section of level 0 with an empty path.
+    """
+
+    path: tuple[str, ...]
+    level: int
+    start_line: int
+    end_line: int
+    body_line: int
+
+    @property
+    def title(self) -> str:
+        """Plain text of the heading; empty before the first one."""
+        return self.path[-1] if self.path else ""
+
+
+class Block(NamedTuple):
+    """A top-level block, the items of a top-level list each being one.
+
+    ``kind`` is heading, paragraph, item, table, fence, code, html, quote, rule, comment or math. Trailing blank lines
+    are not part of it.
+    """
+
+    kind: str
+    start_line: int
+    end_line: int
+
+
+class Bullet(NamedTuple):
+    """A list item that starts its line with ``-``, ``*`` or ``+`` outside quotes.
+
+    ``end_line`` includes nested children, ``own_end_line`` only the bullet's own words. ``start`` and ``end`` are the
+    byte offsets of these words. ``worded`` is False if the item begins with something other than text (a fence, a
+    heading) or is empty. ``depth`` counts the lists around it.
+    """
+
+    line: int
+    own_end_line: int
+    end_line: int
+    start: int
+    end: int
+    depth: int
+    worded: bool
+
+
+class Document:
+    """The structure of one note's bytes. Any bytes are a document.
+
+    Attributes:
+        data: the bytes, as given.
+        lines: one :class:`Line` each; line 1 starts after a byte order mark.
+        front_matter_lines: first and last line of the YAML block with its fences, or None.
+        body_line: the first line after the front matter.
+        sections: in order, each line after the front matter in exactly one.
+        blocks: top-level blocks in order; link definitions and blank lines belong to none.
+        bullets: list items in order of their lines.
+        open_line: the line of a fence or comment that is never closed, or None; all after it is inside it.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.lines: Sequence[Line] = _lines(data)
+        self.front_matter_lines = self._front_matter_lines()
+        self.body_line = self.front_matter_lines[1] + 1 if self.front_matter_lines else 1
+        self.blocks: tuple[Block, ...] = ()
+        self.bullets: tuple[Bullet, ...] = ()
+        self.open_line: int | None = None
+        self.sections: tuple[Section, ...] = ()
+        self._parse()
+
+    @property
+    def front_matter(self) -> dict[str, Any]:
+        """The YAML block's values, scalars as text; empty if there is none or it can't be read."""
+        if not self.front_matter_lines or self.front_matter_lines[1] < 3:
+            return {}
+        from tars_memory.vault import frontmatter
+
+        return frontmatter.read(self.text(2, self.front_matter_lines[1] - 1))
+
+    def line_at(self, offset: int) -> int:
+        """The 1-based line that holds the byte at ``offset``; a line ending belongs to the line that it ends."""
+        return max(1, bisect_right(self.lines, offset, key=lambda line: line.start))
+
+    def text(self, first: int, last: int | None = None) -> str:
+        """Lines ``first`` to ``last`` (inclusive; one line if omitted) as text, without the final line ending.
+
+        Bytes that are no UTF-8 become lone surrogates, so that encoding with ``surrogateescape`` gives them back.
+        """
+        start, end = self.lines[first - 1].start, self.lines[(last or first) - 1].end
+        return self.data[start:end].decode("utf-8", "surrogateescape")
+
+    def is_blank(self, line: int) -> bool:
+        """Whether the line holds nothing but spaces and tabs."""
+        start, end, _ = self.lines[line - 1]
+        return not self.data[start:end].strip(b" \t")
+
+    @property
+    def last_line(self) -> int:
+        """The last line of the note, not counting the empty one after a final line ending."""
+        last = self.lines[-1]
+        return len(self.lines) - (1 if len(self.lines) > 1 and last.start == last.end else 0)
+
+    def section_at(self, line: int) -> Section:
+        """The section that a line belongs to (the first one for the front matter)."""
+        index = bisect_right(self.sections, line, key=lambda section: section.start_line)
+        return self.sections[max(0, index - 1)]
+
+    def find_section(self, title: str) -> Section | None:
+        """The first section with this plain title: level 2 before other levels, exact case before any case."""
+        wanted = plain_heading(title)
+        for same in (wanted.__eq__, lambda found: found.casefold() == wanted.casefold()):
+            fits = [section for section in self.sections if section.level and same(section.title)]
+            if fits:
+                return next((section for section in fits if section.level == 2), fits[0])
+        return None
+
+    def ending(self, line: int) -> bytes:
+        r"""The line ending to give to a line put next to ``line``: its own, else a neighbour's, else ``\n``."""
+        for number in (*range(line, max(0, line - 3), -1), *range(line + 1, min(line + 3, len(self.lines)) + 1)):
+            _, end, after = self.lines[number - 1]
+            if after > end:
+                return self.data[end:after]
+        return b"\n"
+
+    def _front_matter_lines(self) -> tuple[int, int] | None:
+        first = self.lines[0]
+        if len(self.lines) < 2 or self.data[first.start : first.end].rstrip(b" \t") != b"---":
+            return None
+        if not self.data.startswith(b"---", first.start):
+            return None
+        for number in range(2, len(self.lines) + 1):
+            start, end, _ = self.lines[number - 1]
+            if self.data.startswith(b"---", start) and self.data[start:end].rstrip(b" \t") == b"---":
+                return 1, number
+        return None
+
+    def _parse(self) -> None:
+        first = self.body_line
+        start = self.lines[first - 1].start if first <= len(self.lines) else len(self.data)
+        tokens = parse(self.data[start:].decode("utf-8", "surrogateescape"))
+        self.blocks = tuple(self._blocks(tokens, first))
+        self.bullets = tuple(self._bullets(tokens, first))
+        self.sections = tuple(self._sections(tokens, first))
+
+    def _end(self, line_map: list[int], first: int) -> int:
+        """Last line of a token without the blank lines that trail it."""
+        start, last = line_map[0] + first, min(line_map[1] + first - 1, len(self.lines))
+        while last > start and self.is_blank(last):
+            last -= 1
+        return last
+
+    def _blocks(self, tokens: Sequence[Token], first: int) -> Iterator[Block]:
+        for token in tokens:
+            level = 1 if token.type == "list_item_open" else 0
+            if token.level != level or not token.map or token.type not in _KINDS:
+                continue
+            start = token.map[0] + first
+            yield Block(_KINDS[token.type], start, self._end(token.map, first))
+            if is_open(token, self.text(token.map[1] + first - 1)):
+                self.open_line = start
+
+    def _bullets(self, tokens: Sequence[Token], first: int) -> Iterator[Bullet]:
+        quotes = lists = last = 0
+        for index, token in enumerate(tokens):
+            kind = token.type
+            if kind == "blockquote_open":
+                quotes += 1
+            elif kind == "blockquote_close":
+                quotes -= 1
+            elif kind in ("bullet_list_open", "ordered_list_open"):
+                lists += 1
+            elif kind in ("bullet_list_close", "ordered_list_close"):
+                lists -= 1
+            elif kind == "list_item_open" and token.markup in "-*+" and not quotes and token.map:
+                line = token.map[0] + first
+                start, end, _ = self.lines[line - 1]
+                mark = re.match(rb"[ \t]*[-*+]([ \t]+|$)", self.data[start:end])
+                if line == last or not mark:
+                    continue  # a bullet inside another item's first line has no line of its own
+                last = line
+                child = tokens[index + 1]
+                own = line
+                worded = child.type == "paragraph_open" and child.map is not None and child.map[0] + first == line
+                if worded and child.map:
+                    own = child.map[1] + first - 1
+                    end = self.lines[own - 1].end
+                yield Bullet(
+                    line, own, max(own, self._end(token.map, first)), start + mark.end(), end, lists - 1, worded
+                )
+
+    def _sections(self, tokens: Sequence[Token], first: int) -> Iterator[Section]:
+        headings = [
+            (int(token.tag[1]), token.map[0] + first, token.map[1] + first, plain_heading(tokens[index + 1].content))
+            for index, token in enumerate(tokens)
+            if token.type == "heading_open" and token.level == 0 and token.map
+        ]
+        last = self.last_line
+        starts = [start for _, start, _, _ in headings]
+        path: list[tuple[int, str]] = []
+        if not starts or starts[0] > first:
+            yield Section((), 0, first, max(first - 1, starts[0] - 1 if starts else last), first)
+        for (level, start, body, title), after in zip(headings, [*starts[1:], last + 1], strict=True):
+            while path and path[-1][0] >= level:
+                path.pop()
+            path.append((level, title))
+            yield Section(tuple(name for _, name in path), level, start, after - 1, body)
+
+
+_KINDS = {
+    "paragraph_open": "paragraph",
+    "list_item_open": "item",
+    "blockquote_open": "quote",
+    "table_open": "table",
+    "heading_open": "heading",
+    "fence": "fence",
+    "code_block": "code",
+    "html_block": "html",
+    "hr": "rule",
+    "comment": "comment",
+    "math": "math",
+}
+
+
+def apply(data: bytes, splices: Iterable[Splice]) -> bytes:
+    """The note with all splices made; they must be in order and must not overlap. Every other byte stays."""
+    parts: list[bytes] = []
+    at = 0
+    for start, end, new in splices:
+        if not at <= start <= end <= len(data):
+            raise ValueError(f"splice {start}:{end} overlaps another one or leaves the note")
+        parts += (data[at:start], new)
+        at = end
+    return b"".join((*parts, data[at:]))
+
+
+def plain_heading(text: str) -> str:
+    """The words of a heading without link, emphasis, code and escape marks, spaces collapsed."""
+    text = re.sub(r"!?\[\[([^\]|]*\|)?([^\]]*)\]\]", r"\2", text)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"(?<!\\)(\*+|~~|==|`+)", "", text)
+    text = re.sub(r"(?<![\w\\])_+(?=\S)|(?<=[^\s\\])_+(?!\w)", "", text)
+    text = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text)
+    return " ".join(text.split())
+
+
+def _lines(data: bytes) -> list[Line]:
+    start = len(BOM) if data.startswith(BOM) else 0
+    lines: list[Line] = []
+    for match in re.finditer(rb"\r\n|\r|\n", data):
+        end, after = match.span()
+        lines.append(Line(start, end, after))
+        start = after
+    lines.append(Line(start, len(data), len(data)))
+    return lines
