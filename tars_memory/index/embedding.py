@@ -1,0 +1,239 @@
+"""Embedding of passages: many through fastembed, a few through onnxruntime alone, the same vectors from both.
+
+One text at a time, one thread a text: a batch pads every text to its longest and needs a memory to match (fastembed's
+own batch of 256 gives 18 texts per CPU second in 3.7 GB where one at a time gives 44 in 0.3). Two texts are under way
+at once where there are two processors.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from tars_memory.errors import ModelUnavailableError
+from tars_memory.index import models
+from tars_memory.index.session import Pooled, Session, clean, pool, unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from tars_memory.settings import EmbeddingOptions
+
+FEW = 32
+"""Up to so many passages, loading fastembed costs more than it gives (measured: as much CPU as 30 passages)."""
+T = TypeVar("T")
+R = TypeVar("R")
+WORKERS = 2
+"""Texts under way at once on one session, at most; more share the same memory bandwidth."""
+
+
+class Embedder(Protocol):
+    """What makes vectors: float32 little-endian, L2-normalised, ``4 * dimension`` bytes each."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Model and version of the chunker; vectors of different fingerprints are never compared."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+
+    def embed_passages(self, texts: Iterable[str]) -> Iterator[bytes]:
+        """One vector a text, in order, lazily."""
+
+    def embed_parts(self, passages: Iterable[tuple[str, Sequence[tuple[int, int]]]]) -> Iterator[Pooled]:
+        """Of each (text, character spans) the vector of the whole and of each span, from one pass; in order, lazily."""
+
+    def embed_query(self, text: str) -> bytes:
+        """The vector of a query."""
+
+
+class Runner(Protocol):
+    """What runs a model on one text; safe to call from several threads."""
+
+    def query(self, text: str) -> bytes:
+        """The vector of a query."""
+
+    def passage(self, text: str, spans: Sequence[tuple[int, int]] = ()) -> Pooled:
+        """The vectors of a passage and of its character spans."""
+
+
+class ModelEmbedder:
+    """The :class:`Embedder` of a prepared model. Nothing is opened before the first text."""
+
+    def __init__(self, manifest: models.Manifest, folder: Path, chunker: str = "") -> None:
+        self.manifest = manifest
+        self.folder = folder
+        self.dimension = manifest.dimension
+        self.fingerprint = manifest.fingerprint(chunker)
+        self._light: Runner | None = None
+        self._full: Runner | None = None
+
+    def embed_passages(self, texts: Iterable[str]) -> Iterator[bytes]:
+        """One vector a text, in order, lazily."""
+        return (pooled.whole for pooled in self.embed_parts((text, ()) for text in texts))
+
+    def embed_parts(self, passages: Iterable[tuple[str, Sequence[tuple[int, int]]]]) -> Iterator[Pooled]:
+        """Of each (text, character spans) the vector of the whole and of each span, from one pass; in order, lazily.
+
+        Raises:
+            ModelUnavailableError: the model can't be opened or gives no vectors.
+        """
+        source = iter(passages)
+        first = list(islice(source, FEW + 1))
+        if len(first) <= FEW and self._full is None:
+            runner = self._few()
+            return (runner.passage(text, spans) for text, spans in first)
+        many = self._many()
+        return in_order(lambda passage: many.passage(*passage), chain(first, source))
+
+    def embed_query(self, text: str) -> bytes:
+        """The vector of a query, without the memory of earlier queries that ``queryvector`` has."""
+        return self._few().query(text)
+
+    def _few(self) -> Runner:
+        if self._light is None:
+            direct = self.manifest.runner == "onnxruntime"
+            self._light = Session(self.manifest, self.folder, repack=True) if direct else self._many()
+        return self._light
+
+    def _many(self) -> Runner:
+        if self._full is None:
+            self._full = open_fastembed(self.manifest, self.folder)
+        return self._full
+
+
+class FastEmbed:
+    """A prepared model in fastembed."""
+
+    def __init__(self, manifest: models.Manifest, model: Any, numpy: Any) -> None:
+        self.manifest = manifest
+        self._model = model
+        self._numpy = numpy
+
+    def query(self, text: str) -> bytes:
+        """The vector of a query, as fastembed makes it for this model."""
+        prefixed = clean(self.manifest.query_prefix + text)
+        return unit(self._numpy, next(iter(self._model.query_embed(prefixed))))
+
+    def passage(self, text: str, spans: Sequence[tuple[int, int]] = ()) -> Pooled:
+        """The vectors of a passage and of its character spans; none of spans if fastembed alone knows the pooling."""
+        prefix = self.manifest.passage_prefix
+        text = clean(prefix + text)
+        if not spans or self.manifest.runner != "onnxruntime":
+            vector = next(iter(self._model.passage_embed([text], batch_size=1)))
+            return Pooled(unit(self._numpy, vector), (b"",) * len(spans))
+        inner = self._model.model
+        hidden = inner.onnx_embed([text]).model_output
+        shifted = [(start + len(prefix), end + len(prefix)) for start, end in spans]
+        return pool(self._numpy, hidden, inner.tokenizer.encode(text).offsets, self.manifest, shifted)
+
+
+def open_embedder(options: EmbeddingOptions, cache: Path, *, chunker: str = "") -> ModelEmbedder:
+    """The embedder of the model that is set.
+
+    The embedded model is prepared in the cache folder if this is the first time (about a second); nothing is fetched.
+
+    Args:
+        options: names the model.
+        cache: the program's cache folder.
+        chunker: version of the chunker, which is part of the fingerprint.
+
+    Raises:
+        ModelUnavailableError: missing or damaged; at once, with what to do.
+    """
+    manifest, folder = models.ready(options.model, cache)
+    return ModelEmbedder(manifest, folder, chunker)
+
+
+def fingerprint(options: EmbeddingOptions, cache: Path, *, chunker: str = "") -> str:
+    """The fingerprint that :func:`open_embedder` would give, without preparing or opening the model.
+
+    Raises:
+        ModelUnavailableError: a model that was never fetched is set.
+    """
+    return models.manifest_of(options.model, cache).fingerprint(chunker)
+
+
+def open_fastembed(manifest: models.Manifest, folder: Path, threads: int = 1) -> FastEmbed:
+    """Open a prepared folder with fastembed; never reaches for a network.
+
+    Raises:
+        ModelUnavailableError: fastembed is missing or can't read the model.
+    """
+    try:
+        fastembed = load_fastembed()
+        name = _registered(fastembed, manifest, folder) if manifest.name == models.EMBEDDED else manifest.name
+        model = fastembed.TextEmbedding(
+            name,
+            cache_dir=str(folder.parent),
+            threads=threads,
+            providers=["CPUExecutionProvider"],
+            local_files_only=True,
+            specific_model_path=str(folder),
+        )
+    except ModelUnavailableError:
+        raise
+    except Exception as error:  # fastembed, onnxruntime and tokenizers each raise what they like
+        raise ModelUnavailableError(
+            f"fastembed can't open the model {manifest.name}: {error}", models.INSTALL_HINT
+        ) from error
+    import numpy as np
+
+    return FastEmbed(manifest, model, np)
+
+
+def load_fastembed() -> Any:
+    """Import fastembed: quiet, and without its hub's telemetry. The only place that does."""
+    from tars_memory.index.session import load_numpy
+
+    load_numpy()
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    import fastembed
+    from loguru import logger
+
+    logger.disable("fastembed")
+    return fastembed
+
+
+def _registered(fastembed: Any, manifest: models.Manifest, folder: Path) -> str:
+    """Make the embedded model known to fastembed, at the path of its optimised copy; answers with its name there."""
+    from fastembed.common.model_description import ModelSource, PoolingType
+
+    graph = models.graph_of(folder, manifest).relative_to(folder)
+    name = f"tars-memory/{manifest.name}-{manifest.identity}-{graph.parent}"
+    if all(known["model"] != name for known in fastembed.TextEmbedding.list_supported_models()):
+        fastembed.TextEmbedding.add_custom_model(
+            model=name,
+            pooling=PoolingType.MEAN,
+            normalization=True,
+            sources=ModelSource(url="none: always loaded from a folder"),
+            dim=manifest.dimension,
+            model_file=str(graph),
+        )
+    return name
+
+
+def in_order(function: Callable[[T], R], items: Iterable[T], workers: int = WORKERS) -> Iterator[R]:
+    """Map over the items in a few threads, results in order, never far ahead of the one who asks."""
+    workers = min(workers, os.cpu_count() or 1)
+    if workers == 1:
+        yield from map(function, items)
+        return
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    with ThreadPoolExecutor(workers) as threads:
+        waiting: deque[Future[R]] = deque()
+        try:
+            for item in items:
+                waiting.append(threads.submit(function, item))
+                if len(waiting) > 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

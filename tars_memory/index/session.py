@@ -1,0 +1,188 @@
+"""The model run directly by onnxruntime: for one query, or a few passages, without the weight of fastembed.
+
+Same file, same word pieces, same pooling as fastembed, hence the same vectors: of passages to the bit, so that an index
+doesn't depend on how many texts came at once; of queries to 1e-5. A test holds both.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tars_memory.errors import ModelUnavailableError
+from tars_memory.index import models
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+MAX_CHARACTERS = 20_000
+"""Longer texts are cut before they are split into word pieces: no model here sees more than a tenth of it."""
+
+
+class Pooled(NamedTuple):
+    """The vectors of one text from one pass through the model, float32 little-endian, L2-normalised."""
+
+    whole: bytes
+    parts: tuple[bytes, ...]
+    """One for each span that was asked for; ``b""`` where a span lies past what the model sees."""
+
+
+class Session:
+    """One model, open, for this process. Its methods may be called from several threads at once."""
+
+    def __init__(self, manifest: models.Manifest, folder: Path, *, repack: bool = False) -> None:
+        """Open the prepared folder of a model whose runner is onnxruntime.
+
+        Args:
+            manifest: of the model.
+            folder: its prepared folder.
+            repack: let onnxruntime copy the weights into the layout its kernels like best. For one query that costs
+                more than it gives; passages need it to come out as fastembed's do, to the bit.
+
+        Raises:
+            ModelUnavailableError: onnxruntime or tokenizers is missing or can't read the model.
+        """
+        self.manifest = manifest
+        self.dimension = manifest.dimension
+        try:
+            self._numpy = load_numpy()
+            import onnxruntime
+            import tokenizers
+        except ImportError as error:
+            raise ModelUnavailableError(
+                f"the embedding model can't be run here: {error}", models.INSTALL_HINT
+            ) from error
+        try:
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+            self._tokenizer.no_padding()
+            self._tokenizer.enable_truncation(manifest.max_tokens)
+            self._model = onnxruntime.InferenceSession(
+                str(models.graph_of(folder, manifest)),
+                _options(onnxruntime, repack),
+                providers=["CPUExecutionProvider"],
+            )
+        except ModelUnavailableError:
+            raise
+        except Exception as error:  # neither library's exceptions share a base class
+            raise ModelUnavailableError(
+                f"the embedding model in {folder} can't be opened: {error}",
+                "remove that folder; it is made anew by the next search or reindex",
+            ) from error
+        self._inputs = {node.name for node in self._model.get_inputs()}
+
+    def query(self, text: str) -> bytes:
+        """The vector of a query: float32 little-endian, L2-normalised."""
+        return self.embed(self.manifest.query_prefix + text).whole
+
+    def passage(self, text: str, spans: Sequence[tuple[int, int]] = ()) -> Pooled:
+        """The vector of a passage, and of parts of it given as character spans [start, end), from the same pass."""
+        prefix = self.manifest.passage_prefix
+        return self.embed(prefix + text, [(start + len(prefix), end + len(prefix)) for start, end in spans])
+
+    def embed(self, text: str, spans: Sequence[tuple[int, int]] = ()) -> Pooled:
+        """The vector of a text as it is, without the model's prefix, and of its spans."""
+        np = self._numpy
+        encoded = self._tokenizer.encode(clean(text))
+        ids = np.array([encoded.ids], np.int64)
+        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        hidden = self._model.run(None, {name: value for name, value in given.items() if name in self._inputs})[0]
+        return pool(np, hidden, encoded.offsets, self.manifest, spans)
+
+
+def pool(
+    np: Any,
+    hidden: Any,
+    offsets: Sequence[tuple[int, int]],
+    manifest: models.Manifest,
+    spans: Sequence[tuple[int, int]],
+) -> Pooled:
+    """Vectors from the model's output for one text, by the manifest's recipe.
+
+    Args:
+        np: numpy.
+        hidden: (1, tokens, dimension), or (1, dimension) of a model that pools by itself.
+        offsets: character span of each token; empty for those that the tokenizer added.
+        manifest: names the pooling of the whole; spans are always the mean of their tokens.
+        spans: character spans [start, end), in ascending order.
+    """
+    if hidden.ndim == 2 or manifest.pooling == "cls":
+        whole = hidden[0] if hidden.ndim == 2 else hidden[0, 0]
+    else:
+        whole = hidden[0].sum(axis=0, dtype=np.float64) / hidden.shape[1]
+    if not spans:
+        return Pooled(unit(np, whole), ())
+    if hidden.ndim == 2:
+        return Pooled(unit(np, whole), (b"",) * len(spans))
+    parts = (
+        unit(np, hidden[0, first:last].mean(axis=0, dtype=np.float64)) if first < last else b""
+        for first, last in token_ranges(offsets, spans)
+    )
+    return Pooled(unit(np, whole), tuple(parts))
+
+
+def token_ranges(offsets: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """For each character span the range [first, last) of tokens that overlap it; empty if there are none."""
+    inner = [index for index, (start, end) in enumerate(offsets) if end > start]
+    starts = [offsets[index][0] for index in inner]
+    ends = [offsets[index][1] for index in inner]
+    for start, end in spans:
+        first = bisect_left(ends, start + 1)
+        last = bisect_left(starts, end)
+        yield (inner[first], inner[last - 1] + 1) if first < last else (0, 0)
+
+
+def unit(np: Any, vector: Any) -> bytes:
+    """The vector at length 1, as float32 little-endian.
+
+    Raises:
+        ModelUnavailableError: it has no direction (zeros, infinities, NaN): the model is damaged.
+    """
+    length = float(np.sqrt((vector * vector).sum(dtype=np.float64)))
+    if not 0.0 < length < float("inf"):
+        raise ModelUnavailableError(
+            "the embedding model gives vectors without direction",
+            "remove its folder in the cache; it is made anew by the next search or reindex",
+        )
+    data: bytes = (vector / length).astype("<f4").tobytes()
+    return data
+
+
+def clean(text: str) -> str:
+    """The text as tokenizers takes it: no lone surrogates, not endless."""
+    text = text[:MAX_CHARACTERS]
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def load_numpy() -> Any:
+    """Import numpy without letting its linear algebra start a thread for each processor.
+
+    The variable that says so is read at import only, and is taken back: the process may be somebody else's.
+    """
+    if "numpy" in sys.modules or "OPENBLAS_NUM_THREADS" in os.environ:
+        import numpy as np
+    else:
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
+        try:
+            import numpy as np
+        finally:
+            del os.environ["OPENBLAS_NUM_THREADS"]
+    return np
+
+
+def _options(onnxruntime: Any, repack: bool) -> Any:
+    """How the model is opened: measured, for a process that embeds a few texts and ends.
+
+    No optimisation (the copy is optimised), no arena (one text needs few buffers), one thread that doesn't spin.
+    """
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = False
+    options.add_session_config_entry("session.disable_prepacking", "0" if repack else "1")
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return options
