@@ -233,15 +233,15 @@ class Document:
             if token.type == "heading_open" and token.level == 0 and token.map
         ]
         last = self.last_line
-        starts = [start for _, start, _, _ in headings]
         path: list[tuple[int, str]] = []
-        if not starts or starts[0] > first:
-            yield Section((), 0, first, max(first - 1, starts[0] - 1 if starts else last), first)
-        for (level, start, body, title), after in zip(headings, [*starts[1:], last + 1], strict=True):
+        if not headings or headings[0][1] > first:
+            yield Section((), 0, first, max(first - 1, headings[0][1] - 1 if headings else last), first)
+        for index, (level, start, body, title) in enumerate(headings):
             while path and path[-1][0] >= level:
                 path.pop()
             path.append((level, title))
-            yield Section(tuple(name for _, name in path), level, start, after - 1, body)
+            end = headings[index + 1][1] - 1 if index + 1 < len(headings) else last
+            yield Section(tuple(name for _, name in path), level, start, end, body)
 
 
 _KINDS = {
