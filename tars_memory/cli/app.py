@@ -1,0 +1,177 @@
+"""The program: its commands by name, imported when called, and how every one of them ends.
+
+A command's module is imported only when the command is called; ``--help`` reads names and sentences from
+:data:`COMMANDS`. Whatever happens, :func:`run` returns an exit code of the documented table, and no traceback is shown.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
+
+from tars_memory.cli.call import Call
+from tars_memory.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
+from tars_memory.cli.parsing import HELP, shared
+from tars_memory.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS = {
+    "Write": {
+        "init": "Make a vault, or take an Obsidian vault as one.",
+        "remember": "Keep a fact, or with --tier procedural a rule.",
+        "log": "Add a line to today's note; alone, show today.",
+        "feedback": "Note what went well or badly.",
+        "edit": "Change an entry's text.",
+        "forget": "Remove an entry.",
+    },
+    "Find": {
+        "search": "Find passages, by words and by meaning.",
+        "open": "Open a hit of the last search in Obsidian or your editor.",
+        "list": "List the entries of the tiers.",
+        "show": "Show one entry and where it stands.",
+    },
+    "Take back": {
+        "history": "List what was written, by whom, newest first.",
+        "undo": "Take the last write back, or the one named.",
+    },
+    "Look after": {
+        "status": "Tell the state of vault, index and model.",
+        "doctor": "Look for lost lines, waiting text and missing parts.",
+        "reindex": "Bring the index up to date, with vectors.",
+        "verify": "Compare the index with the notes.",
+        "models": "List embedding models, or use another one.",
+    },
+}
+"""The commands by heading, in the order of the help, each with its one line."""
+
+HELP_TEXT = "Long-term memory in plain markdown: for you, scripts and agents, over the vault you keep editing by hand."
+
+OK, PARTLY, INTERRUPTED = 0, 3, 130
+
+
+class Group(TyperGroup):
+    """The program's commands, imported one by one."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """All names, as the help orders them."""
+        return [name for names in COMMANDS.values() for name in names]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name, its module imported now; None if there is none."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        return import_module(f"tars_memory.cli.commands.{cmd_name}").COMMAND
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first word names; ``help X`` is ``X --help``."""
+        name, rest = args[0], args[1:]
+        if name == "help" and rest:
+            name, rest = rest[0], [HELP[0]]
+        found = self.get_command(ctx, name)
+        if found is None and not ctx.resilient_parsing:
+            raise UsageError(f"there is no command {name!r}", _similar(name, self.list_commands(ctx)))
+        return name, found, rest
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The options, then the table of commands under their headings; no module is imported for it."""
+        TyperCommand.format_options(self, ctx, formatter)  # type: ignore[arg-type]
+        for title, names in COMMANDS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<9}", text) for name, text in names.items()])
+
+
+def _similar(name: str, names: list[str]) -> str:
+    from difflib import get_close_matches  # typer has imported it
+
+    close = get_close_matches(name, names, n=2)
+    return f"did you mean {' or '.join(close)}?" if close else f"{PROGRAM} --help lists them"
+
+
+def _show_version(ctx: typer.Context, _param: typer.CallbackParam, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from tars_memory import __version__
+
+        typer.echo(f"{PROGRAM} {__version__}")
+        raise typer.Exit
+
+
+def build() -> Group:
+    """The program's command line."""
+    version = TyperOption(
+        param_decls=["version", "--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_show_version,
+        help="Show the version and exit.",
+    )
+    return Group(
+        name=PROGRAM,
+        params=[*shared(writes=False), version, *typer.main.get_install_completion_arguments()],
+        help=HELP_TEXT,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": list(HELP)},
+    )
+
+
+def program_name(path: str) -> str:
+    """The name the program was called by; completion scripts are bound to it."""
+    name = os.path.basename(path)
+    name = name[:-4] if name.lower().endswith(".exe") else name
+    return PROGRAM if name in ("__main__.py", "-c", "-m", "") else name
+
+
+def run(argv: Sequence[str], call: Call | None = None) -> int:
+    """Run one command.
+
+    Args:
+        argv: the words behind the program's name.
+        call: for tests: environment and streams.
+
+    Returns:
+        The exit code, as the documentation of the command line lists them.
+    """
+    call = call or Call()
+    name = program_name(sys.argv[0] if sys.argv else "")
+    try:
+        try:
+            group = build()
+            if f"_{name}_COMPLETE".replace("-", "_").upper() in call.env:
+                group.main(list(argv), prog_name=name)
+            code = _invoke(group, list(argv), name, call)
+            call.out.flush()
+        finally:
+            call.close()
+    except (ClosedOutput, BrokenPipeError):
+        discard(call.out.stdout)
+        return OK
+    except LostOutput as error:
+        discard(call.out.stdout)
+        call.out.complain(f"{PROGRAM}: done, but the answer could not be written: {error}")
+        return PARTLY
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else OK
+    except Exception as error:
+        from tars_memory.cli.failures import explain
+
+        return explain(error, call, argv)
+    return code
+
+
+def _invoke(group: Group, argv: list[str], name: str, call: Call) -> int:
+    """Parse and run; typer's own ways to leave become exit codes."""
+    try:
+        with group.make_context(name, argv or [HELP[0]], obj=call) as ctx:
+            value = group.invoke(ctx)
+    except typer.Exit as leaving:
+        return leaving.exit_code
+    return value if isinstance(value, int) else OK

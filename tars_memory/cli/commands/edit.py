@@ -1,0 +1,29 @@
+"""``edit``: change an entry's text."""
+
+from typing import Annotated
+
+import typer
+
+from tars_memory.cli.parsing import call_of, command
+from tars_memory.cli.receipts import report
+from tars_memory.errors import UsageError
+
+
+def edit(
+    ctx: typer.Context,
+    target: Annotated[
+        str | None, typer.Argument(metavar="REF", help="Its REF, or in quotes words that only it holds.")
+    ] = None,
+    text: Annotated[
+        list[str] | None, typer.Argument(metavar="TEXT…", help="The new text: all remaining words.")
+    ] = None,
+) -> int:
+    """Put TEXT in place of an entry's text; its time, block id and nested lines stay."""
+    call = call_of(ctx)
+    if not target:
+        raise UsageError("REF is missing", "tars-memory list shows them")
+    words = call.words(text, "TEXT")
+    return report(call, call.memory().edit(target, words), repeated="it says so already; nothing was written")
+
+
+COMMAND = command(edit, writes=True, words=True)

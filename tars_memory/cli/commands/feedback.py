@@ -1,0 +1,29 @@
+"""``feedback``: what went well or badly."""
+
+from typing import Annotated
+
+import typer
+
+from tars_memory.cli.parsing import call_of, command
+from tars_memory.cli.receipts import report
+from tars_memory.errors import UsageError
+
+VERDICTS = ("good", "bad")
+
+
+def feedback(
+    ctx: typer.Context,
+    verdict: Annotated[str | None, typer.Argument(metavar="good|bad", help="Was it right?")] = None,
+    note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="All remaining words.")] = None,
+    question: Annotated[str | None, typer.Option(metavar="TEXT", help="What was asked.")] = None,
+    answer: Annotated[str | None, typer.Option(metavar="TEXT", help="What was answered.")] = None,
+) -> int:
+    """Note in rewards.md what went well, or in corrections.md what went badly, for the next review."""
+    call = call_of(ctx)
+    if verdict not in VERDICTS:
+        raise UsageError("say good or bad first", "tars-memory feedback bad cited the wrong day")
+    words = call.words(note, "NOTE")
+    return report(call, call.memory().feedback(verdict == "good", words, question=question, answer=answer))
+
+
+COMMAND = command(feedback, writes=True, words=True)

@@ -1,0 +1,50 @@
+"""``history``: what was written."""
+
+from typing import Annotated
+
+import typer
+
+from tars_memory.cli.output import fields, line
+from tars_memory.cli.parsing import call_of, command
+
+ENTRY = "txn time command actor file op before after undone"
+SHOWN = 200
+"""Characters of a change that a line of the listing shows."""
+
+
+def history(
+    ctx: typer.Context,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="At most N writes.")] = 20,
+    path: Annotated[str | None, typer.Option(metavar="NOTE", help="Only writes to this note.")] = None,
+) -> int:
+    """List our writes, newest first: name, time, command, who, note, and what changed.
+
+    In a pipe one line a write, parted by tabs.
+    """
+    call = call_of(ctx)
+    entries = list(call.memory().history(limit=limit, path=path))
+    notices = call.notices()
+    if call.out.json:
+        call.out.record({"entries": [fields(entry, ENTRY) for entry in entries], "notices": notices})
+    elif not entries:
+        call.out.say("nothing has been written yet" + (f" to {path}" if path else ""))
+    elif call.out.screen:
+        from tars_memory.cli.views import show_history
+
+        show_history(call.out, entries)
+    else:
+        for entry in entries:
+            call.out.data("\t".join(row(entry)))
+    return 0
+
+
+def row(entry: object) -> list[str]:
+    """One write as columns of plain text."""
+    told = fields(entry, ENTRY)
+    before, after = (line((told[side] or "").strip())[:SHOWN] for side in ("before", "after"))
+    change = f"{before} → {after}" if before and after else (after or (f"removed: {before}" if before else ""))
+    mark = f"{told['op']} (undone)" if told["undone"] else str(told["op"])
+    return [*(line(str(told[name])) for name in ("txn", "time", "command", "actor")), mark, line(told["file"]), change]
+
+
+COMMAND = command(history)

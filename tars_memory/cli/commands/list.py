@@ -1,0 +1,46 @@
+"""``list``: the entries of the tiers."""
+
+from typing import Annotated, Any
+
+import typer
+
+from tars_memory.cli.output import fields, line
+from tars_memory.cli.parsing import call_of, command
+
+ENTRY = "ref path line end_line section text tags time state block_id"
+
+
+def list_(
+    ctx: typer.Context,
+    tier: Annotated[
+        str | None, typer.Option(metavar="TIER", help="semantic, procedural, daily, episodic or note.")
+    ] = None,
+    section: Annotated[str | None, typer.Option(metavar="NAME", help="Only under this heading.")] = None,
+) -> int:
+    """List the entries of Memory.md and Procedural.md, or of one tier, each with its REF.
+
+    In a pipe one line an entry: REF, path:line and text, parted by tabs.
+    """
+    call = call_of(ctx)
+    entries = list(call.memory().list(tier=tier, section=section))
+    notices = call.notices()
+    if call.out.json:
+        call.out.record({"entries": [entry_json(entry) for entry in entries], "notices": notices})
+    elif not entries:
+        call.out.say("there are no such entries")
+    elif call.out.screen:
+        from tars_memory.cli.views import show_entries
+
+        show_entries(call.out, entries)
+    else:
+        for entry in entries:
+            call.out.data(f"{entry.ref}\t{line(entry.path)}:{entry.line}\t{line(entry.text)}")
+    return 0 if entries else 1
+
+
+def entry_json(entry: Any) -> dict[str, Any]:
+    """One entry as the documented JSON object."""
+    return fields(entry, ENTRY)
+
+
+COMMAND = command(list_)

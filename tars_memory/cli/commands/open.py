@@ -1,0 +1,70 @@
+"""``open``: a hit of the last search in Obsidian or an editor."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tars_memory.cli.call import Call
+from tars_memory.cli.output import line
+from tars_memory.cli.parsing import call_of, command
+from tars_memory.cli.recent import recall
+
+PLUS_LINE = {"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro", "joe", "ne", "kak", "mg", "gvim", "ed"}
+"""Editors that take ``+LINE path``; also tried with any editor not listed in :data:`COLON_LINE`."""
+
+COLON_LINE = {"hx", "helix", "subl", "zed"}
+"""Editors that take ``path:LINE``."""
+
+GOTO = {"code", "codium", "code-insiders", "cursor"}
+"""Editors that take ``--goto path:LINE``."""
+
+
+def open_(
+    ctx: typer.Context,
+    number: Annotated[int, typer.Argument(metavar="[N]", min=1, help="Which hit; the first if not given.")] = 1,
+) -> int:
+    """Open a hit of the last search: in Obsidian if the vault is one of its, else in $VISUAL or $EDITOR at the line.
+
+    Without either, and with --json or --quiet's opposite of a terminal, it prints path:line.
+    """
+    call = call_of(ctx)
+    memory = call.memory()
+    path, at, url = recall(memory.state, number, terminal=call.out.stdout.isatty())
+    notices = call.notices()
+    note = memory.root / path
+    opener = _opener(call, note, at, url if (memory.root / ".obsidian").is_dir() else None)
+    if call.out.json:
+        call.out.record({"path": path, "line": at, "obsidian_url": url, "opened": bool(opener), "notices": notices})
+    elif not opener:
+        call.out.data(f"{line(str(note))}:{at}")
+    if opener:
+        call.out.flush()
+        return subprocess.run(opener, check=False).returncode and 3
+    return 0
+
+
+def _opener(call: Call, note: Path, at: int, url: str | None) -> list[str] | None:
+    """The program to start with its arguments; None if there is none."""
+    if url:
+        for name, words in (("darwin", ["open"]), ("win32", ["rundll32", "url.dll,FileProtocolHandler"])):
+            if sys.platform == name:
+                return [*words, url]
+        if (call.env.get("DISPLAY") or call.env.get("WAYLAND_DISPLAY")) and shutil.which("xdg-open"):
+            return ["xdg-open", url]
+    editor = call.env.get("VISUAL") or call.env.get("EDITOR")
+    if not editor or not call.interactive:
+        return None
+    words = shlex.split(editor, posix=os.name != "nt")
+    name = Path(words[0]).stem if words else ""
+    if name in GOTO:
+        return [*words, "--goto", f"{note}:{at}"]
+    return [*words, f"{note}:{at}"] if name in COLON_LINE else [*words, f"+{at}", str(note)]
+
+
+COMMAND = command(open_)

@@ -1,0 +1,148 @@
+"""``search``: find passages."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from tars_memory.cli.call import Call
+from tars_memory.cli.output import fields, line
+from tars_memory.cli.parsing import call_of, command
+from tars_memory.errors import UsageError
+
+HIT = "rank score path start_line end_line tier date title headings text block_id obsidian_url"
+MODES = ("hybrid", "lexical", "semantic")
+
+
+def search(
+    ctx: typer.Context,
+    query: Annotated[
+        list[str] | None, typer.Argument(metavar="QUERY…", help='Words, "phrases", -not, auto*, tag:x, since:2w.')
+    ] = None,
+    mode: Annotated[str | None, typer.Option(metavar="MODE", help="hybrid, lexical or semantic.")] = None,
+    tier: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TIER", help="semantic, procedural, daily, episodic or note; repeatable."),
+    ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="TAG", help="Only notes or lines with it; repeatable.")
+    ] = None,
+    path: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Only below it; repeatable.")] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="DATE", help="From this day on: 2026-03-15, 2w, yesterday.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="DATE", help="Up to this day.")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, max=1000, help="At most N hits (10).")] = None,
+    project: Annotated[str | None, typer.Option(metavar="NAME", help="Search this project too.")] = None,
+    stdin: Annotated[bool, typer.Option("--stdin", help="One query a line from stdin.")] = False,
+    paths: Annotated[bool, typer.Option("--paths", help="Print the notes only, each once.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show every part of the scores.")] = False,
+) -> int:
+    """Find passages by words and by meaning. Exit 1 if nothing is relevant.
+
+    On a terminal the hits are numbered (see open); in a pipe they are path:line:text, as grep has them. A word that
+    begins with a dash is left out of the answer: search tea -milk.
+    """
+    call = call_of(ctx)
+    if mode is not None and mode not in MODES:
+        raise UsageError(f"--mode {mode!r} is unknown", f"it is one of {', '.join(MODES)}")
+    options = {
+        "tiers": tuple(tier or ()), "tags": tuple(tag or ()), "paths": tuple(path or ()),
+        "since": since, "until": until, "explain": explain, "project": project,
+    } | ({"mode": mode} if mode else {}) | ({"limit": limit} if limit else {})  # fmt: skip
+    if stdin:
+        if query:
+            raise UsageError("both QUERY and --stdin", "give one of them")
+        return _each_line(call, options, paths_only=paths)
+    text = " ".join(query or ())
+    if not text.strip():
+        raise UsageError("the query is empty", "tars-memory search green tea")
+    result = call.memory().search(text, **options)
+    _keep(call, result)
+    return _answer(call, text, result, paths_only=paths)
+
+
+def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
+    """One answer for each line of stdin, handed over at once; exit 0 if any had a hit."""
+    memory = call.memory()
+    found = False
+    for raw in sys.stdin.buffer if sys.stdin is not None else ():
+        text = raw.decode("utf-8", "surrogateescape").rstrip("\r\n").removeprefix("\ufeff")
+        if text.strip():
+            result = memory.search(text, **options)
+            found |= _answer(call, text, result, paths_only=paths_only, one_of_many=True) == 0
+        elif call.out.json:
+            call.out.record(_nothing(text, options.get("mode") or "hybrid"), lines=True)
+        if not call.out.json:
+            call.out.data("")  # an empty line ends each answer
+        call.out.flush()
+    return 0 if found else 1
+
+
+def _answer(call: Call, text: str, result: Any, *, paths_only: bool, one_of_many: bool = False) -> int:
+    """Print one result; 0 if it has hits, else 1."""
+    notices = call.notices(result.notices)
+    if call.out.json:
+        call.out.record({**result_json(result), "notices": notices}, lines=one_of_many)
+    elif result.hits and paths_only:
+        for path in dict.fromkeys(hit.path for hit in result.hits):
+            call.out.data(line(path))
+    elif result.hits:
+        _print_hits(call, text, result)
+    if not result.hits:
+        _say_nothing(call, text, result, one_of_many=one_of_many)
+    return 0 if result.hits else 1
+
+
+def _print_hits(call: Call, text: str, result: Any) -> None:
+    from datetime import date
+
+    from tars_memory.cli.matches import Matcher, best_line
+
+    matcher = Matcher(text, call.now.date() if call.now else date.today())  # noqa: DTZ011 - the local day is meant
+    if call.out.screen:
+        from tars_memory.cli.views import show_hits
+
+        show_hits(call.out, result, matcher)
+        return
+    for hit in result.hits:
+        number, words = best_line(hit.text, hit.start_line, matcher)
+        call.out.data(f"{line(hit.path)}:{number}:{line(words)}")
+        for name, value in (getattr(hit, "explain", None) or {}).items():
+            call.out.say(f"{line(hit.path)}:{number}: {name} {value}")
+
+
+def _say_nothing(call: Call, text: str, result: Any, *, one_of_many: bool) -> None:
+    """Say that nothing was found, but never as if the whole vault had been read when it has not."""
+    about = f" for {line(text)[:80]!r}" if one_of_many else ""
+    if result.stale:
+        files = "1 file" if result.stale == 1 else f"{result.stale} files"
+        call.out.say(
+            f"nothing found so far{about}, but the index is behind by {files}: tars-memory reindex brings it up to date"
+        )
+    else:
+        call.out.say(f"nothing relevant{about}")
+
+
+def _keep(call: Call, result: Any) -> None:
+    if result.hits:
+        from tars_memory.cli.recent import keep
+
+        keep(call.memory().state, result.hits, terminal=call.out.stdout.isatty())
+
+
+def result_json(result: Any) -> dict[str, Any]:
+    """The documented object of one search."""
+    extra = " explain" if any(getattr(hit, "explain", None) for hit in result.hits) else ""
+    told = fields(result, "query mode hits abstained stale")
+    told["query"] = getattr(result.query, "text", result.query)
+    told["hits"] = [fields(hit, HIT + extra) for hit in result.hits]
+    return told
+
+
+def _nothing(text: str, mode: str) -> dict[str, Any]:
+    """The object of an empty line: it asked nothing."""
+    return {"query": text, "mode": mode, "hits": [], "abstained": True, "stale": 0, "notices": ["the query is empty"]}
+
+
+COMMAND = command(search, words=True)

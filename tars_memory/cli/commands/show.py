@@ -1,0 +1,31 @@
+"""``show``: one entry."""
+
+from typing import Annotated
+
+import typer
+
+from tars_memory.cli.commands.list import entry_json
+from tars_memory.cli.output import clean, line
+from tars_memory.cli.parsing import call_of, command
+
+
+def show(
+    ctx: typer.Context,
+    target: Annotated[
+        list[str] | None, typer.Argument(metavar="REF", help="Its REF, or words that only it holds.")
+    ] = None,
+) -> int:
+    """Show one entry: where it stands, under which heading, and its lines as they are."""
+    call = call_of(ctx)
+    entry = call.memory().show(call.words(target, "REF"))
+    notices = call.notices()
+    if call.out.json:
+        call.out.record({**entry_json(entry), "raw": entry.raw, "notices": notices})
+        return 0
+    under = f"  {line(entry.section)}" if entry.section else ""
+    call.out.data(f"{line(entry.path)}:{entry.line}{under}  [{entry.ref}]")
+    call.out.data(clean(entry.raw).rstrip("\n"))
+    return 0
+
+
+COMMAND = command(show, words=True)

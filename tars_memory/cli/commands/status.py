@@ -1,0 +1,21 @@
+"""``status``: vault, index, model."""
+
+import typer
+
+from tars_memory.cli.parsing import call_of, command
+from tars_memory.cli.tables import show_tree
+
+
+def status(ctx: typer.Context) -> int:
+    """Tell where the vault and the index are, how far the index is, which model and which SQLite are in use."""
+    call = call_of(ctx)
+    told = dict(call.memory().status())
+    told["notices"] = call.notices(told.get("notices") or ())
+    if call.out.json:
+        call.out.record(told)
+    else:
+        show_tree(call.out, {name: value for name, value in told.items() if name != "notices"})
+    return 0
+
+
+COMMAND = command(status)

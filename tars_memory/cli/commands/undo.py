@@ -1,0 +1,37 @@
+"""``undo``: take writes back."""
+
+from typing import Annotated
+
+import typer
+
+from tars_memory.cli.output import fields, line
+from tars_memory.cli.parsing import call_of, command
+from tars_memory.errors import UsageError
+
+
+def undo(
+    ctx: typer.Context,
+    txn: Annotated[str | None, typer.Argument(metavar="[TXN]", help="The write, as history names it.")] = None,
+    last: Annotated[int | None, typer.Option(metavar="N", min=1, help="Take the last N writes back.")] = None,
+) -> int:
+    """Take the last write back, or the one named, or the last N. An undo can be undone.
+
+    The note gets its exact bytes back; if it changed since, only our change is reversed; if that can't be done without
+    guessing, nothing is written and the difference is shown.
+    """
+    call = call_of(ctx)
+    if txn and last is not None:
+        raise UsageError("both TXN and --last", "give one of them")
+    written = call.memory().undo(txn, last=last or 1)
+    notices = call.notices(["dry run: nothing was written"] if call.dry_run else [])
+    if call.out.json:
+        call.out.record({"undone": [fields(each, "txn path line") for each in written], "notices": notices})
+        return 0
+    for each in written:
+        call.out.data(f"{line(each.path)}:{each.line}" if each.line else line(each.path))
+    if not written:
+        call.out.say("there is nothing to undo")
+    return 0
+
+
+COMMAND = command(undo, writes=True)

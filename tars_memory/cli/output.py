@@ -1,0 +1,187 @@
+"""What leaves the program: data on stdout, talk on stderr, nothing that could steer a terminal.
+
+Notes hold whatever somebody pasted or synced into them, so no text of a note reaches a terminal or a pipe as it is:
+escape sequences, control characters (C0 but tab and newline, DEL, C1), bidirectional controls and Unicode tag
+characters are taken out. JSON keeps the text verbatim and escapes the same characters.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PROGRAM = "tars-memory"
+
+BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"
+"""Marks and overrides of the bidirectional algorithm, and the deprecated format characters beside them."""
+
+TAGS = "\U000e0000-\U000e007f"
+"""Unicode tag characters: invisible text, readable to machines."""
+
+STEERING = f"[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f{BIDI}{TAGS}]"
+
+SEQUENCES = (
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\r\n]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC
+    r"|\x1b[ -/]*[0-~]?"  # any other escape
+)
+
+UNSAFE_IN_JSON = f"[\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff{BIDI}{TAGS}]"
+
+
+class ClosedOutput(Exception):  # noqa: N818 - not a failure: the reader has had enough
+    """Whoever read our output has gone away."""
+
+
+class LostOutput(Exception):  # noqa: N818
+    """Our output can't be written (disk full); what the command did is done."""
+
+
+def clean(text: str) -> str:
+    """The text without what could steer a terminal; lines end in newlines, tabs stay."""
+    if text.isprintable():
+        return text
+    import re
+
+    text = re.sub(r"\r\n?|[\u2028\u2029]", "\n", text)
+    text = re.sub(STEERING, "", re.sub(SEQUENCES, "", text))
+    return re.sub(r"[\ud800-\udfff]", "\ufffd", text)
+
+
+def line(text: str) -> str:
+    """The text on one line: cleaned, line ends and tabs as blanks."""
+    return text if text.isprintable() else clean(text).replace("\n", " ").replace("\t", " ")
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    """JSON with verbatim text; control, bidi and tag characters and lone surrogates are escaped."""
+    import json
+    import re
+
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_plain)
+    return re.sub(UNSAFE_IN_JSON, lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def fields(thing: object, names: str) -> dict[str, Any]:
+    """The named attributes of a value, in that order, for JSON; an absent one is None."""
+    return {name: getattr(thing, name, None) for name in names.split()}
+
+
+class Output:
+    """The two streams of one command.
+
+    Attributes:
+        json: data is one JSON object a line (indented on a terminal).
+        quiet: nothing on stdout, no talk on stderr; errors are still said.
+    """
+
+    def __init__(self, env: Mapping[str, str], stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
+        self.json = False
+        self.quiet = False
+        self.env = env
+        self.stdout = _stream(stdout or sys.stdout)
+        self.stderr = _stream(stderr or sys.stderr)
+        self._said: set[str] = set()
+
+    @property
+    def terminal(self) -> bool:
+        """Whether stdout is a terminal that understands colour and links and nobody asked for plain text."""
+        return self.stdout.isatty() and self.env.get("TERM") != "dumb" and not self.env.get("NO_COLOR")
+
+    @property
+    def screen(self) -> bool:
+        """Whether a person reads stdout on a terminal, plain or coloured."""
+        return self.stdout.isatty() and not self.json
+
+    def data(self, text: str) -> None:
+        """One line, or several, of data. The caller has cleaned them."""
+        if not self.quiet:
+            self._write(text + "\n")
+
+    def record(self, value: Any, *, lines: bool = False) -> None:
+        """One JSON object; ``lines`` keeps it on one line even on a terminal."""
+        if not self.quiet:
+            self._write(to_json(value, None if lines or not self.stdout.isatty() else 2) + "\n")
+
+    def flush(self) -> None:
+        """Hand over what is written so far."""
+        self._write("")
+        try:
+            self.stdout.flush()
+        except (OSError, ValueError) as error:
+            raise _gone(error) from None
+
+    def say(self, text: str) -> None:
+        """Talk: a sentence on stderr, once however often it is said; nothing with ``--quiet``."""
+        if not self.quiet and text not in self._said:
+            self._said.add(text)
+            self.complain(f"{PROGRAM}: {clean(text)}")
+
+    def complain(self, text: str) -> None:
+        """Something on stderr that even ``--quiet`` doesn't silence."""
+        try:
+            self.stdout.flush()  # keeps the order when both are the same terminal or file
+        except (OSError, ValueError):
+            pass
+        try:
+            self.stderr.write(text + "\n")
+            self.stderr.flush()
+        except (OSError, ValueError):
+            pass  # nobody listens
+
+    def _write(self, text: str) -> None:
+        try:
+            self.stdout.write(text)
+        except (OSError, ValueError) as error:
+            raise _gone(error) from None
+
+
+def discard(stream: TextIO) -> None:
+    """Point the stream at nothing, so that what it still buffers can't fail at exit."""
+    try:
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream.fileno())
+        os.close(nothing)
+    except (OSError, ValueError):
+        pass
+
+
+def _gone(error: Exception) -> Exception:
+    """The reader left (EPIPE; EINVAL is Windows' word for it), or there is no room for the output."""
+    if isinstance(error, ValueError) or (
+        isinstance(error, OSError) and error.errno in (errno.EPIPE, errno.EINVAL, errno.ECONNRESET)
+    ):
+        return ClosedOutput()
+    return LostOutput(getattr(error, "strerror", None) or str(error))
+
+
+def _stream(stream: TextIO | None) -> TextIO:
+    """The stream as UTF-8, unable to fail on any character; a closed one (``>&-``) becomes nothing.
+
+    A terminal with an encoding of its own keeps it, unless that is ASCII only because no locale is set (cron).
+    """
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        ascii_only = (stream.encoding or "").lower() in ("ascii", "ansi_x3.4-1968", "us-ascii", "646")
+        keep = stream.isatty() and not ascii_only
+        reconfigure(encoding=stream.encoding if keep else "utf-8", errors="backslashreplace")
+    return stream
+
+
+def _plain(value: object) -> object:
+    """A value that JSON has no word for."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    isoformat = getattr(value, "isoformat", None)
+    if isoformat is not None:
+        return isoformat()
+    return str(value)

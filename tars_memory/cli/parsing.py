@@ -1,0 +1,154 @@
+"""How a command line is read: the shared options in one place, TEXT that may look like options, commands by need.
+
+typer makes each command from its function. Three things are added to it here, once, for all commands: the options that
+every command takes (and writers take), that they count before and after the command's name, and that words behind
+TEXT commands may begin with a dash.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperArgument, TyperCommand, TyperOption
+
+from tars_memory.cli.call import Call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+HELP = ("--help", "-h")
+SHARED = ("vault", "json", "quiet", "now", "dry_run")
+"""The parameters that :func:`shared` makes; help shows them below a command's own."""
+
+
+def _take(ctx: typer.Context, param: typer.CallbackParam, value: Any) -> None:
+    """Hand a shared option, where it was given, to the call."""
+    if value is not None and value is not False and isinstance(ctx.obj, Call) and param.name is not None:
+        ctx.obj.take(param.name, value)
+
+
+def _shared(name: str, help_text: str, metavar: str | None = None) -> TyperOption:
+    return TyperOption(
+        param_decls=[name, "--" + name.replace("_", "-")],
+        help=help_text,
+        metavar=metavar,
+        is_flag=metavar is None,
+        expose_value=False,
+        callback=_take,
+    )
+
+
+def shared(*, writes: bool) -> list[TyperOption]:
+    """The options of every command, and with ``writes`` those of a writer."""
+    options = [
+        _shared("vault", "The vault's folder (or TARS_MEMORY_DIR).", "DIR"),
+        _shared("json", "Print one JSON object."),
+        _shared("quiet", "Print nothing; the exit code tells."),
+        _shared("now", "Take this instant for the clock's (or TARS_NOW).", "TIME"),
+    ]
+    if writes:
+        options.append(_shared("dry_run", "Show what would be written; write nothing."))
+    return options
+
+
+class Command(TyperCommand):
+    """One command.
+
+    Attributes:
+        words: takes all remaining words as text: a word that begins with one dash is text, not an option.
+    """
+
+    words = False
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Keep text from being read as options, then parse as usual."""
+        if self.words and not ctx.resilient_parsing:
+            args = list(HELP[:1]) if args == ["-h"] else self._separated(ctx, args)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Check the shared options, then run."""
+        if isinstance(ctx.obj, Call):
+            ctx.obj.begin()
+        return super().invoke(ctx)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """Usage as ``[OPTIONS] TEXT…``, arguments as their metavars are written."""
+        return ["[OPTIONS]", *(param.metavar or "" for param in self.params if isinstance(param, TyperArgument))]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """List arguments, the command's own options, then the shared ones."""
+        groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], "Options of every command": []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                common = param.name in (*SHARED, "help")
+                title = "Options of every command" if common else "Options"
+                groups["Arguments" if isinstance(param, TyperArgument) else title].append(record)
+        for title, records in groups.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+    def _separated(self, ctx: Any, args: Sequence[str]) -> list[str]:
+        flags: set[str] = set()
+        valued: set[str] = set()
+        for param in self.get_params(ctx):
+            if isinstance(param, TyperOption):
+                (flags if param.is_flag else valued).update(o for o in param.opts if o.startswith("--"))
+        return separate(args, flags, valued)
+
+
+def separate(args: Sequence[str], flags: set[str], valued: set[str]) -> list[str]:
+    """Options first, then ``--``, then every other word in its order.
+
+    Words with two dashes are options (an unknown one is an error, with a suggestion); a word with a single dash
+    (``-milk``, ``-5``, ``-``) is text; behind ``--`` everything is.
+
+    Args:
+        args: as the shell gave them.
+        flags: options without a value.
+        valued: options that take the next word, unless it is joined by ``=``.
+    """
+    options: list[str] = []
+    words: list[str] = []
+    rest = iter(args)
+    for word in rest:
+        if word == "--":
+            words.extend(rest)
+        elif not word.startswith("--"):
+            words.append(word)
+        else:
+            options.append(word)
+            if word in valued:
+                value = next(rest, None)
+                if value is None:
+                    return options  # the parser says that its value is missing
+                options.append(value)
+            elif word.split("=", 1)[0] not in flags | valued:
+                return options  # the parser says that there is no such option
+    return [*options, "--", *words]
+
+
+def call_of(ctx: typer.Context) -> Call:
+    """The call that a command's context belongs to."""
+    assert isinstance(ctx.obj, Call)
+    return ctx.obj
+
+
+def command(run: Callable[..., int | None], *, writes: bool = False, words: bool = False) -> Command:
+    """Make the command of a function; its docstring is the help, its return value the exit code.
+
+    Args:
+        run: its first parameter is the :class:`typer.Context` whose ``obj`` is the :class:`Call`.
+        writes: it may change the vault: ``--dry-run`` is added.
+        words: it takes all remaining words as text.
+    """
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command(run.__name__.strip("_"), cls=Command)(run)
+    made = typer.main.get_command(app)
+    assert isinstance(made, Command)
+    made.words = words
+    made.params.extend(shared(writes=writes))
+    return made

@@ -1,0 +1,109 @@
+"""Answers for a person's screen, by rich. Imported only when stdout (or stderr, for progress) is a terminal.
+
+Texts of notes enter as :class:`rich.text.Text`, never as markup: ``[/bold]`` in a note is five letters and three signs.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from tars_memory.cli.output import clean, line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tars_memory.cli.matches import Matcher
+    from tars_memory.cli.output import Output
+
+LINES = 8
+"""Lines of a hit that are shown; ``open`` shows the rest."""
+
+
+def console(out: Output, *, stderr: bool = False) -> Console:
+    """A console that interprets nothing in what it prints; plain where colour is not wanted."""
+    stream = out.stderr if stderr else out.stdout
+    system: Any = "auto" if stream.isatty() and out.env.get("TERM") != "dumb" and not out.env.get("NO_COLOR") else None
+    return Console(file=stream, color_system=system, markup=False, highlight=False, emoji=False, soft_wrap=False)
+
+
+def show_hits(out: Output, result: Any, matcher: Matcher) -> None:
+    """Numbered hits: place, heading path, date, then the lines with the match lit."""
+    if out.quiet:
+        return
+    screen = console(out)
+    width = len(str(len(result.hits)))
+    for hit in result.hits:
+        head = Text(f"{hit.rank:>{width}}  ", style="bold")
+        link = Style(link=hit.obsidian_url) if hit.obsidian_url and hit.obsidian_url.isprintable() else Style()
+        head.append(f"{line(hit.path)}:{hit.start_line}", Style(color="cyan") + link)
+        if hit.headings:
+            head.append("  " + " › ".join(line(heading) for heading in hit.headings), "dim")
+        if hit.date:
+            head.append(f"  {line(str(hit.date))}", "green")
+        screen.print(head, soft_wrap=True)
+        body = lit(clean(hit.text).rstrip("\n"), matcher)
+        screen.print(Padding(body, (0, 0, 0, width + 2)))
+        for name, value in (getattr(hit, "explain", None) or {}).items():
+            screen.print(Text(f"{'':{width + 4}}{name} {value}", style="dim"), soft_wrap=True)
+
+
+def lit(text: str, matcher: Matcher) -> Text:
+    """The text, its matches in bold, cut to :data:`LINES` lines around the first match."""
+    lines = text.expandtabs(4).split("\n")
+    if len(lines) > LINES:
+        first = next((i for i, each in enumerate(lines) if matcher.spans(each)), 0)
+        start = max(0, min(first - 1, len(lines) - LINES))
+        above, below = start > 0, start + LINES < len(lines)
+        lines = ["…"] * above + lines[start : start + LINES] + ["…"] * below
+    shown = Text("\n".join(lines))
+    for start, end in matcher.spans(shown.plain):
+        shown.stylize("bold yellow", start, end)
+    return shown
+
+
+def show_history(out: Output, entries: Sequence[object]) -> None:
+    """Writes as a table."""
+    from tars_memory.cli.commands.history import row
+
+    _table(out, ("write", "when", "command", "who", "op", "note", "change"), [row(entry) for entry in entries])
+
+
+def show_entries(out: Output, entries: Sequence[Any]) -> None:
+    """Entries as a table."""
+    rows = [[entry.ref, f"{line(entry.path)}:{entry.line}", line(entry.section), line(entry.text)] for entry in entries]
+    _table(out, ("ref", "where", "section", "text"), rows)
+
+
+def _table(out: Output, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    if out.quiet:
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for i, head in enumerate(heads):
+        table.add_column(head, no_wrap=i == 0, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console(out).print(table)
+
+
+@contextmanager
+def progress(out: Output) -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar on stderr; what it yields takes phase, done and total."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    tasks: dict[str, Any] = {}
+    with Progress(*columns, console=console(out, stderr=True), transient=True) as bar:
+
+        def tick(phase: str, done: int, total: int) -> None:
+            if phase not in tasks:
+                tasks[phase] = bar.add_task(line(phase), total=total)
+            bar.update(tasks[phase], completed=done, total=total)
+
+        yield tick
