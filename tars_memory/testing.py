@@ -1,0 +1,112 @@
+"""Fakes for tests of programs that use this one: no model, no network, no waiting, the same answer every time.
+
+memory = Memory(make_vault(tmp_path, {"Tea.md": "# Tea\\n\\n- likes oolong\\n"}), embedder=HashEmbedder())
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from math import sqrt
+from struct import pack
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+WORD = re.compile(r"\w+")
+
+
+class HashedParts(NamedTuple):
+    """The vectors of one text, as :class:`tars_memory.index.session.Pooled`."""
+
+    whole: bytes
+    parts: tuple[bytes, ...]
+
+
+class HashEmbedder:
+    """An embedder without a model: texts that share words are near each other, others are at right angles, nearly.
+
+    Deterministic across processes and machines; vectors are float32 little-endian, L2-normalised, 384 numbers.
+    ``texts`` lists every passage that was embedded, so that a test can say what was and wasn't.
+    """
+
+    dimension = 384
+
+    def __init__(self, fingerprint: str = "hash-embedder") -> None:
+        self.fingerprint = fingerprint
+        self.texts: list[str] = []
+
+    def embed_passages(self, texts: Iterable[str]) -> Iterator[bytes]:
+        """One vector a text, in order, lazily."""
+        return (pooled.whole for pooled in self.embed_parts((text, ()) for text in texts))
+
+    def embed_parts(self, passages: Iterable[tuple[str, Sequence[tuple[int, int]]]]) -> Iterator[HashedParts]:
+        """Of each (text, character spans) the vector of the whole and of each span; in order, lazily."""
+        for text, spans in passages:
+            self.texts.append(text)
+            yield HashedParts(hashed(text), tuple(hashed(text[start:end]) for start, end in spans))
+
+    def embed_query(self, text: str) -> bytes:
+        """The vector of a query: that of a passage of the same words."""
+        return hashed(text)
+
+
+def hashed(text: str, dimension: int = HashEmbedder.dimension) -> bytes:
+    """A vector from the words of a text, whatever their order and case."""
+    values = [0.0] * dimension
+    for word in WORD.findall(text.casefold()):
+        for index, sign in _places(word, dimension):
+            values[index] += sign
+    length = sqrt(sum(value * value for value in values))
+    if not length:
+        values[0] = length = 1.0
+    return pack(f"<{dimension}f", *(value / length for value in values))
+
+
+@lru_cache(maxsize=10_000)
+def _places(word: str, dimension: int) -> tuple[tuple[int, float], ...]:
+    """Eight dimensions, each with a sign, that stand for a word."""
+    digest = hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=24).digest()
+    pieces = (digest[start : start + 3] for start in range(0, 24, 3))
+    return tuple((int.from_bytes(piece[:2], "little") % dimension, 1.0 if piece[2] & 1 else -1.0) for piece in pieces)
+
+
+class FrozenClock:
+    """The time, standing still until told: pass it as ``now``."""
+
+    def __init__(self, now: str | datetime = "2026-11-21T10:15:00+00:00") -> None:
+        """Start at an ISO date and time; UTC if it names no zone."""
+        start = datetime.fromisoformat(now) if isinstance(now, str) else now
+        self.now = start if start.tzinfo else start.replace(tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        """The time it shows."""
+        return self.now
+
+    def advance(self, **amount: float) -> datetime:
+        """Move on, in the words of ``timedelta``: ``advance(days=1, minutes=5)``; answers with the new time."""
+        self.now += timedelta(**amount)
+        return self.now
+
+
+def make_vault(root: Path, notes: Mapping[str, str | bytes] | None = None, *, vault_id: str | None = "test") -> Path:
+    """A vault of these notes (relative path -> text or exact bytes); answers with its folder.
+
+    Args:
+        root: made if absent; what is there stays.
+        notes: written as they are; text in UTF-8, its line endings untouched.
+        vault_id: None leaves the vault without ``.tars/``, as Obsidian makes it.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    if vault_id is not None:
+        (root / ".tars").mkdir(exist_ok=True)
+        (root / ".tars" / "vault-id").write_text(f"{vault_id}\n", "ascii")
+    for path, content in (notes or {}).items():
+        note = root / path
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape"))
+    return root
