@@ -1,6 +1,6 @@
-"""Fakes for tests of programs that use this one: no model, no network, no waiting, the same answer every time.
+r"""Fakes for tests of programs that use this one: no model, no network, no waiting, the same answer every time.
 
-memory = Memory(make_vault(tmp_path, {"Tea.md": "# Tea\\n\\n- likes oolong\\n"}), embedder=HashEmbedder())
+memory = Memory(make_vault(tmp_path, {"Tea.md": "# Tea\n\n- likes oolong\n"}), embedder=HashEmbedder())
 """
 
 from __future__ import annotations
