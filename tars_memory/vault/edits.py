@@ -1,0 +1,235 @@
+"""What to splice into a note to add, replace or remove one bullet.
+
+Pure: bytes in, splices out. Each plan is checked before it is returned: the note as it would become is parsed again,
+and the bullet must stand in its section as one bullet, with every other section, block and bullet as it was. A plan
+that would change more gives way to the next best place.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import TYPE_CHECKING
+
+from tars_memory.errors import ConflictError
+from tars_memory.vault import entries
+from tars_memory.vault.document import Document, Line, Section, apply
+from tars_memory.vault.model import Splice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tars_memory.vault.model import Entry
+
+
+def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
+    r"""Put a bullet at the end of a section, which is made at the end of the note if it is absent.
+
+    Args:
+        data: the note.
+        bullet: with its list mark (``- words``), without a final line ending; further lines after ``\n`` must be
+            indented so that they are its children.
+        section: plain title of the heading. A new one is of level 2.
+
+    Returns:
+        One splice. It is at the very end of the note whenever the section is the last one and nothing is left open.
+
+    Raises:
+        ConflictError: wherever the bullet were put, it would change what stands around it.
+    """
+    document = Document(data)
+    target = document.find_section(section)
+    count = bullet.count("\n") + 1
+    if target is None:
+        for splice in _new_section(document, bullet, section):
+            after = Document(apply(data, [splice]))
+            made = after.find_section(section)
+            if made and _added(document, after, made.start_line + 1, count, heading=True):
+                return [splice]
+    else:
+        before, first = _region(document, target, None)
+        for splice in _places(document, target, bullet):
+            after, _ = _region(document, target, splice)
+            line = after.line_at(splice.start - first + len(splice.data) - len(splice.data.lstrip(b"\r\n")))
+            if after.section_at(line).start_line == 1 and _added(before, after, line, count):
+                return [splice]
+    raise ConflictError(
+        f"no place under the heading {section!r} takes a bullet without changing what stands around it",
+        "put a blank line or a new heading at the end of the note, then try again",
+    )
+
+
+def replace_bullet(data: bytes, entry: Entry, text: str, *, timed: bool = False) -> list[Splice]:
+    """Give an entry other words; its list mark, time, state, provenance, block id and children stay.
+
+    Args:
+        data: the note, which may have changed since the entry was read from it.
+        entry: what to replace.
+        text: neutralised words.
+        timed: see :func:`entries.parse`.
+
+    Raises:
+        ConflictError: the entry is not in the note any more.
+    """
+    document = Document(data)
+    found = find(document, entry, timed=timed)
+    bullet = next(bullet for bullet in document.bullets if bullet.line == found.line)
+    words = document.data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")
+    parts = entries.parse(" ".join(line.strip(" \t") for line in re.split(r"\r\n|\r|\n", words)), timed=timed)
+    if parts.text == text:
+        return []
+    line = entries.render(parts._replace(text=text)).removeprefix("- ")
+    return [Splice(bullet.start, bullet.end, line.encode("utf-8", "surrogateescape"))]
+
+
+def remove_bullet(data: bytes, entry: Entry, *, timed: bool = False) -> list[Splice]:
+    """Take an entry out, with its children.
+
+    Raises:
+        ConflictError: the entry is not in the note any more.
+    """
+    document = Document(data)
+    found = find(document, entry, timed=timed)
+    first, last = document.lines[found.line - 1], document.lines[found.end_line - 1]
+    whole = Splice(first.start, last.next, b"")
+    if found.line > 1 and (last.next == last.end or _would_join(data, first, last)):
+        whole = Splice(document.lines[found.line - 2].end, last.end, b"")
+    blank = Splice(first.start, last.end, b"")
+    gone = range(found.line, found.end_line + 1)
+    for splice, left in ((whole, 0), (blank, 1)):
+        after = Document(apply(data, [splice]))
+        if _starts(after, range(found.line, found.line + left)) == _starts(document, gone):
+            return [splice]
+    return [whole]
+
+
+def find(document: Document, entry: Entry, *, timed: bool = False) -> Entry:
+    """The entry as it now stands in the note: by its own line, else its block id, else its words.
+
+    Raises:
+        ConflictError: nothing, or more than one thing, answers to it.
+    """
+    now = entries.read(entry.path, document, timed=timed)
+    same = [other for other in now if other.raw == entry.raw and other.occurrence == entry.occurrence]
+    if not same and entry.block_id:
+        same = [other for other in now if other.block_id == entry.block_id]
+    if not same:
+        same = [other for other in now if other.text == entry.text]
+    if len(same) == 1 and same[0].text == entry.text:
+        return same[0]
+    there = f"; it now says {same[0].raw.strip()!r}" if len(same) == 1 else ""
+    raise ConflictError(
+        f"{entry.path} changed: {entry.raw.strip()!r} is not there any more{there}", "look again: tars-memory list"
+    )
+
+
+def _new_section(document: Document, bullet: str, title: str) -> Iterator[Splice]:
+    """At the end of the note, or before what is left open there."""
+    data = document.data
+    line = len(document.lines) if document.open_line is None else document.open_line - 1
+    nl = document.ending(max(1, line))
+    lines = [b"## " + title.encode("utf-8", "surrogateescape"), *_encoded(bullet)]
+    block = nl.join(lines) + nl
+    if document.open_line is not None:
+        at = document.lines[document.open_line - 1].start
+        gap = b"" if line < 1 or document.is_blank(line) else nl
+        yield Splice(at, at, gap + block + nl)
+        yield Splice(at, at, gap + block)
+        return
+    last = document.lines[-1]
+    unfinished = nl if last.end > last.start else b""
+    bare = not data.strip(b" \t\r\n\xef\xbb\xbf")
+    blank = bool(unfinished) or len(document.lines) < 2 or not document.is_blank(len(document.lines) - 1)
+    gap = unfinished + (nl if blank and not bare else b"")
+    yield Splice(len(data), len(data), gap + block)
+    yield Splice(len(data), len(data), gap + nl + block)
+
+
+def _places(document: Document, target: Section, bullet: str) -> Iterator[Splice]:
+    """Where the bullet could go in a section that exists, best first."""
+    limit = target.end_line
+    is_last = target is document.sections[-1]
+    if document.open_line is not None and target.start_line <= document.open_line <= limit:
+        limit = document.open_line - 1
+    elif is_last:
+        yield from _at_end(document, bullet)
+    lists = [b.end_line for b in document.bullets if not b.depth and target.body_line <= b.line <= limit]
+    content = next(
+        (n for n in range(limit, target.body_line - 1, -1) if not document.is_blank(n)), target.body_line - 1
+    )
+    for line in dict.fromkeys((*lists[-1:], content, limit, target.body_line - 1)):
+        for before, after in product((False, True), repeat=2):
+            yield _after(document, line, bullet, before=before, after=after)
+
+
+def _at_end(document: Document, bullet: str) -> Iterator[Splice]:
+    last = document.lines[-1]
+    nl = document.ending(len(document.lines))
+    start = nl if last.end > last.start else b""
+    block = nl.join(_encoded(bullet)) + nl
+    yield Splice(last.end, last.end, start + block)
+    yield Splice(last.end, last.end, start + nl + block)
+
+
+def _after(document: Document, line: int, bullet: str, *, before: bool, after: bool) -> Splice:
+    """Right after a line, with a blank line before or after if asked for."""
+    _, end, at = document.lines[line - 1]
+    nl = document.ending(line)
+    block = nl.join(_encoded(bullet)) + nl
+    return Splice(at, at, (nl if at == end else b"") + (nl if before else b"") + block + (nl if after else b""))
+
+
+def _region(document: Document, target: Section, splice: Splice | None) -> tuple[Document, int]:
+    """The target section with the heading after it, spliced; and the offset where it begins.
+
+    A top-level heading ends whatever was open, so this part parses by itself as it does within the note.
+    """
+    following = [section for section in document.sections if section.start_line > target.start_line][:1]
+    last = following[0].body_line - 1 if following else len(document.lines)
+    start, end = document.lines[target.start_line - 1].start, document.lines[last - 1].next
+    data = document.data[start:end]
+    if splice:
+        data = apply(data, [Splice(splice.start - start, splice.end - start, splice.data)])
+    return Document(data), start
+
+
+def _added(before: Document, after: Document, line: int, count: int, *, heading: bool = False) -> bool:
+    """Whether ``after`` is ``before`` plus one bullet of ``count`` lines at ``line`` (under its new heading, if so).
+
+    Blank lines around it may have come too.
+    """
+    new = next((bullet for bullet in after.bullets if bullet.line == line), None)
+    own = range(line - heading, line + count)
+    if not new or new.depth or not new.worded or new.end_line != own[-1]:
+        return False
+    grown = len(after.lines) - len(before.lines)
+
+    def back(number: int) -> int:
+        return number if number < line else number - grown
+
+    return _shape(before) == [
+        (what, back(start), back(own_end), back(end)) for what, start, own_end, end in _shape(after) if start not in own
+    ]
+
+
+def _shape(document: Document) -> list[tuple[object, int, int, int]]:
+    """Everything that stands in a note: what it is, and its first, own last and last line."""
+    bullets = [((b.depth, b.worded), b.line, b.own_end_line, b.end_line) for b in document.bullets]
+    blocks = [(b.kind, b.start_line, b.start_line, b.end_line) for b in document.blocks]
+    headings = [(s.path, s.start_line, s.start_line, s.body_line) for s in document.sections if s.level]
+    return [*bullets, *blocks, *headings]
+
+
+def _starts(document: Document, gone: range) -> list[tuple[object, int]]:
+    """What stands in a note and where it starts, without the lines in ``gone``, which are not counted."""
+    shape = ((what, start) for what, start, _, _ in _shape(document) if start not in gone)
+    return [(what, start if start < gone.start else start - len(gone)) for what, start in shape]
+
+
+def _encoded(bullet: str) -> list[bytes]:
+    return [line.encode("utf-8", "surrogateescape") for line in bullet.split("\n")]
+
+
+def _would_join(data: bytes, first: Line, last: Line) -> bool:
+    r"""Whether a ``\r`` before and a ``\n`` after the removed lines would become one line ending."""
+    return data[first.start - 1 : first.start] == b"\r" and data[last.next : last.next + 1] == b"\n"

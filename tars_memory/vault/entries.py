@@ -1,0 +1,207 @@
+"""The grammar of one bullet, and how text from outside becomes one without forging anything.
+
+``- [time] [state] words #tag ([[note#^id|label]]) ^id``: only the words are required. The time stands in daily notes
+(``14:30``) and, with its date, in the feedback notes; the state is one of :data:`STATES`; the link in round brackets is
+the provenance of a promoted line; the block id is written only when something links to the line.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.errors import UsageError
+from tars_memory.vault.model import Entry
+
+if TYPE_CHECKING:
+    from tars_memory.vault.document import Document
+
+STATES = ("extracted", "promoted", "rejected", "expired")
+"""What may have become of a machine-extracted candidate, in square brackets before its words."""
+
+MAX_CHARACTERS = 1_000_000
+"""One entry is one line; editors (Obsidian among them) stall on longer ones."""
+
+_TIME = r"(?:(\d{4}-\d\d-\d\d )?(?:[01]?\d|2[0-3]):[0-5]\d(?!\S)[ \t]*)"
+_STATE = r"(?:\[(" + "|".join(STATES) + r")\](?!\S)[ \t]*)"
+_BLOCK_ID = r"(?:^|(?<=[ \t]))\^([A-Za-z0-9-]+)$"
+_PROVENANCE = r"(?:^|(?<=[ \t]))\(\[\[([^\[\]|\r\n]{1,400}#\^[A-Za-z0-9-]{1,100})(?:\|([^\[\]\r\n]{0,200}))?\]\]\)"
+_TAG = r"[^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+"
+"""Obsidian's own class of tag characters; a tag needs one that is no digit."""
+
+_BREAKS = r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+"
+_DROPPED = r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufeff]+"
+"""Control characters, and the marks that turn the direction of everything after them (``RTL`` letters stay)."""
+
+_HIDDEN = "(?<![\U0001f3f4\U000e0020-\U000e007e])[\U000e0000-\U000e007f]+"
+"""Tag characters: an invisible alphabet, except after the black flag, where they spell a region."""
+
+_START = (
+    r"[-+*](?=[ \t]|$)",  # a list
+    r"#{1,6}(?=[ \t]|$)",  # a heading
+    r">",  # a quote
+    r"([-_*])[ \t]*(?:\1[ \t]*)+$",  # a rule; with the bullet's own dash, two are enough
+    r"</?[A-Za-z][A-Za-z0-9-]*(?=[\s/>]|$)|<[!?]",  # an HTML block
+    r"\[[^\[\]]\](?=[ \t]|$)",  # a task
+    r"\[(?:[^\[\]\\]|\\.)+\]:",  # a link or footnote definition, which would not be shown
+)
+"""What at the start of a bullet's words is structure; each is undone by a backslash before its first character."""
+
+
+class Parts(NamedTuple):
+    """A bullet's words, and the machinery around them."""
+
+    text: str
+    time: str | None = None
+    state: str | None = None
+    provenance: str | None = None
+    label: str | None = None
+    block_id: str | None = None
+
+
+def parse(words: str, *, timed: bool = False) -> Parts:
+    """The parts of a bullet's own words (one line, without the list mark).
+
+    Args:
+        words: from the first character after the mark.
+        timed: whether a time at the start is the entry's time (daily and feedback notes) or part of its text.
+    """
+    text = words.strip(" \t")
+    time = state = provenance = label = block_id = None
+    if timed and (match := re.match(_TIME, text)):
+        time, text = match[0].strip(" \t"), text[match.end() :]
+    if match := re.match(_STATE, text):
+        state, text = match[1], text[match.end() :]
+    if match := re.search(_BLOCK_ID, text):
+        block_id, text = match[1], text[: match.start()].rstrip(" \t")
+    if match := re.search(_PROVENANCE + "$", text):
+        provenance, label, text = match[1], match[2], text[: match.start()].rstrip(" \t")
+    return Parts(text, time, state, provenance, label, block_id)
+
+
+def render(parts: Parts) -> str:
+    """The bullet, with its list mark and without a line ending. ``parts.text`` must already be neutralised."""
+    link = None
+    if parts.provenance:
+        link = f"([[{parts.provenance}{'|' + parts.label if parts.label is not None else ''}]])"
+    words = (parts.time, parts.state and f"[{parts.state}]", parts.text, link, parts.block_id and f"^{parts.block_id}")
+    return "- " + " ".join(word for word in words if word)
+
+
+def neutralise(text: str) -> str:
+    """Outside text as the words of one bullet: nothing in it can end the bullet, hide from the reader, or be read as
+    a time's state tag, provenance or block id of ours. All other characters stay. Idempotent.
+
+    Line breaks become one blank; control, direction and invisible tag characters are dropped; bytes that are no
+    UTF-8 become U+FFFD; what would be structure gets a backslash, which Obsidian does not show.
+
+    Raises:
+        UsageError: nothing visible is left, or the text is too long for one line.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise UsageError(
+            f"{len(text):,} characters are too many for one entry (at most {MAX_CHARACTERS:,})",
+            "save it as a note of its own in the vault: it is searched all the same",
+        )
+    text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)
+    text = " ".join(part for line in re.split(_BREAKS, text) if (part := line.strip(" \t")))
+    text = re.sub(_HIDDEN, "", re.sub(_DROPPED, "", text)).strip(" \t")
+    if not any(sign.isprintable() and not sign.isspace() for sign in text):
+        raise UsageError("there is no text to keep", "say what to remember after the command")
+    text = re.sub(r"%{2,}", lambda found: r"\%" * len(found[0]), text)
+    text = text.replace("<!--", r"<\!--")
+    if text.count("$$") % 2:
+        text = text.replace("$$", r"\$\$")
+    text = re.sub(r"(?<!\\)(?=\[(?:" + "|".join(STATES) + r")\])", r"\\", text)
+    text = re.sub(_BLOCK_ID, r"\\^\1", text)
+    text = re.sub("(?=" + _PROVENANCE + ")", r"\\", text)
+    if fence := re.match(r"`{3,}|~{3,}", text):
+        return "".join("\\" + sign for sign in fence[0]) + text[fence.end() :]
+    if number := re.match(r"(\d{1,9})(?=[.)](?:[ \t]|$))", text):
+        return number[0] + "\\" + text[number.end() :]
+    return "\\" + text if re.match("|".join(f"(?:{start})" for start in _START), text) else text
+
+
+def ref(path: str, text: str, occurrence: int = 0) -> str:
+    """The name of an entry: 8 characters of base32, from its note's path and its words.
+
+    Args:
+        path: relative to the vault, with ``/``.
+        text: :attr:`Entry.text`.
+        occurrence: which of several entries with the same words in the note, from 0.
+    """
+    name = f"{path}\0{text}" + (f"\0{occurrence}" if occurrence else "")
+    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()
+    return base64.b32encode(digest[:5]).decode("ascii").lower()
+
+
+def tags_of(text: str) -> tuple[str, ...]:
+    """The ``#tag`` words of a text, without the mark, in order, each once; not those within code."""
+    found = re.findall(r"(?:^|(?<=\s))#(" + _TAG + ")", re.sub(r"`[^`]*`", "", text))
+    return tuple(dict.fromkeys(tag for tag in found if not tag.isdigit()))
+
+
+def tag(text: str) -> str:
+    """A tag as Obsidian accepts it, without ``#`` (a leading one is taken off).
+
+    Raises:
+        UsageError: it holds a character that ends a tag, or only digits.
+    """
+    name = text.strip().removeprefix("#")
+    if not re.fullmatch(_TAG, name) or name.isdigit() or not name.isprintable():
+        raise UsageError(
+            f"{text!r} is no tag",
+            "use letters, digits, - _ and / without blanks, and not digits alone: --tag work/plans",
+        )
+    return name
+
+
+def plain(line: str) -> str:
+    """One line without machinery: no state tag, no block id; of a provenance link only its label (the date)."""
+    match = re.match(r"([ \t]*(?:[-*+][ \t]+)?" + _TIME + "?)" + _STATE, line)
+    if match:
+        line = match[1] + line[match.end() :]
+    line = re.sub(r"(?:^|[ \t]+)\^[A-Za-z0-9-]+[ \t]*$", "", line)
+    return re.sub(_PROVENANCE + r"[ \t]*$", lambda found: f"({found[2] or found[1].partition('#')[0]})", line)
+
+
+def read(path: str, document: Document, *, timed: bool = False) -> list[Entry]:
+    """The entries of a note, nested ones too, in order of their lines. Bullets without words are none.
+
+    Args:
+        path: of the note, relative to the vault, with ``/``.
+        document: its structure.
+        timed: see :func:`parse`.
+    """
+    seen: dict[str, int] = {}
+    found: list[Entry] = []
+    for bullet in document.bullets:
+        if not bullet.worded:
+            continue
+        words = document.data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")
+        parts = parse(" ".join(line.strip(" \t") for line in re.split(r"\r\n|\r|\n", words)), timed=timed)
+        if not parts.text:
+            continue
+        occurrence = seen.get(parts.text, 0)
+        seen[parts.text] = occurrence + 1
+        found.append(
+            Entry(
+                path=path,
+                line=bullet.line,
+                end_line=bullet.end_line,
+                text=parts.text,
+                raw=re.sub(r"\r\n|\r", "\n", document.text(bullet.line, bullet.own_end_line)),
+                section=document.section_at(bullet.line).title,
+                tags=tags_of(parts.text),
+                time=parts.time,
+                state=parts.state,
+                block_id=parts.block_id,
+                provenance=parts.provenance,
+                ref=ref(path, parts.text, occurrence),
+                occurrence=occurrence,
+                depth=bullet.depth,
+            )
+        )
+    return found
