@@ -110,18 +110,22 @@ def neutralise(text: str) -> str:
     text = re.sub(_HIDDEN, "", re.sub(_DROPPED, "", text)).strip(" \t")
     if not any(sign.isprintable() and not sign.isspace() for sign in text):
         raise UsageError("there is no text to keep", "say what to remember after the command")
-    text = re.sub(r"%{2,}", lambda found: r"\%" * len(found[0]), text)
+    text = re.sub(r"%{2,}", _escaped, text)
     text = text.replace("<!--", r"<\!--")
-    if text.count("$$") % 2:
-        text = text.replace("$$", r"\$\$")
+    if len(re.findall(r"\${2,}", text)) % 2:
+        text = re.sub(r"\${2,}", _escaped, text)
     text = re.sub(r"(?<!\\)(?=\[(?:" + "|".join(STATES) + r")\])", r"\\", text)
     text = re.sub(_BLOCK_ID, r"\\^\1", text)
     text = re.sub("(?=" + _PROVENANCE + ")", r"\\", text)
-    if fence := re.match(r"`{3,}|~{3,}", text):
-        return "".join("\\" + sign for sign in fence[0]) + text[fence.end() :]
+    text = re.sub(r"^(?:`{3,}|~{3,})", _escaped, text)
     if number := re.match(r"(\d{1,9})(?=[.)](?:[ \t]|$))", text):
         return number[0] + "\\" + text[number.end() :]
     return "\\" + text if re.match("|".join(f"(?:{start})" for start in _START), text) else text
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """Every character of a run with its own backslash, so that no two of them stand together."""
+    return "".join("\\" + sign for sign in found[0])
 
 
 def ref(path: str, text: str, occurrence: int = 0) -> str:
