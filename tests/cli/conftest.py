@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import fake_memory  # noqa: E402
+
+
+class Answer:
+    """What one call left behind."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> type[fake_memory.FakeMemory]:
+    return fake_memory.install(monkeypatch)
+
+
+@pytest.fixture
+def tm(
+    memory: type[fake_memory.FakeMemory],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> Callable[..., Answer]:
+    """Run a command in this process, over the fake memory."""
+    from tars_memory.cli.app import run
+    from tars_memory.cli.call import Call
+
+    def call(*argv: str, **env: str) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["tars-memory", *argv])
+        code = run(list(argv), Call({"TERM": "xterm", "TARS_MEMORY_HOME": str(tmp_path), **env}))
+        sys.stdout.flush()
+        captured = capsys.readouterr()
+        return Answer(code, captured.out, captured.err)
+
+    return call

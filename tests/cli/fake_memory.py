@@ -1,0 +1,105 @@
+"""A memory without a vault: it records what the commands ask and answers what a test told it to."""
+
+from __future__ import annotations
+
+import sys
+import types
+from datetime import date
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+
+def receipt(**values: Any) -> SimpleNamespace:
+    told = {"txn": "t1", "path": "Memory.md", "line": 7, "ref": "abcd2345", "text": "likes tea", "written": True}
+    return SimpleNamespace(**{**told, "spooled": False, "notices": [], **values})
+
+
+def hit(**values: Any) -> SimpleNamespace:
+    told = {
+        "rank": 1, "score": 0.8, "path": "notes/tea.md", "start_line": 3, "end_line": 4, "tier": "note",
+        "date": "2026-03-15", "title": "tea", "headings": ("Tea", "Green"), "text": "Water at 80.\nGreen tea for Anna.",
+        "block_id": None, "obsidian_url": "obsidian://open?vault=v&file=notes%2Ftea", "explain": {},
+    }  # fmt: skip
+    return SimpleNamespace(**{**told, **values})
+
+
+def result(*hits: Any, **values: Any) -> SimpleNamespace:
+    told = {"query": "tea", "mode": "hybrid", "hits": list(hits), "abstained": not hits, "stale": 0, "notices": []}
+    return SimpleNamespace(**{**told, **values})
+
+
+def entry(**values: Any) -> SimpleNamespace:
+    told = {
+        "ref": "abcd2345", "path": "Memory.md", "line": 7, "end_line": 7, "section": "Notes", "text": "likes tea",
+        "tags": (), "time": None, "state": None, "block_id": None, "raw": "- likes tea",
+    }  # fmt: skip
+    return SimpleNamespace(**{**told, **values})
+
+
+class FakeMemory:
+    """Stands in for ``tars_memory.memory.Memory``; ``answers`` maps a method's name to its answer or its failure."""
+
+    answers: dict[str, Any] = {}
+    asked: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+    opened: dict[str, Any] = {}
+    notices: list[str] = []
+    root = Path("/vault")
+    state = Path("/nowhere/state")
+    closed = 0
+
+    def __init__(self, vault: str | None = None, **options: Any) -> None:
+        type(self).opened = {"vault": vault, **options}
+
+    @classmethod
+    def init(cls, path: str, **options: Any) -> Any:
+        cls.asked.append(("init", (path,), options))
+        return SimpleNamespace(root=Path(path), created=["Memory.md", "Procedural.md"], notices=[])
+
+    def close(self) -> None:
+        type(self).closed += 1
+
+    def __getattr__(self, name: str) -> Any:
+        def method(*args: Any, **options: Any) -> Any:
+            self.asked.append((name, args, options))
+            answer = self.answers.get(name, DEFAULTS.get(name))
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer(*args, **options) if callable(answer) else answer
+
+        return method
+
+
+DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(("remember", "log", "feedback", "forget", "edit"), receipt()),
+    "today": SimpleNamespace(path="2026-11-21.md", date=date(2026, 11, 21), text="## Log\n\n- 14:30 tea\n", exists=True),
+    "undo": [SimpleNamespace(txn="t2", path="Memory.md", line=7)],
+    "history": [
+        SimpleNamespace(
+            txn="t1", time="2026-11-21T14:30:00+01:00", command="remember", actor="person", file="Memory.md", op="append",
+            before="", after="- likes tea\n", undone=False,
+        )
+    ],
+    "show": entry(),
+    "list": [entry()],
+    "search": result(hit()),
+    "reindex": SimpleNamespace(
+        changed=2, removed=0, pending_vectors=0, stale=0, skipped={"conflict copy": 1}, took=0.1, notices=[]
+    ),
+    "verify": [],
+    "status": {"vault": "/vault", "index": {"notes": 3, "vectors": None}, "notices": []},
+    "doctor": {"findings": []},
+    "models": [{"name": "embedded", "current": True, "installed": True}, {"name": "other", "installed": False}],
+    "use_model": {"model": "other"},
+}  # fmt: skip
+
+
+def install(monkeypatch: pytest.MonkeyPatch) -> type[FakeMemory]:
+    """Put a fresh fake in the place of the memory's module."""
+    fresh = type("Memory", (FakeMemory,), {"answers": {}, "asked": [], "opened": {}, "notices": [], "closed": 0})
+    module = types.ModuleType("tars_memory.memory")
+    module.Memory = fresh  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tars_memory.memory", module)
+    return fresh

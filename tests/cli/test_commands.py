@@ -1,0 +1,369 @@
+"""What each command asks of the memory, and how it answers."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from fake_memory import hit, receipt, result
+
+from tars_memory import errors
+
+Run = Callable[..., Any]
+
+
+class Stdin:
+    """A stdin with bytes behind it."""
+
+    def __init__(self, data: bytes, terminal: bool = False) -> None:
+        self.buffer = io.BytesIO(data)
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+def test_writers_print_where_and_nothing_else(tm: Run, memory: Any) -> None:
+    answer = tm("remember", "likes", "tea", "--section", "Taste", "--tag", "food", "--tag", "home")
+    assert (answer.code, answer.out, answer.err) == (0, "Memory.md:7\n", "")
+    assert memory.asked == [
+        ("remember", ("likes tea",), {"tier": "semantic", "section": "Taste", "tags": ("food", "home")})
+    ]
+    assert memory.closed == 1
+    assert tm("remember", "x", "--quiet").out == ""
+
+
+def test_a_receipt_as_json(tm: Run) -> None:
+    assert tm("remember", "likes tea", "--json").json == {
+        "txn": "t1", "path": "Memory.md", "line": 7, "ref": "abcd2345", "text": "likes tea", "written": True,
+        "spooled": False, "notices": [],
+    }  # fmt: skip
+
+
+def test_a_repeat_is_said(tm: Run, memory: Any) -> None:
+    memory.answers["remember"] = receipt(written=False)
+    answer = tm("remember", "likes tea")
+    assert (answer.code, answer.out) == (0, "Memory.md:7\n")
+    assert "already there" in answer.err
+
+
+def test_a_rule_without_a_person_says_where_it_is_kept(tm: Run, memory: Any) -> None:
+    memory.answers["remember"] = receipt(written=False, path=None, line=None, notices=["kept as proposal p7"])
+    answer = tm("remember", "--tier", "procedural", "always", "ask")
+    assert (answer.code, answer.out) == (0, "")
+    assert "kept as proposal p7" in answer.err
+
+
+def test_text_that_cannot_be_written_is_said_to_wait(tm: Run, memory: Any) -> None:
+    memory.answers["log"] = receipt(written=False, spooled=True)
+    assert tm("log", "x").code == 5
+    error = errors.BusyError("the vault is locked by 4711 (reindex)", "try again")
+    error.spooled = "s12"
+    memory.answers["log"] = error
+    answer = tm("log", "x")
+    assert answer.code == 5
+    assert "s12" in answer.err and "4711" in answer.err
+    told = json.loads(tm("log", "x", "--json").err)
+    assert told["spooled"] == "s12" and told["exit_code"] == 5
+
+
+def test_text_from_stdin_is_one_entry(tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", Stdin("\ufeffZürich\nis \udcff nice\n".encode("utf-8", "surrogateescape")))
+    assert tm("remember", "--stdin").code == 0
+    assert memory.asked[0][1] == ("Zürich\nis \udcff nice\n",)
+    monkeypatch.setattr(sys, "stdin", Stdin(b" \n"))
+    assert tm("log", "--stdin").code == 2
+    assert tm("log", "--stdin", "x").code == 2
+
+
+def test_log_alone_shows_today(tm: Run) -> None:
+    assert tm("log").out == "## Log\n\n- 14:30 tea\n"
+    assert tm("log", "--json").json == {
+        "date": "2026-11-21", "path": "2026-11-21.md", "text": "## Log\n\n- 14:30 tea\n", "notices": [],
+    }  # fmt: skip
+
+
+def test_feedback(tm: Run, memory: Any) -> None:
+    tm("feedback", "bad", "wrong", "day", "--question", "when?", "--answer", "Monday")
+    assert memory.asked == [("feedback", (False, "wrong day"), {"question": "when?", "answer": "Monday"})]
+
+
+def test_forget_names_the_copies_that_remain(tm: Run, memory: Any) -> None:
+    memory.answers["forget"] = receipt(copies=["the journal, for 90 days"])
+    answer = tm("forget", "abcd2345")
+    assert "a copy remains: the journal, for 90 days" in answer.err
+    assert tm("forget", "abcd2345", "--everywhere", "--json").json["copies"] == ["the journal, for 90 days"]
+    assert memory.asked[1][2] == {"everywhere": True}
+
+
+def test_what_fits_several_entries_lists_them(tm: Run, memory: Any) -> None:
+    memory.answers["forget"] = errors.AmbiguousError("'tea' fits 2 entries", ["a1 Memory.md:3 tea", "b2 \x1b[31mtea"])
+    answer = tm("forget", "tea")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == "tars-memory: 'tea' fits 2 entries\n  a1 Memory.md:3 tea\n  b2 tea\n"
+    assert json.loads(tm("forget", "tea", "--json").err)["candidates"][0] == "a1 Memory.md:3 tea"
+
+
+def test_undo(tm: Run, memory: Any) -> None:
+    assert tm("undo").out == "Memory.md:7\n"
+    tm("undo", "t9")
+    tm("undo", "--last", "3", "--json")
+    assert [call[1:] for call in memory.asked] == [
+        ((None,), {"last": 1}),
+        (("t9",), {"last": 1}),
+        ((None,), {"last": 3}),
+    ]
+
+
+def test_history_and_list_are_columns(tm: Run) -> None:
+    assert tm("history").out == (
+        "t1\t2026-11-21T14:30:00+01:00\tremember\tperson\tappend\tMemory.md\t- likes tea\n"
+    )  # fmt: skip
+    assert (
+        list(tm("history", "--json").json["entries"][0]) == "txn time command actor file op before after undone".split()
+    )
+    assert tm("list").out == "abcd2345\tMemory.md:7\tlikes tea\n"
+    assert tm("list", "--json").json["entries"][0]["ref"] == "abcd2345"
+
+
+def test_show(tm: Run) -> None:
+    assert tm("show", "abcd2345").out == "Memory.md:7  Notes  [abcd2345]\n- likes tea\n"
+    assert tm("show", "abcd2345", "--json").json["raw"] == "- likes tea"
+
+
+def test_search_in_a_pipe_is_path_line_text_of_the_line_that_answers(tm: Run, memory: Any) -> None:
+    answer = tm("search", "green", "teas")
+    assert (answer.code, answer.out, answer.err) == (0, "notes/tea.md:4:Green tea for Anna.\n", "")
+    assert memory.asked[0][2] == {
+        "tiers": (), "tags": (), "paths": (), "since": None, "until": None, "explain": False, "project": None,
+    }  # fmt: skip
+
+
+def test_search_options_reach_the_memory(tm: Run, memory: Any) -> None:
+    tm(
+        *"search tea --mode lexical --tier daily --tier note --tag a --path projects --since 2w --until today".split(),
+        *"--limit 3 --explain --project p".split(),
+    )
+    assert memory.asked[0][2] == {
+        "tiers": ("daily", "note"), "tags": ("a",), "paths": ("projects",), "since": "2w", "until": "today",
+        "explain": True, "project": "p", "mode": "lexical", "limit": 3,
+    }  # fmt: skip
+
+
+def test_search_as_json_has_the_documented_shape(tm: Run, memory: Any) -> None:
+    memory.answers["search"] = result(hit(), notices=["no model"])
+    answer = tm("search", "tea", "--json")
+    assert list(answer.json) == ["query", "mode", "hits", "abstained", "stale", "notices"]
+    assert list(answer.json["hits"][0]) == [
+        "rank", "score", "path", "start_line", "end_line", "tier", "date", "title", "headings", "text", "block_id",
+        "obsidian_url",
+    ]  # fmt: skip
+    assert answer.json["notices"] == ["no model"] and "no model" in answer.err
+    memory.answers["search"] = result(hit(explain={"bm25": 0.5}))
+    assert tm("search", "tea", "--json", "--explain").json["hits"][0]["explain"] == {"bm25": 0.5}
+
+
+def test_paths_are_printed_once_each(tm: Run, memory: Any) -> None:
+    memory.answers["search"] = result(hit(), hit(rank=2, start_line=9), hit(rank=3, path="b.md"))
+    assert tm("search", "tea", "--paths").out == "notes/tea.md\nb.md\n"
+
+
+def test_nothing_is_said_and_never_as_if_all_had_been_read(tm: Run, memory: Any) -> None:
+    memory.answers["search"] = result()
+    answer = tm("search", "qqqxyzzy")
+    assert (answer.code, answer.out, answer.err) == (1, "", "tars-memory: nothing relevant\n")
+    memory.answers["search"] = result(stale=3)
+    answer = tm("search", "qqqxyzzy")
+    assert answer.code == 1
+    assert "nothing relevant" not in answer.err and "behind by 3 files" in answer.err
+    assert tm("search", "qqqxyzzy", "--json").json["stale"] == 3
+
+
+def test_many_queries_one_object_a_line(tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.answers["search"] = lambda text, **_: result(hit(), query=text) if text != "none" else result(query=text)
+    monkeypatch.setattr(sys, "stdin", Stdin("tea\n\n-\r\nnone\nZ\udcff".encode("utf-8", "surrogateescape")))
+    answer = tm("search", "--stdin", "--json")
+    lines = [json.loads(line) for line in answer.out.splitlines()]
+    assert [line["query"] for line in lines] == ["tea", "", "-", "none", "Z\udcff"]
+    assert [len(line["hits"]) for line in lines] == [1, 0, 1, 0, 1]
+    assert set(lines[1]) == set(lines[0])
+    assert answer.code == 0
+    monkeypatch.setattr(sys, "stdin", Stdin(b"none\n\n"))
+    assert tm("search", "--stdin", "--json").code == 1
+
+
+def test_many_queries_as_text_part_their_answers_by_an_empty_line(
+    tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Stdin(b"tea\ntea\n"))
+    assert tm("search", "--stdin").out == "notes/tea.md:4:Green tea for Anna.\n\n" * 2
+
+
+def test_open_prints_where_if_nothing_can_open_it(tm: Run, memory: Any, tmp_path: Path) -> None:
+    memory.root, memory.state = tmp_path, tmp_path / "state"
+    assert tm("open").code == 1, "no search yet"
+    memory.answers["search"] = result(hit(), hit(rank=2, path="b.md", start_line=9))
+    tm("search", "tea")
+    assert tm("open", "2").out == f"{tmp_path}/b.md:9\n"
+    assert tm("open", "3").code == 2
+    assert tm("open", "0").code == 2
+    assert tm("open", "2", "--json").json == {
+        "path": "b.md", "line": 9, "obsidian_url": hit().obsidian_url, "opened": False, "notices": [],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("editor", "words"),
+    [
+        ("vim -R", ["vim", "-R", "+9", "NOTE"]),
+        ("code --wait", ["code", "--wait", "--goto", "NOTE:9"]),
+        ("hx", ["hx", "NOTE:9"]),
+    ],
+)
+def test_an_editor_opens_at_the_line(
+    tm: Run, memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, editor: str, words: list[str]
+) -> None:
+    from tars_memory.cli.call import Call
+
+    started: list[list[str]] = []
+    monkeypatch.setattr("subprocess.run", lambda argv, check: started.append(argv) or SimpleNamespace(returncode=0))
+    monkeypatch.setattr(Call, "actor", "person")
+    memory.root, memory.state = tmp_path, tmp_path / "state"
+    memory.answers["search"] = result(hit(path="b.md", start_line=9))
+    tm("search", "tea")
+    assert tm("open", EDITOR=editor).out == ""
+    assert started == [[word.replace("NOTE", str(tmp_path / "b.md")) for word in words]]
+
+
+def test_obsidian_opens_a_note_of_its_vault(
+    tm: Run, memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr("subprocess.run", lambda argv, check: started.append(argv) or SimpleNamespace(returncode=0))
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(sys, "platform", "linux")
+    (tmp_path / ".obsidian").mkdir()
+    memory.root, memory.state = tmp_path, tmp_path / "state"
+    tm("search", "tea")
+    assert tm("open", DISPLAY=":0").code == 0
+    assert started == [["xdg-open", hit().obsidian_url]]
+    assert tm("open").out == f"{tmp_path}/notes/tea.md:3\n", "no display: nothing to open it with"
+
+
+def test_init(tm: Run, memory: Any) -> None:
+    answer = tm("init", "/v")
+    assert (answer.out, answer.err) == ("/v\n", "tars-memory: made Memory.md, Procedural.md\n")
+    tm("init")
+    tm("--vault", "/w", "init")
+    tm("init", TARS_MEMORY_DIR="/x", **{})
+    assert [call[1] for call in memory.asked] == [("/v",), (".",), ("/w",), ("/x",)]
+    assert tm("init", "/v", "--json").json["created"] == ["Memory.md", "Procedural.md"]
+
+
+def test_reindex_verify_status_doctor_models(tm: Run, memory: Any) -> None:
+    assert tm("reindex").out == "2 notes read, 0 gone, 1 files skipped\n"
+    assert memory.asked[-1][2] == {"full": False, "embed": True, "progress": None}
+    tm("reindex", "--full", "--no-embed")
+    assert memory.asked[-1][2] == {"full": True, "embed": False, "progress": None}
+    assert tm("verify").code == 0
+    memory.answers["verify"] = ["Memory.md: a row too many"]
+    assert (tm("verify").code, tm("verify").out) == (1, "Memory.md: a row too many\n")
+    assert tm("status").out == "vault  /vault\nindex\n  notes    3\n  vectors  none\n"
+    assert tm("status", "--json").json["index"] == {"notes": 3, "vectors": None}
+    assert tm("doctor").code == 0
+    memory.answers["doctor"] = {"findings": [{"kind": "lost", "message": "Memory.md:3 x", "hint": "undo"}]}
+    assert (tm("doctor").code, tm("doctor").out) == (1, "lost: Memory.md:3 x\n  undo\n")
+    assert tm("models").out == "* embedded\n  other  (not installed)\n"
+    assert tm("models", "use", "other").out == "model  other\n"
+
+
+def test_notices_of_the_memory_are_said_once(tm: Run, memory: Any) -> None:
+    memory.notices = ["2 lines wait in the spool"]
+    memory.answers["search"] = result(hit(), notices=["2 lines wait in the spool", "no model"])
+    answer = tm("search", "tea", "--json")
+    assert answer.json["notices"] == ["2 lines wait in the spool", "no model"]
+    assert answer.err.count("spool") == 1
+    assert tm("search", "tea", "--quiet").err == ""
+
+
+@pytest.mark.parametrize(
+    ("terminals", "env", "actor"),
+    [
+        ("in out err", {}, "person"),
+        ("in err", {}, "person"),
+        ("in", {}, "script"),
+        ("out err", {}, "script"),
+        ("", {}, "script"),
+        ("", {"TERM": ""}, "cron"),
+        ("in out err", {"TARS_MEMORY_ACTOR": "agent"}, "agent"),
+        ("in out err", {"CLAUDECODE": "1"}, "agent"),
+        ("", {"TARS_MEMORY_ACTOR": "person"}, "script"),
+        ("", {"TARS_MEMORY_ACTOR": "cron"}, "cron"),
+    ],
+)
+def test_who_calls(
+    tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch, terminals: str, env: dict[str, str], actor: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Stdin(b"", "in" in terminals))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: "out" in terminals, raising=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: "err" in terminals, raising=False)
+    tm("status", "--json", **env)
+    assert (memory.opened["actor"], memory.opened["interactive"]) == (actor, actor == "person")
+
+
+def test_an_unknown_actor_is_refused(tm: Run) -> None:
+    assert tm("log", "x", TARS_MEMORY_ACTOR="root").code == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.VaultError("no vault here", "make one"), 4),
+        (errors.NotFoundError("no entry q"), 1),
+        (errors.ConflictError("the note changed"), 6),
+        (errors.ModelUnavailableError("no model"), 7),
+        (errors.PartialError("2 of 3"), 3),
+        (OSError(28, "No space left on device", "/state/x"), 5),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_failures_have_their_exit_code(tm: Run, memory: Any, error: Exception, code: int) -> None:
+    memory.answers["show"] = error
+    answer = tm("show", "x")
+    assert (answer.code, answer.out) == (code, "")
+    assert answer.err.startswith("tars-memory: ")
+    told = json.loads(tm("show", "x", "--json").err)
+    assert set(told) == {"error", "hint", "exit_code"} and told["exit_code"] == code
+
+
+def test_a_bug_is_one_sentence_and_a_saved_trace(tm: Run, memory: Any, tmp_path: Path) -> None:
+    memory.answers["show"] = ZeroDivisionError("oh")
+    answer = tm("show", "x")
+    assert answer.code == 70
+    assert "Traceback" not in answer.err
+    path = Path(answer.err.rsplit(" ", 1)[1].strip())
+    assert path.is_relative_to(tmp_path / "state") and path.stat().st_mode & 0o777 == 0o600
+    assert "ZeroDivisionError: oh" in path.read_text()
+    assert "Traceback" in tm("show", "x", TARS_MEMORY_DEBUG="1").err
+
+
+def test_old_traces_go(tm: Run, memory: Any, tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    for i in range(20):
+        (tmp_path / "state" / f"crash-20200101-0000{i:02}-1.txt").write_text("")
+    memory.answers["show"] = ZeroDivisionError("oh")
+    tm("show", "x")
+    assert len(list((tmp_path / "state").glob("crash-*.txt"))) == 10
+
+
+def test_ctrl_c_is_130_and_silent(tm: Run, memory: Any) -> None:
+    memory.answers["show"] = KeyboardInterrupt()
+    answer = tm("show", "x")
+    assert (answer.code, answer.out, answer.err) == (130, "", "")
+    assert memory.closed == 1

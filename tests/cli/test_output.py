@@ -1,0 +1,111 @@
+"""Nothing of a note can steer a terminal; JSON keeps everything."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tars_memory.cli.output import ClosedOutput, LostOutput, Output, clean, line, to_json
+
+HOSTILE = (
+    "a\x1b[31mred\x1b[0m b\x1b]52;c;c3RlYWw=\x07c \x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\ \x9b31mC1\x9b0m "
+    "\x9d0;title\x9c \u202eoverride\u202c \u2066isolate\u2069 \U000e0041\U000e0042 \x00\x07\x08\x7f [/bold] [red]"
+)
+
+
+def is_steering(char: str) -> bool:
+    code = ord(char)
+    return (
+        (code < 32 and char not in "\t\n")
+        or 0x7F <= code <= 0x9F
+        or code in (0x61C, 0x200E, 0x200F)
+        or 0x202A <= code <= 0x202E
+        or 0x2066 <= code <= 0x206F
+        or 0xE0000 <= code <= 0xE007F
+        or 0xD800 <= code <= 0xDFFF
+    )
+
+
+def test_a_hostile_text_is_harmless_and_still_readable() -> None:
+    assert clean(HOSTILE) == "ared bc link C1  override isolate   [/bold] [red]"
+
+
+@given(st.text(alphabet=st.characters(codec=None, exclude_categories=())))
+def test_no_text_can_steer_a_terminal(text: str) -> None:
+    assert not any(map(is_steering, clean(text)))
+    assert not any(is_steering(char) or char in "\t\n" for char in line(text))
+
+
+@given(st.text(alphabet="\x1b\x9b\x9d\x07\x9c\\[]a1;\n"))
+def test_taking_one_sequence_out_never_makes_another(text: str) -> None:
+    assert not any(map(is_steering, clean(text)))
+
+
+def test_an_escape_that_never_ends_takes_no_text_along() -> None:
+    assert clean("before \x1b]0;title and all the rest\nnext") == "before 0;title and all the rest\nnext"
+
+
+@pytest.mark.parametrize("text", ["Zürich 東京 👩‍👩‍👧 naïve", "tab\tand\nnewline", "[/bold] 100 % \\n"])
+def test_honest_text_stays(text: str) -> None:
+    assert clean(text) == text
+
+
+def test_line_ends_become_newlines_or_blanks() -> None:
+    assert clean("a\r\nb\rc\u2028d") == "a\nb\nc\nd"
+    assert line("a\r\nb\tc") == "a b c"
+
+
+@given(st.text(alphabet=st.characters(codec=None, exclude_categories=())))
+def test_json_keeps_every_character_and_holds_none_that_steers(text: str) -> None:
+    written = to_json({"text": text})
+    assert json.loads(written) == {"text": text}
+    assert not any(is_steering(char) or char == "\n" for char in written)
+
+
+def test_json_stays_readable() -> None:
+    assert to_json({"a": "Zürich 東京"}) == '{"a": "Zürich 東京"}'
+
+
+class Failing(io.StringIO):
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def write(self, text: str) -> int:
+        raise self.error
+
+
+def test_a_reader_that_left_and_a_full_disk_are_told_apart() -> None:
+    with pytest.raises(ClosedOutput):
+        Output({}, stdout=Failing(BrokenPipeError(32, "Broken pipe"))).data("x")
+    with pytest.raises(LostOutput, match="No space left"):
+        Output({}, stdout=Failing(OSError(28, "No space left on device"))).data("x")
+
+
+def test_talk_to_nobody_is_no_failure() -> None:
+    Output({}, stdout=io.StringIO(), stderr=Failing(BrokenPipeError())).say("anyone?")
+
+
+def test_talk_is_said_once_and_quiet_only_silences_talk() -> None:
+    err = io.StringIO()
+    out = Output({}, stdout=io.StringIO(), stderr=err)
+    out.say("model missing")
+    out.say("model missing")
+    assert err.getvalue() == "tars-memory: model missing\n"
+    out.quiet = True
+    out.say("more")
+    out.complain("broken")
+    assert err.getvalue() == "tars-memory: model missing\nbroken\n"
+
+
+def test_any_character_fits_into_any_stream() -> None:
+    raw = io.BytesIO()
+    out = Output({}, stdout=io.TextIOWrapper(raw, encoding="ascii"))
+    out.data("Zürich \udcff")
+    out.flush()
+    assert raw.getvalue() == ("Zürich \\udcff" + os.linesep).encode()

@@ -1,0 +1,153 @@
+"""How a command line is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tars_memory.cli.call import instant
+from tars_memory.cli.parsing import separate
+from tars_memory.errors import UsageError
+
+FLAGS, VALUED = {"--json", "--stdin"}, {"--tier", "--since"}
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["tea", "-milk"], ["--", "tea", "-milk"]),
+        (["-milk", "tea"], ["--", "-milk", "tea"]),
+        (["-5", "degrees", "--json"], ["--json", "--", "-5", "degrees"]),
+        (["-"], ["--", "-"]),
+        (["tea", "--tier", "-x", "pot"], ["--tier", "-x", "--", "tea", "pot"]),
+        (["tea", "--tier=daily"], ["--tier=daily", "--", "tea"]),
+        (["--", "--json", "-5"], ["--", "--json", "-5"]),
+        (["a", "--", "b", "--", "c"], ["--", "a", "b", "--", "c"]),
+        (["a", "--tier"], ["--tier"]),
+        (["a", "--bogus", "b"], ["--bogus"]),
+        ([], ["--"]),
+    ],
+)
+def test_words_and_options_are_told_apart(args: list[str], expected: list[str]) -> None:
+    assert separate(args, FLAGS, VALUED) == expected
+
+
+@pytest.mark.parametrize(
+    ("argv", "text"),
+    [
+        (["log", "met", "Anna"], "met Anna"),
+        (["log", "--", "-5", "degrees"], "-5 degrees"),
+        (["log", "it", "was", "-5", "degrees", "--json"], "it was -5 degrees"),
+        (["--json", "log", "-h", "is", "a", "letter"], "-h is a letter"),
+        (["log", "--quiet", "a", "--vault", "/v", "b"], "a b"),
+        (["log", "--", "--json"], "--json"),
+    ],
+)
+def test_text_is_all_the_remaining_words(tm: Callable[..., Any], memory: Any, argv: list[str], text: str) -> None:
+    assert tm(*argv).code == 0
+    assert memory.asked == [("log", (text,), {})]
+
+
+@pytest.mark.parametrize("query", [["tea", "-milk"], ["-milk", "tea"], ["-"], ["AND"], ['"unclosed'], ["C++"]])
+def test_any_words_are_a_query(tm: Callable[..., Any], memory: Any, query: list[str]) -> None:
+    assert tm("search", *query).code == 0
+    assert memory.asked[0][1] == (" ".join(query),)
+
+
+@pytest.mark.parametrize("shared", [["--json"], ["--vault", "/v"], ["--now", "2026-11-21T09:00"], ["--quiet"]])
+@pytest.mark.parametrize("command", [["status"], ["search", "tea"], ["list"], ["undo"]])
+def test_shared_options_count_before_and_after_the_name(
+    tm: Callable[..., Any], memory: Any, shared: list[str], command: list[str]
+) -> None:
+    before = tm(*shared, *command)
+    opened, memory.opened = memory.opened, {}
+    after = tm(*command, *shared)
+    assert (before.code, before.out, before.err) == (after.code, after.out, after.err)
+    assert opened == memory.opened
+
+
+def test_the_later_one_holds(tm: Callable[..., Any], memory: Any) -> None:
+    tm("--vault", "/first", "status", "--vault", "/second")
+    assert memory.opened["vault"] == "/second"
+
+
+WRITERS = [
+    ["remember", "x"], ["log", "x"], ["feedback", "good", "x"], ["edit", "abcd2345", "x"], ["forget", "abcd2345"], ["undo"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("argv", WRITERS, ids=lambda argv: argv[0])
+def test_every_writer_can_be_tried_without_writing(tm: Callable[..., Any], memory: Any, argv: list[str]) -> None:
+    answer = tm(*argv, "--dry-run")
+    assert (answer.code, memory.opened["dry_run"]) == (0, True)
+    assert "dry run: nothing was written" in answer.err
+
+
+def test_readers_have_no_dry_run(tm: Callable[..., Any]) -> None:
+    assert tm("status", "--dry-run").code == 2
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["serch", "tea"], ["search", "--mode", "psychic", "tea"], ["search"], ["search", "  "], ["search", "--stdin", "x"],
+        ["search", "tea", "--limit", "0"], ["search", "tea", "--limit", "many"], ["search", "--tier"], ["search", "--bogus"],
+        ["remember"], ["remember", "x", "--tier", "daily"], ["feedback"], ["feedback", "meh", "x"], ["feedback", "good"],
+        ["edit"], ["edit", "abcd2345"], ["forget"], ["show"], ["undo", "t1", "--last", "2"], ["undo", "--last", "0"],
+        ["models", "use"], ["models", "burn"], ["status", "extra"], ["--now", "tomorrow-ish", "log", "x"], ["--bogus"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_bad_call_is_a_sentence_and_exit_2(tm: Callable[..., Any], memory: Any, argv: list[str]) -> None:
+    answer = tm(*argv)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("tars-memory: ")
+    assert len(answer.err.splitlines()) == 2, "what happened, and what to do next"
+    assert memory.asked == []
+
+
+def test_a_command_that_is_nearly_one_is_suggested(tm: Callable[..., Any]) -> None:
+    assert "did you mean search?" in tm("serch", "tea").err
+
+
+def test_help_needs_no_vault_and_knows_every_command(tm: Callable[..., Any], memory: Any) -> None:
+    from tars_memory.cli.app import COMMANDS
+
+    overview = tm("--help")
+    assert overview.code == 0
+    for names in COMMANDS.values():
+        for name in names:
+            assert f"\n  {name} " in overview.out
+            for argv in ([name, "--help"], ["help", name], [name, "-h"]):
+                answer = tm(*argv)
+                assert (answer.code, answer.err) == (0, "")
+                assert answer.out.startswith(f"Usage: tars-memory {name} [OPTIONS]")
+    assert tm().out == overview.out
+    assert memory.opened == {}
+
+
+def test_version(tm: Callable[..., Any]) -> None:
+    from tars_memory import __version__
+
+    assert tm("--version").out == f"tars-memory {__version__}\n"
+
+
+def test_an_instant_without_a_zone_is_local_and_one_with_it_is_the_same_moment() -> None:
+    assert instant("2026-11-21T14:30", "--now").replace(tzinfo=None).isoformat() == "2026-11-21T14:30:00"
+    assert instant("2026-11-21", "--now").tzinfo is not None
+    assert instant("2026-11-21T14:30:00Z", "--now").timestamp() == 1795271400.0
+    for bad in ("", "soon", "2026-13-01", "99999-01-01"):
+        with pytest.raises(UsageError):
+            instant(bad, "--now")
+
+
+def test_the_instant_comes_from_the_option_before_the_variable(tm: Callable[..., Any], memory: Any) -> None:
+    tm("status", TARS_NOW="2026-11-21T14:30")
+    assert memory.opened["now"].hour == 14
+    tm("status", "--now", "2026-11-21T15:30", TARS_NOW="2026-11-21T14:30")
+    assert memory.opened["now"].hour == 15
+    assert tm("status", TARS_NOW="later").code == 2
+    tm("status")
+    assert memory.opened["now"] is None
