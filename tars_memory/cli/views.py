@@ -15,12 +15,14 @@ from rich.table import Table
 from rich.text import Text
 
 from tars_memory.cli.output import clean, line
+from tars_memory.recall.highlight import spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tars_memory.cli.matches import Matcher
     from tars_memory.cli.output import Output
+    from tars_memory.recall.model import SearchResult
+    from tars_memory.recall.query import Query
 
 LINES = 8
 """Lines of a hit that are shown; ``open`` shows the rest."""
@@ -33,7 +35,7 @@ def console(out: Output, *, stderr: bool = False) -> Console:
     return Console(file=stream, color_system=system, markup=False, highlight=False, emoji=False, soft_wrap=False)
 
 
-def show_hits(out: Output, result: Any, matcher: Matcher) -> None:
+def show_hits(out: Output, result: SearchResult) -> None:
     """Numbered hits: place, heading path, date, then the lines with the match lit."""
     if out.quiet:
         return
@@ -48,22 +50,23 @@ def show_hits(out: Output, result: Any, matcher: Matcher) -> None:
         if hit.date:
             head.append(f"  {line(str(hit.date))}", "green")
         screen.print(head, soft_wrap=True)
-        body = lit(clean(hit.text).rstrip("\n"), matcher)
+        body = lit(clean(hit.text).rstrip("\n"), result.parsed)
         screen.print(Padding(body, (0, 0, 0, width + 2)))
-        for name, value in (getattr(hit, "explain", None) or {}).items():
-            screen.print(Text(f"{'':{width + 4}}{name} {value}", style="dim"), soft_wrap=True)
+        if hit.explain:
+            parts = ", ".join(f"{name} {value:.4f}" for name, value in hit.explain.items())
+            screen.print(Padding(Text(f"{hit.score:.4f} = {parts}", style="dim"), (0, 0, 0, width + 2)))
 
 
-def lit(text: str, matcher: Matcher) -> Text:
+def lit(text: str, query: Query) -> Text:
     """The text, its matches in bold, cut to :data:`LINES` lines around the first match."""
     lines = text.expandtabs(4).split("\n")
     if len(lines) > LINES:
-        first = next((i for i, each in enumerate(lines) if matcher.spans(each)), 0)
+        first = next((i for i, each in enumerate(lines) if spans(query, each)), 0)
         start = max(0, min(first - 1, len(lines) - LINES))
         above, below = start > 0, start + LINES < len(lines)
         lines = ["…"] * above + lines[start : start + LINES] + ["…"] * below
     shown = Text("\n".join(lines))
-    for start, end in matcher.spans(shown.plain):
+    for start, end in spans(query, shown.plain):
         shown.stylize("bold yellow", start, end)
     return shown
 

@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import fake_memory  # noqa: E402
+import fake_memory
 
 
 class Answer:

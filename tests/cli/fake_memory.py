@@ -7,9 +7,12 @@ import types
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+
+from tars_memory.recall.model import Hit, SearchResult
+from tars_memory.recall.query import parse
 
 
 def receipt(**values: Any) -> SimpleNamespace:
@@ -17,18 +20,19 @@ def receipt(**values: Any) -> SimpleNamespace:
     return SimpleNamespace(**{**told, "spooled": False, "notices": [], **values})
 
 
-def hit(**values: Any) -> SimpleNamespace:
+def hit(**values: Any) -> Hit:
     told = {
-        "rank": 1, "score": 0.8, "path": "notes/tea.md", "start_line": 3, "end_line": 4, "tier": "note",
-        "date": "2026-03-15", "title": "tea", "headings": ("Tea", "Green"), "text": "Water at 80.\nGreen tea for Anna.",
-        "block_id": None, "obsidian_url": "obsidian://open?vault=v&file=notes%2Ftea", "explain": {},
+        "path": "notes/tea.md", "start_line": 3, "end_line": 4, "date": "2026-03-15", "title": "tea",
+        "headings": ("Tea", "Green"), "text": "Water at 80.\nGreen tea for Anna.",
     }  # fmt: skip
-    return SimpleNamespace(**{**told, **values})
+    made = Hit(score=0.8, **{**told, **{k: v for k, v in values.items() if k not in ("rank", "explain")}})
+    made.rank, made.explain = values.get("rank", 1), values.get("explain", {})
+    made.obsidian_url = f"obsidian://open?vault=v&file={made.path.removesuffix('.md')}"
+    return made
 
 
-def result(*hits: Any, **values: Any) -> SimpleNamespace:
-    told = {"query": "tea", "mode": "hybrid", "hits": list(hits), "abstained": not hits, "stale": 0, "notices": []}
-    return SimpleNamespace(**{**told, **values})
+def result(*hits: Hit, query: str = "green tea", **values: Any) -> SearchResult:
+    return SearchResult(parse(query, date(2026, 11, 21)), "hybrid", list(hits), abstained=not hits, **values)
 
 
 def entry(**values: Any) -> SimpleNamespace:
@@ -42,10 +46,10 @@ def entry(**values: Any) -> SimpleNamespace:
 class FakeMemory:
     """Stands in for ``tars_memory.memory.Memory``; ``answers`` maps a method's name to its answer or its failure."""
 
-    answers: dict[str, Any] = {}
-    asked: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
-    opened: dict[str, Any] = {}
-    notices: list[str] = []
+    answers: ClassVar[dict[str, Any]] = {}
+    asked: ClassVar[list[tuple[str, tuple[Any, ...], dict[str, Any]]]] = []
+    opened: ClassVar[dict[str, Any]] = {}
+    notices: ClassVar[list[str]] = []
     root = Path("/vault")
     state = Path("/nowhere/state")
     closed = 0
@@ -74,12 +78,12 @@ class FakeMemory:
 
 DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("remember", "log", "feedback", "forget", "edit"), receipt()),
-    "today": SimpleNamespace(path="2026-11-21.md", date=date(2026, 11, 21), text="## Log\n\n- 14:30 tea\n", exists=True),
+    "today": SimpleNamespace(path="2026-11-21.md", date=date(2026, 11, 21), text="## Log\n\n- 14:30 tea\n"),
     "undo": [SimpleNamespace(txn="t2", path="Memory.md", line=7)],
     "history": [
         SimpleNamespace(
-            txn="t1", time="2026-11-21T14:30:00+01:00", command="remember", actor="person", file="Memory.md", op="append",
-            before="", after="- likes tea\n", undone=False,
+            txn="t1", time="2026-11-21T14:30:00+01:00", command="remember", actor="person", file="Memory.md",
+            op="append", before="", after="- likes tea\n", undone=False,
         )
     ],
     "show": entry(),

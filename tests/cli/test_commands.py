@@ -125,9 +125,9 @@ def test_history_and_list_are_columns(tm: Run) -> None:
     assert tm("history").out == (
         "t1\t2026-11-21T14:30:00+01:00\tremember\tperson\tappend\tMemory.md\t- likes tea\n"
     )  # fmt: skip
-    assert (
-        list(tm("history", "--json").json["entries"][0]) == "txn time command actor file op before after undone".split()
-    )
+    assert list(tm("history", "--json").json["entries"][0]) == [
+        "txn", "time", "command", "actor", "file", "op", "before", "after", "undone",
+    ]  # fmt: skip
     assert tm("list").out == "abcd2345\tMemory.md:7\tlikes tea\n"
     assert tm("list", "--json").json["entries"][0]["ref"] == "abcd2345"
 
@@ -146,10 +146,9 @@ def test_search_in_a_pipe_is_path_line_text_of_the_line_that_answers(tm: Run, me
 
 
 def test_search_options_reach_the_memory(tm: Run, memory: Any) -> None:
-    tm(
-        *"search tea --mode lexical --tier daily --tier note --tag a --path projects --since 2w --until today".split(),
-        *"--limit 3 --explain --project p".split(),
-    )
+    line = "search tea --mode lexical --tier daily --tier note --tag a --path projects --since 2w --until today"
+    line += " --limit 3 --explain --project p"
+    tm(*line.split())
     assert memory.asked[0][2] == {
         "tiers": ("daily", "note"), "tags": ("a",), "paths": ("projects",), "since": "2w", "until": "today",
         "explain": True, "project": "p", "mode": "lexical", "limit": 3,
@@ -214,7 +213,7 @@ def test_open_prints_where_if_nothing_can_open_it(tm: Run, memory: Any, tmp_path
     assert tm("open", "3").code == 2
     assert tm("open", "0").code == 2
     assert tm("open", "2", "--json").json == {
-        "path": "b.md", "line": 9, "obsidian_url": hit().obsidian_url, "opened": False, "notices": [],
+        "path": "b.md", "line": 9, "obsidian_url": hit(path="b.md").obsidian_url, "opened": False, "notices": [],
     }  # fmt: skip
 
 
@@ -261,7 +260,7 @@ def test_init(tm: Run, memory: Any) -> None:
     assert (answer.out, answer.err) == ("/v\n", "tars-memory: made Memory.md, Procedural.md\n")
     tm("init")
     tm("--vault", "/w", "init")
-    tm("init", TARS_MEMORY_DIR="/x", **{})
+    tm("init", TARS_MEMORY_DIR="/x")
     assert [call[1] for call in memory.asked] == [("/v",), (".",), ("/w",), ("/x",)]
     assert tm("init", "/v", "--json").json["created"] == ["Memory.md", "Procedural.md"]
 
@@ -367,3 +366,15 @@ def test_ctrl_c_is_130_and_silent(tm: Run, memory: Any) -> None:
     answer = tm("show", "x")
     assert (answer.code, answer.out, answer.err) == (130, "", "")
     assert memory.closed == 1
+
+
+def test_an_editor_that_is_not_there_is_a_sentence(
+    tm: Run, memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tars_memory.cli.call import Call
+
+    monkeypatch.setattr(Call, "actor", "person")
+    memory.root, memory.state = tmp_path, tmp_path / "state"
+    tm("search", "tea")
+    answer = tm("open", EDITOR="no-such-editor-here")
+    assert answer.code == 2 and "no-such-editor-here" in answer.err

@@ -14,6 +14,7 @@ from tars_memory.cli.call import Call
 from tars_memory.cli.output import line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.cli.recent import recall
+from tars_memory.errors import UsageError
 
 PLUS_LINE = {"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro", "joe", "ne", "kak", "mg", "gvim", "ed"}
 """Editors that take ``+LINE path``; also tried with any editor not listed in :data:`COLON_LINE`."""
@@ -24,6 +25,9 @@ COLON_LINE = {"hx", "helix", "subl", "zed"}
 GOTO = {"code", "codium", "code-insiders", "cursor"}
 """Editors that take ``--goto path:LINE``."""
 
+FAILED = 3
+"""The exit code when the program that was started says that it failed."""
+
 
 def open_(
     ctx: typer.Context,
@@ -31,7 +35,7 @@ def open_(
 ) -> int:
     """Open a hit of the last search: in Obsidian if the vault is one of its, else in $VISUAL or $EDITOR at the line.
 
-    Without either, and with --json or --quiet's opposite of a terminal, it prints path:line.
+    Where neither can be started (no display, no terminal) it prints path:line.
     """
     call = call_of(ctx)
     memory = call.memory()
@@ -45,7 +49,10 @@ def open_(
         call.out.data(f"{line(str(note))}:{at}")
     if opener:
         call.out.flush()
-        return subprocess.run(opener, check=False).returncode and 3
+        try:
+            return FAILED if subprocess.run(opener, check=False).returncode else 0
+        except OSError as error:
+            raise UsageError(f"{opener[0]} can't be started: {error.strerror}", "set VISUAL or EDITOR") from None
     return 0
 
 

@@ -1,16 +1,18 @@
 """``search``: find passages."""
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tars_memory.cli.call import Call
-from tars_memory.cli.output import fields, line
+from tars_memory.cli.output import line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 
-HIT = "rank score path start_line end_line tier date title headings text block_id obsidian_url"
+if TYPE_CHECKING:
+    from tars_memory.recall.model import SearchResult
+
 MODES = ("hybrid", "lexical", "semantic")
 
 
@@ -79,40 +81,39 @@ def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
     return 0 if found else 1
 
 
-def _answer(call: Call, text: str, result: Any, *, paths_only: bool, one_of_many: bool = False) -> int:
+def _answer(call: Call, text: str, result: "SearchResult", *, paths_only: bool, one_of_many: bool = False) -> int:
     """Print one result; 0 if it has hits, else 1."""
     notices = call.notices(result.notices)
     if call.out.json:
-        call.out.record({**result_json(result), "notices": notices}, lines=one_of_many)
+        call.out.record({**result.to_json(), "notices": notices}, lines=one_of_many)
     elif result.hits and paths_only:
         for path in dict.fromkeys(hit.path for hit in result.hits):
             call.out.data(line(path))
     elif result.hits:
-        _print_hits(call, text, result)
+        _print_hits(call, result)
     if not result.hits:
         _say_nothing(call, text, result, one_of_many=one_of_many)
     return 0 if result.hits else 1
 
 
-def _print_hits(call: Call, text: str, result: Any) -> None:
-    from datetime import date
-
-    from tars_memory.cli.matches import Matcher, best_line
-
-    matcher = Matcher(text, call.now.date() if call.now else date.today())  # noqa: DTZ011 - the local day is meant
+def _print_hits(call: Call, result: "SearchResult") -> None:
     if call.out.screen:
         from tars_memory.cli.views import show_hits
 
-        show_hits(call.out, result, matcher)
+        show_hits(call.out, result)
         return
+    from tars_memory.cli.matches import BestLine
+
+    best = BestLine(result)
     for hit in result.hits:
-        number, words = best_line(hit.text, hit.start_line, matcher)
+        number, words = best.of(hit)
         call.out.data(f"{line(hit.path)}:{number}:{line(words)}")
-        for name, value in (getattr(hit, "explain", None) or {}).items():
-            call.out.say(f"{line(hit.path)}:{number}: {name} {value}")
+        if hit.explain:
+            parts = ", ".join(f"{name} {value:.4f}" for name, value in hit.explain.items())
+            call.out.complain(f"{line(hit.path)}:{number}: {hit.score:.4f} = {parts}")
 
 
-def _say_nothing(call: Call, text: str, result: Any, *, one_of_many: bool) -> None:
+def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: bool) -> None:
     """Say that nothing was found, but never as if the whole vault had been read when it has not."""
     about = f" for {line(text)[:80]!r}" if one_of_many else ""
     if result.stale:
@@ -124,20 +125,11 @@ def _say_nothing(call: Call, text: str, result: Any, *, one_of_many: bool) -> No
         call.out.say(f"nothing relevant{about}")
 
 
-def _keep(call: Call, result: Any) -> None:
+def _keep(call: Call, result: "SearchResult") -> None:
     if result.hits:
         from tars_memory.cli.recent import keep
 
         keep(call.memory().state, result.hits, terminal=call.out.stdout.isatty())
-
-
-def result_json(result: Any) -> dict[str, Any]:
-    """The documented object of one search."""
-    extra = " explain" if any(getattr(hit, "explain", None) for hit in result.hits) else ""
-    told = fields(result, "query mode hits abstained stale")
-    told["query"] = getattr(result.query, "text", result.query)
-    told["hits"] = [fields(hit, HIT + extra) for hit in result.hits]
-    return told
 
 
 def _nothing(text: str, mode: str) -> dict[str, Any]:
