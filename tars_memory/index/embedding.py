@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index import models
+from tars_memory.index import models, runtime
 from tars_memory.index.session import Pooled, Session, clean, pool, unit
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def open_fastembed(manifest: models.Manifest, folder: Path, threads: int = 1) ->
         ModelUnavailableError: fastembed is missing or can't read the model.
     """
     try:
-        fastembed = load_fastembed()
+        fastembed = runtime.load_fastembed()
         name = _registered(fastembed, manifest, folder) if manifest.name == models.EMBEDDED else manifest.name
         model = fastembed.TextEmbedding(
             name,
@@ -181,36 +181,20 @@ def open_fastembed(manifest: models.Manifest, folder: Path, threads: int = 1) ->
         raise ModelUnavailableError(
             f"fastembed can't open the model {manifest.name}: {error}", models.INSTALL_HINT
         ) from error
-    import numpy as np
-
-    return FastEmbed(manifest, model, np)
-
-
-def load_fastembed() -> Any:
-    """Import fastembed: quiet, and without its hub's telemetry. The only place that does."""
-    from tars_memory.index.session import load_numpy
-
-    load_numpy()
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    import fastembed
-    from loguru import logger
-
-    logger.disable("fastembed")
-    return fastembed
+    return FastEmbed(manifest, model, runtime.load_numpy())
 
 
 def _registered(fastembed: Any, manifest: models.Manifest, folder: Path) -> str:
     """Make the embedded model known to fastembed, at the path of its optimised copy; answers with its name there."""
-    from fastembed.common.model_description import ModelSource, PoolingType
-
+    description = fastembed.common.model_description
     graph = models.graph_of(folder, manifest).relative_to(folder)
     name = f"tars-memory/{manifest.name}-{manifest.identity}-{graph.parent}"
     if all(known["model"] != name for known in fastembed.TextEmbedding.list_supported_models()):
         fastembed.TextEmbedding.add_custom_model(
             model=name,
-            pooling=PoolingType.MEAN,
+            pooling=description.PoolingType.MEAN,
             normalization=True,
-            sources=ModelSource(url="none: always loaded from a folder"),
+            sources=description.ModelSource(url="none: always loaded from a folder"),
             dim=manifest.dimension,
             model_file=str(graph),
         )

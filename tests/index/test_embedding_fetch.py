@@ -1,0 +1,97 @@
+"""Other models: only on command, checked against fastembed, then as local as the embedded one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tars_memory.errors import ModelUnavailableError, UsageError
+from tars_memory.index import embedding, fetch, models
+from tars_memory.index.queryvector import query_vector
+from tars_memory.settings import EmbeddingOptions
+
+MEAN = "sentence-transformers/all-MiniLM-L6-v2"
+FIRST_TOKEN = "snowflake/snowflake-arctic-embed-xs"
+
+
+def downloaded(folder: Path, model_file: str = "model.onnx") -> Path:
+    """A folder as fastembed would download it: the embedded model's files under the other's names."""
+    sources = models.embedded_sources()
+    (folder / model_file).parent.mkdir(parents=True)
+    shutil.copyfile(sources["model.onnx"], folder / model_file)
+    shutil.copyfile(sources["tokenizer.json"], folder / "tokenizer.json")
+    for name, values in models.EMBEDDED_CONFIG.items():
+        (folder / name).write_text(json.dumps(values))
+    return folder
+
+
+def test_a_model_from_a_folder_is_then_ready_without_it(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    manifest = fetch.use_model(MEAN.upper(), cache, downloaded(tmp_path / "files"))
+    shutil.rmtree(tmp_path / "files")
+    assert (manifest.name, manifest.runner, manifest.pooling, manifest.max_tokens) == (MEAN, "onnxruntime", "mean", 256)
+    options = EmbeddingOptions(model=MEAN)
+    vector = query_vector("tea", options, cache)
+    assert fetch.distance(vector, query_vector("tea", EmbeddingOptions(), cache)) <= 1e-5
+    embedder = embedding.open_embedder(options, cache)
+    many = list(embedder.embed_passages(["tea"] * (embedding.FEW + 1)))
+    assert fetch.distance(many[0], vector) <= 1e-5
+    assert embedder.fingerprint != embedding.fingerprint(EmbeddingOptions(), cache)
+    assert [known.name for known in models.installed(cache)] == ["embedded", MEAN]
+
+
+def test_prefixes_and_pooling_are_the_models_own(tmp_path: Path) -> None:
+    manifest = fetch.use_model(FIRST_TOKEN, tmp_path, downloaded(tmp_path / "files", "onnx/model.onnx"))
+    assert (manifest.pooling, manifest.runner) == ("cls", "onnxruntime")
+    assert manifest.query_prefix.startswith("Represent this sentence")
+    embedder = embedding.open_embedder(EmbeddingOptions(model=FIRST_TOKEN), tmp_path)
+    assert list(embedder.embed_passages(["tea"])) != [embedder.embed_query("tea")]
+
+
+def test_a_model_that_we_would_run_otherwise_goes_through_fastembed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(fetch.POOLING, "PooledNormalizedEmbedding", "cls")  # wrong, and found out
+    manifest = fetch.use_model(MEAN, tmp_path, downloaded(tmp_path / "files"))
+    assert manifest.runner == "fastembed"
+    options = EmbeddingOptions(model=MEAN)
+    embedder = embedding.open_embedder(options, tmp_path)
+    assert fetch.distance(next(embedder.embed_passages(["tea"])), query_vector("tea", options, tmp_path)) <= 1e-5
+    (pooled,) = embedder.embed_parts([("tea and milk", [(0, 3)])])
+    assert pooled.parts == (b"",)
+    assert len(models.installed(tmp_path)) == 1
+
+
+def test_a_model_nobody_knows(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no model named"):
+        fetch.use_model("nobody/nothing", tmp_path)
+
+
+def test_a_folder_that_lacks_a_file(tmp_path: Path) -> None:
+    folder = downloaded(tmp_path / "files")
+    (folder / "model.onnx").unlink()
+    with pytest.raises(ModelUnavailableError, match=r"lacks model\.onnx"):
+        fetch.use_model(MEAN, tmp_path, folder)
+
+
+def test_a_fetch_that_fails_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fastembed.text.pooled_normalized_embedding import PooledNormalizedEmbedding
+
+    def refuse(*arguments: object, **options: object) -> Path:
+        raise ValueError("no route to host")
+
+    monkeypatch.setattr(PooledNormalizedEmbedding, "download_model", refuse)
+    with pytest.raises(ModelUnavailableError, match="can't be fetched: no route to host"):
+        fetch.use_model(MEAN, tmp_path)
+
+
+def test_the_embedded_model_can_be_named_too(tmp_path: Path) -> None:
+    assert fetch.use_model("embedded", tmp_path) is models.EMBEDDED_MANIFEST
+    assert [known.name for known in models.installed(tmp_path)] == ["embedded"]
+
+
+def test_fastembeds_models_are_listed() -> None:
+    assert ("BAAI/bge-small-en-v1.5", 384, 0.067) in fetch.known_models()

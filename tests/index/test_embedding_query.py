@@ -1,0 +1,137 @@
+"""Query vectors: remembered, checked, and made again when the memory fails."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from struct import unpack
+
+import pytest
+
+from tars_memory.errors import ModelUnavailableError
+from tars_memory.index import models, queryvector
+from tars_memory.index.queryvector import QueryVectors, is_vector, quantised, query_vector
+from tars_memory.settings import EmbeddingOptions
+from tars_memory.testing import hashed
+
+OPTIONS = EmbeddingOptions()
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the model is asked; it is played by a hash."""
+    questions: list[str] = []
+
+    def embed(text: str) -> bytes:
+        questions.append(text)
+        return hashed(text)
+
+    monkeypatch.setattr(queryvector, "_open", lambda model, cache: embed)
+    return questions
+
+
+def remembered(cache: Path) -> list[Path]:
+    return [path for path in (cache / "queries").rglob("*") if path.is_file()]
+
+
+def test_a_query_is_embedded_once(tmp_path: Path, asked: list[str]) -> None:
+    first = query_vector("tea", OPTIONS, tmp_path)
+    assert query_vector("tea", OPTIONS, tmp_path) == first == hashed("tea")
+    assert query_vector("Tea", OPTIONS, tmp_path) == first
+    assert asked == ["tea", "Tea"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", b"\0" * 1536, b"\xff" * 1536, os.urandom(1536), b"x" * 4000])
+def test_a_damaged_memory_is_made_again(damage: bytes, tmp_path: Path, asked: list[str]) -> None:
+    query_vector("tea", OPTIONS, tmp_path)
+    (path,) = remembered(tmp_path)
+    path.write_bytes(damage)
+    assert query_vector("tea", OPTIONS, tmp_path) == hashed("tea")
+    assert path.read_bytes() == hashed("tea")
+    assert asked == ["tea", "tea"]
+
+
+def test_a_memory_that_cannot_be_written_is_done_without(tmp_path: Path, asked: list[str]) -> None:
+    (tmp_path / "queries").write_text("a file where the folder should be")
+    assert query_vector("tea", OPTIONS, tmp_path) == hashed("tea")
+    assert query_vector("tea", OPTIONS, tmp_path) == hashed("tea")
+    assert asked == ["tea", "tea"]
+
+
+def test_the_oldest_are_forgotten(tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queryvector, "KEPT", 10)
+    vectors = QueryVectors(OPTIONS, tmp_path)
+    for number in range(400):
+        vectors.vector(f"question {number}")
+        (newest,) = [path for path in remembered(tmp_path) if path.stat().st_mtime > 1_000_000]
+        os.utime(newest, (number, number))
+    assert 10 <= len(remembered(tmp_path)) < 250
+    assert vectors.remembered("question 399")
+    assert not vectors.remembered("question 0")
+
+
+def test_models_never_share_a_memory(tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    query_vector("tea", OPTIONS, tmp_path)
+    other = models.Manifest(name="embedded", files={"model.onnx": "0"}, model_file="m", dimension=384, max_tokens=9)
+    monkeypatch.setattr(models, "EMBEDDED_MANIFEST", other)
+    query_vector("tea", OPTIONS, tmp_path)
+    assert asked == ["tea", "tea"]
+
+
+def test_queries_are_not_readable_in_the_cache(tmp_path: Path, asked: list[str]) -> None:
+    query_vector("my secret", OPTIONS, tmp_path)
+    (path,) = remembered(tmp_path)
+    assert "secret" not in str(path)
+    if os.name == "posix":
+        assert path.parent.stat().st_mode & 0o077 == 0
+
+
+def test_any_text_is_a_query(tmp_path: Path, asked: list[str]) -> None:
+    for text in ("", "\0", "\ud800", "🎉", "x" * 100_000, "../../escape"):
+        assert is_vector(query_vector(text, OPTIONS, tmp_path), 384)
+    assert len(remembered(tmp_path)) == 6
+
+
+def test_a_model_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnavailableError, match="not on this machine"):
+        query_vector("tea", EmbeddingOptions(model="BAAI/bge-small-en-v1.5"), tmp_path)
+
+
+def test_a_remembered_query_imports_nothing_heavy_and_needs_no_model(tmp_path: Path, asked: list[str]) -> None:
+    query_vector("tea", OPTIONS, tmp_path)
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from tars_memory.index.queryvector import query_vector\n"
+        "from tars_memory.settings import EmbeddingOptions\n"
+        "print(len(query_vector('tea', EmbeddingOptions(), Path(sys.argv[1]))))\n"
+        "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'fastembed', 'sqlite3', 'importlib.metadata', 'asyncio'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60)
+    assert result.stdout.splitlines() == ["1536", "[]"], result.stderr
+
+
+def test_the_real_model_answers_and_is_quiet(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path\n"
+        "from tars_memory.index.queryvector import query_vector\n"
+        "from tars_memory.settings import EmbeddingOptions\n"
+        "print(len(query_vector('tea', EmbeddingOptions(), Path(sys.argv[1]))))\n"
+        "print('fastembed' in sys.modules, 'OPENBLAS_NUM_THREADS' in os.environ)"
+    )
+    env = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    result = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60, env=env
+    )
+    assert (result.stdout, result.stderr) == ("1536\nFalse False\n", "")
+
+
+def test_quantised_keeps_the_direction() -> None:
+    vector = hashed("tea with milk and a biscuit")
+    numbers = unpack("<384f", vector)
+    small = unpack("384b", quantised(vector))
+    product = sum(a * b for a, b in zip(numbers, small, strict=True))
+    assert product / sum(b * b for b in small) ** 0.5 > 0.99
+    assert max(map(abs, small)) <= 127
