@@ -9,8 +9,7 @@ from struct import unpack
 from typing import Any, NamedTuple
 
 from tars_memory.errors import ModelUnavailableError, UsageError
-from tars_memory.index import models
-from tars_memory.index.runtime import load_fastembed
+from tars_memory.index import models, runtime
 
 POOLING = {"OnnxTextEmbedding": "cls", "PooledEmbedding": "mean", "PooledNormalizedEmbedding": "mean"}
 """fastembed's class of a model -> how it pools. Models of any other class are run by fastembed alone."""
@@ -84,7 +83,7 @@ def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Mani
 
 def known_models() -> list[tuple[str, int, float]]:
     """Name, dimension and size in GB of each model that fastembed can fetch."""
-    listed = load_fastembed().TextEmbedding.list_supported_models()
+    listed = runtime.load_fastembed().TextEmbedding.list_supported_models()
     return sorted((model["model"], model["dim"], model["size_in_GB"]) for model in listed)
 
 
@@ -122,7 +121,7 @@ def distance(one: bytes, other: bytes) -> float:
 def _find(name: str, downloads: Path, folder: Path | None) -> Found:
     """Look the model up in fastembed's list and fetch its files unless they are at hand."""
     try:
-        fastembed = load_fastembed()
+        fastembed = runtime.load_fastembed()
     except ImportError as error:
         raise ModelUnavailableError(f"fastembed can't be imported: {error}", models.INSTALL_HINT) from error
     for kind in fastembed.TextEmbedding.EMBEDDINGS_REGISTRY:
