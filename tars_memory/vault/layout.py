@@ -1,0 +1,189 @@
+"""Where the tiers live in one vault: by settings, else as Obsidian is set, else by default."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.errors import TarsError, UsageError
+from tars_memory.settings import LayoutOptions
+from tars_memory.vault.model import Tier
+
+if TYPE_CHECKING:
+    import re
+    from datetime import date
+    from pathlib import Path
+
+DAILY_FORMAT = "YYYY-MM-DD"
+PROJECTS = "projects"
+OBSIDIAN_DAILY = ".obsidian/daily-notes.json"
+OBSIDIAN_PERIODIC = ".obsidian/plugins/periodic-notes/data.json"
+OBSIDIAN_TEMPLATES = ".obsidian/templates.json"
+
+
+class Layout:
+    """Paths and headings of one vault. All paths are relative to the vault, with ``/``.
+
+    Attributes:
+        memory: note of the semantic tier.
+        procedural: note of the procedural tier.
+        corrections: where bad feedback goes.
+        rewards: where good feedback goes.
+        sessions: folder of the episodic tier.
+        log_heading: heading of a daily note under which ``log`` writes.
+        notes_section: heading under which ``remember`` writes if told none.
+        daily_folder: folder of the daily notes; empty for the vault's root.
+        daily_format: their name in a Moment format, without ``.md``; may hold folders.
+        daily_template_path: the note that a new daily note starts from, or None.
+        date_format: what ``{{date}}`` in a template becomes.
+        time_format: what ``{{time}}`` in a template becomes.
+        problem: why the daily notes' place is not known, or None. Readers go on with the default meanwhile.
+    """
+
+    memory = "Memory.md"
+    procedural = "Procedural.md"
+    corrections = "corrections.md"
+    rewards = "rewards.md"
+    facts = "Facts.md"
+
+    def __init__(self, options: LayoutOptions | None = None, obsidian: dict[str, Any] | None = None) -> None:
+        options = options or LayoutOptions()
+        said = obsidian or {}
+        self.problem: TarsError | None = None
+        self.sessions = _folder(options.sessions_folder, "layout.sessions_folder")
+        self.log_heading = options.log_heading
+        self.notes_section = options.notes_section
+        self.date_format = said.get("date_format") or DAILY_FORMAT
+        self.time_format = said.get("time_format") or "HH:mm"
+        source = said.get("source", OBSIDIAN_DAILY)
+        folder, form, template = options.daily_folder, options.daily_format, options.daily_template
+        self.daily_folder = _folder(
+            said.get("folder", "") if folder is None else folder, source if folder is None else "layout.daily_folder"
+        )
+        self.daily_template_path = _template(said.get("template") if template is None else template)
+        self._set_format(form or said.get("format") or DAILY_FORMAT, "layout.daily_format" if form else source)
+
+    @classmethod
+    def of(cls, root: Path, options: LayoutOptions | None = None) -> Layout:
+        """The layout of the vault at ``root``. An Obsidian setting that can't be read becomes :attr:`problem`."""
+        try:
+            return cls(options, _obsidian(root))
+        except UsageError as error:
+            layout = cls(options)
+            layout.problem = error
+            return layout
+
+    def daily_path(self, day: date, *, scope: str = "") -> str:
+        """The daily note of a day.
+
+        Raises:
+            UsageError: :attr:`problem`.
+        """
+        from tars_memory.vault import moment
+
+        if self.problem:
+            raise self.problem
+        name = moment.render(self.daily_format, day) + ".md"
+        parts = [PROJECTS, scope] if scope else []
+        return "/".join([*parts, *([self.daily_folder] if self.daily_folder else []), name])
+
+    def day_of(self, path: str) -> date | None:
+        """The day that a path is the daily note of, or None."""
+        from tars_memory.vault import moment
+
+        path = self._inner(path)[1]
+        folder = f"{self.daily_folder}/" if self.daily_folder else ""
+        if not path.startswith(folder) or path[-3:].lower() != ".md":
+            return None
+        return moment.day(self.daily_format, self._matcher, path[len(folder) : -3])
+
+    def tier_of(self, path: str) -> Tier:
+        """The tier of a note; within a project that of its place in the project."""
+        inner = self._inner(path)[1]
+        if inner in (self.memory, self.facts):
+            return Tier.SEMANTIC
+        if inner == self.procedural:
+            return Tier.PROCEDURAL
+        if inner.startswith(self.sessions + "/"):
+            return Tier.EPISODIC
+        return Tier.DAILY if self.day_of(inner) else Tier.NOTE
+
+    def scope_of(self, path: str) -> str:
+        """The project that a note belongs to; empty for none."""
+        return self._inner(path)[0]
+
+    def timed(self, path: str) -> bool:
+        """Whether the entries of a note begin with a time."""
+        inner = self._inner(path)[1]
+        return inner in (self.corrections, self.rewards) or self.day_of(inner) is not None
+
+    def _inner(self, path: str) -> tuple[str, str]:
+        """Project, and the path within it."""
+        parts = path.split("/", 2)
+        return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == PROJECTS else ("", path)
+
+    def _set_format(self, form: str, source: str) -> None:
+        from tars_memory.vault import moment
+
+        try:
+            self._matcher: re.Pattern[str] = moment.pattern(form)
+        except ValueError as error:
+            raise UsageError(
+                f"the daily note format {form!r} ({source}) can't be used: {error}",
+                "set it to something like YYYY-MM-DD there, or under [layout] daily_format in the config file",
+            ) from error
+        self.daily_format = form
+
+
+def _obsidian(root: Path) -> dict[str, Any]:
+    """What Obsidian says of daily notes: the Periodic Notes plugin if it does them, else the core plugin.
+
+    Raises:
+        UsageError: a settings file can't be read.
+    """
+    said: dict[str, Any] = {}
+    periodic = _json(root, OBSIDIAN_PERIODIC).get("daily")
+    if isinstance(periodic, dict) and periodic.get("enabled"):
+        said, source = periodic, OBSIDIAN_PERIODIC
+    else:
+        said, source = _json(root, OBSIDIAN_DAILY), OBSIDIAN_DAILY
+    values: dict[str, Any] = {key: said[key] for key in ("folder", "format", "template") if said.get(key)}
+    templates = _json(root, OBSIDIAN_TEMPLATES)
+    values |= {"date_format": templates.get("dateFormat"), "time_format": templates.get("timeFormat")}
+    for key, value in values.items():
+        if value is not None and not isinstance(value, str):
+            raise UsageError(f"{key} in {source} is no text", "set it anew in Obsidian: Settings, Daily notes")
+    return {**values, "source": source}
+
+
+def _json(root: Path, path: str) -> dict[str, Any]:
+    try:
+        value = json.loads((root / path).read_bytes())
+    except OSError:
+        return {}
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"{path} in the vault is no valid JSON: {error}", "open the vault in Obsidian and set the daily notes anew"
+        ) from error
+    return value if isinstance(value, dict) else {}
+
+
+def _folder(path: str, source: str) -> str:
+    """A folder inside the vault, without slashes at its ends.
+
+    Raises:
+        UsageError: it would leave the vault.
+    """
+    path = path.strip().strip("/")
+    if any(part in ("", ".", "..") for part in path.split("/")) and path:
+        raise UsageError(
+            f"{path!r} ({source}) is no folder inside the vault", "name it as the vault shows it: notes/daily"
+        )
+    return path
+
+
+def _template(path: str | None) -> str | None:
+    path = (path or "").strip().strip("/")
+    if not path:
+        return None
+    return path if path[-3:].lower() == ".md" else f"{path}.md"

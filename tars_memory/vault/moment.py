@@ -1,0 +1,196 @@
+"""Moment.js formats, in which Obsidian names daily notes and fills templates: instant to text, and name to day.
+
+English names of months and weekdays, and weeks as Moment counts them in English; a vault whose Obsidian speaks
+another language should name its daily notes by numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+_TOKENS = (
+    r"\[([^\[\]]*)\]|"
+    r"(YYYY|YY|Y|MMMM|MMM|MM|Mo|M|DDDD|DDDo|DDD|DD|Do|D|dddd|ddd|dd|do|d|E|e|ww|wo|w|WW|Wo|W|gggg|gg|GGGG|GG|Qo|Q|"
+    r"HH|H|hh|h|kk|k|mm|m|ss|s|SSS|A|a|X|x|ZZ|Z|LTS|LT|L+|l+|N+|y+)"
+)
+_DAY = {
+    "YYYY": r"(?P<year>\d{4})",
+    "YY": r"(?P<short>\d\d)",
+    "MMMM": "(?P<month>" + "|".join(MONTHS) + ")",
+    "MMM": "(?P<month>" + "|".join(name[:3] for name in MONTHS) + ")",
+    "MM": r"(?P<month>\d\d)",
+    "Mo": r"(?P<month>\d\d?)(?:st|nd|rd|th)",
+    "M": r"(?P<month>\d\d?)",
+    "DDDD": r"(?P<ordinal>\d{3})",
+    "DDD": r"(?P<ordinal>\d{1,3})",
+    "DD": r"(?P<day>\d\d)",
+    "Do": r"(?P<day>\d\d?)(?:st|nd|rd|th)",
+    "D": r"(?P<day>\d\d?)",
+}
+"""Tokens that a day can be read from; of those the others repeat, the text itself is compared."""
+
+_CLOCK = frozenset(["HH", "H", "hh", "h", "kk", "k", "mm", "m", "ss", "s", "SSS", "A", "a", "X", "x", "ZZ", "Z"])
+
+
+def render(form: str, when: date | datetime) -> str:
+    """The instant in a Moment format; what is no token stands for itself.
+
+    Raises:
+        ValueError: the format holds a token that depends on a language, or a time although ``when`` has none.
+    """
+    return re.sub(_TOKENS, lambda found: found[1] if found[1] is not None else _part(found[2], when), form)
+
+
+def pattern(form: str) -> re.Pattern[str]:
+    """A pattern that a name in this format matches; :func:`day` reads its match.
+
+    Raises:
+        ValueError: a day can't be read back from the format, or it names a time of day.
+    """
+    if any(part.strip() in ("", ".", "..") for part in form.split("/")):
+        raise ValueError("a folder in it has no name")
+    parts: list[str] = []
+    groups: set[str] = set()
+    at = 0
+    for found in re.finditer(_TOKENS, form):
+        parts.append(re.escape(form[at : found.start()]))
+        at = found.end()
+        token = found[2]
+        if token is None:
+            parts.append(re.escape(found[1]))
+            continue
+        if token in _CLOCK:
+            raise ValueError(f"{token} is a time of day, so that each note would have its own name")
+        _part(token, date(2026, 1, 1))  # says so if the token can't be formatted
+        group = re.search(r"\?P<(\w+)>", _DAY.get(token, ""))
+        if group and group[1] not in groups:
+            groups.add(group[1])
+            parts.append(_DAY[token])
+        else:
+            parts.append(r"[\w]+")
+    parts.append(re.escape(form[at:]))
+    if not groups & {"year", "short"} or not ({"month", "day"} <= groups or "ordinal" in groups):
+        raise ValueError("it does not name year, month and day")
+    return re.compile("".join(parts))
+
+
+def day(form: str, matcher: re.Pattern[str], name: str) -> date | None:
+    """The day that a name in the format stands for; None if it is no such name."""
+    found = matcher.fullmatch(name)
+    if not found:
+        return None
+    said = found.groupdict()
+    year = int(said["year"]) if said.get("year") else _century(int(said["short"]))
+    try:
+        if "month" in said and "day" in said:
+            month = said["month"]
+            number = int(month) if month.isdigit() else [m[:3] for m in MONTHS].index(month[:3]) + 1
+            result = date(year, number, int(said["day"]))
+        else:
+            result = date(year, 1, 1) + timedelta(int(said["ordinal"]) - 1)
+    except (ValueError, OverflowError):
+        return None
+    return result if render(form, result) == name else None
+
+
+def _century(short: int) -> int:
+    """Moment reads two digits up to 68 as 20.., others as 19..."""
+    return short + (2000 if short <= 68 else 1900)
+
+
+def _part(token: str, when: date | datetime) -> str:
+    if token in _CLOCK:
+        if not isinstance(when, datetime):
+            raise ValueError(f"{token} needs a time of day")
+        return _clock(token, when)
+    if token in ("ww", "wo", "w", "gggg", "gg"):
+        year, week = _english_week(when)
+        values = {
+            "ww": f"{week:02}",
+            "wo": _ordinal(week),
+            "w": str(week),
+            "gggg": f"{year:04}",
+            "gg": f"{year % 100:02}",
+        }
+        return values[token]
+    year, week, weekday = when.isocalendar()
+    ordinal = when.timetuple().tm_yday
+    values = {
+        "YYYY": f"{when.year:04}",
+        "YY": f"{when.year % 100:02}",
+        "Y": str(when.year),
+        "MMMM": MONTHS[when.month - 1],
+        "MMM": MONTHS[when.month - 1][:3],
+        "MM": f"{when.month:02}",
+        "Mo": _ordinal(when.month),
+        "M": str(when.month),
+        "DDDD": f"{ordinal:03}",
+        "DDDo": _ordinal(ordinal),
+        "DDD": str(ordinal),
+        "DD": f"{when.day:02}",
+        "Do": _ordinal(when.day),
+        "D": str(when.day),
+        "dddd": WEEKDAYS[weekday - 1],
+        "ddd": WEEKDAYS[weekday - 1][:3],
+        "dd": WEEKDAYS[weekday - 1][:2],
+        "do": _ordinal(weekday % 7),
+        "d": str(weekday % 7),
+        "e": str(weekday % 7),
+        "E": str(weekday),
+        "WW": f"{week:02}",
+        "Wo": _ordinal(week),
+        "W": str(week),
+        "GGGG": f"{year:04}",
+        "GG": f"{year % 100:02}",
+        "Q": str((when.month + 2) // 3),
+        "Qo": _ordinal((when.month + 2) // 3),
+    }
+    if token not in values:
+        raise ValueError(f"{token} depends on Obsidian's language and is not known here")
+    return values[token]
+
+
+def _clock(token: str, when: datetime) -> str:
+    half = when.hour % 12 or 12
+    offset = when.strftime("%z")[:5] or "+0000"
+    values = {
+        "HH": f"{when.hour:02}",
+        "H": str(when.hour),
+        "hh": f"{half:02}",
+        "h": str(half),
+        "kk": f"{when.hour or 24:02}",
+        "k": str(when.hour or 24),
+        "mm": f"{when.minute:02}",
+        "m": str(when.minute),
+        "ss": f"{when.second:02}",
+        "s": str(when.second),
+        "SSS": f"{when.microsecond // 1000:03}",
+        "A": "AM" if when.hour < 12 else "PM",
+        "a": "am" if when.hour < 12 else "pm",
+        "X": str(int(when.timestamp())),
+        "x": str(int(when.timestamp() * 1000)),
+        "ZZ": offset,
+        "Z": f"{offset[:3]}:{offset[3:]}",
+    }
+    return values[token]
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _english_week(when: date) -> tuple[int, int]:
+    """Year and number of a week that starts on Sunday; the first one holds 1 January."""
+    sunday = date(when.year, when.month, when.day) - timedelta(when.isoweekday() % 7)
+    saturday = sunday + timedelta(6)
+    first = date(saturday.year, 1, 1)
+    start = first - timedelta(first.isoweekday() % 7)
+    return saturday.year, (sunday - start).days // 7 + 1
