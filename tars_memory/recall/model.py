@@ -1,0 +1,156 @@
+"""What recall hands out: a hit, and the answer to one query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tars_memory.recall.query import Query
+
+_UNLINKABLE = str.maketrans(dict.fromkeys("#|^:%[]\\", " "))
+"""Characters that Obsidian leaves out of a link to a heading."""
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+"""Bytes that a URL holds as they are (RFC 3986)."""
+
+
+class Hit:
+    """A passage that answers: a few whole lines of one note.
+
+    Attributes:
+        rank: 1 for the best.
+        score: comparable within one answer only.
+        path: of the note, relative to the vault, with ``/``.
+        start_line: first line, 1-based.
+        end_line: last line, inclusive.
+        tier: what kind of memory the note is.
+        date: the note's day, ISO, or None.
+        title: of the note.
+        headings: the headings that the passage stands under, outermost first.
+        text: those lines verbatim, joined by a newline; of an oversized line the piece that answers.
+        block_id: Obsidian's id of the block, without the caret, or None.
+        obsidian_url: opens the note there.
+        partial: the text is a piece of an oversized line.
+        explain: each part of the score, weighted, and what it was made from; filled on demand.
+    """
+
+    __slots__ = (
+        "block_id", "date", "end_line", "explain", "headings", "obsidian_url", "partial", "path", "rank", "score",
+        "start_line", "text", "tier", "title",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        path: str,
+        start_line: int,
+        end_line: int,
+        text: str,
+        score: float = 0.0,
+        tier: str = "note",
+        date: str | None = None,
+        title: str = "",
+        headings: tuple[str, ...] = (),
+        block_id: str | None = None,
+        partial: bool = False,
+    ) -> None:
+        self.rank = 0
+        self.score = score
+        self.path = path
+        self.start_line = start_line
+        self.end_line = end_line
+        self.tier = tier
+        self.date = date
+        self.title = title
+        self.headings = headings
+        self.text = text
+        self.block_id = block_id
+        self.partial = partial
+        self.obsidian_url = ""
+        self.explain: dict[str, float] = {}
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object of ``search --json``."""
+        record: dict[str, Any] = {
+            "rank": self.rank,
+            "score": round(self.score, 4),
+            "path": self.path,
+            "start_line": self.start_line,
+            "end_line": self.end_line,
+            "tier": self.tier,
+            "date": self.date,
+            "title": self.title,
+            "headings": list(self.headings),
+            "text": self.text,
+            "block_id": self.block_id,
+            "obsidian_url": self.obsidian_url,
+        }
+        if self.explain:
+            record["explain"] = {name: round(value, 4) for name, value in self.explain.items()}
+        return record
+
+
+class SearchResult:
+    """The answer to one query.
+
+    Attributes:
+        query: as it was given.
+        mode: how it was answered: ``hybrid``, ``lexical`` or ``semantic``.
+        hits: best first.
+        abstained: something came near, but nothing is relevant enough to be shown.
+        stale: number of notes that the index is behind the vault; 0 when it matches.
+        notices: sentences for the person.
+        parsed: the query as it was read, for views that light up what matched.
+    """
+
+    __slots__ = ("abstained", "hits", "mode", "notices", "parsed", "query", "stale")
+
+    def __init__(
+        self,
+        query: Query,
+        mode: str,
+        hits: list[Hit] | None = None,
+        *,
+        abstained: bool = False,
+        stale: int = 0,
+        notices: list[str] | None = None,
+    ) -> None:
+        self.query = query.text
+        self.parsed = query
+        self.mode = mode
+        self.hits = hits or []
+        self.abstained = abstained
+        self.stale = stale
+        self.notices = notices or []
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object of ``search --json``."""
+        return {
+            "query": self.query,
+            "mode": self.mode,
+            "hits": [hit.to_json() for hit in self.hits],
+            "abstained": self.abstained,
+            "stale": self.stale,
+            "notices": self.notices,
+        }
+
+
+def obsidian_url(vault_name: str, path: str, *, headings: tuple[str, ...] = (), block_id: str | None = None) -> str:
+    """The link that opens a note in Obsidian, at its block or else its nearest heading.
+
+    Args:
+        vault_name: the vault folder's name, which is what Obsidian calls it.
+        path: of the note, relative to the vault.
+        headings: the headings above the place, outermost first.
+        block_id: without the caret.
+    """
+    target = path.removesuffix(".md")
+    if block_id:
+        target += f"#^{block_id}"
+    elif headings:
+        target += "#" + " ".join(headings[-1].translate(_UNLINKABLE).split())
+    return f"obsidian://open?vault={_percent(vault_name)}&file={_percent(target)}"
+
+
+def _percent(text: str) -> str:
+    """Percent-encoded; what stands for undecodable bytes of a file name becomes a replacement character."""
+    return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))

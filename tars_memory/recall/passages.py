@@ -1,0 +1,73 @@
+"""From scored lines to passages: the few whole lines around the line that answers. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tars_memory.recall.model import Hit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tars_memory.index.reader import ChunkRow
+    from tars_memory.recall.candidates import Line
+
+ENOUGH = 150
+"""Characters of a passage worth reading: the anchor line is widened towards its better neighbour until it has as many.
+
+Measured on locomo-dev: 150 keeps cov@300, and a lone "Yes, I did!" gets the question that it answers.
+"""
+
+
+def passages(lines: Sequence[Line]) -> Iterator[Hit]:
+    """Disjoint passages, the one with the best anchor first; made only as far as they are asked for."""
+    taken: set[tuple[int, int]] = set()
+    for anchor in sorted(lines, key=lambda line: -line.score):
+        row = anchor.chunk.row
+        if (row.note_id, anchor.number) in taken:
+            continue
+        first = last = anchor
+        size = len(anchor.chunk.texts[anchor.index])
+        while size < ENOUGH:
+            around = [
+                line
+                for line in (first.before, last.after)
+                if line is not None and line.chunk is anchor.chunk and (row.note_id, line.number) not in taken
+            ]
+            if not around:
+                break
+            wider = max(around, key=lambda line: line.score)
+            size += len(anchor.chunk.texts[wider.index])
+            first, last = (wider, last) if wider.index < first.index else (first, wider)
+        taken.update((row.note_id, row.start_line + i) for i in range(first.index, last.index + 1))
+        texts = anchor.chunk.texts[first.index : last.index + 1]
+        hit = _hit(row, first.number, last.number, "\n".join(texts))
+        hit.score = anchor.score
+        hit.explain = anchor.parts
+        yield hit
+
+
+def whole(row: ChunkRow) -> Hit:
+    """A chunk as it is."""
+    return _hit(row, row.start_line, row.end_line, row.text)
+
+
+def _hit(row: ChunkRow, start_line: int, end_line: int, text: str) -> Hit:
+    return Hit(
+        path=row.path,
+        start_line=start_line,
+        end_line=end_line,
+        text=text,
+        tier=row.tier,
+        date=row.date,
+        title=row.title,
+        headings=row.headings,
+        block_id=_block_id(row, start_line, end_line),
+        partial=row.partial,
+    )
+
+
+def _block_id(row: ChunkRow, start_line: int, end_line: int) -> str | None:
+    """The id that Obsidian can jump to: of a line of the passage, else of the whole chunk."""
+    ids = row.block_ids
+    return next((ids[number] for number in range(start_line, end_line + 1) if number in ids), row.block_id)

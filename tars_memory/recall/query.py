@@ -1,0 +1,310 @@
+"""The query grammar: what a person typed becomes words, phrases, negations and filters. Any string is legal. Pure.
+
+- ``words``: any of them; stop words are dropped unless nothing else is left
+- ``"a phrase"``: these words in this order; a quote that is never closed is text
+- ``-word``, ``-"a phrase"``: not this; only after the first word, so that ``-milk`` alone is a word
+- ``auto*``: words that begin so
+- ``tag:work path:projects/* tier:daily since:2w until:2026-03``: filters; ``-tag:work`` is their opposite
+- ``foo:bar``: text; only the five names above are operators
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tars_memory.errors import UsageError
+from tars_memory.recall import dates
+from tars_memory.recall.words import STOP_WORDS, WORD, fold, symbols, tokens, unspaced_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import date
+
+TIERS = ("semantic", "procedural", "daily", "episodic", "note")
+FIELDS = ("tag", "path", "tier", "since", "until")
+
+LONGEST = 10_000
+"""Characters of a query that are read: a pasted page asks nothing more in its second half. Said in a notice."""
+MOST_WORDS = 64
+"""Distinct words of a query that are looked up, in order of appearance; FTS5 reads one posting list for each."""
+
+_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "’": "'", "‘": "'", "\0": " "})
+_CONTRACTIONS = frozenset({"s", "m", "d", "ll", "re", "ve"})
+"""What stands after the apostrophe of a word that is otherwise itself; after ``n't`` the whole is a stop word."""
+
+
+class Query:
+    """A parsed query.
+
+    Attributes:
+        text: as it was given.
+        meaning: the words without operators and negations, for the embedding; '' when there are none.
+        words: folded single words to look for, each once, without stop words (unless there are only those).
+        phrases: folded sequences of words, from quotes and from compounds such as ``10.0.0.1`` or ``a-b``.
+        quoted: those of the phrases that the person put in quotes.
+        literals: folded strings that no word index holds: emoji, ``c++``, words of scripts without spaces.
+        prefixes: folded beginnings of words.
+        negations: folded words and phrases that a hit must not hold.
+        tiers, tags, paths: filters, any of each; ``not_tags``, ``not_paths``, ``not_tiers``: none of them.
+        since, until: first and last day, inclusive, or None.
+        dates: the dates that the text names.
+        notices: sentences for the person about how the query was read.
+    """
+
+    __slots__ = (
+        "dates", "literals", "meaning", "negations", "not_paths", "not_tags", "not_tiers", "notices", "paths",
+        "phrases", "prefixes", "quoted", "since", "tags", "text", "tiers", "until", "words",
+    )  # fmt: skip
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.meaning = ""
+        self.words: tuple[str, ...] = ()
+        self.phrases: tuple[tuple[str, ...], ...] = ()
+        self.quoted: tuple[tuple[str, ...], ...] = ()
+        self.literals: tuple[str, ...] = ()
+        self.prefixes: tuple[str, ...] = ()
+        self.negations: tuple[str, ...] = ()
+        self.tiers: tuple[str, ...] = ()
+        self.tags: tuple[str, ...] = ()
+        self.paths: tuple[str, ...] = ()
+        self.not_tiers: tuple[str, ...] = ()
+        self.not_tags: tuple[str, ...] = ()
+        self.not_paths: tuple[str, ...] = ()
+        self.since: date | None = None
+        self.until: date | None = None
+        self.dates: list[dates.NamedDate] = []
+        self.notices: list[str] = []
+
+    @property
+    def searches(self) -> bool:
+        """Whether there is anything to look for; else it only filters."""
+        return bool(self.words or self.phrases or self.literals or self.prefixes)
+
+    @property
+    def filters(self) -> bool:
+        """Whether anything narrows where to look."""
+        return bool(
+            self.tiers or self.tags or self.paths or self.since or self.until
+            or self.not_tiers or self.not_tags or self.not_paths
+        )  # fmt: skip
+
+    @property
+    def exact(self) -> bool:
+        """Whether the query is nothing but quotes: then a hit has to hold one of them."""
+        return bool(self.quoted) and not (self.prefixes or self.literals) and not self._loose()
+
+    def _loose(self) -> bool:
+        inside = {word for phrase in self.quoted for word in phrase}
+        return any(word not in inside for word in self.words) or len(self.quoted) < len(self.phrases)
+
+
+def parse(
+    text: str,
+    today: date,
+    *,
+    tiers: Iterable[str] = (),
+    tags: Iterable[str] = (),
+    paths: Iterable[str] = (),
+    since: str | None = None,
+    until: str | None = None,
+) -> Query:
+    """Read a query.
+
+    Args:
+        text: what the person typed.
+        today: what relative dates count from.
+        tiers: filters from options, as are the next; they join those in the text.
+        tags: any of them.
+        paths: any of them.
+        since: first day.
+        until: last day.
+
+    Raises:
+        UsageError: a date or a tier that is none; nothing else is wrong.
+    """
+    query = Query(text)
+    reading = _Reading(query, today)
+    for name, value in (("since", since), ("until", until)):
+        if value is not None:
+            reading.filter(name, value, negated=False)
+    for name, values in (("tier", tiers), ("tag", tags), ("path", paths)):
+        for value in values:
+            reading.filter(name, value, negated=False)
+    source = text
+    if len(source) > LONGEST:
+        source = source[:LONGEST]
+        query.notices.append(f"the query is long: only its first {LONGEST:,} characters are searched")
+    for negated, field, value, is_phrase in _pieces(source.translate(_QUOTES)):
+        if field:
+            reading.filter(field, value, negated=negated)
+        elif negated:
+            reading.negate(value)
+        elif is_phrase:
+            reading.phrase(value)
+        else:
+            reading.word(value)
+    reading.finish()
+    return query
+
+
+def _pieces(text: str) -> Iterator[tuple[bool, str, str, bool]]:
+    """(negated, field or '', value, in quotes) for each piece of the text."""
+    i, first = 0, True
+    while i < len(text):
+        if text[i].isspace():
+            i += 1
+            continue
+        negated = not first and text[i] == "-" and i + 1 < len(text) and (text[i + 1].isalnum() or text[i + 1] == '"')
+        start = i + negated
+        field = next((f for f in FIELDS if text.startswith(f + ":", start)), "")
+        at = start + len(field) + 1 if field else start
+        value, end = _value(text, at)
+        if field and not value.strip():
+            field, (value, end) = "", _value(text, start)
+        yield negated, field, value, not field and text[at : at + 1] == '"' and end > at + len(value)
+        i, first = end, False
+
+
+def _value(text: str, at: int) -> tuple[str, int]:
+    """The quoted string or the word at ``at``, and where the text goes on."""
+    if text[at : at + 1] == '"':
+        close = text.find('"', at + 1)
+        if close > at:
+            return text[at + 1 : close], close + 1
+    end = at
+    while end < len(text) and not text[end].isspace():
+        end += 1
+    return text[at:end], end
+
+
+class _Reading:
+    """The pieces of one query on their way into it."""
+
+    def __init__(self, query: Query, today: date) -> None:
+        self.query = query
+        self.today = today
+        self.said: list[str] = []
+        self.words: dict[str, None] = {}
+        self.stopped: dict[str, None] = {}
+        self.phrases: dict[tuple[str, ...], None] = {}
+        self.literals: dict[str, None] = {}
+        self.signs: dict[str, None] = {}
+        """Nothing but punctuation; looked for if there is nothing else."""
+
+    def filter(self, name: str, value: str, *, negated: bool) -> None:
+        """Take in a filter; a date or tier has to be one."""
+        query = self.query
+        if name in ("since", "until"):
+            named = dates.parse_day(value, self.today)
+            if named is None:
+                raise UsageError(f"{name}: {value!r} is no date", f"give {dates.ACCEPTED}")
+            if (name == "since") != negated:
+                query.since = named.start if name == "since" else named.end
+            else:
+                query.until = named.end if name == "until" else named.start
+            return
+        if name == "tier":
+            value = value.strip().lower()
+            if value not in TIERS:
+                raise UsageError(f"tier: {value!r} is no tier", f"give one of {', '.join(TIERS)}")
+        if name == "tag":
+            value = value.strip().lstrip("#").rstrip("/")
+        slot = f"not_{name}s" if negated else f"{name}s"
+        if value and value not in getattr(query, slot):
+            setattr(query, slot, (*getattr(query, slot), value))
+
+    def negate(self, value: str) -> None:
+        """Leave out what holds this."""
+        folded = fold(value.removesuffix("*")).strip()
+        if folded and folded not in self.query.negations:
+            self.query.negations = (*self.query.negations, folded)
+
+    def phrase(self, value: str) -> None:
+        """Words in this order; the words count by themselves too."""
+        self.said.append(value)
+        parts = tuple(tokens(value))
+        if len(parts) > 1:
+            self.phrases[parts] = None
+            self.query.quoted = (*self.query.quoted, parts)
+        self.pieces_of(value)
+
+    def word(self, value: str) -> None:
+        """A word, a beginning of one, or something that only looks like one."""
+        self.said.append(value.replace("*", " ").replace('"', " ").strip())
+        head = fold(value.rstrip("*"))
+        if value.endswith("*") and WORD.fullmatch(head):
+            if head not in self.query.prefixes:
+                self.query.prefixes = (*self.query.prefixes, head)
+            return
+        for part in value.split('"'):
+            self.pieces_of(part)
+
+    def pieces_of(self, value: str) -> None:
+        """Sort the parts of a text into words, compounds and literals."""
+        for piece in value.split():
+            runs = unspaced_runs(piece)
+            for run in runs:
+                self.literals.update(dict.fromkeys(_overlapping(fold(run))))
+            if not runs:
+                self.spaced(fold(piece))
+            else:
+                for run in runs:
+                    piece = piece.replace(run, " ")
+                for part in piece.split():
+                    self.spaced(fold(part))
+
+    def spaced(self, piece: str) -> None:
+        """One folded piece of a script with spaces between words."""
+        if not piece.isascii():
+            self.literals.update(dict.fromkeys(symbols(piece)))
+        parts = WORD.findall(piece)
+        if not parts:
+            self.signs[piece] = None
+            return
+        if "'" in piece and len(parts) == 2:
+            head, tail = parts
+            if tail in _CONTRACTIONS:
+                parts = [head]
+            elif tail == "t" and head.endswith("n"):
+                self.stopped[head] = None
+                return
+        sign = _with_signs(piece, parts)
+        if sign:
+            self.literals[sign] = None
+            if len(parts[0]) == 1:
+                return
+        if len(parts) > 1:
+            self.phrases[tuple(parts)] = None
+            parts = [part for part in parts if part.isalpha() and len(part) > 1]
+        for part in parts:
+            (self.stopped if part in STOP_WORDS else self.words)[part] = None
+
+    def finish(self) -> None:
+        """Hand everything over, capped."""
+        query = self.query
+        if not (self.words or self.phrases or self.literals or query.prefixes):
+            self.words, self.literals = self.stopped, {} if self.stopped else self.signs
+        query.words = tuple(self.words)[:MOST_WORDS]
+        query.phrases = tuple(self.phrases)[:MOST_WORDS]
+        query.literals = tuple(self.literals)[:MOST_WORDS]
+        if len(self.words) > MOST_WORDS:
+            query.notices.append(f"the query has {len(self.words)} words: the first {MOST_WORDS} are looked up")
+        query.meaning = " ".join(part for part in self.said if part)
+        query.dates = dates.named_dates(query.meaning, self.today)
+
+
+def _with_signs(piece: str, parts: list[str]) -> str:
+    """``c++``, ``f#``, ``.net``: a short word with signs at its ends that belong to it; else ''."""
+    core = piece.strip("\"'()[]{}<>,;:!?*_`~…")
+    core = core if core.endswith("..") or not core.endswith(".") else core[:-1]
+    if len(parts) != 1 or core == parts[0] or not core:
+        return ""
+    left, _, right = core.partition(parts[0])
+    signs = left + right
+    return core if len(signs) <= 3 and all(c in "+#.$€£%@&" for c in signs) and (right or left == ".") else ""
+
+
+def _overlapping(run: str) -> list[str]:
+    """A run of a script without spaces as overlapping pairs of characters, itself first if it is short."""
+    return [run] if len(run) <= 2 else [run, *(run[i : i + 2] for i in range(len(run) - 1))]

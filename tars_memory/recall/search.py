@@ -1,0 +1,110 @@
+"""Search: a query and the index in, passages out. Reads nothing but the index and, to verify, the notes of its hits."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from tars_memory.recall import ranking, relevance
+from tars_memory.recall.candidates import gather
+from tars_memory.recall.lexical import Terms
+from tars_memory.recall.model import Hit, SearchResult, obsidian_url
+from tars_memory.recall.passages import passages, whole
+from tars_memory.recall.verify import verified
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from tars_memory.index.reader import Filter, IndexReader
+    from tars_memory.recall.candidates import Line, Pool
+    from tars_memory.recall.query import Query
+
+MODES = ("hybrid", "lexical", "semantic")
+
+
+def search(
+    reader: IndexReader,
+    query: Query,
+    *,
+    vector: bytes | None = None,
+    mode: str = "hybrid",
+    scope: str = "",
+    limit: int = 10,
+    read: Callable[[str], bytes],
+    vault_name: str = "",
+    explain: bool = False,
+    stale: int = 0,
+    notices: Iterable[str] = (),
+) -> SearchResult:
+    """Answer a query.
+
+    Args:
+        reader: the index.
+        query: parsed (:func:`tars_memory.recall.query.parse`).
+        vector: embedding of ``query.meaning``; without it the answer is by keywords, and says so in ``mode``.
+        mode: ``hybrid``, ``lexical`` or ``semantic``.
+        scope: '' for the vault outside projects, else the project whose notes are searched too.
+        limit: most hits.
+        read: bytes of a note by its path, to verify hits; raises OSError when the note can't be read.
+        vault_name: for the Obsidian links.
+        explain: keep the parts of each score.
+        stale: notes that the index is behind; passed on.
+        notices: passed on, before the query's own.
+    """
+    if mode == "lexical" or vector is None:
+        vector, mode = None, "lexical"
+    result = SearchResult(query, mode, stale=stale, notices=[*notices, *query.notices])
+    narrowed = _narrowed(query, scope)
+    if not query.searches:
+        found = _newest(reader, narrowed, limit) if query.filters else iter(())
+    else:
+        terms = Terms(query)
+        pool = gather(reader, query, terms, narrowed, vector, by_words=mode != "semantic")
+        if not relevance.answers(terms, pool):
+            result.abstained = True
+            return result
+        ranking.rank(pool, query)
+        found = passages(_quoting(pool, terms) if query.exact else pool.lines)
+    for rank, hit in enumerate(islice(verified(found, read), limit), start=1):
+        hit.rank = rank
+        hit.obsidian_url = obsidian_url(vault_name, hit.path, headings=hit.headings, block_id=hit.block_id)
+        if not explain:
+            hit.explain = {}
+        result.hits.append(hit)
+    result.abstained = not result.hits
+    return result
+
+
+def _narrowed(query: Query, scope: str) -> Filter:
+    """The query's filters as the index takes them."""
+    from tars_memory.index.reader import Filter
+
+    return Filter(
+        tiers=query.tiers,
+        tags=query.tags,
+        paths=query.paths,
+        not_tiers=query.not_tiers,
+        not_tags=query.not_tags,
+        not_paths=query.not_paths,
+        since=query.since.isoformat() if query.since else None,
+        until=query.until.isoformat() if query.until else None,
+        scope=scope,
+    )
+
+
+def _quoting(pool: Pool, terms: Terms) -> list[Line]:
+    """The lines that hold a phrase of the query, or all lines of a chunk where it runs on over a line's end."""
+    keys = terms.phrase_keys
+    lines: list[Line] = []
+    for chunk in pool.chunks:
+        if any(key in chunk.counts for key in keys):
+            holding = [line for line in chunk.lines if any(key in line.counts for key in keys)]
+            lines += holding or chunk.lines
+    return lines
+
+
+def _newest(reader: IndexReader, narrowed: Filter, limit: int) -> Iterator[Hit]:
+    """For a query of nothing but filters: what they leave, newest first, whole chunks."""
+    ids = reader.newest(narrowed, limit)
+    rows = reader.chunks(ids)
+    return (whole(rows[i]) for i in ids if i in rows)

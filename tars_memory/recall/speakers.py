@@ -1,0 +1,45 @@
+"""Who says a line, and whether the question names them. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tars_memory.recall.words import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SPEAKER = re.compile(
+    r"\s*(?:[-*+]\s+)?(?:\d\d?:\d\d\s+)?(?:\*\*|__)?"
+    r"([A-Z][^\s:*_]*(?: [^\s:*_]+){0,4})(?::(?:\*\*|__)|(?:\*\*|__)?:)(?=\s|$)"
+)
+"""``**Anna:** …``, ``- Anna Berg: …``, ``14:30 Anna: …``: up to five words before a colon, the first capitalised."""
+
+
+def speaker(line: str) -> str:
+    """The name that a line of a transcript begins with; '' if it is none."""
+    match = _SPEAKER.match(line)
+    return match[1] if match else ""
+
+
+class Speakers:
+    """The people that a question names."""
+
+    def __init__(self, question: str) -> None:
+        self._words = frozenset(tokens(question))
+        self._shares: dict[str, float] = {"": 0.0}
+
+    def share(self, name: str) -> float:
+        """Which share of the name's words the question holds; a single letter alone names nobody."""
+        share = self._shares.get(name)
+        if share is None:
+            parts = tokens(name)
+            named = [part for part in parts if part in self._words]
+            share = len(named) / len(parts) if any(len(part) > 1 for part in named) else 0.0
+            self._shares[name] = share
+        return share
+
+    def shares(self, lines: Iterable[str]) -> list[float]:
+        """For each line, how much of its speaker's name the question holds."""
+        return [self.share(speaker(line)) for line in lines]

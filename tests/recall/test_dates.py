@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tars_memory.recall.dates import named_dates, parse_day
+
+TODAY = date(2026, 11, 21)  # a Saturday
+
+
+def spans(text: str, today: date = TODAY) -> list[tuple[str, str, bool]]:
+    return [(str(named.start), str(named.end), named.yearless) for named in named_dates(text, today)]
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("on 2026-03-15?", "2026-03-15", "2026-03-15"),
+        ("2026-03-15T10:00", "2026-03-15", "2026-03-15"),
+        ("in 2026-02", "2026-02-01", "2026-02-28"),
+        ("3 May 2023", "2023-05-03", "2023-05-03"),
+        ("the 3rd of May, 2023", "2023-05-03", "2023-05-03"),
+        ("May 7, 2023", "2023-05-07", "2023-05-07"),
+        ("march 2024", "2024-03-01", "2024-03-31"),
+        ("in 2023", "2023-01-01", "2023-12-31"),
+        ("yesterday", "2026-11-20", "2026-11-20"),
+        ("the day before yesterday", "2026-11-19", "2026-11-19"),
+        ("today", "2026-11-21", "2026-11-21"),
+        ("last week", "2026-11-09", "2026-11-15"),
+        ("this week", "2026-11-16", "2026-11-22"),
+        ("last weekend", "2026-11-14", "2026-11-15"),
+        ("last month", "2026-10-01", "2026-10-31"),
+        ("last year", "2025-01-01", "2025-12-31"),
+        ("last Friday", "2026-11-20", "2026-11-20"),
+        ("last Saturday", "2026-11-14", "2026-11-14"),
+        ("on Monday", "2026-11-16", "2026-11-16"),
+        ("3 days ago", "2026-11-18", "2026-11-18"),
+        ("a couple of weeks ago", "2026-11-04", "2026-11-10"),
+        ("two months ago", "2026-09-01", "2026-09-30"),
+        ("the last 3 weeks", "2026-10-31", "2026-11-21"),
+        ("last March", "2026-03-01", "2026-03-31"),
+        ("last December", "2025-12-01", "2025-12-31"),
+        ("summer 2022", "2022-06-01", "2022-08-31"),
+        ("last winter", "2025-12-01", "2026-02-28"),
+        ("Q3 2025", "2025-07-01", "2025-09-30"),
+    ],
+)
+def test_a_named_date(text, start, end):
+    assert spans(f"what did we plan {text}") == [(start, end, False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("in May", "2000-05-01", "2000-05-31"),
+        ("what did she do in may", "2000-05-01", "2000-05-31"),
+        ("December", "2000-12-01", "2000-12-31"),
+        ("on 9 June", "2000-06-09", "2000-06-09"),
+        ("on February 29th", "2000-02-29", "2000-02-29"),
+    ],
+)
+def test_without_a_year_any_year_is_meant(text, start, end):
+    assert spans(text) == [(start, end, True)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["may I ask", "May I ask", "they march on", "march on", "10.0.0.1", "room 2048x", "a week", "0-9", "may be", "sun"],
+)
+def test_what_only_looks_like_a_date(text):
+    assert spans(text) == []
+
+
+def test_distance():
+    may = named_dates("3 May 2023", TODAY)[0]
+    assert [may.distance(date(2023, 5, day)) for day in (1, 3, 10)] == [-2, 0, 7]
+    anyyear = named_dates("in May", TODAY)[0]
+    assert anyyear.distance(date(1999, 5, 20)) == 0
+    assert anyyear.distance(date(2024, 6, 2)) == 2
+    assert anyyear.distance(date(2024, 4, 29)) == -2
+    assert named_dates("December", TODAY)[0].distance(date(2024, 1, 2)) == 2
+    assert named_dates("29 February", TODAY)[0].distance(date(2024, 2, 29)) == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "start", "end"),
+    [
+        ("2w", "2026-11-07", "2026-11-07"),
+        ("3d", "2026-11-18", "2026-11-18"),
+        ("1m", "2026-10-21", "2026-10-21"),
+        ("1y", "2025-11-21", "2025-11-21"),
+        ("yesterday", "2026-11-20", "2026-11-20"),
+        ("last week", "2026-11-09", "2026-11-15"),
+        ("last-week", "2026-11-09", "2026-11-15"),
+        ("2026", "2026-01-01", "2026-12-31"),
+        ("2026-03", "2026-03-01", "2026-03-31"),
+        ("march", "2026-03-01", "2026-03-31"),
+        ("december", "2025-12-01", "2025-12-31"),
+        ("feb 29", "2024-02-29", "2024-02-29"),
+        ("monday", "2026-11-16", "2026-11-16"),
+    ],
+)
+def test_values_of_since_and_until(value, start, end):
+    named = parse_day(value, TODAY)
+    assert named is not None
+    assert (str(named.start), str(named.end)) == (start, end)
+
+
+@pytest.mark.parametrize("value", ["", "soon", "2026-99-99", "99999y", "9999999999d", "tea 2026", "-", "w"])
+def test_no_date(value):
+    assert parse_day(value, TODAY) is None
+
+
+@given(st.text(max_size=80), st.dates(date(1950, 1, 1), date(2090, 1, 1)))
+def test_any_text_is_scanned(text, today):
+    for named in named_dates(text, today):
+        assert named.start <= named.end
+
+
+@given(st.dates(date(1900, 1, 1), date(2099, 12, 31)))
+def test_every_iso_date_is_found_and_its_own_distance_is_zero(day):
+    for text in (day.isoformat(), f"{day.day} {day:%B} {day.year}", f"{day:%b} {day.day}, {day.year}"):
+        assert [(n.start, n.end) for n in named_dates(f"met on {text} there", TODAY)] == [(day, day)]
+        assert named_dates(text, TODAY)[0].distance(day + timedelta(3)) == 3

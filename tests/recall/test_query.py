@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tars_memory.errors import UsageError
+from tars_memory.recall.query import LONGEST, MOST_WORDS, parse
+
+TODAY = date(2026, 11, 21)
+
+
+def read(text: str, **options: object):
+    return parse(text, TODAY, **options)
+
+
+def test_words_without_the_ones_that_say_nothing():
+    query = read("When did Caroline go to the LGBTQ support group?")
+    assert query.words == ("caroline", "go", "lgbtq", "support", "group")
+    assert query.meaning == "When did Caroline go to the LGBTQ support group?"
+
+
+@pytest.mark.parametrize("text", ["to be or not to be", "AND", "the", "don't"])
+def test_stop_words_are_kept_when_nothing_else_is_left(text):
+    assert read(text).searches
+
+
+def test_a_quoted_phrase_is_words_in_a_row():
+    query = read('say "the big one" now')
+    assert query.quoted == (("the", "big", "one"),)
+    assert {"say", "big", "one", "now"} <= set(query.words)
+    assert not query.exact
+
+
+def test_nothing_but_quotes_is_exact():
+    assert read('"oat milk"').exact
+    assert read('"oat milk" "green tea"').exact
+    assert not read('"oat milk" tea').exact
+    assert not read("oat milk").exact
+
+
+def test_curly_quotes_are_quotes_and_an_open_one_is_text():
+    assert read("“oat milk”").quoted == (("oat", "milk"),)
+    assert read('"unclosed words').words == ("unclosed", "words")
+    assert read('"unclosed words').quoted == ()
+
+
+def test_a_minus_negates_after_the_first_word_only():
+    query = read('tea -milk -"oat milk" --flag')
+    assert query.words == ("tea", "flag")
+    assert query.negations == ("milk", "oat milk")
+    assert query.meaning == "tea --flag"
+    assert read("-milk tea").words == ("milk", "tea")
+    assert read("-milk").negations == ()
+    assert read("tag:drinks -milk").negations == ("milk",)
+
+
+def test_prefixes():
+    query = read("auto* tea")
+    assert query.prefixes == ("auto",)
+    assert query.words == ("tea",)
+    assert read("*").prefixes == ()
+
+
+def test_known_fields_filter_and_others_are_text():
+    query = read('tag:#work/ path:"My Notes/" tier:daily since:2w until:yesterday plan')
+    assert (query.tags, query.paths, query.tiers) == (("work",), ("My Notes/",), ("daily",))
+    assert (query.since, query.until) == (date(2026, 11, 7), date(2026, 11, 20))
+    assert query.words == ("plan",)
+    assert query.meaning == "plan"
+    other = read("foo:bar TAG:x http://example.org")
+    assert other.tags == ()
+    assert {"foo", "bar", "http", "example", "org"} <= set(other.words)
+
+
+def test_negated_filters():
+    query = read("tea -tag:cold -path:old/ -tier:note")
+    assert (query.not_tags, query.not_paths, query.not_tiers) == (("cold",), ("old/",), ("note",))
+
+
+def test_an_empty_field_is_text():
+    assert read("tag:").words == ("tag",)
+    assert read("since: the beginning").words == ("since", "beginning")
+
+
+def test_filters_from_options_join_those_in_the_text():
+    query = read("tea tag:a", tags=["#b"], tiers=["note"], paths=["x/"], since="2026-01", until="2026-02-03")
+    assert query.tags == ("b", "a")
+    assert (query.since, query.until) == (date(2026, 1, 1), date(2026, 2, 3))
+
+
+@pytest.mark.parametrize("text", ["since:soon tea", "until:2026-13-01", "tier:gold"])
+def test_a_bad_date_or_tier_says_what_is_accepted(text):
+    with pytest.raises(UsageError) as caught:
+        read(text)
+    assert caught.value.exit_code == 2
+    assert "2w" in caught.value.hint or "daily" in caught.value.hint
+
+
+def test_compounds_are_phrases_and_their_real_words_count_too():
+    assert read("10.0.0.1").phrases == (("10", "0", "0", "1"),)
+    assert read("10.0.0.1").words == ()
+    assert read("a-b").phrases == (("a", "b"),)
+    query = read("well-known")
+    assert (query.phrases, query.words) == ((("well", "known"),), ("well", "known"))
+
+
+def test_apostrophes():
+    assert read("user's editor").words == ("user", "editor")
+    assert read("What’s the status").words == ("status",)
+    assert read("didn't work").words == ("work",)
+
+
+def test_what_no_word_index_holds_is_a_literal():
+    assert read("C++").literals == ("c++",)
+    assert read("C#").literals == ("c#",)
+    assert read("🚀 launch").literals == ("🚀",)
+    assert read("❤\ufe0f").literals == ("❤",)
+    assert read("東").literals == ("東",)
+    assert read("東京").literals == ("東京",)
+    assert read("東京都").literals == ("東京都", "東京", "京都")
+    assert read("->").literals == ("->",)
+    assert read("-> tea").literals == ()
+
+
+def test_diacritics_are_folded():
+    assert read("Zürich").words == ("zurich",)
+
+
+def test_dates_named_in_the_text():
+    assert [named.start for named in read("what happened on 2026-03-15").dates] == [date(2026, 3, 15)]
+    assert read("tea -2026").dates == []
+
+
+def test_a_pasted_page_is_cut_and_says_so():
+    query = read("word " * 20_000)
+    assert query.words == ("word",)
+    assert f"{LONGEST:,}" in query.notices[0]
+    many = read(" ".join(f"word{i}" for i in range(500)))
+    assert len(many.words) == MOST_WORDS
+    assert many.notices
+
+
+@pytest.mark.parametrize("text", ["", " ", "\0", "\t\n"])
+def test_nothing_to_look_for(text):
+    query = read(text)
+    assert not query.searches
+    assert not query.filters
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.text(max_size=60) | st.text(alphabet="ab\"-*: tagsincepath:/'“”\0東🚀C+#", max_size=40))
+@example("\ud800")
+@example('"""')
+@example('-" -"')
+@example('tag:"')
+def test_any_string_is_legal(text):
+    try:
+        query = read(text)
+    except UsageError:
+        assert "since:" in text or "until:" in text or "tier:" in text
+        return
+    assert query.text == text
+    assert all(part for part in (*query.words, *query.literals, *query.prefixes, *query.negations))
+    assert len(set(query.words)) == len(query.words)
+    if any(c.isalnum() for c in text) and not (query.filters or query.negations):
+        assert query.searches

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tars_memory.recall.model import Hit, obsidian_url
+from tars_memory.recall.verify import located, note_lines, verified
+
+
+def hit(text: str, start: int, *, path: str = "a.md", partial: bool = False) -> Hit:
+    return Hit(path=path, start_line=start, end_line=start + text.count("\n"), text=text, partial=partial)
+
+
+def test_lines_are_counted_as_editors_do():
+    assert note_lines(b"a\r\nb\rc\nd\xe2\x80\xa8e\x0cf\n") == ["a", "b", "c", "d\u2028e\x0cf", ""]
+    assert note_lines(b"\xef\xbb\xbfa\xff") == ["a\ufffd"]
+
+
+def test_unchanged_moved_and_gone():
+    notes = {"a.md": b"new\nnew\none\ntwo\n", "b.md": b"other\n"}
+    hits = [hit("one\ntwo", 1), hit("gone", 1), hit("other", 1, path="b.md"), hit("x", 1, path="missing.md")]
+
+    def read(path: str) -> bytes:
+        if path not in notes:
+            raise FileNotFoundError(path)
+        return notes[path]
+
+    assert [(h.path, h.start_line, h.end_line) for h in verified(hits, read)] == [("a.md", 3, 4), ("b.md", 1, 1)]
+
+
+def test_the_nearest_of_several_places():
+    h = hit("tea", 5)
+    assert located(h, ["tea", "", "", "", "x", "", "tea", ""])
+    assert h.start_line == 7
+
+
+def test_a_longer_line_is_not_the_same_line():
+    assert not located(hit("tea", 1), ["tea with milk"])
+
+
+def test_a_piece_of_an_oversized_line_is_found_inside_it():
+    piece = hit("middle of it", 2, partial=True)
+    assert located(piece, ["x", "start, middle of it, end"])
+    assert located(piece, ["start, middle of it, end"])
+    assert (piece.start_line, piece.end_line) == (1, 1)
+    assert not located(hit("nowhere", 1, partial=True), ["x"])
+
+
+def test_a_note_is_read_once_and_only_as_far_as_asked():
+    reads: list[str] = []
+
+    def read(path: str) -> bytes:
+        reads.append(path)
+        return b"one\ntwo"
+
+    found = verified(
+        (hit(t, n, path=p) for p, t, n in [("a.md", "one", 1), ("a.md", "two", 2), ("b.md", "one", 1)]), read
+    )
+    next(found)
+    next(found)
+    assert reads == ["a.md"]
+
+
+@given(st.lists(st.sampled_from(["tea", "milk", "", "x"]), min_size=1, max_size=12), st.data())
+def test_a_located_hit_stands_where_it_says(lines, data):
+    start = data.draw(st.integers(1, 15))
+    wanted = "\n".join(data.draw(st.lists(st.sampled_from(["tea", "milk", "x"]), min_size=1, max_size=3)))
+    h = hit(wanted, start)
+    if located(h, lines):
+        assert "\n".join(lines[h.start_line - 1 : h.end_line]) == wanted
+    else:
+        assert f"\n{wanted}\n" not in "\n" + "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "url"),
+    [
+        ({}, "obsidian://open?vault=My%20Vault&file=a%20b%2Fc%26d"),
+        ({"headings": ("One", "Two: a #b")}, "obsidian://open?vault=My%20Vault&file=a%20b%2Fc%26d%23Two%20a%20b"),
+        ({"headings": ("One",), "block_id": "m-1"}, "obsidian://open?vault=My%20Vault&file=a%20b%2Fc%26d%23%5Em-1"),
+    ],
+)
+def test_obsidian_url(options, url):
+    assert obsidian_url("My Vault", "a b/c&d.md", **options) == url
+
+
+def test_obsidian_url_of_an_undecodable_name():
+    assert "%3F" in obsidian_url("v", "a\udcff.md")
