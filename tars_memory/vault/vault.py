@@ -1,0 +1,278 @@
+"""The vault: a folder of notes. Opening, walking and reading it; writing is the store's."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tars_memory.errors import NotFoundError, PartialError, UnwritableError, VaultError
+from tars_memory.settings import VAULT_FOLDER, LayoutOptions, LimitsOptions
+from tars_memory.vault import folder as beneath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tars_memory.vault.layout import Layout
+
+ID_FILE = "vault-id"
+TEMPORARY = ".tars-tmp"
+"""End of the names of the store's temporary files."""
+
+READ_TRIES = 5
+"""How often a note that changes under the reading is read again before its last bytes are taken."""
+
+_CONFLICT = re.compile(
+    r"\.sync-conflict-\d{8}-\d{6}"  # Syncthing
+    r"|\([^()]*conflicted copy[^()]*\)"  # Dropbox, Nextcloud, Obsidian Sync
+    r"|\([^()]*\bconflict\b[^()]*\)"  # Google Drive, Box, Resilio
+    r"|_conflict-\d{8}-\d{6}",  # ownCloud
+    re.IGNORECASE,
+)
+
+
+class Vault:
+    """A folder of notes.
+
+    Attributes:
+        root: its real path.
+        id: from ``.tars/vault-id``; None before the first write.
+        skipped: what the last walk passed over: reason to count.
+        limits: what is too big to read.
+    """
+
+    def __init__(self, root: Path, layout: LayoutOptions | None = None, limits: LimitsOptions | None = None) -> None:
+        self.root = root
+        self.id = _read_id(root)
+        self.skipped: dict[str, int] = {}
+        self.limits = limits or LimitsOptions()
+        self._options = layout
+        self._layout: Layout | None = None
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        layout: LayoutOptions | None = None,
+        limits: LimitsOptions | None = None,
+    ) -> Vault:
+        """Open any folder as a vault; nothing in it is touched.
+
+        Raises:
+            VaultError: there is no such folder.
+        """
+        try:
+            root = Path(path).resolve(strict=True)
+            if root.is_dir():
+                return cls(root, layout, limits)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise VaultError(f"no vault at {os.fspath(path)!r}: {error}", "is it mounted?") from error
+        raise VaultError(f"{os.fspath(path)!r} is no folder", "name the vault's folder with --vault")
+
+    @property
+    def layout(self) -> Layout:
+        """Where the tiers live; read once."""
+        if self._layout is None:
+            from tars_memory.vault.layout import Layout
+
+            self._layout = Layout.of(self.root, self._options)
+        return self._layout
+
+    def ensure_id(self) -> str | None:
+        """The vault's id, made by the first writer. Of several at once one wins, and all return its id.
+
+        Returns:
+            None if the vault can't be written: the write that follows will say so, and keep what was typed.
+        """
+        if self.id is None:
+            try:
+                self.id = _make_id(self.root)
+            except (OSError, UnwritableError):
+                self.id = _read_id(self.root)
+        return self.id
+
+    def walk(self) -> Iterator[tuple[str, os.stat_result]]:
+        """All notes: path relative to the vault with ``/``, and what ``lstat`` says of it, in no order.
+
+        A note is a regular ``*.md`` file whose name does not begin with a dot. Links are never followed, hidden
+        folders never entered; what is passed over is counted in :attr:`skipped`.
+
+        Raises:
+            VaultError: the vault itself can't be listed.
+        """
+        self.skipped = {}
+        pending = [""]
+        while pending:
+            prefix = pending.pop()
+            try:
+                listing = os.scandir(os.path.join(self.root, prefix) if prefix else self.root)
+            except OSError as error:
+                if not prefix:
+                    raise VaultError(f"{self.root} can't be listed: {error.strerror}", "is it mounted?") from error
+                if not isinstance(error, FileNotFoundError):
+                    self._skip("unreadable folder")
+                continue
+            with listing:
+                yield from self._notes(listing, prefix, pending)
+
+    def look(self, path: str) -> os.stat_result | None:
+        """What ``lstat`` says of a note; None if it is gone: no such path, or no regular file there any more.
+
+        Raises:
+            OSError: it can't be told.
+        """
+        try:
+            found = os.lstat(os.path.join(self.root, path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return found if stat.S_ISREG(found.st_mode) else None
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a note, all of one moment if the note holds still for long enough.
+
+        No step of the path may be a link, and only a regular file is read; opening never waits for a pipe.
+
+        Raises:
+            NotFoundError: there is no such note.
+            PartialError: it is no regular file, may not be read, or is larger than the limit.
+            UnwritableError: a step of the path is a link.
+        """
+        steps = beneath.steps(path)
+        try:
+            folder = beneath.Folder.open(self.root)
+        except OSError as error:
+            raise VaultError(f"{self.root} can't be opened: {error.strerror}", "is it mounted?") from error
+        try:
+            for step in steps[:-1]:
+                parent = folder
+                folder = parent.child(step)
+                parent.close()
+            return self._read(folder, steps[-1], path)
+        except FileNotFoundError as error:
+            raise NotFoundError(f"there is no note {path}", "tars-memory search finds notes by their words") from error
+        except OSError as error:
+            raise _unreadable(f"{path} can't be read: {error.strerror}") from error
+        finally:
+            folder.close()
+
+    def _read(self, folder: beneath.Folder, name: str, path: str) -> bytes:
+        data = b""
+        for _ in range(READ_TRIES):
+            fd = folder.file(name, os.O_RDONLY)
+            try:
+                first = os.fstat(fd)
+                if not stat.S_ISREG(first.st_mode):
+                    raise _unreadable(f"{path} is no regular file")
+                if first.st_size > self.limits.max_note_bytes:
+                    raise _unreadable(
+                        f"{path} has {first.st_size:,} bytes; more than {self.limits.max_note_bytes:,} are not read",
+                        "raise [limits] max_note_bytes, or split the note",
+                    )
+                data = beneath.read_all(fd, first.st_size)
+                if beneath.same_state(first, os.fstat(fd)) and len(data) == first.st_size:
+                    break
+            finally:
+                os.close(fd)
+        return data
+
+    def _notes(
+        self, listing: Iterator[os.DirEntry[str]], prefix: str, pending: list[str]
+    ) -> Iterator[tuple[str, os.stat_result]]:
+        for entry in listing:
+            name = entry.name
+            is_note = name[-3:] == ".md" or name[-3:].lower() == ".md"
+            try:
+                if name[0] == ".":
+                    self._skip_hidden(entry)
+                elif is_note and entry.is_file(follow_symlinks=False):
+                    if "onflict" in name.lower() and _CONFLICT.search(name):
+                        self._skip("conflict copy")
+                    else:
+                        yield prefix + name, entry.stat(follow_symlinks=False)
+                elif entry.is_dir(follow_symlinks=False):
+                    if getattr(entry, "is_junction", bool)():
+                        self._skip("link")
+                    else:
+                        pending.append(f"{prefix}{name}/")
+                elif entry.is_symlink():
+                    self._skip_link(entry, is_note)
+                elif not entry.is_file(follow_symlinks=False):
+                    self._skip("not a regular file")
+            except FileNotFoundError:
+                continue  # gone since it was listed
+            except OSError:
+                self._skip("unreadable file")
+
+    def _skip(self, reason: str) -> None:
+        self.skipped[reason] = self.skipped.get(reason, 0) + 1
+
+    def _skip_hidden(self, entry: os.DirEntry[str]) -> None:
+        name = entry.name
+        if name.endswith(TEMPORARY):
+            self._skip("temporary file")
+        elif name.endswith(".icloud"):
+            self._skip("not downloaded (iCloud)")
+        elif entry.is_dir(follow_symlinks=False):
+            self._skip("hidden folder")
+        elif name[-3:].lower() == ".md":
+            self._skip("hidden file")
+
+    def _skip_link(self, entry: os.DirEntry[str], is_note: bool) -> None:
+        try:
+            target = os.path.realpath(entry.path, strict=True)
+        except (OSError, ValueError):
+            self._skip("dangling link")
+            return
+        if is_note or os.path.isdir(target):
+            inside = os.path.commonpath((self.root, target)) == os.fspath(self.root)
+            self._skip("link within the vault" if inside else "link out of the vault")
+
+
+def _unreadable(message: str, hint: str = "look at it with ls -l") -> PartialError:
+    return PartialError(message, hint)
+
+
+def _read_id(root: Path) -> str | None:
+    try:
+        with open(root / VAULT_FOLDER / ID_FILE, "rb") as file:
+            name = file.read(200).strip().decode("ascii")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return name if re.fullmatch(r"[0-9A-Za-z-]{8,64}", name) else None
+
+
+def _make_id(root: Path) -> str | None:
+    """Write a new id unless another process does so first; returns the one that stands there then."""
+    made = os.urandom(16).hex()
+    made = "-".join((made[:8], made[8:12], made[12:16], made[16:20], made[20:]))
+    temporary = f".{ID_FILE}.{os.getpid()}{TEMPORARY}"
+    folder = beneath.Folder.open(root)
+    try:
+        folder.make(VAULT_FOLDER)
+        inner = folder.child(VAULT_FOLDER)
+        try:
+            fd = inner.file(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            try:
+                beneath.write_all(fd, f"{made}\n".encode("ascii"))
+                beneath.sync(fd)
+            finally:
+                os.close(fd)
+            try:
+                inner.link(temporary, ID_FILE)
+            except FileExistsError:
+                pass
+            except OSError:  # a file system without links: the name is taken first, then filled
+                fd = inner.file(ID_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+                try:
+                    beneath.write_all(fd, f"{made}\n".encode("ascii"))
+                finally:
+                    os.close(fd)
+            inner.sync()
+        finally:
+            inner.remove(temporary)
+            inner.close()
+    finally:
+        folder.close()
+    return _read_id(root)
