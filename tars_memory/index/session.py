@@ -58,7 +58,7 @@ class Session:
             self._tokenizer.no_padding()
             self._tokenizer.enable_truncation(manifest.max_tokens)
             self._model = onnxruntime.InferenceSession(
-                str(models.graph_of(folder, manifest)),
+                str(models.graph_of(folder, manifest, onnxruntime.__version__)),
                 _options(onnxruntime, repack),
                 providers=["CPUExecutionProvider"],
             )

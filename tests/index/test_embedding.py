@@ -15,7 +15,7 @@ from struct import unpack
 import pytest
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index import embedding, models, runtime
+from tars_memory.index import embedding, models, prepare, runtime
 from tars_memory.index.fetch import distance
 from tars_memory.index.session import MAX_CHARACTERS, Session, token_ranges
 from tars_memory.settings import EmbeddingOptions
@@ -63,12 +63,12 @@ def carrier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: bytes | None
             (tmp_path / "site" / package).mkdir(parents=True)
             (tmp_path / "site" / package / "__init__.py").write_text("raise RuntimeError('must not be imported')")
             (tmp_path / "site" / package / name).write_bytes(content)
-        monkeypatch.setitem(models.EMBEDDED_SOURCES, name, (package, name))
+        monkeypatch.setitem(prepare.EMBEDDED_SOURCES, name, (package, name))
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
 
 
 def real_bytes() -> tuple[bytes, bytes]:
-    sources = models.embedded_sources()
+    sources = prepare.embedded_sources()
     return sources["model.onnx"].read_bytes(), sources["tokenizer.json"].read_bytes()
 
 
@@ -188,7 +188,7 @@ def test_in_order_passes_a_failure_on() -> None:
 
 
 def test_a_prepared_model_is_found_without_the_packages(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "embedded_sources", lambda: pytest.fail("looked for the package"))
+    monkeypatch.setattr(prepare, "embedded_sources", lambda: pytest.fail("looked for the package"))
     assert len(embedding.open_embedder(OPTIONS, cache).embed_query("tea")) == 1536
 
 
@@ -238,7 +238,7 @@ def test_a_file_that_is_no_model_is_refused_and_leaves_nothing(tmp_path: Path) -
     manifest = models.Manifest(name="x", files={}, model_file="model.onnx", dimension=2, max_tokens=8)
     (tmp_path / "model.onnx").write_bytes(b"no model")
     with pytest.raises(ModelUnavailableError, match="can't read the model"):
-        models.prepare(manifest, {"model.onnx": tmp_path / "model.onnx"}, {}, tmp_path / "cache")
+        prepare.prepare(manifest, {"model.onnx": tmp_path / "model.onnx"}, {}, tmp_path / "cache")
     assert not list((tmp_path / "cache" / "models").iterdir())
 
 
@@ -258,7 +258,7 @@ def test_a_newer_onnxruntime_writes_a_copy_of_its_own_or_does_without(
     assert distance(Session(manifest, folder).query("tea"), vector) <= 1e-5
     assert (folder / "onnxruntime-99.0" / "model.onnx").exists()
     monkeypatch.setattr(onnxruntime, "__version__", "99.1")
-    monkeypatch.setattr(models.tempfile, "mkdtemp", lambda **_: (_ for _ in ()).throw(OSError("read-only")))
+    monkeypatch.setattr(prepare.tempfile, "mkdtemp", lambda **_: (_ for _ in ()).throw(OSError("read-only")))
     assert distance(Session(manifest, folder).query("tea"), vector) <= 1e-5
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tars_memory.errors import ModelUnavailableError, UsageError
-from tars_memory.index import embedding, fetch, models
+from tars_memory.index import embedding, fetch, models, prepare
 from tars_memory.index.queryvector import query_vector
 from tars_memory.settings import EmbeddingOptions
 
@@ -19,11 +19,11 @@ FIRST_TOKEN = "snowflake/snowflake-arctic-embed-xs"
 
 def downloaded(folder: Path, model_file: str = "model.onnx") -> Path:
     """A folder as fastembed would download it: the embedded model's files under the other's names."""
-    sources = models.embedded_sources()
+    sources = prepare.embedded_sources()
     (folder / model_file).parent.mkdir(parents=True)
     shutil.copyfile(sources["model.onnx"], folder / model_file)
     shutil.copyfile(sources["tokenizer.json"], folder / "tokenizer.json")
-    for name, values in models.EMBEDDED_CONFIG.items():
+    for name, values in prepare.EMBEDDED_CONFIG.items():
         (folder / name).write_text(json.dumps(values))
     return folder
 
