@@ -115,7 +115,25 @@ class Vault:
                     self._skip("unreadable folder")
                 continue
             with listing:
-                yield from self._notes(listing, prefix, pending)
+                for entry in listing:  # the inner loop of every refresh: one name test and one lstat for a note
+                    name = entry.name
+                    try:
+                        if name[-3:] == ".md" and name[0] != "." and "onflict" not in name:
+                            found = entry.stat(follow_symlinks=False)
+                            note = stat.S_IFMT(found.st_mode) == stat.S_IFREG
+                        else:
+                            note = False
+                        if not note:
+                            maybe = self._other(entry, prefix, pending)
+                            if maybe is None:
+                                continue
+                            found = maybe
+                    except FileNotFoundError:
+                        continue  # gone since it was listed
+                    except OSError:
+                        self._skip("unreadable file")
+                        continue
+                    yield prefix + name, found
 
     def look(self, path: str) -> os.stat_result | None:
         """What ``lstat`` says of a note; None if it is gone: no such path, or no regular file there any more.
@@ -177,33 +195,26 @@ class Vault:
                 os.close(fd)
         return data
 
-    def _notes(
-        self, listing: Iterator[os.DirEntry[str]], prefix: str, pending: list[str]
-    ) -> Iterator[tuple[str, os.stat_result]]:
-        for entry in listing:
-            name = entry.name
-            is_note = name[-3:] == ".md" or name[-3:].lower() == ".md"
-            try:
-                if name[0] == ".":
-                    self._skip_hidden(entry)
-                elif is_note and entry.is_file(follow_symlinks=False):
-                    if "onflict" in name.lower() and _CONFLICT.search(name):
-                        self._skip("conflict copy")
-                    else:
-                        yield prefix + name, entry.stat(follow_symlinks=False)
-                elif entry.is_dir(follow_symlinks=False):
-                    if getattr(entry, "is_junction", bool)():
-                        self._skip("link")
-                    else:
-                        pending.append(f"{prefix}{name}/")
-                elif entry.is_symlink():
-                    self._skip_link(entry, is_note)
-                elif not entry.is_file(follow_symlinks=False):
-                    self._skip("not a regular file")
-            except FileNotFoundError:
-                continue  # gone since it was listed
-            except OSError:
-                self._skip("unreadable file")
+    def _other(self, entry: os.DirEntry[str], prefix: str, pending: list[str]) -> os.stat_result | None:
+        """What is no plain note: a folder to enter later, a note with an unusual name, or something to skip."""
+        name = entry.name
+        is_note = name[-3:].lower() == ".md"
+        if name[0] == ".":
+            self._skip_hidden(entry)
+        elif is_note and entry.is_file(follow_symlinks=False):
+            if not _CONFLICT.search(name):
+                return entry.stat(follow_symlinks=False)
+            self._skip("conflict copy")
+        elif entry.is_dir(follow_symlinks=False):
+            if getattr(entry, "is_junction", bool)():
+                self._skip("link")
+            else:
+                pending.append(f"{prefix}{name}/")
+        elif entry.is_symlink():
+            self._skip_link(entry, is_note)
+        elif not entry.is_file(follow_symlinks=False):
+            self._skip("not a regular file")
+        return None
 
     def _skip(self, reason: str) -> None:
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
