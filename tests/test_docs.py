@@ -1,0 +1,70 @@
+"""The README's terminal example is run and must print what it shows; links in the documentation lead somewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+LINK = re.compile(r"\[[^\]]*\]\((?!https?:|mailto:|#)([^)#\s]+)")
+
+
+def transcript(page: Path) -> list[tuple[str, str]]:
+    """Commands of the page's first ``console`` block, each with the output shown."""
+    block = re.search(r"^```console\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert block, f"{page.name} has no console block"
+    steps: list[tuple[str, str]] = []
+    for line in block[1].split("\n")[:-1]:
+        if line.startswith("$ "):
+            steps.append((line[2:], ""))
+        else:
+            steps[-1] = (steps[-1][0], steps[-1][1] + line + "\n")
+    return steps
+
+
+def test_the_readme_shows_what_the_program_prints(tmp_path: Path) -> None:
+    steps = transcript(ROOT / "README.md")
+    env = {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "TARS_MEMORY_HOME": str(tmp_path / "home"),
+        "TARS_NOW": "2026-11-21T14:30",
+        "TZ": "UTC",
+        "PYTHONWARNINGS": "error",
+    }
+    cwd = tmp_path
+    shown, printed = "", ""
+    for command, output in steps:
+        shown += f"$ {command}\n{output}"
+        if command.startswith("cd "):
+            cwd /= command[3:]
+            printed += f"$ {command}\n"
+            continue
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        printed += f"$ {command}\n{done.stdout}"
+    assert printed == shown
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text("utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_settings_page_names_every_option() -> None:
+    from tars_memory import settings
+
+    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    kinds = [kind for kind in vars(settings).values() if isinstance(kind, type) and issubclass(kind, settings.Options)]
+    assert len(kinds) > 3
+    for kind in kinds:
+        for key in kind.__annotations__:
+            assert f"{key} = " in page, key
