@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tars_memory.memory import Memory
+    from tars_memory.vault.model import Actor
 
-ACTORS = ("agent", "script", "cron", "person")
+ACTORS: tuple[Actor, ...] = ("agent", "script", "cron", "person")
 """What ``TARS_MEMORY_ACTOR`` may say. ``person`` holds only where a person could be: at a terminal."""
 
 AGENT_MARKS = ("CLAUDECODE", "CODEX_SANDBOX", "CURSOR_AGENT", "GEMINI_CLI", "OPENCODE")
@@ -71,11 +72,12 @@ class Call:
         return self.actor == "person"
 
     @property
-    def actor(self) -> str:
+    def actor(self) -> Actor:
         """Who calls. The environment may make less of a caller, never a person of one without a terminal."""
         named = self.env.get("TARS_MEMORY_ACTOR")
-        if named and named != "person":
-            return named
+        for actor in ACTORS:
+            if actor == named and actor != "person":
+                return actor
         if any(self.env.get(mark) for mark in AGENT_MARKS):
             return "agent"
         if _is_terminal(sys.stdin) and (_is_terminal(sys.stderr) or _is_terminal(sys.stdout)):

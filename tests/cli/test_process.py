@@ -1,0 +1,175 @@
+"""The program as a process: terminals, pipes that close, bare environments, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from terminal import OURS, ROOT, environment, on_a_terminal, program
+
+HERE = Path(__file__).parent
+FAKE = [sys.executable, str(HERE / "with_fake.py")]
+
+CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+STEERING = re.compile("[\x80-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f\U000e0000-\U000e007f]")
+
+SEARCHES = ["search hostile", "search hostile --explain", "search hostile --paths"]
+OTHERS = ["show x", "list", "log", "remember x", "status", "doctor", "verify", "models", "history"]
+HOSTILE_CALLS = [*SEARCHES, *OTHERS]
+
+
+def run(argv: list[str], env: dict[str, str], **options: object) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(argv, env=env, capture_output=True, timeout=30, check=False, **options)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    return environment(tmp_path / "home", TERM="xterm-256color")
+
+
+@pytest.mark.parametrize("call", HOSTILE_CALLS)
+def test_a_hostile_note_cannot_reach_a_terminal(call: str, env: dict[str, str], tmp_path: Path) -> None:
+    code, screen = on_a_terminal([*FAKE, *call.split()], env, tmp_path)
+    assert code in (0, 1), screen
+    rest = OURS.sub(b"", screen).replace(b"\r\n", b"\n")
+    assert CONTROL.findall(rest) == []
+    assert STEERING.findall(rest.decode("utf-8")) == []
+    assert b"[/bold]" in re.sub(rb"\s", b"", rest)
+    assert b"Traceback" not in screen
+    for link in re.findall(rb"\x1b\]8;[^;]*;([^\x1b\x07]*)", screen):
+        assert link == b"" or link.startswith(b"obsidian://")
+
+
+@pytest.mark.parametrize("call", [*HOSTILE_CALLS, "search hostile --json", "status --json", "search wrong", "nonsense"])
+def test_a_hostile_note_cannot_reach_a_pipe(call: str, env: dict[str, str], tmp_path: Path) -> None:
+    done = run([*FAKE, *call.split()], env, cwd=tmp_path)
+    for stream in (done.stdout, done.stderr):
+        assert CONTROL.findall(stream.replace(b"\r", b"\x00")) == []
+        assert STEERING.findall(stream.decode("utf-8")) == []
+    if "search hostile --json" in call:
+        assert "\x1b]52;c;c3RlYWw=\x07" in json.loads(done.stdout)["hits"][0]["text"], "verbatim"
+
+
+def test_on_a_terminal_hits_are_numbered_lit_and_linked(env: dict[str, str], tmp_path: Path) -> None:
+    code, screen = on_a_terminal([*FAKE, "search", "green"], env, tmp_path)
+    assert code == 0
+    assert b"\x1b]8;" in screen and b"obsidian://open?vault=v&file=notes/tea" in screen
+    assert re.search(rb"\x1b\[[0-9;]*1[0-9;]*m[^\x1b]*green", screen), "the match is lit"
+    plain = OURS.sub(b"", screen).decode()
+    assert plain.splitlines()[0] == "1  notes/tea.md:3  Tea › Green  2026-03-15"
+
+
+@pytest.mark.parametrize("more", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_plain_terminals_get_plain_text(more: dict[str, str], env: dict[str, str], tmp_path: Path) -> None:
+    for call in ("search green", "list", "history"):
+        _, screen = on_a_terminal([*FAKE, *call.split()], {**env, **more}, tmp_path)
+        assert b"\x1b" not in screen
+
+
+def test_a_reader_that_stops_reading_is_met_with_silence(env: dict[str, str], tmp_path: Path) -> None:
+    for arguments in ("search huge --limit 1000", "search huge --json", "--help"):
+        words = " ".join(f"'{word}'" for word in [*FAKE, *arguments.split()])
+        script = f"{words} | head -n 1 >/dev/null; exit ${{PIPESTATUS[0]}}"
+        done = run(["bash", "-c", script], env, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, b""), arguments
+
+
+def test_an_answer_that_cannot_be_written_is_no_success(env: dict[str, str], tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*FAKE, "search", "tea"], env=env, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 3
+    assert b"No space left" in done.stderr and b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-"])
+def test_closed_streams_do_no_harm(closed: str, env: dict[str, str], tmp_path: Path) -> None:
+    words = " ".join(f"'{word}'" for word in FAKE)
+    for call in ("search tea", "nonsense", "search --stdin"):
+        done = run(["bash", "-c", f"{words} {call} {closed} </dev/null"], env, cwd=tmp_path)
+        assert done.returncode in (0, 1, 2)
+        assert b"Traceback" not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("locale", [{}, {"LANG": "C"}, {"LC_ALL": "POSIX"}, {"PYTHONIOENCODING": "latin-1"}])
+def test_any_locale_prints_utf8(locale: dict[str, str], tmp_path: Path) -> None:
+    env = {**environment(tmp_path), "PYTHONCOERCECLOCALE": "0", **locale}
+    done = run([*FAKE, "search", "東京"], env, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == "notes/tea.md:3:東京 Zürich 東京\n"
+
+
+def test_bytes_that_are_no_utf8_are_a_query(env: dict[str, str], tmp_path: Path) -> None:
+    done = run([os.fsencode(word) for word in FAKE] + [b"search", b"caf\xe9"], env, cwd=tmp_path)  # type: ignore[arg-type]
+    assert done.returncode == 0
+    assert "caf\ufffd" in done.stdout.decode("utf-8")
+
+
+def test_ctrl_c_is_130_without_a_word(env: dict[str, str], tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*FAKE, "search", "slow"], env=env, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == b"started\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def test_each_query_of_a_stream_is_answered_at_once(env: dict[str, str], tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*FAKE, "search", "--stdin", "--json"], env=env, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None and process.stdout is not None
+    for query in ("tea", "-", "", "東京"):
+        process.stdin.write(query.encode() + b"\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["query"] == query
+    process.stdin.close()
+    process.stdout.close()
+    assert process.wait(10) == 0
+
+
+def test_a_bug_leaves_a_sentence_and_a_file(env: dict[str, str], tmp_path: Path) -> None:
+    done = run([*FAKE, "search", "wrong"], env, cwd=tmp_path)
+    assert done.returncode == 70
+    assert done.stderr.startswith(b"tars-memory: this is a bug: RuntimeError: tea red")
+    (saved,) = (tmp_path / "home" / "state").glob("crash-*.txt")
+    assert str(saved).encode() in done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_offered(shell: str, env: dict[str, str], tmp_path: Path) -> None:
+    env = {**env, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = run(program("--show-completion", shell), env, cwd=tmp_path)
+    assert done.returncode == 0 and b"_TARS_MEMORY_COMPLETE" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"), [("tars-memory re", {"remember", "reindex"}), ("tars-memory search --ex", {"--explain"})]
+)
+def test_completion_completes(words: str, expected: set[str], env: dict[str, str], tmp_path: Path) -> None:
+    more = {
+        "_TARS_MEMORY_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+    done = run(program(), {**env, **more}, cwd=tmp_path)
+    assert set(done.stdout.decode().split()) == expected
+
+
+def test_help_and_errors_leave_no_trace(env: dict[str, str], tmp_path: Path) -> None:
+    for argv in (["--help"], ["search", "--help"], ["nonsense"], ["search"], ["--version"]):
+        run(program(*argv), env, cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_package_is_the_one_under_test() -> None:
+    import tars_memory
+
+    assert Path(tars_memory.__file__ or "").is_relative_to(ROOT)
