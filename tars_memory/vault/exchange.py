@@ -1,0 +1,289 @@
+"""What a system offers to put a file in another's place without losing either.
+
+:class:`Exchange` is the whole difference between platforms on the way a write goes. ``swap`` leaves what it displaced
+under a name of ours, so that it can be compared with what was read before it is removed; a file system that can't do
+that gets no edits rather than a hope.
+"""
+
+# ruff: noqa: ARG002, D102 - one interface, documented in its first class; a platform uses what it needs of it
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import platform
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.vault.folder import FOLDER_HANDLES
+
+if TYPE_CHECKING:
+    from tars_memory.vault.folder import Folder
+
+RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
+"""``renameat2(2)``"""
+
+RENAME_SWAP, RENAME_EXCL = 2, 4
+"""``renameatx_np(2)``"""
+
+COPYFILE_ACL, COPYFILE_XATTR = 1, 4
+"""``copyfile(3)``"""
+
+RENAMEAT2_NUMBERS = {"x86_64": 316, "aarch64": 276, "armv7l": 382, "i686": 353, "riscv64": 276, "ppc64le": 357}
+"""System call numbers, for C libraries without a wrapper."""
+
+_UNABLE = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP})
+
+
+class UnsupportedError(OSError):
+    """The file system can't do that."""
+
+
+class Exchange:
+    """A system that can do nothing special; the others derive from it.
+
+    Attributes:
+        name: for status.
+        leases: whether the kernel can tell who has a file open.
+        keeps_open: whether files may be open while they are replaced.
+        folder_handles: whether names can be opened inside an open folder.
+    """
+
+    name = "none"
+    leases = False
+    keeps_open = True
+    folder_handles = FOLDER_HANDLES
+
+    def swap(self, folder: Folder, name: str, temp: str, aside: str) -> str:
+        """Put ``temp`` in the place of ``name``; returns under which name the displaced file now is.
+
+        Args:
+            folder: holds all three.
+            name: of the note.
+            temp: the new file; the name is free or holds the displaced file afterwards.
+            aside: a free name.
+
+        Raises:
+            UnsupportedError: nothing was done, and never will be here.
+        """
+        raise UnsupportedError(errno.EOPNOTSUPP, "no exchange of files here", name)
+
+    def place(self, folder: Folder, temp: str, name: str) -> bool:
+        """Rename ``temp`` to ``name`` unless that is taken.
+
+        Returns:
+            False if the file has its new name, but could not be rid of the old one.
+
+        Raises:
+            FileExistsError: it is taken; nothing was done.
+            UnsupportedError: there is no such call here.
+        """
+        try:
+            folder.link(temp, name)
+        except OSError as error:
+            if error.errno in (errno.EEXIST, errno.ENOENT, errno.EIO, errno.ENOSPC, errno.EROFS, errno.EDQUOT):
+                raise
+            self.rename_new(folder, temp, name)
+            return True
+        try:
+            folder.remove(temp)
+        except OSError:
+            return False
+        return True
+
+    def rename_new(self, folder: Folder, temp: str, name: str) -> None:
+        """Rename unless the name is taken, where there are no links."""
+        raise UnsupportedError(errno.EOPNOTSUPP, "no rename without replacing here", name)
+
+    def dress(self, source: int, target: int, found: os.stat_result) -> None:
+        """Give the new file the mode, owner and attributes of the one it replaces.
+
+        Raises:
+            PermissionError: owner or group can't be kept, and somebody would lose the note by it.
+        """
+        own = os.fstat(target)
+        if (own.st_uid, own.st_gid) != (found.st_uid, found.st_gid):
+            _keep_owner(target, found)
+        os.fchmod(target, found.st_mode & 0o7777)
+
+
+class LinuxExchange(Exchange):
+    """``renameat2`` with ``RENAME_EXCHANGE``, leases, extended attributes."""
+
+    name = "renameat2"
+    leases = True
+
+    def __init__(self) -> None:
+        self._call: Any = None
+
+    def swap(self, folder: Folder, name: str, temp: str, aside: str) -> str:
+        self._rename(folder, temp, name, RENAME_EXCHANGE)
+        return temp
+
+    def rename_new(self, folder: Folder, temp: str, name: str) -> None:
+        self._rename(folder, temp, name, RENAME_NOREPLACE)
+
+    def dress(self, source: int, target: int, found: os.stat_result) -> None:
+        super().dress(source, target, found)
+        if sys.platform == "linux":
+            try:
+                names = os.listxattr(source)
+            except OSError:
+                return
+            for name in names:
+                try:
+                    os.setxattr(target, name, os.getxattr(source, name))
+                except OSError as error:
+                    # Labels that only the system sets are set by the system; the person's own must not be lost.
+                    if name.startswith("user."):
+                        raise
+                    if name.startswith("system.posix_acl") and error.errno != errno.EOPNOTSUPP:
+                        raise
+
+    def _rename(self, folder: Folder, old: str, new: str, flags: int) -> None:
+        if self._call is None:
+            self._call = _renameat2(_c_library())
+        fd = -100 if folder.fd is None else folder.fd  # AT_FDCWD
+        names = [os.fsencode(folder.at(name) if folder.fd is None else name) for name in (old, new)]
+        _check(self._call(fd, names[0], fd, names[1], flags), new)
+
+
+class MacExchange(Exchange):
+    """``renameatx_np`` with ``RENAME_SWAP`` (APFS); attributes by ``fcopyfile``."""
+
+    name = "renameatx_np"
+
+    def __init__(self, library: Any = None) -> None:
+        self._library = library
+
+    def _load(self) -> Any:
+        if self._library is None:
+            self._library = _c_library()
+        return self._library
+
+    def swap(self, folder: Folder, name: str, temp: str, aside: str) -> str:
+        self._rename(folder, temp, name, RENAME_SWAP)
+        return temp
+
+    def rename_new(self, folder: Folder, temp: str, name: str) -> None:
+        self._rename(folder, temp, name, RENAME_EXCL)
+
+    def dress(self, source: int, target: int, found: os.stat_result) -> None:
+        _check(self._load().fcopyfile(source, target, None, COPYFILE_ACL | COPYFILE_XATTR), "attributes")
+        super().dress(source, target, found)
+
+    def _rename(self, folder: Folder, old: str, new: str, flags: int) -> None:
+        fd = -2 if folder.fd is None else folder.fd  # AT_FDCWD
+        call = self._load().renameatx_np
+        _check(call(fd, os.fsencode(old), fd, os.fsencode(new), flags), new)
+
+
+class WindowsExchange(Exchange):
+    """``ReplaceFileW``, which keeps the replaced file under a name of ours, its rights and its time of birth."""
+
+    name = "ReplaceFileW"
+    keeps_open = False
+
+    def __init__(self, library: Any = None) -> None:
+        self._library = library
+
+    def swap(self, folder: Folder, name: str, temp: str, aside: str) -> str:
+        library = self._library
+        if library is None:
+            library = self._library = _kernel32()
+        if not library.ReplaceFileW(folder.at(name), folder.at(temp), folder.at(aside), 0, None, None):
+            raise _windows_error(library, name)
+        return aside
+
+    def place(self, folder: Folder, temp: str, name: str) -> bool:
+        os.rename(folder.at(temp), folder.at(name))  # refuses a taken name by itself on Windows
+        return True
+
+    def dress(self, source: int, target: int, found: os.stat_result) -> None:
+        """Nothing to do: ReplaceFileW does it."""
+
+
+def of_this_system(system: str = sys.platform) -> Exchange:
+    """What a system offers; whether a file system really can is seen at the first swap."""
+    kinds: dict[str, type[Exchange]] = {"linux": LinuxExchange, "darwin": MacExchange, "win32": WindowsExchange}
+    return kinds.get(system, Exchange)()
+
+
+def can_swap(exchange: Exchange, folder: Folder) -> bool:
+    """Try a swap of two small files of ours in a folder, for status and doctor."""
+    names = [f".{os.getpid()}.{part}.tars-tmp" for part in ("one", "two", "aside")]
+    try:
+        for name in names[:2]:
+            os.close(folder.file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        exchange.swap(folder, names[0], names[1], names[2])
+    except OSError:
+        return False
+    else:
+        return True
+    finally:
+        for name in names:
+            with contextlib.suppress(OSError):
+                folder.remove(name)
+
+
+def _c_library() -> Any:
+    import ctypes  # 3 ms that an append need not pay
+
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _renameat2(library: Any) -> Any:
+    """The C library's wrapper, or the bare system call."""
+    try:
+        return library.renameat2
+    except AttributeError:
+        number = RENAMEAT2_NUMBERS.get(platform.machine())
+        if number is None:
+            raise UnsupportedError(errno.ENOSYS, "no renameat2 here") from None
+
+        def call(*arguments: Any) -> Any:
+            return library.syscall(number, *arguments)
+
+        return call
+
+
+def _check(result: int, name: str) -> None:
+    if result == 0:
+        return
+    import ctypes
+
+    number = ctypes.get_errno()
+    if number in _UNABLE:
+        raise UnsupportedError(number, os.strerror(number), name)
+    raise OSError(number, os.strerror(number), name)
+
+
+def _keep_owner(target: int, found: os.stat_result) -> None:
+    try:
+        os.fchown(target, found.st_uid, found.st_gid)
+    except PermissionError:
+        # The owner changes, as with any editor that saves by rename; nobody may lose his rights by it.
+        os.fchown(target, -1, found.st_gid)
+        if (found.st_mode >> 6 & 7) & ~(found.st_mode >> 3 & 7):
+            raise
+
+
+def _kernel32() -> Any:
+    if sys.platform == "win32":
+        import ctypes
+
+        library = ctypes.WinDLL("kernel32")
+        library.ReplaceFileW.argtypes = [ctypes.c_wchar_p] * 3 + [ctypes.c_uint, ctypes.c_void_p, ctypes.c_void_p]
+        return library
+    raise UnsupportedError(errno.ENOSYS, "no ReplaceFileW here")
+
+
+def _windows_error(library: Any, name: str) -> OSError:
+    code = library.GetLastError()
+    if code in (1, 50, 120):  # ERROR_INVALID_FUNCTION, ERROR_NOT_SUPPORTED, ERROR_CALL_NOT_IMPLEMENTED
+        return UnsupportedError(errno.EOPNOTSUPP, "no ReplaceFileW on this file system", name)
+    number = {2: errno.ENOENT, 3: errno.ENOENT, 5: errno.EACCES, 32: errno.EACCES, 112: errno.ENOSPC}.get(
+        code, errno.EIO
+    )
+    return OSError(number, os.strerror(number), name)

@@ -1,0 +1,318 @@
+"""Folders and notes beneath the vault, reached without ever following a link.
+
+Every step of a path is opened in the folder before it (``O_NOFOLLOW``), so that a folder swapped for a link between
+two steps leads nowhere. Where a system has no such calls (Windows) paths are joined, and every step is looked at
+first.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from tars_memory.errors import UnwritableError, UsageError
+from tars_memory.vault import lease
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOLDER_HANDLES = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd
+"""Whether this system opens names inside an open folder."""
+
+SAVE_WAIT = 2.0
+"""Seconds to wait for another program that is in the middle of saving a note."""
+
+SETTLE = 0.02
+"""Seconds that a note must have been left alone before it is read, where there are no leases to tell."""
+
+EMPTY_WAIT = 0.3
+"""Seconds that a note must have been empty before that is believed, where there are no leases to tell."""
+
+_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_SAFE |= getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
+_AS_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _SAFE
+
+
+class NotPlainError(UnwritableError):
+    """A step of the path is a link, or the note is no regular file."""
+
+
+class Folder:
+    """An open folder. ``path`` is where it was found, for messages and for systems without folder handles."""
+
+    __slots__ = ("fd", "path")
+
+    def __init__(self, path: str, fd: int | None) -> None:
+        self.path = path
+        self.fd = fd
+
+    @classmethod
+    def open(cls, root: Path, *, handles: bool = FOLDER_HANDLES) -> Folder:
+        """The vault's root, a real path."""
+        path = os.fspath(root)
+        return cls(path, os.open(path, _AS_FOLDER) if handles else None)
+
+    def child(self, name: str) -> Folder:
+        """The folder of that name in this one.
+
+        Raises:
+            FileNotFoundError: there is none.
+            UnwritableError: it is a link, or no folder.
+        """
+        path = os.path.join(self.path, name)
+        if self.fd is None:
+            found = os.stat(path, follow_symlinks=False)
+            if not stat.S_ISDIR(found.st_mode) or _is_junction(found):
+                raise _refused(path, "is a link or no folder")
+            return Folder(path, None)
+        try:
+            return Folder(path, os.open(name, _AS_FOLDER, dir_fd=self.fd))
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR):
+                raise _refused(path, "is a link or no folder") from error
+            raise
+
+    def close(self) -> None:
+        """Give the handle back; harmless if done before."""
+        if self.fd is not None:
+            fd, self.fd = self.fd, None
+            close(fd)
+
+    def file(self, name: str, flags: int, mode: int = 0o666) -> int:
+        """Open a file in this folder, never through a link."""
+        if self.fd is None and os.path.islink(self._at(name)):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
+        return os.open(self._at(name), flags | _SAFE, mode, dir_fd=self.fd)
+
+    def look(self, name: str) -> os.stat_result | None:
+        """What stands under a name (a link itself, not its target); None if nothing does."""
+        try:
+            return os.stat(self._at(name), dir_fd=self.fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def may_write(self, name: str) -> bool:
+        """Whether the file's mode lets this process write it."""
+        if os.access in os.supports_effective_ids:
+            return os.access(self._at(name), os.W_OK, dir_fd=self.fd, effective_ids=True)
+        return os.access(self._at(name), os.W_OK, dir_fd=self.fd)
+
+    def make(self, name: str) -> None:
+        """Make a folder; one that is there already is fine."""
+        try:
+            os.mkdir(self._at(name), dir_fd=self.fd)
+        except FileExistsError:
+            return
+        self.sync()
+
+    def remove(self, name: str) -> bool:
+        """Remove a file; False if there is none."""
+        try:
+            os.unlink(self._at(name), dir_fd=self.fd)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def rename(self, name: str, new: str) -> None:
+        """Rename within this folder; ``new`` is a name that only we use."""
+        os.rename(self._at(name), self._at(new), src_dir_fd=self.fd, dst_dir_fd=self.fd)
+
+    def move(self, name: str, target: Folder, new: str) -> None:
+        """Rename into another folder of the vault."""
+        os.rename(self._at(name), target._at(new), src_dir_fd=self.fd, dst_dir_fd=target.fd)
+
+    def link(self, name: str, new: str) -> None:
+        """Give a file a second name; FileExistsError if that is taken."""
+        follow = {"follow_symlinks": False} if os.link in os.supports_follow_symlinks else {}
+        os.link(self._at(name), self._at(new), src_dir_fd=self.fd, dst_dir_fd=self.fd, **follow)
+
+    def at(self, name: str) -> str:
+        """The full path of a name here, for systems without folder handles."""
+        return os.path.join(self.path, name)
+
+    def sync(self) -> None:
+        """Make the folder's names durable, where the system can."""
+        if self.fd is not None:
+            os.fsync(self.fd)
+
+    def _at(self, name: str) -> str:
+        return name if self.fd is not None else os.path.join(self.path, name)
+
+
+class Note:
+    """A note as it was read: its bytes, what ``fstat`` said, and the open file that guards it (a lease) if it can.
+
+    ``fd`` is None where an open file would be in the way of replacing it.
+    """
+
+    __slots__ = ("data", "fd", "leased", "stat")
+
+    def __init__(self, data: bytes, found: os.stat_result, fd: int | None, leased: bool) -> None:
+        self.data = data
+        self.stat = found
+        self.fd = fd
+        self.leased = leased
+
+    def close(self) -> None:
+        """Let go of the file and the lease; harmless if done before."""
+        if self.fd is not None:
+            fd, self.fd = self.fd, None
+            close(fd)
+
+    def undisturbed(self) -> bool:
+        """Whether nobody waits to write the file that was read; True as well where there are no leases."""
+        return not self.leased or (self.fd is not None and lease.kept(self.fd))
+
+    def is_at(self, folder: Folder, name: str) -> bool:
+        """Whether the very file that was read stands under the name, untouched as far as ``stat`` can tell."""
+        found = folder.look(name)
+        return found is not None and same_state(found, self.stat)
+
+
+def same_file(one: os.stat_result, other: os.stat_result) -> bool:
+    """Whether two looks saw the same file."""
+    return (one.st_ino, one.st_dev) == (other.st_ino, other.st_dev)
+
+
+def same_state(one: os.stat_result, other: os.stat_result) -> bool:
+    """Whether two looks saw the same file with the same length and time of change."""
+    return same_file(one, other) and (one.st_size, one.st_mtime_ns) == (other.st_size, other.st_mtime_ns)
+
+
+def steps(path: str) -> list[str]:
+    """The steps of a path relative to the vault.
+
+    Raises:
+        UsageError: the path could leave the vault, or is none.
+    """
+    parts = path.split("/")
+    bad = not path or "\0" in path or any(part in ("", ".", "..") for part in parts)
+    if bad or (sys.platform == "win32" and any(sign in path for sign in '\\:<>"|?*')):
+        raise UsageError(f"{path!r} is no path inside the vault", "name the note as the vault shows it: folder/note.md")
+    return parts
+
+
+def read_note(
+    folder: Folder, name: str, *, leases: bool = True, keep: bool = True, trusted: str | None = None
+) -> Note | None:
+    """Read a note whole, never the half of a save; None if there is no such file.
+
+    Args:
+        folder: where it stands.
+        name: of the note in the folder.
+        leases: ask the kernel whether somebody is writing.
+        keep: leave the file open, and the lease with it.
+        trusted: SHA-256 of a text that we wrote ourselves and that need not settle.
+
+    Raises:
+        UnwritableError: it is no regular file, or another program did not end saving it within :data:`SAVE_WAIT`.
+        OSError: reading failed.
+    """
+    deadline = time.monotonic() + SAVE_WAIT
+    wait, had_text = 0.001, False
+    while True:
+        note = _try_read(folder, name, leases, trusted)
+        if note is None:
+            return None
+        if isinstance(note, Note):
+            if note.data or not had_text:
+                if not keep:
+                    note.close()
+                return note
+            note.close()
+        had_text = had_text or note == "cut"
+        if time.monotonic() >= deadline:
+            raise UnwritableError(
+                f"{folder.at(name)} is being saved by another program", "let it finish, then try again"
+            )
+        time.sleep(wait)
+        wait = min(wait * 2, 0.02)
+
+
+def _try_read(folder: Folder, name: str, leases: bool, trusted: str | None) -> Note | str | None:
+    """One look: the note, None if there is none, or why it can't be believed yet (``cut``: it lost its text)."""
+    try:
+        fd = folder.file(name, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK):
+            raise _refused(folder.at(name), "is a link") from error
+        raise
+    good = False
+    try:
+        first = os.fstat(fd)
+        if not stat.S_ISREG(first.st_mode):
+            raise _refused(folder.at(name), "is no regular file")
+        answer = lease.take(fd) if leases else lease.UNKNOWN
+        if answer == lease.TAKEN:
+            return "open"
+        data = read_all(fd, first.st_size)
+        last = os.fstat(fd)
+        if len(data) != last.st_size or not same_state(first, last):
+            return "cut" if first.st_size and not data else "moving"
+        if answer == lease.UNKNOWN:
+            age = time.time() - last.st_mtime
+            if 0 <= age < (SETTLE if data else EMPTY_WAIT) and digest(data) != trusted:
+                return "fresh"
+        good = True
+        return Note(data, last, fd, answer == lease.FREE)
+    finally:
+        if not good:
+            close(fd)
+
+
+def digest(data: bytes) -> str:
+    """The SHA-256 by which journal and notes are compared."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read_all(fd: int, size: int) -> bytes:
+    """The file from its start to its end; ``size`` is what is expected."""
+    parts: list[bytes] = []
+    while True:
+        part = os.read(fd, max(size + 1 - sum(map(len, parts)), 65536))
+        if not part:
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+        parts.append(part)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write everything, in as many calls as the system wants."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def sync(fd: int) -> None:
+    """Make a file durable; on macOS past the drive's own cache too."""
+    if sys.platform == "darwin":
+        import fcntl
+
+        try:
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+        except OSError:  # a file system without it
+            os.fsync(fd)
+    else:
+        os.fsync(fd)
+
+
+def close(fd: int) -> None:
+    """Close; an error here would tell of data that was already made durable, or is about to be given up."""
+    try:
+        os.close(fd)
+    except OSError:
+        return
+
+
+def _is_junction(found: os.stat_result) -> bool:
+    return bool(getattr(found, "st_reparse_tag", 0))
+
+
+def _refused(path: str, what: str) -> NotPlainError:
+    return NotPlainError(f"{path} {what}: not written", "put the note itself there; links out of it are never followed")

@@ -1,0 +1,209 @@
+"""What the journal tells: entries newest first, which transactions are taken back, which of our lines got lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from tars_memory.errors import NotFoundError, UnwritableError
+from tars_memory.vault.folder import FOLDER_HANDLES, Folder, read_note, steps
+from tars_memory.vault.journal import base_of, text_of, unpack
+from tars_memory.vault.spans import bare, changed, lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tars_memory.vault.journal import Journal, Record
+
+
+class JournalEntry:
+    """One write of one note, as history shows it.
+
+    Attributes:
+        txn: the transaction it belongs to.
+        time: ISO 8601, as the clock said.
+        command: what was called.
+        actor: who wrote.
+        file: the note, relative to the vault.
+        op: ``append``, ``edit``, ``create`` or ``remove``.
+        before: the changed lines as they were (``remove``: the whole note).
+        after: the changed lines as they were written (``create``: the whole note).
+        line: of the first changed line, when it was written.
+        undone: whether it has been taken back and not redone since.
+        undoes: the transaction that it took back, or None.
+        purged: whether its text was forgotten for good; it can't be undone any more.
+        record: the journal's own record.
+    """
+
+    def __init__(self, record: Record, line: int, undone: bool) -> None:
+        self.txn: str = record["txn"]
+        self.time: str = record["time"]
+        self.command: str = record["command"]
+        self.actor: str = record["actor"]
+        self.file: str = record["file"]
+        self.op: str = record["op"]
+        self.line = line
+        self.undone = undone
+        self.undoes: str | None = record.get("undoes")
+        self.purged = bool(record.get("purged"))
+        self.record = record
+        spans = unpack(record)
+        self.before = text_of(b"".join(span.before for span in spans))
+        self.after = text_of(b"".join(span.after for span in spans))
+        if self.op == "remove":
+            self.before = text_of(base_of(record))
+        elif self.op == "create":
+            self.after = text_of(_created(record))
+
+
+class LostLine:
+    """A line that we wrote, did not take back, and that is no longer there.
+
+    Deleted or reworded by hand looks the same as overwritten by a program that saved an older text.
+    """
+
+    __slots__ = ("file", "text", "time", "txn")
+
+    def __init__(self, txn: str, time: str, file: str, text: str) -> None:
+        self.txn = txn
+        self.time = time
+        self.file = file
+        self.text = text
+
+
+def entries(journal: Journal, limit: int | None = None, path: str | None = None) -> Iterator[JournalEntry]:
+    """The writes that were made, newest first, read from the tail as far as they are asked for.
+
+    Args:
+        journal: of the vault.
+        limit: so many at most.
+        path: only those of one note.
+    """
+    undone: set[str] = set()
+    ended: dict[tuple[str, int], Record] = {}
+    count = 0
+    for record in journal.records():
+        kind, txn = record["t"], str(record["txn"])
+        if kind == "end":
+            ended[txn, record["n"]] = record
+            continue
+        end = ended.pop((txn, record.get("n", -1)), None)
+        if kind == "begin" and (end is None or not end["ok"]):
+            continue
+        if "undoes" in record and txn not in undone:
+            undone.add(str(record["undoes"]))
+        if kind == "begin" and path in (None, record["file"]):
+            assert end is not None
+            yield JournalEntry(record, end["line"], txn in undone)
+            count += 1
+            if limit is not None and count >= limit:
+                return
+
+
+def transactions(journal: Journal) -> Iterator[tuple[str, list[JournalEntry]]]:
+    """The entries by transaction, newest transaction first, the entries of each in the order of writing."""
+    group: list[JournalEntry] = []
+    for entry in entries(journal):
+        if group and group[0].txn != entry.txn:
+            yield group[0].txn, group[::-1]
+            group = []
+        group.append(entry)
+    if group:
+        yield group[0].txn, group[::-1]
+
+
+def find_transactions(journal: Journal, txn: str | None, last: int) -> list[tuple[str, list[JournalEntry]]]:
+    """What ``undo`` is to take back: the named transaction, or the last ones in force that are no undos themselves.
+
+    Raises:
+        NotFoundError: there is no such transaction, it is taken back already, or there are too few.
+    """
+    found: list[tuple[str, list[JournalEntry]]] = []
+    for name, group in transactions(journal):
+        if txn is not None:
+            if name == txn:
+                if group[0].undone:
+                    raise NotFoundError(f"{txn} is undone already", "tars-memory history shows what stands")
+                return [(name, group)]
+            if name < txn:
+                break
+        elif not group[0].undone and group[0].undoes is None:
+            found.append((name, group))
+            if len(found) == last:
+                return found
+    if txn is not None:
+        raise NotFoundError(f"no write is called {txn}", "tars-memory history lists them")
+    if not found:
+        raise NotFoundError("nothing to undo", "tars-memory history shows what was written")
+    raise NotFoundError(f"only {len(found)} writes can be undone", "tars-memory history lists them")
+
+
+def settled(journal: Journal, item: str) -> bool:
+    """Whether a spool item was placed already by a process that was killed before it could remove the item."""
+    needle = f'"settles":"{item}"'.encode()
+    names = {(record["txn"], record["n"]) for record in journal.records(lambda line: needle in line)}
+    if not names:
+        return False
+    ends = (record for record in journal.records(lambda line: line.startswith(b'{"t":"end"')))
+    return any((record["txn"], record["n"]) in names and record["ok"] for record in ends)
+
+
+def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:
+    """By note, the lines that we wrote and did not take back since, with the records that wrote them (newest last)."""
+    records = [(entry.record, entry.op) for entry in entries(journal)]
+    notes: dict[str, dict[bytes, list[Record]]] = {}
+    for record, op in reversed(records):
+        lines = notes.setdefault(record["file"], {})
+        if op == "remove":
+            lines.clear()
+            continue
+        for span in unpack(record):
+            removed, added, _, _ = changed(span)
+            for line in map(bare, removed):
+                if line in lines:
+                    lines[line].pop()
+                    if not lines[line]:
+                        del lines[line]
+            for line in map(bare, added):
+                if line.strip():
+                    lines.setdefault(line, []).append(record)
+    return notes
+
+
+def lost_lines(journal: Journal, root: Path) -> list[LostLine]:
+    """Lines we wrote, and did not take back, that something else overwrote; in the order of writing."""
+    lost: list[LostLine] = []
+    vault = Folder.open(root, handles=FOLDER_HANDLES)
+    try:
+        for path, lines in written_lines(journal).items():
+            there = Counter(bare(line) for line in lines_of(_peek(vault, path) or b""))
+            for line, records in lines.items():
+                lost += (LostLine(r["txn"], r["time"], path, text_of(line)) for r in records[there[line] :])
+    finally:
+        vault.close()
+    return sorted(lost, key=lambda line: line.txn)
+
+
+def _peek(vault: Folder, path: str) -> bytes | None:
+    *parents, name = steps(path)
+    folder, opened = vault, []
+    try:
+        for parent in parents:
+            folder = folder.child(parent)
+            opened.append(folder)
+        note = read_note(folder, name, keep=False)
+    except (OSError, UnwritableError):
+        return None
+    finally:
+        for each in opened:
+            each.close()
+    return None if note is None else note.data
+
+
+def _created(record: Record) -> bytes:
+    from tars_memory.vault.document import apply
+    from tars_memory.vault.model import Splice
+
+    spans = unpack(record)
+    return apply(base_of(record), [Splice(s.start, s.start + len(s.before), s.after) for s in spans])

@@ -1,0 +1,348 @@
+"""The journal: what was written, when, by whom, and the bytes before and after; append-only JSON lines.
+
+It lives in the state folder, a file a month (``0007-2026-11.jsonl``: the number keeps the order when a clock goes
+back), so that its retention is the removal of whole files. Each write of a note is a ``begin`` record, durable before
+the vault is touched, and an ``end`` record. Only the holder of the vault's lock writes, so an unfinished ``begin`` can
+only be the last record of all: recovery looks at the tail alone. A torn last line is one that never was.
+
+Text is kept as UTF-8 with surrogate escapes: any bytes come back as they were.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.vault.folder import sync, write_all
+from tars_memory.vault.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+Record = dict[str, Any]
+"""One line of the journal.
+
+``begin``: t, txn, n (position in the transaction), time, command, actor, file, op (append, edit, create, remove),
+spans, base (what ``create`` began with, what ``remove`` removed), old and new (SHA-256 of the whole note, None if
+there was or is none), size (old and new length), temp (name of our file beside the note), undoes (transaction),
+settles (spool item). ``end``: t, txn, n, ok, line. ``mark``: t, txn, undoes: an undo that found nothing left to do.
+"""
+
+TAIL_BYTES = 16384
+"""How much of the newest file is read at first to find its last record."""
+
+BLOCK_BYTES = 1 << 18
+"""How much is read at once when going back."""
+
+DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
+"""Crockford's base 32: sorts like the numbers, and no two digits look alike."""
+
+
+class Journal:
+    """The journal of one vault, in ``folder`` (which need not exist yet).
+
+    ``left`` is the unfinished write: another process's after :meth:`open`, or one of this process that failed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._fd: int | None = None
+        self._size = 0
+        self._name = ""
+        self._torn = False
+        self.left: Record | None = None
+
+    def files(self) -> list[Path]:
+        """The journal's files, oldest first."""
+        try:
+            names = [name for name in os.listdir(self.folder) if name.endswith(".jsonl") and not name.startswith(".")]
+        except FileNotFoundError:
+            return []
+        return [self.folder / name for name in sorted(names)]
+
+    # -- writing: only under the vault's lock
+
+    def open(self, now: datetime) -> Record | None:
+        """Open for writing, cut a torn last line off, and return the last record there is.
+
+        Raises:
+            OSError: the state folder can't be read or written.
+        """
+        files = self.files()
+        month = f"{now:%Y-%m}"
+        if files and files[-1].stem[-7:] == month:
+            last = self._open_file(files[-1])
+        else:
+            # A crash in the old month is recovered before the new month's file is begun.
+            last = self._open_file(files[-1]) if files else None
+            number = int(files[-1].name[:4]) + 1 if files and files[-1].name[:4].isdigit() else 1
+            if not _unfinished(last):
+                self.close()
+                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._name = str(self.folder / f"{number:04}-{month}.jsonl")
+        self.left = last if _unfinished(last) else None
+        return last
+
+    def _open_file(self, path: Path) -> Record | None:
+        self._name = str(path)
+        self._fd = os.open(path, _FLAGS)
+        self._size = os.fstat(self._fd).st_size
+        whole, record = self._tail()
+        if whole < self._size:
+            os.ftruncate(self._fd, whole)
+            self._size = whole
+        return record
+
+    def _tail(self) -> tuple[int, Record | None]:
+        """The length up to the last whole line, and the last record that can be read."""
+        assert self._fd is not None
+        reach = TAIL_BYTES
+        while True:
+            start = max(0, self._size - reach)
+            block = _read_at(self._fd, start, self._size - start)
+            whole = block.rfind(b"\n") + 1
+            lines = block[:whole].split(b"\n")[:-1]
+            for line in reversed(lines if start == 0 else lines[1:]):
+                record = _parse(line)
+                if record is not None:
+                    return start + whole, record
+            if start == 0:
+                return whole, None
+            reach *= 4
+
+    def append(self, records: Sequence[Record], *, durable: bool) -> None:
+        """Write records as one piece: all of them or none.
+
+        Args:
+            records: in order.
+            durable: return only when they will survive a power cut.
+
+        Raises:
+            OSError: nothing was written.
+        """
+        data = b"".join(json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n" for record in records)
+        new = self._fd is None
+        if self._fd is None:
+            self._fd = os.open(self._name, _FLAGS | os.O_CREAT, 0o600)
+            self._size = os.fstat(self._fd).st_size
+        try:
+            if self._torn:
+                os.ftruncate(self._fd, self._size)
+            self._torn = True
+            write_all(self._fd, data)
+            if durable:
+                sync(self._fd)
+                if new:
+                    _sync_folder(self.folder)
+        except OSError:
+            os.ftruncate(self._fd, self._size)
+            self._torn = False
+            raise
+        self._torn = False
+        self._size += len(data)
+
+    @property
+    def begins_file(self) -> bool:
+        """Whether the next record opens a new month's file."""
+        return self._fd is None
+
+    def close(self) -> None:
+        """Give the handle back; harmless if done before."""
+        if self._fd is not None:
+            fd, self._fd = self._fd, None
+            os.close(fd)
+
+    # -- reading: with or without the lock
+
+    def backwards(self) -> Iterator[bytes]:
+        """All lines, newest first, read as they are asked for; not parsed, a torn last line left out."""
+        for path in reversed(self.files()):
+            try:
+                with path.open("rb") as file:
+                    yield from _lines_backwards(file.fileno(), os.fstat(file.fileno()).st_size)
+            except FileNotFoundError:  # pruned meanwhile
+                continue
+
+    def records(self, wanted: Callable[[bytes], bool] | None = None) -> Iterator[Record]:
+        """The records, newest first; ``wanted`` looks at the raw line, before it is parsed."""
+        for line in self.backwards():
+            if wanted is None or wanted(line):
+                record = _parse(line)
+                if record is not None:
+                    yield record
+
+    def unfinished(self) -> Record | None:
+        """The write that a killed process left behind, for readers to report; None if there is none."""
+        for record in self.records():
+            return record if _unfinished(record) else None
+        return None
+
+    # -- keeping house: under the lock, without an unfinished write
+
+    def prune(self, now: datetime, days: int) -> list[str]:
+        """Remove the files whose month ended more than ``days`` days ago, never the newest; returns their names."""
+        from datetime import date
+
+        gone = []
+        for path in self.files()[:-1]:
+            year, month = int(path.stem[-7:-3]), int(path.stem[-2:])
+            ended = date(year + month // 12, month % 12 + 1, 1)
+            if (now.date() - ended).days > days:
+                path.unlink()
+                gone.append(path.name)
+        return gone
+
+    def purge(self, text: str) -> int:
+        """Take a text out of every record that holds it; such a write can't be undone any more.
+
+        Returns:
+            how many records held it.
+
+        Raises:
+            OSError: a file could not be rewritten; it is as it was.
+        """
+        self.close()
+        purged = 0
+        for path in self.files():
+            lines, found = [], 0
+            for line in path.read_bytes().splitlines(keepends=True):
+                record = _parse(line)
+                if record is not None and _holds(record, text):
+                    found += 1
+                    record = {key: record[key] for key in _KEPT if key in record} | {"purged": True, "spans": []}
+                    line = json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
+                lines.append(line)
+            if found:
+                replace_file(path, b"".join(lines))
+                purged += found
+        return purged
+
+
+_FLAGS = (
+    os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
+)
+_KEPT = ("t", "txn", "n", "time", "command", "actor", "file", "op", "undoes", "settles")
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file of the state folder whole, atomically and durably, readable by its owner alone."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            write_all(fd, data)
+            sync(fd)
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def next_txn(now: datetime, last: str | None) -> str:
+    """A transaction's name: nine digits that sort by time, and always after the last one, whatever the clock says."""
+    number = int(now.timestamp() * 1000)
+    if last:
+        number = max(number, _number(last) + 1)
+    digits = ""
+    for _ in range(9):
+        number, digit = divmod(number, 32)
+        digits = DIGITS[digit] + digits
+    return digits
+
+
+def pack(spans: Sequence[Span]) -> list[list[Any]]:
+    """Spans as JSON takes them."""
+    return [[s.start, _text(s.before), _text(s.after), _text(s.previous), _text(s.following)] for s in spans]
+
+
+def unpack(record: Record) -> list[Span]:
+    """The spans of a record."""
+    return [
+        Span(start, _bytes(before) or b"", _bytes(after) or b"", _bytes(previous), _bytes(following))
+        for start, before, after, previous, following in record["spans"]
+    ]
+
+
+def base_of(record: Record) -> bytes:
+    """What a new note began with, or what was removed."""
+    return _bytes(record.get("base")) or b""
+
+
+def text_of(data: bytes) -> str:
+    """Bytes as the journal keeps them."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else text_of(data)
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("utf-8", "surrogateescape")
+
+
+def _unfinished(record: Record | None) -> bool:
+    return record is not None and record["t"] == "begin"
+
+
+def _parse(line: bytes) -> Record | None:
+    try:
+        record = json.loads(line)
+    except ValueError:  # a torn line, or what a power cut left of it
+        return None
+    return record if isinstance(record, dict) and "t" in record and "txn" in record else None
+
+
+def _holds(record: Record, text: str) -> bool:
+    texts = [part for span in record.get("spans", ()) for part in span[1:]]
+    return any(part and text in part for part in (*texts, record.get("base")))
+
+
+def _number(txn: str) -> int:
+    number = 0
+    for digit in txn:
+        number = number * 32 + max(DIGITS.find(digit), 0)
+    return number
+
+
+def _read_at(fd: int, start: int, length: int) -> bytes:
+    os.lseek(fd, start, os.SEEK_SET)
+    parts = []
+    while length > 0:
+        part = os.read(fd, length)
+        if not part:
+            break
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
+def _lines_backwards(fd: int, size: int) -> Iterator[bytes]:
+    rest, torn = b"", True
+    while size > 0:
+        start = max(0, size - BLOCK_BYTES)
+        block = _read_at(fd, start, size - start) + rest
+        size = start
+        lines = block.split(b"\n")
+        rest = lines.pop(0)
+        if torn and lines:  # what follows the last newline
+            lines.pop()
+            torn = False
+        yield from reversed(lines)
+    if not torn:
+        yield rest
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "posix":
+        fd = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)

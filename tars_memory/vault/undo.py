@@ -1,0 +1,103 @@
+"""Undo: take a transaction's writes back, all of its files, by the same safe door that they were made through."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from tars_memory.errors import ConflictError, TarsError
+from tars_memory.vault.folder import digest
+from tars_memory.vault.history import find_transactions
+from tars_memory.vault.journal import base_of, text_of, unpack
+from tars_memory.vault.spans import lines_of, reversed_by_text, reversed_exactly
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tars_memory.vault.history import JournalEntry
+    from tars_memory.vault.model import Splice
+    from tars_memory.vault.spans import Span
+    from tars_memory.vault.store import Plan, Store, Transaction, Written
+
+
+def undo(store: Store, txn: str | None, last: int) -> list[Written]:
+    """See :meth:`tars_memory.vault.store.Store.undo`."""
+    with store.transaction("undo") as transaction:
+        chosen = find_transactions(store.journal, txn, last)
+        try:
+            for name, group in chosen:
+                before = len(transaction.written)
+                for entry in reversed(group):
+                    _take_back(transaction, entry)
+                if len(transaction.written) == before:
+                    transaction.mark(name)
+        except TarsError:
+            # All of it or nothing: what this undo has taken back so far is put in again.
+            if transaction.written and not store.dry_run:
+                own = next(find for find in [find_transactions(store.journal, transaction.id, 1)])
+                for entry in reversed(own[0][1]):
+                    _take_back(transaction, entry, undoes=transaction.id)
+            raise
+        return list(transaction.written)
+
+
+def _take_back(transaction: Transaction, entry: JournalEntry, undoes: str | None = None) -> None:
+    record, undoes = entry.record, undoes or entry.txn
+    if entry.purged:
+        raise ConflictError(f"the text of {entry.txn} was forgotten for good", "it can't be undone")
+    if entry.op == "remove":
+        base = base_of(record)
+        transaction.write(entry.file, _restore(entry, base), create=base, undoes=undoes, restore=True)
+        return
+    if entry.op == "create" and transaction.remove(entry.file, record["new"], undoes=undoes):
+        return
+    transaction.write(entry.file, _reverse(entry), undoes=undoes)
+
+
+def _restore(entry: JournalEntry, base: bytes) -> Plan:
+    def plan(data: bytes | None) -> Sequence[Splice]:
+        if data is not None and data != base:
+            raise ConflictError(
+                f"{entry.file} was made anew since {entry.txn} removed it", "move it away, then undo again"
+            )
+        return ()
+
+    return plan
+
+
+def _reverse(entry: JournalEntry) -> Plan:
+    record = entry.record
+    spans = unpack(record)
+
+    def plan(data: bytes | None) -> Sequence[Splice]:
+        if data is None:
+            if entry.op == "create":
+                return ()
+            raise ConflictError(
+                f"{entry.file} is gone, so {entry.txn} can't be taken back\n{_difference(entry.file, spans)}",
+                "bring the note back first",
+            )
+        found = digest(data)
+        if found == record["new"]:
+            return reversed_exactly(spans)
+        if found == record["old"]:
+            return ()
+        try:
+            return reversed_by_text(data, spans)
+        except ConflictError as error:
+            raise ConflictError(
+                f"{entry.file} has moved on since {entry.txn}: {error.message}\n{_difference(entry.file, spans)}",
+                "make the change by hand; the difference shows it",
+            ) from error
+
+    return plan
+
+
+def _difference(path: str, spans: Sequence[Span]) -> str:
+    """What undo would change, as a unified diff."""
+    lines: list[str] = []
+    for span in spans:
+        after = [text_of(line).rstrip("\r\n") for line in lines_of(span.after)]
+        before = [text_of(line).rstrip("\r\n") for line in lines_of(span.before)]
+        lines += difflib.unified_diff(after, before, f"{path} (written)", f"{path} (before)", lineterm="", n=1)
+    return "\n".join(lines)
