@@ -7,12 +7,13 @@ import types
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar
-
-import pytest
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tars_memory.recall.model import Hit, SearchResult
 from tars_memory.recall.query import parse
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def receipt(**values: Any) -> SimpleNamespace:
