@@ -11,20 +11,16 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from math import sqrt
 from struct import pack
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from tars_memory.index.session import Embedded
+from tars_memory.index.vectors import quantised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 WORD = re.compile(r"\w+")
-
-
-class HashedParts(NamedTuple):
-    """The vectors of one text, as :class:`tars_memory.index.session.Pooled`."""
-
-    whole: bytes
-    parts: tuple[bytes, ...]
 
 
 class HashEmbedder:
@@ -40,15 +36,13 @@ class HashEmbedder:
         self.fingerprint = fingerprint
         self.texts: list[str] = []
 
-    def embed_passages(self, texts: Iterable[str]) -> Iterator[bytes]:
-        """One vector a text, in order, lazily."""
-        return (pooled.whole for pooled in self.embed_parts((text, ()) for text in texts))
-
-    def embed_parts(self, passages: Iterable[tuple[str, Sequence[tuple[int, int]]]]) -> Iterator[HashedParts]:
-        """Of each (text, character spans) the vector of the whole and of each span; in order, lazily."""
-        for text, spans in passages:
+    def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
+        """The vectors of each text and of its lines after the first; in order, lazily."""
+        for text in texts:
             self.texts.append(text)
-            yield HashedParts(hashed(text), tuple(hashed(text[start:end]) for start, end in spans))
+            vector = hashed(text)
+            rows = (quantised(hashed(line) if WORD.search(line) else vector) for line in text.split("\n")[1:])
+            yield Embedded(vector, b"".join(rows))
 
     def embed_query(self, text: str) -> bytes:
         """The vector of a query: that of a passage of the same words."""

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index import models, runtime
-from tars_memory.index.session import Pooled, Session, clean, pool, unit
+from tars_memory.index.session import Embedded, Session, clean, pool, quantised, unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from tars_memory.settings import EmbeddingOptions
@@ -41,11 +41,8 @@ class Embedder(Protocol):
     def dimension(self) -> int:
         """Numbers in a vector."""
 
-    def embed_passages(self, texts: Iterable[str]) -> Iterator[bytes]:
-        """One vector a text, in order, lazily."""
-
-    def embed_parts(self, passages: Iterable[tuple[str, Sequence[tuple[int, int]]]]) -> Iterator[Pooled]:
-        """Of each (text, character spans) the vector of the whole and of each span, from one pass; in order, lazily."""
+    def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
+        """The vectors of each text and of its lines after the first; in order, lazily."""
 
     def embed_query(self, text: str) -> bytes:
         """The vector of a query."""
@@ -57,8 +54,8 @@ class Runner(Protocol):
     def query(self, text: str) -> bytes:
         """The vector of a query."""
 
-    def passage(self, text: str, spans: Sequence[tuple[int, int]] = ()) -> Pooled:
-        """The vectors of a passage and of its character spans."""
+    def passage(self, text: str) -> Embedded:
+        """The vectors of a passage and of its lines."""
 
 
 class ModelEmbedder:
@@ -72,23 +69,17 @@ class ModelEmbedder:
         self._light: Runner | None = None
         self._full: Runner | None = None
 
-    def embed_passages(self, texts: Iterable[str]) -> Iterator[bytes]:
-        """One vector a text, in order, lazily."""
-        return (pooled.whole for pooled in self.embed_parts((text, ()) for text in texts))
-
-    def embed_parts(self, passages: Iterable[tuple[str, Sequence[tuple[int, int]]]]) -> Iterator[Pooled]:
-        """Of each (text, character spans) the vector of the whole and of each span, from one pass; in order, lazily.
+    def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
+        """The vectors of each text and of its lines after the first, from one pass each; in order, lazily.
 
         Raises:
             ModelUnavailableError: the model can't be opened or gives no vectors.
         """
-        source = iter(passages)
+        source = iter(texts)
         first = list(islice(source, FEW + 1))
         if len(first) <= FEW and self._full is None:
-            runner = self._few()
-            return (runner.passage(text, spans) for text, spans in first)
-        many = self._many()
-        return in_order(lambda passage: many.passage(*passage), chain(first, source))
+            return map(self._few().passage, first)
+        return in_order(self._many().passage, chain(first, source))
 
     def embed_query(self, text: str) -> bytes:
         """The vector of a query, without the memory of earlier queries that ``queryvector`` has."""
@@ -117,19 +108,18 @@ class FastEmbed:
     def query(self, text: str) -> bytes:
         """The vector of a query, as fastembed makes it for this model."""
         prefixed = clean(self.manifest.query_prefix + text)
-        return unit(self._numpy, next(iter(self._model.query_embed(prefixed))))
+        data: bytes = unit(self._numpy, next(iter(self._model.query_embed(prefixed)))).tobytes()
+        return data
 
-    def passage(self, text: str, spans: Sequence[tuple[int, int]] = ()) -> Pooled:
-        """The vectors of a passage and of its character spans; none of spans if fastembed alone knows the pooling."""
-        prefix = self.manifest.passage_prefix
-        text = clean(prefix + text)
-        if not spans or self.manifest.runner != "onnxruntime":
-            vector = next(iter(self._model.passage_embed([text], batch_size=1)))
-            return Pooled(unit(self._numpy, vector), (b"",) * len(spans))
+    def passage(self, text: str) -> Embedded:
+        """The vectors of a passage and of its lines; a line has that of the whole if only fastembed knows the pooling."""
+        prefixed = clean(self.manifest.passage_prefix + text)
+        if self.manifest.runner != "onnxruntime":
+            vector = unit(self._numpy, next(iter(self._model.passage_embed([prefixed], batch_size=1))))
+            return Embedded(vector.tobytes(), quantised(self._numpy, vector) * text.count("\n"))
         inner = self._model.model
-        hidden = inner.onnx_embed([text]).model_output
-        shifted = [(start + len(prefix), end + len(prefix)) for start, end in spans]
-        return pool(self._numpy, hidden, inner.tokenizer.encode(text).offsets, self.manifest, shifted)
+        hidden = inner.onnx_embed([prefixed]).model_output
+        return pool(self._numpy, hidden, inner.tokenizer.encode(prefixed).offsets, self.manifest, text)
 
 
 def open_embedder(options: EmbeddingOptions, cache: Path, *, chunker: str = "") -> ModelEmbedder:

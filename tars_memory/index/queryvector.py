@@ -103,19 +103,6 @@ def is_vector(data: bytes, dimension: int) -> bool:
     return len(data) == 4 * dimension and abs(hypot(*unpack(f"<{dimension}f", data)) - 1.0) < 1e-3
 
 
-def quantised(vector: bytes) -> bytes:
-    """The vector in one byte a dimension, signed, as line vectors are stored and compared.
-
-    A dimension of a unit vector of 384 lies within a quarter nearly always, hence a step of 1/508: what lies outside
-    is cut, which changes no ranking (measured: MRR 84.6 either way).
-    """
-    from struct import pack, unpack
-
-    count = len(vector) // 4
-    values = unpack(f"<{count}f", vector)
-    return pack(f"{count}b", *(max(-127, min(127, round(value * 508))) for value in values))
-
-
 def _write(path: Path, vector: bytes) -> None:
     """Remember a vector, under a name of its own first so that no reader meets half of it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -135,4 +122,4 @@ def _prune(folder: Path) -> None:
         os.unlink(path)
 
 
-__all__ = ["ModelUnavailableError", "QueryVectors", "is_vector", "quantised", "query_vector"]
+__all__ = ["ModelUnavailableError", "QueryVectors", "is_vector", "query_vector"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index import models, runtime
+from tars_memory.index.vectors import LINE_SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,12 +21,15 @@ MAX_CHARACTERS = 20_000
 """Longer texts are cut before they are split into word pieces: no model here sees more than a tenth of it."""
 
 
-class Pooled(NamedTuple):
-    """The vectors of one text from one pass through the model, float32 little-endian, L2-normalised."""
+class Embedded(NamedTuple):
+    """The vectors of one text, from one pass through the model."""
 
-    whole: bytes
-    parts: tuple[bytes, ...]
-    """One for each span that was asked for; ``b""`` where a span lies past what the model sees."""
+    vector: bytes
+    """Of the whole: float32 little-endian, L2-normalised."""
+    lines: bytes
+    """Of each line after the first (which says where the text stands), as seen in the whole: L2-normalised, then one
+    signed byte a dimension, ``clip(round(x * 508), -127, 127)``; one row a line, in order. A line without words or past
+    what the model sees has the row of the whole."""
 
 
 class Session:
@@ -73,52 +77,63 @@ class Session:
 
     def query(self, text: str) -> bytes:
         """The vector of a query: float32 little-endian, L2-normalised."""
-        return self.embed(self.manifest.query_prefix + text).whole
+        hidden, _ = self._run(self.manifest.query_prefix + text)
+        data: bytes = unit(self._numpy, whole(self._numpy, hidden, self.manifest.pooling)).tobytes()
+        return data
 
-    def passage(self, text: str, spans: Sequence[tuple[int, int]] = ()) -> Pooled:
-        """The vector of a passage, and of parts of it given as character spans [start, end), from the same pass."""
-        prefix = self.manifest.passage_prefix
-        return self.embed(prefix + text, [(start + len(prefix), end + len(prefix)) for start, end in spans])
+    def passage(self, text: str) -> Embedded:
+        """The vectors of a passage, and of each of its lines after the first."""
+        hidden, offsets = self._run(self.manifest.passage_prefix + text)
+        return pool(self._numpy, hidden, offsets, self.manifest, text)
 
-    def embed(self, text: str, spans: Sequence[tuple[int, int]] = ()) -> Pooled:
-        """The vector of a text as it is, without the model's prefix, and of its spans."""
+    def _run(self, text: str) -> tuple[Any, list[tuple[int, int]]]:
+        """The model's output for one text, and the character span of each of its tokens."""
         np = self._numpy
         encoded = self._tokenizer.encode(clean(text))
         ids = np.array([encoded.ids], np.int64)
         given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         hidden = self._model.run(None, {name: value for name, value in given.items() if name in self._inputs})[0]
-        return pool(np, hidden, encoded.offsets, self.manifest, spans)
+        return hidden, encoded.offsets
 
 
-def pool(
-    np: Any,
-    hidden: Any,
-    offsets: Sequence[tuple[int, int]],
-    manifest: models.Manifest,
-    spans: Sequence[tuple[int, int]],
-) -> Pooled:
-    """Vectors from the model's output for one text, by the manifest's recipe.
+def pool(np: Any, hidden: Any, offsets: Sequence[tuple[int, int]], manifest: models.Manifest, text: str) -> Embedded:
+    """Vectors from the model's output for one passage, by the manifest's recipe.
 
     Args:
         np: numpy.
         hidden: (1, tokens, dimension), or (1, dimension) of a model that pools by itself.
-        offsets: character span of each token; empty for those that the tokenizer added.
-        manifest: names the pooling of the whole; spans are always the mean of their tokens.
-        spans: character spans [start, end), in ascending order.
+        offsets: character span of each token in prefix + text; empty for those that the tokenizer added.
+        manifest: names the pooling of the whole, and the prefix; a line is always the mean of its tokens.
+        text: the passage, without the prefix.
     """
-    if hidden.ndim == 2 or manifest.pooling == "cls":
-        whole = hidden[0] if hidden.ndim == 2 else hidden[0, 0]
-    else:
-        whole = hidden[0].sum(axis=0, dtype=np.float64) / hidden.shape[1]
-    if not spans:
-        return Pooled(unit(np, whole), ())
+    vector = unit(np, whole(np, hidden, manifest.pooling))
+    small = quantised(np, vector)
     if hidden.ndim == 2:
-        return Pooled(unit(np, whole), (b"",) * len(spans))
-    parts = (
-        unit(np, hidden[0, first:last].mean(axis=0, dtype=np.float64)) if first < last else b""
-        for first, last in token_ranges(offsets, spans)
-    )
-    return Pooled(unit(np, whole), tuple(parts))
+        return Embedded(vector.tobytes(), small * text.count("\n"))
+    rows = []
+    for first, last in token_ranges(offsets, line_spans(text, len(manifest.passage_prefix))):
+        if first < last:
+            rows.append(quantised(np, unit(np, hidden[0, first:last].mean(axis=0, dtype=np.float64))))
+        else:
+            rows.append(small)
+    return Embedded(vector.tobytes(), b"".join(rows))
+
+
+def whole(np: Any, hidden: Any, pooling: str) -> Any:
+    """The model's output for one text as one vector, not yet of length 1."""
+    if hidden.ndim == 2:
+        return hidden[0]
+    return hidden[0, 0] if pooling == "cls" else hidden[0].sum(axis=0, dtype=np.float64) / hidden.shape[1]
+
+
+def line_spans(text: str, shift: int = 0) -> list[tuple[int, int]]:
+    """The character spans [start, end) of the lines of a text after its first, moved by so many characters."""
+    spans = []
+    start = shift
+    for line in text.split("\n"):
+        spans.append((start, start + len(line)))
+        start += len(line) + 1
+    return spans[1:]
 
 
 def token_ranges(offsets: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -133,8 +148,14 @@ def token_ranges(offsets: Sequence[tuple[int, int]], spans: Sequence[tuple[int, 
         yield (inner[first], inner[last - 1] + 1) if found else (0, 0)
 
 
-def unit(np: Any, vector: Any) -> bytes:
-    """The vector at length 1, as float32 little-endian.
+def quantised(np: Any, vector: Any) -> bytes:
+    """The unit vector as one signed byte a dimension; equal to :func:`tars_memory.index.vectors.quantised`."""
+    data: bytes = np.clip(np.rint(vector.astype(np.float64) * LINE_SCALE), -127, 127).astype(np.int8).tobytes()
+    return data
+
+
+def unit(np: Any, vector: Any) -> Any:
+    """The vector at length 1, as an array of float32 little-endian.
 
     Raises:
         ModelUnavailableError: it has no direction (zeros, infinities, NaN): the model is damaged.
@@ -145,8 +166,7 @@ def unit(np: Any, vector: Any) -> bytes:
             "the embedding model gives vectors without direction",
             "remove its folder in the cache; it is made anew by the next search or reindex",
         )
-    data: bytes = (vector / length).astype("<f4").tobytes()
-    return data
+    return (vector / length).astype("<f4")
 
 
 def clean(text: str) -> str:

@@ -15,9 +15,10 @@ from struct import unpack
 import pytest
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index import embedding, models, prepare, runtime
+from tars_memory.index import embedding, models, prepare, runtime, session
 from tars_memory.index.fetch import distance
-from tars_memory.index.session import MAX_CHARACTERS, Session, token_ranges
+from tars_memory.index.session import MAX_CHARACTERS, Session, line_spans, token_ranges
+from tars_memory.index.vectors import quantised
 from tars_memory.settings import EmbeddingOptions
 
 OPTIONS = EmbeddingOptions()
@@ -83,49 +84,65 @@ def test_passages_are_to_the_bit_what_fastembed_gives(
 
 
 def test_queries_agree_with_fastembed(prepared: tuple[models.Manifest, Path], fast: embedding.FastEmbed) -> None:
-    session = Session(*prepared)
+    opened = Session(*prepared)
     for text in TEXTS:
-        assert distance(session.query(text), fast.query(text)) <= 1e-5
+        assert distance(opened.query(text), fast.query(text)) <= 1e-5
 
 
 def test_the_optimised_copy_gives_the_vectors_of_the_original(prepared: tuple[models.Manifest, Path]) -> None:
     np, onnxruntime = runtime.load_numpy(), runtime.load_onnxruntime()
     manifest, folder = prepared
     original = onnxruntime.InferenceSession(str(folder / "model.onnx"), providers=["CPUExecutionProvider"])
-    session = Session(manifest, folder)
-    ids = np.array([session._tokenizer.encode(TEXTS[0]).ids], np.int64)
+    opened = Session(manifest, folder)
+    ids = np.array([opened._tokenizer.encode(TEXTS[0]).ids], np.int64)
     given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
     mean = original.run(None, given)[0][0].mean(axis=0)
     expected = (mean / np.linalg.norm(mean)).astype("<f4").tobytes()
-    assert distance(session.query(TEXTS[0]), expected) <= 1e-5
+    assert distance(opened.query(TEXTS[0]), expected) <= 1e-5
 
 
 def test_vectors_have_length_one_and_mean_something(prepared: tuple[models.Manifest, Path]) -> None:
-    session = Session(*prepared)
-    cat, kitten, bond = (session.query(text) for text in ("a cat sleeps", "the kitten is asleep", "bond yields fell"))
+    opened = Session(*prepared)
+    cat, kitten, bond = (opened.query(text) for text in ("a cat sleeps", "the kitten is asleep", "bond yields fell"))
     assert all(len(vector) == 4 * 384 for vector in (cat, kitten, bond))
     assert math.hypot(*numbers(cat)) == pytest.approx(1, abs=1e-6)
     assert cosine(cat, kitten) > 0.6 > 0.2 > cosine(cat, bond)
 
 
 def test_the_tokenizer_sees_256_pieces_not_the_128_baked_into_its_file(prepared: tuple[models.Manifest, Path]) -> None:
-    session = Session(*prepared)
+    opened = Session(*prepared)
     words = ["tea"] * 200
-    assert session.query(" ".join([*words, "submarine"])) != session.query(" ".join(words))
-    assert session.query(" ".join(["tea"] * 300 + ["submarine"])) == session.query(" ".join(["tea"] * 300))
+    assert opened.query(" ".join([*words, "submarine"])) != opened.query(" ".join(words))
+    assert opened.query(" ".join(["tea"] * 300 + ["submarine"])) == opened.query(" ".join(["tea"] * 300))
 
 
-def test_spans_are_means_of_their_own_tokens_in_one_pass(
+def test_lines_are_seen_in_the_whole_from_the_same_pass(
     prepared: tuple[models.Manifest, Path], fast: embedding.FastEmbed
 ) -> None:
-    text = "Anna moved to Cork.\nThe harbour freezes in January.\n" + "filler words here " * 200
-    spans = [(0, 19), (20, 51), (3000, 3100), (51, 51)]
-    ours = Session(*prepared, repack=True).passage(text, spans)
-    assert ours == fast.passage(text, spans)
-    assert [len(part) for part in ours.parts] == [1536, 1536, 0, 0]
-    assert ours.whole == fast.passage(text).whole
-    question = Session(*prepared).query("Where does Anna live?")
-    assert cosine(ours.parts[0], question) > cosine(ours.parts[1], question)
+    lines = ["Anna › Moves › 2026-03-01", "Anna moved to Cork.", "", "The harbour freezes in January.", "filler " * 300]
+    text = "\n".join([*lines, "past what the model sees"])
+    ours = Session(*prepared, repack=True).passage(text)
+    assert ours == fast.passage(text)
+    rows = [ours.lines[start : start + 384] for start in range(0, len(ours.lines), 384)]
+    whole = quantised(ours.vector)
+    assert [row == whole for row in rows] == [False, True, False, False, True]
+    question = quantised(Session(*prepared).query("Where does Anna live?"))
+    near = [sum(a * b for a, b in zip(unpack("384b", row), unpack("384b", question), strict=True)) for row in rows]
+    assert near[0] > near[2]
+    alone = Session(*prepared).passage("\n".join(lines[:2])).lines
+    assert alone != rows[0]  # the same line in another note says something else
+
+
+def test_line_vectors_are_quantised_as_the_index_does(prepared: tuple[models.Manifest, Path]) -> None:
+    np = runtime.load_numpy()
+    vector = Session(*prepared).query("tea")
+    assert session.quantised(np, np.frombuffer(vector, "<f4")) == quantised(vector)
+    assert session.quantised(np, np.array([-1.0, 0.5 / 508, 1.5 / 508, 1.0])) == bytes([129, 0, 2, 127])
+
+
+def test_line_spans() -> None:
+    assert line_spans("a\nbc\n\nd", 10) == [(12, 14), (15, 15), (16, 17)]
+    assert line_spans("one line") == []
 
 
 def test_token_ranges() -> None:
@@ -137,8 +154,8 @@ def test_token_ranges() -> None:
 
 
 def test_an_endless_text_is_cut(prepared: tuple[models.Manifest, Path]) -> None:
-    session = Session(*prepared)
-    assert session.query("x" * 10 * MAX_CHARACTERS) == session.query("x" * MAX_CHARACTERS)
+    opened = Session(*prepared)
+    assert opened.query("x" * 10 * MAX_CHARACTERS) == opened.query("x" * MAX_CHARACTERS)
 
 
 # --- many and few -----------------------------------------------------------------------------------------------------

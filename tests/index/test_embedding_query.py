@@ -6,13 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from struct import unpack
 
 import pytest
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index import models, queryvector
-from tars_memory.index.queryvector import QueryVectors, is_vector, quantised, query_vector
+from tars_memory.index.queryvector import QueryVectors, is_vector, query_vector
 from tars_memory.settings import EmbeddingOptions
 from tars_memory.testing import hashed
 
@@ -126,12 +125,3 @@ def test_the_real_model_answers_and_is_quiet(tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60, env=env
     )
     assert (result.stdout, result.stderr) == ("1536\nFalse False\n", "")
-
-
-def test_quantised_keeps_the_direction() -> None:
-    vector = hashed("tea with milk and a biscuit")
-    numbers = unpack("<384f", vector)
-    small = unpack("384b", quantised(vector))
-    product = sum(a * b for a, b in zip(numbers, small, strict=True))
-    assert product / sum(b * b for b in small) ** 0.5 > 0.99
-    assert max(map(abs, small)) <= 127
