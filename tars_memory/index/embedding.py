@@ -112,7 +112,7 @@ class FastEmbed:
         return data
 
     def passage(self, text: str) -> Embedded:
-        """The vectors of a passage and of its lines; a line has that of the whole if only fastembed knows the pooling."""
+        """The vectors of a passage and of its lines; lines have that of the whole if only fastembed can pool."""
         prefixed = clean(self.manifest.passage_prefix + text)
         if self.manifest.runner != "onnxruntime":
             vector = unit(self._numpy, next(iter(self._model.passage_embed([prefixed], batch_size=1))))
