@@ -43,7 +43,7 @@ def steps(text: str) -> list[Step]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.startswith("$ "):
             found.append(Step(number, line[2:]))
-        elif line.startswith("#") and (not found or line.startswith("# ")):
+        elif line.startswith("#"):
             continue
         elif found and line.startswith(">>> "):
             found[-1].code = int(line[4:])

@@ -9,7 +9,7 @@ from tars_memory.cli.parsing import call_of, command
 def doctor(ctx: typer.Context) -> int:
     """Recover what a crash left, place what waits in the spool, and look for lines of ours that something overwrote.
 
-    Prints each finding with what to do; exit 1 if there are any.
+    Prints each finding with what to do; exit 1 if there are any. With --dry-run it only looks.
     """
     call = call_of(ctx)
     told = dict(call.memory().doctor())
@@ -27,4 +27,4 @@ def doctor(ctx: typer.Context) -> int:
     return 1 if findings else 0
 
 
-COMMAND = command(doctor)
+COMMAND = command(doctor, writes=True)

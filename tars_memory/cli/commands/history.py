@@ -1,6 +1,6 @@
 """``history``: what was written."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -41,10 +41,23 @@ def history(
 def row(entry: object) -> list[str]:
     """One write as columns of plain text."""
     told = fields(entry, ENTRY)
-    before, after = (line((told[side] or "").strip())[:SHOWN] for side in ("before", "after"))
+    before, after = (line(_text(told[side])).strip()[:SHOWN] for side in ("before", "after"))
     change = f"{before} → {after}" if before and after else (after or (f"removed: {before}" if before else ""))
     mark = f"{told['op']} (undone)" if told["undone"] else str(told["op"])
-    return [*(line(str(told[name])) for name in ("txn", "time", "command", "actor")), mark, line(told["file"]), change]
+    return [
+        *(line(_text(told[name])) for name in ("txn", "time", "command", "actor")),
+        mark,
+        line(told["file"]),
+        change,
+    ]
+
+
+def _text(value: Any) -> str:
+    """A member of a write as text: moments in ISO form, bytes decoded."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    isoformat = getattr(value, "isoformat", None)
+    return str(isoformat(timespec="seconds") if isoformat else value or "")
 
 
 COMMAND = command(history)

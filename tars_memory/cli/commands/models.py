@@ -14,13 +14,16 @@ def models(
     ctx: typer.Context,
     action: Annotated[str, typer.Argument(metavar="[list|use]", help="List them, or use one.")] = "list",
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The model to use.")] = None,
+    folder: Annotated[
+        str | None, typer.Option("--from", metavar="FOLDER", help="Take its files from here instead of downloading.")
+    ] = None,
 ) -> int:
     """List the embedding models that can be used here, or use another one (which may download it)."""
     call = call_of(ctx)
-    if action not in ("list", "use") or (action == "use") != (name is not None):
+    if action not in ("list", "use") or (action == "use") != (name is not None) or (folder and not name):
         raise UsageError("models takes: list, or use NAME", "tars-memory models list")
     if name is not None:
-        told = dict(call.memory().use_model(name))
+        told = dict(call.memory().use_model(name, folder=folder))
         told["notices"] = call.notices(told.get("notices") or ())
         if call.out.json:
             call.out.record(told)

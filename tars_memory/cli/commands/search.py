@@ -83,7 +83,8 @@ def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
 
 def _answer(call: Call, text: str, result: "SearchResult", *, paths_only: bool, one_of_many: bool = False) -> int:
     """Print one result; 0 if it has hits, else 1."""
-    notices = call.notices(result.notices)
+    behind = [_behind(result.stale)] if result.stale and result.hits else []
+    notices = call.notices(result.notices, behind)
     if call.out.json:
         call.out.record({**result.to_json(), "notices": notices}, lines=one_of_many)
     elif result.hits and paths_only:
@@ -117,12 +118,14 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
     """Say that nothing was found, but never as if the whole vault had been read when it has not."""
     about = f" for {line(text)[:80]!r}" if one_of_many else ""
     if result.stale:
-        files = "1 file" if result.stale == 1 else f"{result.stale} files"
-        call.out.say(
-            f"nothing found so far{about}, but the index is behind by {files}: tars-memory reindex brings it up to date"
-        )
+        call.out.say(f"nothing found so far{about}, but {_behind(result.stale)}")
     else:
         call.out.say(f"nothing relevant{about}")
+
+
+def _behind(stale: int) -> str:
+    files = "1 file" if stale == 1 else f"{stale} files"
+    return f"the index is behind by {files}: tars-memory reindex brings it up to date"
 
 
 def _keep(call: Call, result: "SearchResult") -> None:
