@@ -11,7 +11,9 @@ from tars_memory.recall.words import WORD
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tars_memory.index.reader import ChunkRow, Filter, IndexReader
+    from tars_memory.index.filters import Filter
+    from tars_memory.index.reader import IndexReader
+    from tars_memory.index.rows import ChunkRow
     from tars_memory.recall.query import Query
 
 CHUNKS_BY_WORDS = 150

@@ -9,7 +9,7 @@ from tars_memory.recall.model import Hit
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tars_memory.index.reader import ChunkRow
+    from tars_memory.index.rows import ChunkRow
     from tars_memory.recall.candidates import Line
 
 ENOUGH = 150

@@ -15,7 +15,8 @@ from tars_memory.recall.verify import verified
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tars_memory.index.reader import Filter, IndexReader
+    from tars_memory.index.filters import Filter
+    from tars_memory.index.reader import IndexReader
     from tars_memory.recall.candidates import Line, Pool
     from tars_memory.recall.query import Query
 
@@ -77,7 +78,7 @@ def search(
 
 def _narrowed(query: Query, scope: str) -> Filter:
     """The query's filters as the index takes them."""
-    from tars_memory.index.reader import Filter
+    from tars_memory.index.filters import Filter
 
     return Filter(
         tiers=query.tiers,
