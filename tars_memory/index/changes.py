@@ -1,0 +1,100 @@
+"""What has changed since the last sweep: a pure comparison of two dictionaries, and the brake.
+
+Nothing here touches a disk; the indexer hands in what it read.
+"""
+
+from __future__ import annotations
+
+import sys
+from struct import Struct
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+STAMP = Struct("<qqqQ")
+"""size, mtime_ns, ctime_ns, inode."""
+LOOK_AGAIN = b""
+"""The stamp of a note that must be read again whatever its stat says."""
+
+RACY_NS = 50_000_000
+"""A change this young may share its time stamp with the next one: file systems keep time in steps of up to 10 ms."""
+COARSE_RACY_NS = 2_100_000_000
+"""The same where times come in whole seconds or, on FAT, in steps of two."""
+
+BRAKE_SHARE = 0.30
+BRAKE_COUNT = 20
+"""More than both vanished and nothing new: rather a share that isn't mounted than a person tidying up (design 4)."""
+
+
+class Changes:
+    """The difference between two looks.
+
+    Attributes:
+        added: paths that were not there before.
+        changed: paths whose stamp differs; whether the bytes differ only reading tells.
+        missing: paths that were there before.
+    """
+
+    __slots__ = ("added", "changed", "missing")
+
+    def __init__(self, added: list[str], changed: list[str], missing: list[str]) -> None:
+        self.added = added
+        self.changed = changed
+        self.missing = missing
+
+    def __len__(self) -> int:
+        return len(self.added) + len(self.changed) + len(self.missing)
+
+
+def stamp(stat: os.stat_result) -> bytes:
+    """What tells one state of a file from another without reading it."""
+    return STAMP.pack(stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino & 0xFFFFFFFFFFFFFFFF)
+
+
+def is_racy(stamp: bytes, now_ns: int) -> bool:
+    """Git's racy rule: whether the file changed so shortly before we looked that a later change could look the same.
+
+    The time compared is that of the last change of any kind (ctime), which no program can set; where that is the time
+    of creation (Windows), the one of the last write.
+    """
+    _, mtime, ctime, _ = STAMP.unpack(stamp)
+    changed = mtime if sys.platform == "win32" else ctime
+    window = RACY_NS if changed % 1_000_000_000 else COARSE_RACY_NS
+    return bool(changed + window >= now_ns)
+
+
+def diff(stored: Mapping[str, bytes], found: Mapping[str, bytes]) -> Changes:
+    """Compare the stamps of the last sweep with those of this one; each list sorted by path."""
+    if stored == found:
+        return Changes([], [], [])
+    added = sorted(found.keys() - stored.keys())
+    missing = sorted(stored.keys() - found.keys())
+    changed = sorted(path for path, now in found.items() if stored.get(path, now) != now)
+    return Changes(added, changed, missing)
+
+
+def brake(stored: int, found: int, changes: Changes, *, other_device: bool = False) -> str | None:
+    """Why this sweep should not be believed, or None.
+
+    Args:
+        stored: notes known before.
+        found: notes seen now.
+        changes: the difference.
+        other_device: the root lies on another device than at the last sweep.
+
+    Returns:
+        A sentence's end, "the vault …".
+    """
+    missing = len(changes.missing)
+    if not stored or not missing:
+        return None
+    if not found:
+        return f"looks empty: all of its {stored} notes are gone"
+    share = missing / stored
+    if other_device and share > BRAKE_SHARE:
+        return f"is on another device than before and {missing} of its {stored} notes are gone"
+    if share > BRAKE_SHARE and missing > BRAKE_COUNT and not changes.added:
+        return f"looks unmounted or emptied: {missing} of its {stored} notes are gone and none is new"
+    return None

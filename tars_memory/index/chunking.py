@@ -1,0 +1,360 @@
+"""From a note's bytes to what is searched: title, date, tags, and chunks with exact lines. Pure.
+
+A chunk is the smallest unit worth citing (an entry, a paragraph, a table, a fence), packed with its neighbours under
+the same heading up to :data:`SIZE` characters. Its text is the note's lines from the first to the last, verbatim, so
+that line *i* of the text is line ``start_line + i`` of the note. Only a single line that is too long is cut inside.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.index.fulltext import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import date
+
+CHUNKER = 1
+"""Raise it with every change that makes other chunks or other embedded text of the same bytes."""
+
+SIZE = 800
+"""Characters of a chunk: MiniLM sees 256 word pieces, about 1,000 characters with the prefix; 1,600 and 3,200 ranked
+worse on all three sets."""
+OVERLAP = 160
+"""Characters that two pieces of one line share."""
+SCAN_BYTES = 1_000_000
+"""Notes above this are read by a plain line scanner: block structure of a megabyte is data, not prose."""
+MAX_ABOUT = 8_000
+"""Characters of properties that are searchable."""
+MAX_TITLE = 300
+
+SEPARATOR = " › "
+
+_SENTENCE = re.compile(r"(?<=[.!?。！？…])[\"'”’)\]]*\s+|(?<=[。！？])")
+_DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+_TAG = re.compile(r"(?<![^\s(,;\[])#([\w/-]*[^\W\d_][\w/-]*)")
+_CODE = re.compile(r"`[^`]*`")
+_WIKI = re.compile(r"\[\[([^\]|#^\n]+)[^\]\n]*\]\]")
+_BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
+_MACHINERY = re.compile(r"\^[A-Za-z0-9-]+[ \t]*$|\[(?:extracted|promoted|rejected|expired)\]|\(\[\[[^\]\n]*#\^")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+class Chunk:
+    """One chunk of a note; the fields are those of the tables ``chunks`` and ``chunk_texts``."""
+
+    __slots__ = ("block_id", "end_line", "hash", "head", "headings", "partial", "start_line", "tags", "text")
+
+    start_line: int
+    end_line: int
+    text: str
+    partial: bool
+    headings: tuple[str, ...]
+    head: str
+    block_id: str | None
+    tags: tuple[str, ...]
+    hash: bytes
+
+
+class Parsed:
+    """What a note says about itself, and its chunks in order."""
+
+    __slots__ = ("about", "aliases", "chunks", "day", "day_source", "lines", "links", "tags", "title")
+
+    title: str
+    day: int
+    day_source: str
+    about: str
+    aliases: tuple[str, ...]
+    tags: tuple[str, ...]
+    links: tuple[str, ...]
+    lines: int
+    chunks: list[Chunk]
+
+
+class Unit:
+    """A block with its heading path; ``start`` and ``end`` are 1-based lines, inclusive."""
+
+    __slots__ = ("end", "kind", "path", "start")
+
+    def __init__(self, kind: str, start: int, end: int, path: tuple[str, ...]) -> None:
+        self.kind = kind
+        self.start = start
+        self.end = end
+        self.path = path
+
+
+def parse(path: str, data: bytes, *, day: date | None = None, modified: date | None = None) -> Parsed:
+    """Read one note.
+
+    Args:
+        path: relative to the vault, with ``/``.
+        data: its bytes; what is no UTF-8 is read as replacement characters.
+        day: the day that the note's path stands for (a daily note), if any.
+        modified: the day of the last write; a weak date, used where nothing else says one.
+    """
+    stem = path.rpartition("/")[2].removesuffix(".md")
+    lines, units, properties, body_line = _scan(data) if len(data) > SCAN_BYTES else _structure(data)
+    note = Parsed()
+    title = properties.get("title")
+    note.title = " ".join(clean(title if isinstance(title, str) and title.strip() else stem).split())[:MAX_TITLE]
+    note.aliases, note.tags = _names_and_tags(properties)
+    note.day, note.day_source = _day(stem, properties, day, modified)
+    note.about = _about(path, stem, note, properties)
+    note.lines = len(lines)
+    linking = (line for line in lines if "[[" in line)
+    note.links = tuple(dict.fromkeys(clean(name.strip()) for line in linking for name in _WIKI.findall(line)))
+    if not units and body_line > 1:  # nothing but properties: they are what can be cited
+        units = [Unit("properties", 1, min(body_line - 1, len(lines)), ())]
+    shown = _iso(note.day) if note.day_source in ("name", "property") else ""
+    note.chunks = [_finish(chunk, note, shown) for chunk in _chunks(lines, units)]
+    return note
+
+
+def embedded_text(head: str, text: str) -> str:
+    """What the model sees: the head on a line of its own, then the chunk's lines without machinery and bold marks."""
+    return head + "\n" + "\n".join(plain(line) for line in text.split("\n"))
+
+
+def plain(line: str) -> str:
+    """A line without state tag, block id, provenance and bold marks."""
+    if ("^" in line or "[" in line) and _MACHINERY.search(line):
+        from tars_memory.vault import entries
+
+        line = entries.plain(line)
+    return line.replace("**", "")
+
+
+def _structure(data: bytes) -> tuple[list[str], list[Unit], dict[str, Any], int]:
+    """Lines, units, properties and first body line by the product's one parser."""
+    from tars_memory.vault.document import Document
+
+    document = Document(data)
+    lines = [data[start:end].decode("utf-8", "replace") for start, end, _ in document.lines[: document.last_line]]
+    units: list[Unit] = []
+    sections = iter(document.sections)
+    section = next(sections)
+    following = next(sections, None)
+    last = document.body_line - 1
+    for kind, start, end in document.blocks:
+        units += _uncovered(lines, last + 1, start - 1, section.path)
+        while following is not None and start >= following.start_line:
+            section, following = following, next(sections, None)
+        last = max(last, end)
+        if kind != "rule":
+            units.append(Unit(kind, start, end, section.path))
+    units += _uncovered(lines, last + 1, len(lines), section.path)
+    return lines, units, document.front_matter, document.body_line
+
+
+def _uncovered(lines: Sequence[str], first: int, last: int, path: tuple[str, ...]) -> list[Unit]:
+    """What the parser calls no block (link definitions) is still text of the person."""
+    worded = [number for number in range(first, last + 1) if not lines[number - 1].isspace() and lines[number - 1]]
+    return [Unit("paragraph", worded[0], worded[-1], path)] if worded else []
+
+
+def _scan(data: bytes) -> tuple[list[str], list[Unit], dict[str, Any], int]:
+    """The same for a huge note: headings, fences and blank lines only."""
+    text = data.decode("utf-8-sig", "replace")
+    lines = re.split(r"\r\n|\r|\n", text)
+    if lines and not lines[-1]:
+        lines.pop()
+    units: list[Unit] = []
+    path: list[tuple[int, str]] = []
+    fence = ""
+    unit: Unit | None = None
+    for number, line in enumerate(lines, 1):
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        heading = None if fence or mark else _HEADING.match(line)
+        if heading:
+            while path and path[-1][0] >= len(heading[1]):
+                path.pop()
+            path.append((len(heading[1]), heading[2]))
+            units.append(Unit("heading", number, number, tuple(name for _, name in path)))
+            unit = None
+        elif not line.strip():
+            unit = None
+        elif unit is None:
+            unit = Unit("fence" if fence else "paragraph", number, number, tuple(name for _, name in path))
+            units.append(unit)
+        else:
+            unit.end = number
+    return lines, units, {}, 1
+
+
+def _names_and_tags(properties: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if not properties:
+        return (), ()
+    from tars_memory.vault import frontmatter
+
+    tags = dict.fromkeys(clean(tag).strip("/").lower() for tag in frontmatter.tags(properties))
+    return tuple(clean(alias) for alias in frontmatter.aliases(properties)), tuple(tag for tag in tags if tag)
+
+
+def _day(stem: str, properties: dict[str, Any], day: date | None, modified: date | None) -> tuple[int, str]:
+    """The note's day as yyyymmdd and who says so."""
+    if day is not None:
+        return _number(day), "name"
+    said = _first_date(stem)
+    if said:
+        return said, "name"
+    for key in ("date", "created"):
+        value = properties.get(key)
+        said = _first_date(value) if isinstance(value, str) else 0
+        if said:
+            return said, "property"
+    return (_number(modified), "mtime") if modified is not None else (0, "")
+
+
+def _first_date(text: str) -> int:
+    """The first real date in a text as yyyymmdd, 0 if there is none."""
+    from datetime import date
+
+    for year, month, day in _DATE.findall(text):
+        try:
+            return _number(date(int(year), int(month), int(day)))
+        except ValueError:
+            continue
+    return 0
+
+
+def _number(day: date) -> int:
+    return day.year * 10_000 + day.month * 100 + day.day
+
+
+def _iso(day: int) -> str:
+    return f"{day // 10_000:04d}-{day // 100 % 100:02d}-{day % 100:02d}" if day else ""
+
+
+def _about(path: str, stem: str, note: Parsed, properties: dict[str, Any]) -> str:
+    """Names, tags and properties as one searchable text."""
+    parts = [stem] if stem != note.title else []
+    parts += path.split("/")[:-1]
+    parts += note.aliases
+    parts += (f"#{tag}" for tag in note.tags)
+    for key, value in properties.items():
+        if key not in ("title", "aliases", "alias", "tags", "tag"):
+            parts.append(f"{key}: {', '.join(_texts(value))}")
+    return clean("\n".join(parts)[:MAX_ABOUT])
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The texts of a property, however nested (its depth is capped by the reader)."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield f"{key}: {', '.join(_texts(item))}"
+
+
+def _chunks(lines: list[str], units: Sequence[Unit]) -> Iterator[tuple[list[Unit], list[str], bool]]:
+    """Pack units under one heading up to the size; cut what is larger. Yields (units, lines of text, partial)."""
+    pack: list[Unit] = []
+    used = 0
+    for index, unit in enumerate(units):
+        if unit.kind == "heading":
+            following = units[index + 1].path if index + 1 < len(units) else ()
+            if pack:
+                yield pack, lines[pack[0].start - 1 : pack[-1].end], False
+            pack, used = [], 0
+            if following[: len(unit.path)] != unit.path:  # an empty section: its heading is all it says
+                yield [unit], lines[unit.start - 1 : unit.end], False
+            continue
+        size = sum(len(line) + 1 for line in lines[unit.start - 1 : unit.end])
+        if pack and (pack[0].path != unit.path or used + size > SIZE):
+            yield pack, lines[pack[0].start - 1 : pack[-1].end], False
+            pack, used = [], 0
+        if size > SIZE:
+            for start, end, text in _cut(lines, unit, size):
+                yield [Unit(unit.kind, start, end, unit.path)], text or lines[start - 1 : end], bool(text)
+        else:
+            pack.append(unit)
+            used += size
+    if pack:
+        yield pack, lines[pack[0].start - 1 : pack[-1].end], False
+
+
+def _cut(lines: list[str], unit: Unit, size: int) -> Iterator[tuple[int, int, list[str]]]:
+    """An oversized block in parts of about equal length, on lines; a line that is too long, on sentences."""
+    parts = -(-size // SIZE)
+    target = size / parts
+    first, used = unit.start, 0
+    for number in range(unit.start, unit.end + 1):
+        line = lines[number - 1]
+        length = len(line) + 1
+        if used and (used + length > SIZE or used >= target - 60):
+            yield first, number - 1, []
+            first, used = number, 0
+        if length > SIZE + 1:
+            for piece in pieces(line):
+                yield number, number, [piece]
+            first, used = number + 1, 0
+        else:
+            used += length
+    if used:
+        yield first, unit.end, []
+
+
+def pieces(line: str) -> Iterator[str]:
+    """A long line in overlapping pieces of at most :data:`SIZE` characters, cut after sentences where it has any."""
+    ends = [match.end() for match in _SENTENCE.finditer(line)]
+    ends.append(len(line))
+    start = 0
+    at = 0
+    while True:
+        while at < len(ends) and ends[at] <= start + OVERLAP:
+            at += 1
+        stop = 0
+        while at < len(ends) and ends[at] <= start + SIZE:
+            stop = ends[at]
+            at += 1
+        if not stop:
+            stop = min(len(line), start + SIZE)
+            blank = line.rfind(" ", start + SIZE // 2, stop) + 1
+            stop = blank if blank and stop < len(line) else stop
+        yield line[start:stop]
+        if stop >= len(line):
+            return
+        start = _overlap_start(ends, start, stop, line)
+
+
+def _overlap_start(ends: Sequence[int], start: int, stop: int, line: str) -> int:
+    """Where the next piece begins: at a sentence at most an overlap before the cut, else at a word there."""
+    from bisect import bisect_left
+
+    index = bisect_left(ends, max(start + 1, stop - OVERLAP))
+    if index < len(ends) and ends[index] < stop:
+        return ends[index]
+    blank = line.find(" ", stop - OVERLAP, stop) + 1
+    return blank or stop - OVERLAP
+
+
+def _finish(made: tuple[list[Unit], list[str], bool], note: Parsed, shown_date: str) -> Chunk:
+    units, text, partial = made
+    chunk = Chunk()
+    chunk.start_line, chunk.end_line = units[0].start, units[-1].end
+    chunk.text = "\n".join(text)
+    chunk.partial = partial
+    chunk.headings = tuple(clean(name) for name in units[0].path)
+    heads = [note.title, *(name for name in chunk.headings if name and name != note.title)]
+    chunk.head = SEPARATOR.join([*heads, shown_date] if shown_date else heads)
+    identity = _BLOCK_ID.search(text[-1]) if len(units) == 1 and not partial else None
+    chunk.block_id = identity[1] if identity else None
+    inline = [name for name in chunk.headings if "#" in name]
+    first = units[0].start
+    for unit in units:
+        if unit.kind not in ("fence", "code", "html", "math", "properties"):
+            inline += (line for line in text[unit.start - first : unit.end - first + 1] if "#" in line)
+    found = (tag.strip("/").lower() for line in inline for tag in _TAG.findall(_CODE.sub("", line)))
+    chunk.tags = tuple(sorted({*note.tags, *found} - {""}))
+    chunk.hash = blake2b(embedded_text(chunk.head, chunk.text).encode(), digest_size=16).digest()
+    return chunk

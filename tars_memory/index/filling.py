@@ -1,0 +1,192 @@
+"""Vectors for chunks that have none: from the cache where their text was embedded before, else from the model.
+
+Texts are embedded outside any lock; only the rows of a page are written under it. One process embeds at a time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from tars_memory.index import database, schema, vectors
+from tars_memory.index.cache import VectorCache
+from tars_memory.index.chunking import embedded_text
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from tars_memory.index.embedding import Embedder
+    from tars_memory.index.files import IndexFiles
+
+PAGE = 256
+"""Vectors that are kept in one transaction: some seconds of work that a kill can lose."""
+FILL_PAGE = 2_000
+"""The same where they come from the cache."""
+LOCK_WAIT = 30.0
+
+
+def pending(connection: sqlite3.Connection, cache: Path) -> int:
+    """How many chunks have no vector of the index's model yet; all of them if it has no model."""
+    if database.driver().vec is not None:
+        return int(connection.execute("SELECT count(*) FROM chunks WHERE embedded = 0").fetchone()[0])
+    total = int(connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
+    row = connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
+    if row is None or not (cache / schema.CACHE_FILE).exists():
+        return total
+    held = VectorCache(cache)
+    try:
+        model = held.known_model(str(row[0]))
+        hashes = [digest for (digest,) in connection.execute("SELECT hash FROM chunks")]
+        lacking = set(held.missing(model, hashes)) if model is not None else set(hashes)
+    finally:
+        held.close()
+    return sum(1 for digest in hashes if digest in lacking)
+
+
+def embed(
+    connection: sqlite3.Connection,
+    files: IndexFiles,
+    cache: Path,
+    open_embedder: Callable[[], Embedder],
+    limit: int | None,
+    progress: Callable[[str, int, int], None] | None,
+) -> None:
+    """Fill in what is pending; ``limit`` texts at most go through the model.
+
+    Returns at once if another process is at it.
+
+    Raises:
+        ModelUnavailableError: the model can't be used.
+    """
+    with files.lock(0.0, "embed.lock") as held:
+        if not held:
+            return
+        embedder = open_embedder()
+        store = VectorCache(cache)
+        try:
+            model = store.model(embedder.fingerprint, embedder.dimension)
+            with files.lock(LOCK_WAIT) as mine:
+                if not mine:
+                    return
+                with database.transaction(connection):
+                    prepare(connection, embedder.fingerprint, embedder.dimension, store.identity)
+                _fill(connection, store, model)
+            _embed(connection, files, store, model, embedder, limit, progress)
+        finally:
+            store.close()
+
+
+def restore(connection: sqlite3.Connection, cache: Path, fingerprint: str, dimension: int) -> None:
+    """Fill a new index file from the cache, without a model; we are alone with it."""
+    store = VectorCache(cache)
+    try:
+        with database.transaction(connection):
+            prepare(connection, fingerprint, dimension, store.identity)
+        _fill(connection, store, store.model(fingerprint, dimension))
+    finally:
+        store.close()
+
+
+def prepare(connection: sqlite3.Connection, fingerprint: str, dimension: int, cache: str) -> None:
+    """Make the index ready for vectors of a model: begun anew for another model or cache, or when bloated.
+
+    Belongs inside a transaction.
+    """
+    meta = dict(
+        connection.execute("SELECT key, value FROM meta WHERE key IN ('model', 'dimension', 'cache')").fetchall()
+    )
+    same = meta.get("model") == fingerprint and meta.get("dimension") == dimension and meta.get("cache") == cache
+    if not same:
+        values = [("model", fingerprint), ("dimension", dimension), ("cache", cache)]
+        connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
+    if not vectors.load(connection):
+        return
+    if not same or not vectors.has_table(connection):
+        vectors.start(connection, dimension)
+        return
+    vectors.clear_garbage(connection)
+    if vectors.is_bloated(connection):
+        vectors.start(connection, dimension)
+
+
+def _fill(connection: sqlite3.Connection, store: VectorCache, model: int) -> None:
+    """Put what the cache holds into the KNN index; we hold the lock."""
+    if database.driver().vec is None:
+        return
+    last = 0
+    while True:
+        rows: list[tuple[int, bytes]] = connection.execute(
+            "SELECT id, hash FROM chunks WHERE embedded = 0 AND id > ? ORDER BY id LIMIT ?", (last, FILL_PAGE)
+        ).fetchall()
+        if not rows:
+            return
+        last = rows[-1][0]
+        known = store.get(model, [digest for _, digest in rows])
+        if known:
+            with database.transaction(connection):
+                vectors.fill(connection, ((chunk, known[digest][0]) for chunk, digest in rows if digest in known))
+
+
+def _embed(
+    connection: sqlite3.Connection,
+    files: IndexFiles,
+    store: VectorCache,
+    model: int,
+    embedder: Embedder,
+    limit: int | None,
+    progress: Callable[[str, int, int], None] | None,
+) -> None:
+    wanted = _wanted(connection, store, model)
+    digests = list(wanted)[:limit]
+    done, before = 0, 0
+    source, order = _passages(connection, wanted, digests)
+    made = iter(embedder.embed_passages(source))
+    while True:
+        page: list[tuple[bytes, bytes, bytes]] = []
+        for embedded in islice(made, PAGE):
+            digest = order.popleft()
+            done += 1
+            if vectors.is_usable(embedded.vector, embedder.dimension):
+                page.append((digest, embedded.vector, embedded.lines))
+        if not page and done == before:
+            return
+        before = done
+        store.put(model, page)
+        with files.lock(LOCK_WAIT) as mine:
+            if mine and vectors.load(connection):
+                rows = [(chunk, vector) for digest, vector, _ in page for chunk in wanted[digest]]
+                with database.transaction(connection):
+                    vectors.fill(connection, rows)
+        if progress:
+            progress("vectors", done, len(digests))
+
+
+def _wanted(connection: sqlite3.Connection, store: VectorCache, model: int) -> dict[bytes, list[int]]:
+    """Hash of every text to embed → the chunks that have it, in order of the chunks."""
+    only = "" if database.driver().vec is None else " WHERE embedded = 0"
+    chunks: dict[bytes, list[int]] = {}
+    for chunk, digest in connection.execute(f"SELECT id, hash FROM chunks{only} ORDER BY id"):
+        chunks.setdefault(digest, []).append(chunk)
+    known = store.get(model, list(chunks)) if only else {}
+    missing = [digest for digest in chunks if digest not in known] if only else store.missing(model, chunks)
+    return {digest: chunks[digest] for digest in missing}
+
+
+def _passages(
+    connection: sqlite3.Connection, wanted: dict[bytes, list[int]], digests: Sequence[bytes]
+) -> tuple[Iterator[str], deque[bytes]]:
+    """The texts, read as the model asks for them, and the hashes of those handed out."""
+    order: deque[bytes] = deque()
+
+    def texts() -> Iterator[str]:
+        for digest in digests:
+            row = connection.execute("SELECT head, text FROM chunk_texts WHERE id = ?", (wanted[digest][0],)).fetchone()
+            if row is None:
+                continue  # the note changed meanwhile
+            order.append(digest)
+            yield embedded_text(*row)
+
+    return texts(), order

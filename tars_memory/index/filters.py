@@ -1,0 +1,116 @@
+"""Which chunks may answer, and the same as SQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.index.fulltext import clean
+from tars_memory.index.schema import TIERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class Filter:
+    """Which chunks may answer. All fields are optional; those given must all hold.
+
+    Attributes:
+        tiers, not_tiers: names of tiers, any of them or none of them.
+        tags, not_tags: without ``#``, any case; ``work`` also means ``work/x``. All of them, none of them.
+        paths, not_paths: beginnings of paths, or patterns with ``*``, ``?``, ``[…]``; any case. Any of them, none.
+        since, until: ISO dates, inclusive; what has no date is then left out.
+        scope: "" for the vault outside projects; a project's name for that project and the vault outside projects.
+    """
+
+    __slots__ = ("not_paths", "not_tags", "not_tiers", "paths", "scope", "since", "tags", "tiers", "until")
+
+    def __init__(
+        self,
+        *,
+        tiers: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        paths: Iterable[str] = (),
+        not_tiers: Iterable[str] = (),
+        not_tags: Iterable[str] = (),
+        not_paths: Iterable[str] = (),
+        since: str | None = None,
+        until: str | None = None,
+        scope: str = "",
+    ) -> None:
+        self.tiers = tuple(tiers)
+        self.tags = tuple(tags)
+        self.paths = tuple(paths)
+        self.not_tiers = tuple(not_tiers)
+        self.not_tags = tuple(not_tags)
+        self.not_paths = tuple(not_paths)
+        self.since = since
+        self.until = until
+        self.scope = scope
+
+
+def conditions_of(
+    within: Filter, scopes: Mapping[str, int], alias: str, *, notes: bool = False
+) -> tuple[list[str], list[Any]]:
+    """A filter as SQL on ``chunks`` (or ``notes``) under an alias, with the values of its question marks."""
+    conditions, values = _narrow(within, scopes, f"{alias}.")
+    if within.tags or within.not_tags:
+        column = f"{alias}.id"
+        source = "SELECT chunk FROM chunk_tags g WHERE"
+        if notes:
+            source = "SELECT d.note FROM chunk_tags g JOIN chunks d ON d.id = g.chunk WHERE"
+        for tags, keyword in ((within.tags, "IN"), (within.not_tags, "NOT IN")):
+            for tag in tags:
+                name = clean(tag).lstrip("#").strip("/").lower()
+                conditions.append(f"{column} {keyword} ({source} g.tag = ? OR g.tag >= ? AND g.tag < ?)")
+                values += [name, f"{name}/", f"{name}0"]
+    for paths, keyword in ((within.paths, "IN"), (within.not_paths, "NOT IN")):
+        if paths:
+            patterns = " OR ".join(["lower(n.path) GLOB ?"] * len(paths))
+            column = f"{alias}.id" if notes else f"{alias}.note"
+            conditions.append(f"{column} {keyword} (SELECT n.id FROM notes n WHERE {patterns})")
+            values += [_pattern(path) for path in paths]
+    return conditions, values
+
+
+def _narrow(within: Filter, scopes: Mapping[str, int], prefix: str) -> tuple[list[str], list[Any]]:
+    """What of a filter stands in integer columns."""
+    conditions: list[str] = []
+    values: list[Any] = []
+    if len(scopes) > 1:
+        allowed = {0, scopes.get(within.scope, 0)}
+        conditions.append(f"{prefix}scope IN ({', '.join(map(str, sorted(allowed)))})")
+    if within.tiers:
+        codes = sorted({TIERS.index(str(tier)) for tier in within.tiers})
+        conditions.append(f"{prefix}tier IN ({', '.join(map(str, codes))})")
+    conditions += [f"{prefix}tier <> {TIERS.index(str(tier))}" for tier in within.not_tiers]
+    if within.since or within.until:
+        conditions += [f"{prefix}day >= ?", f"{prefix}day <= ?"]
+        values += [_number(within.since) if within.since else 1, _number(within.until) if within.until else 99991231]
+    return conditions, values
+
+
+def vector_conditions(within: Filter, scopes: Mapping[str, int]) -> tuple[list[str], list[Any]]:
+    """A filter for the KNN: integers as metadata, tags and paths as the set of chunks that they allow."""
+    conditions, values = _narrow(within, scopes, "")
+    if within.tags or within.not_tags or within.paths or within.not_paths:
+        wide = Filter(
+            tags=within.tags,
+            not_tags=within.not_tags,
+            paths=within.paths,
+            not_paths=within.not_paths,
+            scope=within.scope,
+        )
+        inside, more = conditions_of(wide, scopes, "c")
+        conditions.append(f"chunk IN (SELECT c.id FROM chunks c WHERE {' AND '.join(inside)})")
+        values += more
+    return conditions, values
+
+
+def _pattern(path: str) -> str:
+    """A path filter as a GLOB pattern: a pattern stays one, anything else is a beginning."""
+    path = clean(path).removeprefix("./").lower()
+    return path if any(mark in path for mark in "*?[") else path + "*"
+
+
+def _number(day: str) -> int:
+    return int(day.replace("-", "")[:8])

@@ -1,0 +1,118 @@
+"""Words and signs: from any text of a person to a safe FTS5 query, and what FTS5 itself can't tokenise.
+
+FTS5's ``unicode61`` makes one token of a whole run of Chinese or Japanese, and none of an emoji; ``C++`` and ``C``
+are the same token. So each chunk has, beside its words, a line of *signs*: every character of a script that is
+written without spaces, every emoji or other symbol, and words like ``C#``, all parted by blanks. A phrase of signs is
+then found at any length and any position by the same engine.
+
+Whatever a person types ends up inside quotes: FTS5's operators are never reachable from outside.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+WORDS = "porter unicode61 remove_diacritics 2"
+"""The tokenizer of words."""
+SIGNS = "unicode61 remove_diacritics 2 categories 'L* N* Co M* S* Po'"
+"""The tokenizer of signs: whatever stands between two blanks is one token."""
+
+MAX_TERMS = 64
+"""More words than this are not a question; FTS5 would compare every chunk with each of them."""
+MAX_TERM = 200
+"""Characters of one term that are looked at."""
+
+_UNSPACED = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f"  # Myanmar
+    "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"  # Hangul: parted by blanks, but a particle hangs on to every word
+    "\u1780-\u17ff"  # Khmer
+    "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\uff66-\uff9f"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+"""Scripts that are written without blanks between words."""
+_SYMBOLS = "\u00a2-\u00a9\u00ac\u00ae-\u00b1\u20a0-\u20cf\u2100-\u2bff\u3200-\u33ff\ufffc\ufffd\U0001f000-\U0001faff"
+"""Currency, letter-like, arrows, mathematics, dingbats and emoji: what ``unicode61`` drops."""
+_SIGN = re.compile(rf"[{_UNSPACED}]|[{_SYMBOLS}]|[^\W_]+[+#]+(?![^\W_])")
+_CANDIDATE = re.compile(rf"[{_UNSPACED}{_SYMBOLS}]|[^\W_][+#]")
+_GAP = re.compile(r"\S")
+_MARKS = re.compile("[\u0300-\u036f\ufe0f\u200d]")
+_ENDS = re.compile(r"([+#])")
+_TOKEN = re.compile(r"[^\W_]")
+
+
+def clean(text: str) -> str:
+    """The text without what SQLite can't hold in a string: NUL and lone surrogates."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+
+
+def quoted(text: str) -> str:
+    """The text as one FTS5 string; a phrase if the tokenizer splits it."""
+    return '"' + clean(text[:MAX_TERM]).replace('"', '""') + '"'
+
+
+def has_words(text: str) -> bool:
+    """Whether the tokenizer of words finds anything in the text."""
+    return _TOKEN.search(text) is not None
+
+
+def signs(text: str) -> str:
+    """The signs of a text, parted by blanks, those that don't touch parted by a token of their own; mostly empty."""
+    if text.isascii() and "+" not in text and "#" not in text:
+        return ""
+    if not _CANDIDATE.search(text):
+        return ""
+    found: list[str] = []
+    end = -1
+    for match in _SIGN.finditer(text := unicodedata.normalize("NFKC", text)):
+        if found and match.start() != end and _GAP.search(text, end, match.start()):
+            found.append("\ue000")
+        found.append(_ENDS.sub(r" \1", match[0]) if match[0][-1] in "+#" else match[0])
+        end = match.end()
+    return " ".join(found)
+
+
+def expression(texts: Sequence[str], *, prefixes: Iterable[str] = (), negations: Iterable[str] = ()) -> str:
+    """The FTS5 query that finds any of the texts or prefixes and none of the negations.
+
+    Args:
+        texts: words or phrases; one that the tokenizer splits (``a-b``, ``10.0.0.1``) is a phrase.
+        prefixes: the beginnings of words.
+        negations: words or phrases that must not occur.
+
+    Returns:
+        The query, "" if nothing positive is left to look for.
+    """
+    terms = dict.fromkeys(quoted(text) for text in texts if has_words(text))
+    terms |= dict.fromkeys(f"{quoted(prefix)} *" for prefix in prefixes if has_words(prefix))
+    if not terms:
+        return ""
+    positive = " OR ".join(list(terms)[:MAX_TERMS])
+    without = list(dict.fromkeys(quoted(text) for text in negations if has_words(text)))[:MAX_TERMS]
+    return f"({positive}) NOT ({' OR '.join(without)})" if without else positive
+
+
+def sign_expression(text: str) -> str:
+    """The FTS5 query over signs for one string; "" if it has none."""
+    found = [part.strip() for part in signs(text[:MAX_TERM]).split("\ue000")]
+    return " AND ".join(quoted(part) for part in found if part)
+
+
+def word_part(text: str) -> str:
+    """What of a string is left for the words' tokenizer once its signs are taken out."""
+    rest = _SIGN.sub(" ", unicodedata.normalize("NFKC", text[:MAX_TERM]))
+    return " ".join(rest.split()) if has_words(rest) else ""
+
+
+def fold(text: str) -> str:
+    """The text for comparing as FTS5 does: no case, no diacritics."""
+    if text.isascii():
+        return text.lower()
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    return unicodedata.normalize("NFKC", _MARKS.sub("", folded))

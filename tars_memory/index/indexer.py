@@ -1,0 +1,531 @@
+"""Keeping the index in step with the vault: sweep, compare, read what changed, write it in short transactions."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tars_memory.errors import UnwritableError, VaultError
+from tars_memory.index import changes, database, schema
+from tars_memory.index.files import IndexFiles
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from tars_memory.index.embedding import Embedder
+    from tars_memory.index.reader import IndexReader
+    from tars_memory.settings import LimitsOptions
+    from tars_memory.vault.vault import Vault
+
+    Progress = Callable[[str, int, int], None]
+    """Called with a phase ("notes", "vectors"), how many are done, and how many there are."""
+
+Answer = TypeVar("Answer")
+
+READER_NOTES = 200
+"""Changed notes that a reader takes in by itself; more are left to ``reindex`` or the watcher."""
+READER_WAIT = 0.1
+"""Seconds a reader waits for another process to finish with the index."""
+WRITER_WAIT = 30.0
+BATCH = 200
+"""Notes of one transaction: about a quarter of a second of reading, some ten milliseconds of writing."""
+
+
+class RefreshBudget:
+    """What a refresh may cost.
+
+    Attributes:
+        notes: changed notes at most, else nothing is written; None for any number.
+        wait: seconds to wait for the lock.
+        strict: a brake, a busy lock or a full disk is raised instead of reported.
+        override: believe the sweep even where the brake would trip.
+    """
+
+    __slots__ = ("notes", "override", "strict", "wait")
+
+    def __init__(
+        self,
+        notes: int | None = READER_NOTES,
+        wait: float = READER_WAIT,
+        *,
+        strict: bool = False,
+        override: bool = False,
+    ) -> None:
+        self.notes = notes
+        self.wait = wait
+        self.strict = strict
+        self.override = override
+
+
+class RefreshReport:
+    """What a refresh did.
+
+    Attributes:
+        changed: notes that were written.
+        removed: notes that were dropped.
+        stale: notes that the index is behind the vault; 0 if it matches.
+        pending_vectors: chunks that have no vector yet.
+        skipped: reason → files that are not indexed.
+        notices: sentences for the person.
+        took: seconds.
+    """
+
+    __slots__ = ("changed", "notices", "pending_vectors", "removed", "skipped", "stale", "took")
+
+    def __init__(self) -> None:
+        self.changed = 0
+        self.removed = 0
+        self.stale = 0
+        self.pending_vectors = 0
+        self.skipped: dict[str, int] = {}
+        self.notices: list[str] = []
+        self.took = 0.0
+
+
+class Index:
+    """The index of one vault.
+
+    Args:
+        vault: the notes.
+        state: the vault's state folder; made when something is written.
+        cache: the program's cache folder.
+        limits: what is too big to read.
+        embedder: makes the model; may raise ModelUnavailableError. None: no vectors are made.
+    """
+
+    def __init__(
+        self,
+        vault: Vault,
+        state: Path,
+        cache: Path,
+        limits: LimitsOptions,
+        embedder: Callable[[], Embedder] | None = None,
+    ) -> None:
+        self.vault = vault
+        self.files = IndexFiles(state)
+        self.cache = cache
+        self.limits = limits
+        self.embedder = embedder
+        self._connection: sqlite3.Connection | None = None
+        self._path: Path | None = None
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = self._path = None
+
+    def read(self, question: Callable[[IndexReader], Answer]) -> Answer:
+        """Ask the index; if it turns out to be damaged, it is rebuilt and asked again.
+
+        Raises:
+            UnwritableError: it is damaged and can't be rebuilt.
+        """
+        try:
+            return question(self.reader())
+        except (
+            database.IndexDamagedError,
+            database.driver().module.Error,
+            ValueError,
+            TypeError,
+            LookupError,
+        ) as error:
+            if not self._is_damage(error):
+                raise
+        self.rebuild(embed=False, override=False)
+        return question(self.reader())
+
+    def reader(self) -> IndexReader:
+        """What recall asks, on the file that answers now; never refreshed by itself."""
+        from tars_memory.index.reader import IndexReader
+
+        return IndexReader(self.connection(), self.cache / schema.CACHE_FILE)
+
+    # --- refresh
+
+    def refresh(self, budget: RefreshBudget | None = None, progress: Progress | None = None) -> RefreshReport:
+        """Bring the rows in step with the vault; vectors are left to :meth:`embed_pending`.
+
+        Raises:
+            VaultError: (strict) the vault looks unmounted or emptied.
+            UnwritableError: (strict) the index is busy or can't be written.
+        """
+        begun = time.monotonic()
+        budget = budget or RefreshBudget()
+        try:
+            report = self._refresh(budget, progress)
+        except (database.IndexDamagedError, database.driver().module.Error) as error:
+            if self._is_damage(error):
+                report = self.rebuild(embed=False, progress=progress, override=budget.override)
+            elif budget.strict:
+                raise UnwritableError(
+                    f"the index can't be written: {error}", "is the disk full or read-only?"
+                ) from error
+            else:
+                report = RefreshReport()
+                report.stale = 1
+                report.notices.append(f"the index could not be brought up to date: {error}")
+        report.took = time.monotonic() - begun
+        return report
+
+    def _refresh(self, budget: RefreshBudget, progress: Progress | None) -> RefreshReport:
+        report = RefreshReport()
+        started = time.time_ns()
+        found = self._walk()
+        connection = self.connection()
+        stored, meta = _stored(connection), _meta(connection)
+        recipe = self._recipe()
+        if meta.get("recipe") != recipe:
+            stored = dict.fromkeys(stored, changes.LOOK_AGAIN)
+        difference = self._settled(stored, found)
+        self._count_skipped(report)
+        if not difference:
+            report.pending_vectors = self.pending()
+            return report
+        if self._brakes(budget, meta, stored, found, difference, report):
+            return report
+        complete = meta.get("complete") == 1
+        if complete and budget.notes is not None and len(difference) > budget.notes:
+            report.stale = len(difference)
+            report.notices.append(f"{report.stale} notes changed since the last reindex and are not searched yet")
+            return report
+        try:
+            with self.files.lock(budget.wait if complete else WRITER_WAIT) as held:
+                if held:
+                    self._apply(found, started, recipe, report, progress)
+        except OSError as error:
+            if budget.strict:
+                raise UnwritableError(f"the index can't be written: {error}", "is its folder writable?") from error
+            held = False
+        if not held:
+            if budget.strict:
+                raise UnwritableError("the index is busy in another process", "try again when it is done")
+            report.stale = len(difference)
+            report.notices.append(f"the index is busy; {report.stale} changed notes are not searched yet")
+        report.pending_vectors = self.pending()
+        return report
+
+    def _settled(self, stored: dict[str, bytes], found: dict[str, bytes]) -> changes.Changes:
+        """The difference once two looks agree on what is gone; ``found`` is brought up to the second one."""
+        difference = changes.diff(stored, found)
+        if difference.missing:
+            found.update(self._walk())
+            difference = changes.diff(stored, found)
+        unnameable = {path for path in difference.added if not _is_text(path)}
+        for path in unnameable:
+            del found[path]
+        difference.added = [path for path in difference.added if path not in unnameable]
+        return difference
+
+    def _brakes(
+        self,
+        budget: RefreshBudget,
+        meta: dict[str, Any],
+        stored: dict[str, bytes],
+        found: dict[str, bytes],
+        difference: changes.Changes,
+        report: RefreshReport,
+    ) -> bool:
+        other = meta.get("device") not in (None, str(os.stat(self.vault.root).st_dev))
+        reason = changes.brake(len(stored), len(found), difference, other_device=other)
+        if reason is None or budget.override:
+            return False
+        if budget.strict:
+            raise VaultError(f"the vault {reason}", "if that is right, run reindex --full")
+        report.stale = len(difference)
+        report.notices.append(f"the vault {reason}; this answer is from the index as it was (reindex --full overrides)")
+        return True
+
+    def _apply(
+        self, found: dict[str, bytes], started: int, recipe: str, report: RefreshReport, progress: Progress | None
+    ) -> None:
+        """Write the difference to what is stored now; we hold the lock."""
+        from tars_memory.index.writer import Writer
+
+        connection = self.connection()
+        known = {
+            path: (stamp, digest) for path, stamp, digest in connection.execute("SELECT path, stamp, hash FROM files")
+        }
+        same_recipe = _meta(connection).get("recipe") == recipe
+        stored = {path: stamp if same_recipe else changes.LOOK_AGAIN for path, (stamp, _) in known.items()}
+        difference = changes.diff(stored, found)
+        if difference.missing:
+            with database.transaction(connection):
+                writer = Writer(connection)
+                for path in difference.missing:
+                    writer.drop(path)
+            report.removed += len(difference.missing)
+        paths = sorted((*difference.added, *difference.changed))
+        for start in range(0, len(paths), BATCH):
+            batch = paths[start : start + BATCH]
+            hashes = {path: known[path][1] for path in batch if path in known and same_recipe}
+            report.changed += self._write_batch(connection, batch, found, hashes, started)
+            if progress:
+                progress("notes", min(start + BATCH, len(paths)), len(paths))
+        device = str(os.stat(self.vault.root).st_dev)
+        with database.transaction(connection):
+            values = [("recipe", recipe), ("complete", 1), ("device", device), ("indexed", started // 1_000_000_000)]
+            connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
+        self._count_skipped(report)
+
+    def _write_batch(
+        self,
+        connection: sqlite3.Connection,
+        batch: Sequence[str],
+        found: dict[str, bytes],
+        hashes: dict[str, bytes],
+        started: int,
+    ) -> int:
+        """Read, then write in one transaction; returns how many notes got other rows."""
+        from tars_memory.index import reading, writer
+
+        notes: list[writer.NoteRow] = []
+        touched: list[tuple[str, bytes]] = []
+        skipped: list[tuple[str, bytes, bytes]] = []
+        for path in batch:
+            stamp = found[path]
+            kept = changes.LOOK_AGAIN if changes.is_racy(stamp, started) else stamp
+            row = reading.read(self.vault, path, stamp, kept, hashes.get(path), self.limits.max_note_bytes)
+            if row is None:
+                continue  # it went away meanwhile: the next sweep settles it
+            if isinstance(row, bytes):
+                skipped.append((path, kept, row))
+            elif isinstance(row, str):
+                touched.append((path, kept))
+            else:
+                notes.append(row)
+        with database.transaction(connection):
+            rows = writer.Writer(connection)
+            for path, stamp, reason in skipped:
+                rows.skip(path, stamp, reason)
+            rows.touch(touched)
+            rows.write(notes)
+        return len(notes)
+
+    # --- reindex
+
+    def reindex(self, *, full: bool = False, embed: bool = True, progress: Progress | None = None) -> RefreshReport:
+        """Take in every change and make the vectors that are missing; ``full``: all rows anew, whatever is stored.
+
+        Raises:
+            VaultError: the vault looks unmounted or emptied (not with ``full``).
+            UnwritableError: the index is busy or can't be written.
+        """
+        if full:
+            return self.rebuild(embed=embed, progress=progress)
+        report = self.refresh(RefreshBudget(None, WRITER_WAIT, strict=True), progress)
+        if embed and self.embedder is not None:
+            self.embed_pending(None, progress)
+        report.pending_vectors = self.pending()
+        return report
+
+    def rebuild(self, *, embed: bool = True, progress: Progress | None = None, override: bool = True) -> RefreshReport:
+        """Make the index anew in a file of its own, the old one answering meanwhile, and swap it in.
+
+        Vectors come back from the cache without a model.
+        """
+        begun = time.monotonic()
+        report = RefreshReport()
+        before = self._path
+        try:
+            with self.files.lock(WRITER_WAIT) as held:
+                if not held:
+                    raise UnwritableError("the index is busy in another process", "try again when it is done")
+                self.close()
+                if override or before is None or self.files.current() == before:
+                    self._build(report, progress)
+        except OSError as error:
+            raise UnwritableError(f"the index can't be rebuilt: {error}", "is the disk full or read-only?") from error
+        if embed and self.embedder is not None:
+            self.embed_pending(None, progress)
+        report.pending_vectors = self.pending()
+        report.took = time.monotonic() - begun
+        return report
+
+    def _build(self, report: RefreshReport, progress: Progress | None) -> None:
+        from tars_memory.index import filling
+
+        model = self._old_model()
+        path = self.files.building()
+        self._create(path)
+        self._connection, self._path = database.connect(path), path
+        try:
+            self._connection.execute("PRAGMA journal_mode = OFF")
+            self._connection.execute("PRAGMA synchronous = OFF")
+            self._apply(self._walk(), time.time_ns(), self._recipe(), report, progress)
+            if model:
+                filling.restore(self._connection, self.cache, *model)
+            self._connection.execute("PRAGMA journal_mode = DELETE")
+            database.set_journal_mode(self._connection, path)
+        finally:
+            self.close()
+        self.files.install(path)
+
+    def _old_model(self) -> tuple[str, int] | None:
+        """Fingerprint and dimension of the model in the file that is being replaced, if it can still say."""
+        path = self.files.current()
+        if path is None:
+            return None
+        try:
+            connection = database.connect(path)
+            try:
+                meta = _meta(connection)
+            finally:
+                connection.close()
+            return (str(meta["model"]), int(meta["dimension"]))
+        except (
+            database.IndexDamagedError,
+            database.driver().module.Error,
+            LookupError,
+            ValueError,
+            TypeError,
+            OSError,
+        ):
+            return None
+
+    def embed_pending(self, limit: int | None = None, progress: Progress | None = None) -> int:
+        """Give vectors to chunks that have none: from the cache, else from the model, ``limit`` texts at most.
+
+        Resumable: what was embedded before an interruption is kept. Returns how many chunks are still pending.
+
+        Raises:
+            ModelUnavailableError: texts are to be embedded and the model can't be used.
+        """
+        from tars_memory.index import filling
+
+        if self.embedder is not None:
+            filling.embed(self.connection(), self.files, self.cache, self.embedder, limit, progress)
+        return self.pending()
+
+    def pending(self) -> int:
+        """How many chunks have no vector yet."""
+        from tars_memory.index import filling
+
+        return filling.pending(self.connection(), self.cache)
+
+    # --- upkeep
+
+    def status(self) -> dict[str, Any]:
+        """What the index is and how it stands; see :func:`tars_memory.index.upkeep.status`."""
+        from tars_memory.index import upkeep
+
+        return upkeep.status(self)
+
+    def verify(self) -> list[str]:
+        """The differences between this index and one made anew, one sentence each; none: it is right.
+
+        Vectors that are pending are no difference.
+        """
+        from tars_memory.index import upkeep
+
+        return upkeep.verify(self)
+
+    def optimise(self) -> None:
+        """Merge the full-text tables, gather statistics, give free space back."""
+        from tars_memory.index import upkeep
+
+        upkeep.optimise(self)
+
+    # --- inside
+
+    def connection(self) -> sqlite3.Connection:
+        """The open index; made empty if there is none, opened anew if another process has swapped it."""
+        current = self.files.current()
+        if self._connection is not None and (self._path == current or self._path is None):
+            return self._connection
+        if self._connection is not None and self._path is not None and self._path.suffix == ".new":
+            return self._connection
+        self.close()
+        for _ in range(3):
+            path = self.files.current() or self._make()
+            try:
+                connection = database.connect(path)
+            except FileNotFoundError:
+                continue  # swapped between looking and opening
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version != schema.VERSION:
+                connection.close()
+                raise database.IndexDamagedError(f"{path.name} is of version {version}")
+            self._connection, self._path = connection, path
+            return connection
+        raise UnwritableError(f"the index in {self.files.folder} can't be opened", "try again")
+
+    def _make(self) -> Path:
+        """An empty index, so that it can be filled batch by batch and answers from the first one on."""
+        try:
+            with self.files.lock(WRITER_WAIT) as held:
+                current = self.files.current()
+                if current is not None or not held:
+                    return current or self.files.folder / "busy"
+                path = self.files.building()
+                self._create(path)
+                return self.files.install(path)
+        except OSError as error:
+            raise UnwritableError(
+                f"the index can't be made in {self.files.folder}: {error}", "set TARS_MEMORY_HOME to a writable folder"
+            ) from error
+
+    def made_beside(self, path: Path) -> sqlite3.Connection:
+        """A new index of the vault as it is now, in a file of its own that nobody else reads; vectors left out."""
+        other = Index(self.vault, self.files.folder, self.cache, self.limits)
+        other._create(path)
+        other._connection, other._path = database.connect(path), path.with_suffix(".new")
+        other._apply(other._walk(), time.time_ns(), other._recipe(), RefreshReport(), None)
+        return other._connection
+
+    def _create(self, path: Path) -> None:
+        database.create(path)
+        connection = database.connect(path)
+        try:
+            schema.create(connection)
+            database.set_journal_mode(connection, path)
+        finally:
+            connection.close()
+
+    def _walk(self) -> dict[str, bytes]:
+        """Path → stamp of every note.
+
+        Raises:
+            VaultError: the root is missing.
+        """
+        pack = changes.stamp
+        return {path: pack(stat) for path, stat in self.vault.walk()}
+
+    def _recipe(self) -> str:
+        """Everything but the notes that decides what the rows look like."""
+        from tars_memory.index.chunking import CHUNKER
+
+        layout = sorted((key, str(value)) for key, value in vars(self.vault.layout).items() if not key.startswith("_"))
+        return f"{schema.VERSION} {CHUNKER} {self.limits.max_note_bytes} {layout}"
+
+    def _count_skipped(self, report: RefreshReport) -> None:
+        report.skipped = dict(self.vault.skipped)
+        sql = "SELECT hash, count(*) FROM files WHERE note IS NULL GROUP BY hash"
+        for reason, count in self.connection().execute(sql):
+            name = bytes(reason).decode("ascii", "replace")
+            report.skipped[name] = report.skipped.get(name, 0) + count
+
+    @staticmethod
+    def _is_damage(error: BaseException) -> bool:
+        """Whether an error means that the rows are not what we wrote: SQLite says so, or they can't be decoded."""
+        return database.damaged(error)
+
+
+def _stored(connection: sqlite3.Connection) -> dict[str, bytes]:
+    rows: Iterable[tuple[str, bytes]] = connection.execute("SELECT path, stamp FROM files")
+    return dict(rows)
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _meta(connection: sqlite3.Connection) -> dict[str, Any]:
+    return dict(connection.execute("SELECT key, value FROM meta").fetchall())

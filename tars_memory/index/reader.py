@@ -1,0 +1,326 @@
+"""What recall asks of the index: matches, neighbours, chunks. Raw numbers; the arithmetic of ranking is recall's.
+
+Every answer keeps to the scope of its within: outside a project nothing of ``projects/`` comes back.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.index import database, fulltext
+from tars_memory.index.filters import Filter, conditions_of, vector_conditions
+from tars_memory.index.rows import ChunkRow, NoteRow, iso
+from tars_memory.index.schema import TIERS
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+__all__ = ["ChunkRow", "Filter", "IndexReader", "NoteRow"]
+
+CANDIDATES = 5_000
+"""Chunks whose text is looked at for a verbatim string."""
+
+
+class IndexReader:
+    """Reads one index file.
+
+    Args:
+        connection: of the index.
+        cache: path of the embedding cache.
+
+    Attributes:
+        fingerprint: of the model whose vectors the index holds, None if it holds none. Vectors of another model must
+            not be asked for.
+        dimension: of these vectors, 0 if there are none.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, cache: Path) -> None:
+        self._connection = connection
+        self._cache = cache
+        self._attached = False
+        self._scopes = {str(name): int(key) for key, name in connection.execute("SELECT id, name FROM scopes")}
+        self._scope_names = {key: name for name, key in self._scopes.items()}
+        meta = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('model', 'dimension')").fetchall())
+        self.fingerprint: str | None = meta.get("model")
+        self.dimension = int(meta.get("dimension", 0))
+
+    # --- words
+
+    def match_chunks(
+        self, expression: str, within: Filter, k: int, *, weights: tuple[float, float] = (1.0, 1.0)
+    ) -> list[tuple[int, float]]:
+        """The k best chunks for a query of :func:`fulltext.expression` as (chunk, BM25), higher is better.
+
+        ``weights`` are those of the head (title › headings › date) and of the text.
+        """
+        if not expression:
+            return []
+        conditions, values = conditions_of(within, self._scopes, "c")
+        rank = "bm25({}, {})".format(*(float(weight) for weight in weights))
+        return self._ranked("chunk_words", rank, expression, "chunks", conditions, values, k)
+
+    def match_notes(
+        self, expression: str, within: Filter, k: int, *, weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    ) -> list[tuple[int, float]]:
+        """The k best notes as wholes, as (note, BM25).
+
+        ``weights`` are those of the head (title, date), of names, tags and properties, and of the body.
+        """
+        if not expression:
+            return []
+        conditions, values = conditions_of(within, self._scopes, "c", notes=True)
+        rank = "bm25({}, {}, {})".format(*(float(weight) for weight in weights))
+        return self._ranked("note_words", rank, expression, "notes", conditions, values, k)
+
+    def match_text(self, strings: Sequence[str], within: Filter, k: int) -> list[tuple[int, int]]:
+        """Chunks that hold any of the strings as written (case and diacritics aside), as (chunk, how many of them).
+
+        A string in a script without blanks, an emoji, ``C++``: at any length and any position. Words: from the start
+        of a word on. Nothing but punctuation: by looking at every chunk.
+        """
+        held: dict[int, int] = {}
+        for string in dict.fromkeys(strings):
+            wanted = fulltext.fold(fulltext.clean(string)).strip()
+            if wanted:
+                for chunk in self._holding(string, wanted, within):
+                    held[chunk] = held.get(chunk, 0) + 1
+        return sorted(held.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
+
+    def frequencies(self, stems: Iterable[str]) -> dict[str, int]:
+        """In how many chunks each stem occurs; a stem is what the tokenizer makes of a word."""
+        found = {}
+        for stem in stems:
+            row = self._connection.execute("SELECT doc FROM chunk_vocabulary WHERE term = ?", (stem,)).fetchone()
+            found[stem] = int(row[0]) if row else 0
+        return found
+
+    def chunk_count(self) -> int:
+        """How many chunks there are, in all scopes."""
+        return self._totals()[0]
+
+    def average_length(self) -> float:
+        """Words of an average chunk, head included."""
+        count, words = self._totals()
+        return words / count if count else 0.0
+
+    def newest(self, within: Filter, k: int) -> list[int]:
+        """The k chunks of the latest dates, for a query that only filters; in a note, in order."""
+        conditions, values = conditions_of(within, self._scopes, "c")
+        where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
+        sql = f"SELECT c.id FROM chunks c {where}ORDER BY c.day DESC, c.note DESC, c.position LIMIT ?"
+        return [int(chunk) for (chunk,) in self._connection.execute(sql, (*values, k))]
+
+    # --- vectors
+
+    def nearest(self, vector: bytes, within: Filter, k: int) -> list[tuple[int, float]]:
+        """The k chunks nearest to a query vector (float32, little-endian) as (chunk, cosine), best first."""
+        from tars_memory.index import vectors
+
+        if not self.dimension or not vectors.is_usable(vector, self.dimension):
+            return []
+        if vectors.load(self._connection):
+            if not vectors.has_table(self._connection):
+                return []
+            conditions, values = vector_conditions(within, self._scopes)
+            spare = int(self._connection.execute("SELECT count(*) FROM vector_garbage").fetchone()[0])
+            found = vectors.knn(self._connection, vector, conditions, values, k + spare)
+            if spare:
+                alive = self._alive([chunk for chunk, _ in found])
+                found = [pair for pair in found if pair[0] in alive]
+            return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k]
+        if not self._attach():
+            return []
+        conditions, values = conditions_of(within, self._scopes, "c")
+        where = "".join(f" AND {condition}" for condition in conditions)
+        rows = self._connection.execute(
+            "SELECT c.id, v.vector FROM chunks c JOIN cache.vectors v ON v.hash = c.hash AND v.model = ?"
+            f" WHERE length(v.vector) = ?{where}",
+            (self._model, 4 * self.dimension, *values),
+        )
+        return vectors.compare(vector, rows, k)
+
+    def cosines(self, vector: bytes, chunks: Iterable[int]) -> dict[int, float]:
+        """Cosine of a query vector to each of these chunks; chunks without a vector are left out."""
+        from tars_memory.index import vectors
+
+        if not self.dimension or not vectors.is_usable(vector, self.dimension) or not self._attach():
+            return {}
+        rows = self._cached("v.vector", chunks)
+        if not vectors.load(self._connection):
+            return dict(vectors.compare(vector, rows, len(rows)))
+        sql = "SELECT 1.0 - vec_distance_cosine(?, ?)"
+        return {
+            chunk: float(self._connection.execute(sql, (vector, other)).fetchone()[0])
+            for chunk, other in rows
+            if len(other) == len(vector)
+        }
+
+    def line_cosines(self, vector: bytes, chunks: Iterable[int]) -> dict[int, list[float]]:
+        """Cosine of a query vector to every line of these chunks, in order of the lines; no entry without vectors."""
+        from tars_memory.index import vectors
+
+        if not self.dimension or not vectors.is_usable(vector, self.dimension) or not self._attach():
+            return {}
+        query, size = vectors.quantised(vector), self.dimension
+        if not vectors.load(self._connection):
+            return {chunk: vectors.line_cosines(query, lines) for chunk, lines in self._cached("v.lines", chunks)}
+        found: dict[int, list[float]] = {}
+        rows = self._connection.execute(
+            f"SELECT c.id, 1.0 - vec_distance_cosine(vec_int8(substr(v.lines, {size} * n.i + 1, {size})), vec_int8(?))"
+            " FROM json_each(?) j JOIN chunks c ON c.id = j.value"
+            " JOIN cache.vectors v ON v.hash = c.hash AND v.model = ?"
+            f" JOIN numbers n ON n.i < length(v.lines) / {size} ORDER BY c.id, n.i",
+            (query, json.dumps(list(chunks)), self._model),
+        )
+        for chunk, cosine in rows:
+            found.setdefault(int(chunk), []).append(float(cosine))
+        return found
+
+    # --- rows
+
+    def chunks(self, ids: Iterable[int]) -> dict[int, ChunkRow]:
+        """These chunks by number; those that are gone are left out."""
+        found: dict[int, ChunkRow] = {}
+        rows = self._connection.execute(
+            "SELECT c.id, c.note, c.position, c.start_line, c.end_line, c.partial, t.text, t.head, t.headings,"
+            " t.block_id, n.path, n.title, n.aliases, n.tier, n.scope, n.day, n.day_source"
+            " FROM json_each(?) j JOIN chunks c ON c.id = j.value"
+            " JOIN chunk_texts t ON t.id = c.id JOIN notes n ON n.id = c.note",
+            (json.dumps(list(ids)),),
+        )
+        for row in rows:
+            chunk = ChunkRow()
+            chunk.id, chunk.note_id, chunk.position, chunk.start_line, chunk.end_line = row[:5]
+            chunk.partial, chunk.text, chunk.head = bool(row[5]), row[6], row[7]
+            chunk.headings, chunk.block_id, chunk.path, chunk.title = _list(row[8]), row[9], row[10], row[11]
+            chunk.aliases, chunk.tier, chunk.scope = _list(row[12]), TIERS[row[13]], self._scope_names[row[14]]
+            chunk.date, chunk.date_is_weak = iso(row[15]), row[16] == "mtime"
+            found[chunk.id] = chunk
+        return found
+
+    def note_chunks(self, notes: Iterable[int]) -> dict[int, list[int]]:
+        """The chunks of these notes, in order."""
+        found: dict[int, list[int]] = {}
+        rows = self._connection.execute(
+            "SELECT c.note, c.id FROM json_each(?) j JOIN chunks c ON c.note = j.value ORDER BY c.note, c.position",
+            (json.dumps(list(notes)),),
+        )
+        for note, chunk in rows:
+            found.setdefault(int(note), []).append(int(chunk))
+        return found
+
+    def places(self, ids: Iterable[int]) -> dict[int, tuple[int, int]]:
+        """(note, position) of these chunks: all that smoothing over neighbours needs."""
+        sql = "SELECT c.id, c.note, c.position FROM json_each(?) j JOIN chunks c ON c.id = j.value"
+        rows = self._connection.execute(sql, (json.dumps(list(ids)),))
+        return {int(chunk): (int(note), int(position)) for chunk, note, position in rows}
+
+    def notes(self, ids: Iterable[int]) -> dict[int, NoteRow]:
+        """These notes by number."""
+        found: dict[int, NoteRow] = {}
+        rows = self._connection.execute(
+            "SELECT n.id, n.path, n.title, n.tier, n.scope, n.day, n.day_source, n.aliases, n.tags, n.links, n.lines"
+            " FROM json_each(?) j JOIN notes n ON n.id = j.value",
+            (json.dumps(list(ids)),),
+        )
+        for row in rows:
+            note = NoteRow()
+            note.id, note.path, note.title, note.lines = row[0], row[1], row[2], row[10]
+            note.tier, note.scope = TIERS[row[3]], self._scope_names[row[4]]
+            note.date, note.date_is_weak = iso(row[5]), row[6] == "mtime"
+            note.aliases, note.tags, note.links = _list(row[7]), _list(row[8]), _list(row[9])
+            found[note.id] = note
+        return found
+
+    def note_count(self) -> int:
+        """How many notes are indexed, in all scopes."""
+        return int(self._connection.execute("SELECT count(*) FROM notes").fetchone()[0])
+
+    # --- inside
+
+    def _ranked(
+        self, table: str, rank: str, expression: str, rows: str, conditions: list[str], values: list[Any], k: int
+    ) -> list[tuple[int, float]]:
+        """The k best rows of a full-text table; the filtered table is only joined if something is filtered."""
+        if conditions:
+            sql = (
+                f"SELECT w.rowid, w.rank FROM {table} w CROSS JOIN {rows} c ON c.id = w.rowid"
+                f" WHERE w.{table} MATCH ? AND w.rank MATCH ? AND {' AND '.join(conditions)} ORDER BY w.rank LIMIT ?"
+            )
+        else:
+            sql = f"SELECT rowid, rank FROM {table} WHERE {table} MATCH ? AND rank MATCH ? ORDER BY rank LIMIT ?"
+        found = self._connection.execute(sql, (expression, rank, *values, k)).fetchall()
+        return sorted(((int(row), -float(score)) for row, score in found), key=lambda pair: (-pair[1], pair[0]))
+
+    def _holding(self, string: str, wanted: str, within: Filter) -> list[int]:
+        """The chunks that hold one string."""
+        conditions, values = conditions_of(within, self._scopes, "c")
+        signs, words = fulltext.sign_expression(string), fulltext.word_part(string)
+        tables = []
+        asked: list[Any] = []
+        for table, expression in (("chunk_signs", signs), ("chunk_words", fulltext.quoted(words) if words else "")):
+            if expression:
+                tables.append(f"c.id IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)")
+                asked.append(expression)
+        if not tables:  # nothing but punctuation
+            tables, asked = ["instr(t.text, ?) > 0"], [fulltext.clean(string).strip()]
+        where = " AND ".join([*tables, *conditions])
+        rows = self._connection.execute(
+            f"SELECT c.id, t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id WHERE {where}"
+            " ORDER BY c.day DESC, c.id LIMIT ?",
+            (*asked, *values, CANDIDATES),
+        )
+        return [int(chunk) for chunk, text in rows if wanted in fulltext.fold(text)]
+
+    def _alive(self, ids: list[int]) -> set[int]:
+        sql = "SELECT c.id FROM json_each(?) j JOIN chunks c ON c.id = j.value"
+        return {int(chunk) for (chunk,) in self._connection.execute(sql, (json.dumps(ids),))}
+
+    def _cached(self, column: str, ids: Iterable[int]) -> list[tuple[int, bytes]]:
+        """One column of the cached vectors of these chunks."""
+        sql = (
+            f"SELECT c.id, {column} FROM json_each(?) j JOIN chunks c ON c.id = j.value"
+            " JOIN cache.vectors v ON v.hash = c.hash AND v.model = ?"
+        )
+        return self._connection.execute(sql, (json.dumps(list(ids)), self._model)).fetchall()
+
+    def _attach(self) -> bool:
+        """Bring the embedding cache in reach; False if there is none or it does not know the model."""
+        if not self._attached:
+            if not self._cache.exists():
+                return False
+            try:
+                self._connection.execute("ATTACH ? AS cache", (f"{self._cache.absolute().as_uri()}?mode=ro",))
+            except database.driver().module.OperationalError as error:
+                if "already in use" not in str(error):
+                    raise
+            self._attached = True
+        row = self._connection.execute(
+            "SELECT id FROM cache.models WHERE fingerprint = ?", (self.fingerprint,)
+        ).fetchone()
+        self._model = int(row[0]) if row else 0
+        return row is not None
+
+    def _totals(self) -> tuple[int, int]:
+        """Chunks and words of the full-text table, from its own record of averages: varints, rows first."""
+        row = self._connection.execute("SELECT block FROM chunk_words_data WHERE id = 1").fetchone()
+        numbers = _varints(bytes(row[0])) if row else []
+        return (numbers[0], sum(numbers[1:])) if numbers else (0, 0)
+
+
+def _varints(data: bytes) -> list[int]:
+    """SQLite's variable-length integers (7 bits a byte, high bit: more to come) of a blob of small numbers."""
+    numbers, value = [], 0
+    for byte in data:
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            numbers.append(value)
+            value = 0
+    return numbers
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text)) if text != "[]" else ()

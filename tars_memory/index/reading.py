@@ -1,0 +1,72 @@
+"""Read one note for the index: its bytes, whether they are new, and what they say."""
+
+from __future__ import annotations
+
+import time
+from datetime import date
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.index import chunking
+from tars_memory.index.changes import STAMP
+from tars_memory.index.fulltext import clean
+from tars_memory.index.writer import TOO_BIG, UNREADABLE, NoteRow
+
+if TYPE_CHECKING:
+    from tars_memory.vault.vault import Vault
+
+SAME = "same"
+"""The bytes are those that are indexed."""
+
+
+def read(
+    vault: Vault, path: str, stamp: bytes, kept: bytes, known: bytes | None, max_bytes: int
+) -> NoteRow | bytes | str | None:
+    """Read and take apart one note.
+
+    Args:
+        vault: that holds it.
+        path: of the note.
+        stamp: as the sweep saw it.
+        kept: the stamp to store.
+        known: hash of the bytes that are indexed, if they may be the same.
+        max_bytes: more than this is not read.
+
+    Returns:
+        The rows' content; :data:`SAME`; the reason why it is not indexed; None if the note is gone.
+    """
+    size, modified, _, _ = STAMP.unpack(stamp)
+    if size > max_bytes:
+        return TOO_BIG
+    try:
+        data = vault.read(path)
+    except NotFoundError:
+        return None
+    except (OSError, TarsError):
+        return UNREADABLE
+    if len(data) > max_bytes:
+        return TOO_BIG
+    digest = blake2b(data, digest_size=16).digest()
+    day = vault.layout.day_of(path)
+    weak = _day(modified)
+    if known is not None and digest == known[:16] and known[16:] in (b"", _weak_day(weak)):
+        return SAME
+    parsed = chunking.parse(path, data, day=day, modified=weak)
+    if parsed.day_source == "mtime":
+        digest += _weak_day(weak)
+    tier, scope = str(vault.layout.tier_of(path)), clean(vault.layout.scope_of(path))
+    return NoteRow(path, kept, digest, tier, scope, parsed)
+
+
+def _day(nanoseconds: int) -> date | None:
+    """The local day of a time stamp; None where a file system made one up that is no date."""
+    try:
+        return date(*time.localtime(nanoseconds / 1e9)[:3])
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def _weak_day(day: date | None) -> bytes:
+    """What stands behind the hash of a note whose only date is that of its file: another day, other rows."""
+    return b"" if day is None else day.isoformat().encode("ascii")

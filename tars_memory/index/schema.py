@@ -1,0 +1,160 @@
+"""The schema of the index: one script that runs on SQLite 3.40, readable from top to bottom.
+
+Derived data has no migrations: another version is rebuilt into a new file (:mod:`tars_memory.index.files`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tars_memory.index.fulltext import SIGNS, WORDS
+
+if TYPE_CHECKING:
+    import sqlite3
+
+VERSION = 1
+"""Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
+
+TIERS = ("note", "semantic", "procedural", "daily", "episodic")
+"""The codes of the tier columns are positions in here."""
+
+SCRIPT = f"""
+CREATE TABLE meta (                 -- recipe, root, device, model, counters
+  key   TEXT PRIMARY KEY,
+  value
+) WITHOUT ROWID;
+
+CREATE TABLE files (                -- what the last sweep saw
+  path  TEXT PRIMARY KEY,
+  stamp BLOB NOT NULL,              -- size, mtime_ns, ctime_ns, inode; empty: look again (git's racy rule)
+  hash  BLOB NOT NULL,              -- of the bytes, and the file's day if it has no other; or why it isn't indexed
+  note  INTEGER                     -- notes.id; null: not indexed
+) WITHOUT ROWID;
+
+CREATE TABLE scopes (               -- '' is the vault outside projects
+  id    INTEGER PRIMARY KEY,
+  name  TEXT NOT NULL UNIQUE
+);
+INSERT INTO scopes VALUES (0, '');
+
+CREATE TABLE notes (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  path       TEXT NOT NULL UNIQUE,
+  tier       INTEGER NOT NULL,      -- position in schema.TIERS
+  scope      INTEGER NOT NULL,      -- scopes.id
+  day        INTEGER NOT NULL,      -- yyyymmdd, 0: none
+  day_source TEXT NOT NULL,         -- name, property, mtime (weak), '' (none)
+  title      TEXT NOT NULL,
+  about      TEXT NOT NULL,         -- aliases, tags, other properties, file name: searched at note level
+  aliases    TEXT NOT NULL,         -- JSON list
+  tags       TEXT NOT NULL,         -- JSON list: of the front matter
+  links      TEXT NOT NULL,         -- JSON list: targets of wiki links
+  lines      INTEGER NOT NULL
+);
+
+CREATE TABLE chunks (               -- narrow: what filters and ranking read for many rows
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  note       INTEGER NOT NULL,
+  position   INTEGER NOT NULL,      -- 0-based order in the note
+  tier       INTEGER NOT NULL,
+  scope      INTEGER NOT NULL,
+  day        INTEGER NOT NULL,
+  start_line INTEGER NOT NULL,      -- 1-based, inclusive
+  end_line   INTEGER NOT NULL,
+  partial    INTEGER NOT NULL,      -- 1: a piece of one oversized line
+  hash       BLOB NOT NULL,         -- of the text that is embedded
+  embedded   INTEGER NOT NULL       -- 1: its vector is in chunk_vectors
+);
+CREATE INDEX chunks_of_note ON chunks (note, position);
+CREATE INDEX chunks_pending ON chunks (id) WHERE embedded = 0;
+
+CREATE TABLE chunk_texts (
+  id       INTEGER PRIMARY KEY,     -- chunks.id
+  head     TEXT NOT NULL,           -- title › headings › date
+  text     TEXT NOT NULL,           -- verbatim lines, parted by one newline
+  signs    TEXT NOT NULL,           -- fulltext.signs(text): CJK, emoji, C++; mostly empty
+  headings TEXT NOT NULL,           -- JSON list
+  block_id TEXT                     -- if the chunk is one block that has an id
+);
+
+CREATE VIRTUAL TABLE chunk_words USING fts5 (
+  head, text, content = 'chunk_texts', content_rowid = 'id', tokenize = "{WORDS}"
+);
+CREATE VIRTUAL TABLE chunk_vocabulary USING fts5vocab ('chunk_words', 'row');
+CREATE VIRTUAL TABLE chunk_signs USING fts5 (
+  signs, content = 'chunk_texts', content_rowid = 'id', tokenize = "{SIGNS}"
+);
+CREATE TRIGGER chunk_texts_inserted AFTER INSERT ON chunk_texts BEGIN
+  INSERT INTO chunk_words (rowid, head, text) VALUES (new.id, new.head, new.text);
+END;
+CREATE TRIGGER chunk_texts_deleted AFTER DELETE ON chunk_texts BEGIN
+  INSERT INTO chunk_words (chunk_words, rowid, head, text) VALUES ('delete', old.id, old.head, old.text);
+END;
+CREATE TRIGGER chunk_signs_inserted AFTER INSERT ON chunk_texts WHEN new.signs <> '' BEGIN
+  INSERT INTO chunk_signs (rowid, signs) VALUES (new.id, new.signs);
+END;
+CREATE TRIGGER chunk_signs_deleted AFTER DELETE ON chunk_texts WHEN old.signs <> '' BEGIN
+  INSERT INTO chunk_signs (chunk_signs, rowid, signs) VALUES ('delete', old.id, old.signs);
+END;
+
+CREATE VIRTUAL TABLE note_words USING fts5 (   -- whole notes; the text stands in chunk_texts, so none is kept here
+  head, about, body, content = '', tokenize = "{WORDS}"
+);
+
+CREATE TABLE chunk_tags (           -- a note's own tags on each of its chunks, inline and heading tags where they stand
+  tag   TEXT NOT NULL,              -- lower case, without #
+  chunk INTEGER NOT NULL,
+  PRIMARY KEY (tag, chunk)
+) WITHOUT ROWID;
+CREATE INDEX tags_of_chunk ON chunk_tags (chunk);
+
+CREATE TABLE vector_garbage (       -- rows of chunk_vectors whose chunk went while sqlite-vec was not at hand
+  chunk INTEGER PRIMARY KEY
+);
+
+CREATE TABLE numbers (i INTEGER PRIMARY KEY);   -- 0 … 4095, to unfold packed line vectors in SQL
+WITH RECURSIVE count (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM count WHERE i < 4095)
+INSERT INTO numbers SELECT i FROM count;
+
+PRAGMA user_version = {VERSION};
+"""
+
+VECTORS = """
+CREATE VIRTUAL TABLE chunk_vectors USING vec0 (
+  chunk  INTEGER PRIMARY KEY,
+  vector FLOAT[{dimension}] distance_metric = cosine,
+  tier   INTEGER,
+  day    INTEGER,
+  scope  INTEGER
+)
+"""
+"""The KNN index over the cached vectors; made by the first process that has sqlite-vec and a vector."""
+
+CACHE_VERSION = 1
+CACHE_FILE = f"vectors-{CACHE_VERSION}.db"
+
+CACHE = f"""
+CREATE TABLE models (
+  id          INTEGER PRIMARY KEY,
+  fingerprint TEXT NOT NULL UNIQUE,
+  dimension   INTEGER NOT NULL
+);
+CREATE TABLE vectors (
+  id     INTEGER PRIMARY KEY,
+  model  INTEGER NOT NULL,
+  hash   BLOB NOT NULL,             -- of the embedded text
+  vector BLOB NOT NULL,             -- float32, little-endian, length 1
+  lines  BLOB NOT NULL,             -- int8, a row for each line of the chunk
+  crc    INTEGER NOT NULL           -- of both
+);
+CREATE UNIQUE INDEX vectors_by_hash ON vectors (model, hash);
+CREATE TABLE identity (name TEXT NOT NULL);
+INSERT INTO identity VALUES (lower(hex(randomblob(16))));
+PRAGMA user_version = {CACHE_VERSION};
+"""
+"""The embedding cache: a file of its own that survives every rebuild of the index."""
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Make the tables of the index in an empty database, all or none."""
+    connection.executescript("BEGIN;" + SCRIPT + "COMMIT;")

@@ -1,0 +1,182 @@
+"""Nearest neighbours: ``vec0`` as a rebuildable index over the cached vectors, or the same answer without it.
+
+The truth of a vector is its row in the embedding cache. ``chunk_vectors`` repeats the float vectors for the KNN; the
+line vectors are read from the cache for the few candidates that want them. Where sqlite-vec does not load, the cache
+is compared row by row: exactly the same neighbours, by numpy if it is installed and in plain Python otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.index import database, schema
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator, Sequence
+
+MAX_K = 4096
+"""sqlite-vec's own limit of neighbours."""
+BLOCK = 1024
+"""Vectors that sqlite-vec keeps in one block; the space of a deleted one is never used again."""
+BLOAT = 1.5
+"""Blocks held against blocks needed above which the KNN index is made anew."""
+LINE_SCALE = 508.0
+"""Line vectors are int8: ``clip(round(x · 508))``; measured to lose nothing, 1 bit a dimension loses 0.5–1.7 MRR."""
+
+
+def floats(vector: bytes) -> array[float]:
+    """A stored float32 vector as numbers."""
+    numbers = array("f")
+    numbers.frombytes(vector)
+    return numbers
+
+
+def is_usable(vector: bytes, dimension: int) -> bool:
+    """Whether a vector has the right length and a direction: no NaN, no infinity, not zero."""
+    if len(vector) != 4 * dimension:
+        return False
+    square = math.fsum(number * number for number in floats(vector))
+    return math.isfinite(square) and square > 1e-12
+
+
+def quantised(vector: bytes) -> bytes:
+    """A float32 vector as int8, as the line vectors are."""
+    return array("b", (max(-127, min(127, round(number * LINE_SCALE))) for number in floats(vector))).tobytes()
+
+
+def load(connection: sqlite3.Connection) -> bool:
+    """Make sqlite-vec's functions known to a connection, once; False where this driver has none."""
+    library = database.driver().vec
+    if library is None:
+        return False
+    try:
+        connection.execute("SELECT vec_version()")
+    except database.driver().module.OperationalError:
+        database.load_vec(connection, library)
+    return True
+
+
+def has_table(connection: sqlite3.Connection) -> bool:
+    """Whether the KNN index exists in the file."""
+    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'chunk_vectors'").fetchone() is not None
+
+
+def start(connection: sqlite3.Connection, dimension: int) -> None:
+    """Make the KNN index empty; every chunk is then to be filled in. Belongs inside a transaction."""
+    connection.execute("DROP TABLE IF EXISTS chunk_vectors")
+    connection.execute(schema.VECTORS.format(dimension=dimension))
+    connection.execute("DELETE FROM vector_garbage")
+    connection.execute("UPDATE chunks SET embedded = 0 WHERE embedded = 1")
+
+
+def fill(connection: sqlite3.Connection, rows: Iterable[tuple[int, bytes]]) -> None:
+    """Put (chunk, vector) rows into the KNN index; chunks that are gone meanwhile are passed over.
+
+    Belongs inside a transaction.
+    """
+    for chunk, vector in rows:
+        place = connection.execute("SELECT tier, day, scope, embedded FROM chunks WHERE id = ?", (chunk,)).fetchone()
+        if place is None:
+            continue
+        tier, day, scope, embedded = place
+        if embedded:
+            connection.execute("DELETE FROM chunk_vectors WHERE chunk = ?", (chunk,))
+        connection.execute(
+            "INSERT INTO chunk_vectors (chunk, vector, tier, day, scope) VALUES (?, ?, ?, ?, ?)",
+            (chunk, vector, tier, day, scope),
+        )
+        connection.execute("UPDATE chunks SET embedded = 1 WHERE id = ?", (chunk,))
+
+
+def clear_garbage(connection: sqlite3.Connection) -> None:
+    """Take the vectors of chunks that are gone out of the KNN index. Belongs inside a transaction."""
+    rows = connection.execute("SELECT chunk FROM vector_garbage").fetchall()
+    connection.executemany("DELETE FROM chunk_vectors WHERE chunk = ?", rows)
+    connection.execute("DELETE FROM vector_garbage")
+
+
+def is_bloated(connection: sqlite3.Connection) -> bool:
+    """Whether deletes left so much unused space that the KNN index should be made anew."""
+    blocks = int(connection.execute("SELECT count(*) FROM chunk_vectors_chunks").fetchone()[0])
+    rows = int(connection.execute("SELECT count(*) FROM chunk_vectors_rowids").fetchone()[0])
+    return blocks > BLOAT * (rows // BLOCK + 1) + 1
+
+
+def knn(
+    connection: sqlite3.Connection, vector: bytes, conditions: Sequence[str], values: Sequence[Any], k: int
+) -> list[tuple[int, float]]:
+    """The k nearest chunks by sqlite-vec as (chunk, cosine), best first.
+
+    ``conditions`` are SQL on the metadata columns and ``chunk``, applied inside the KNN; ``values`` are what their
+    question marks stand for.
+    """
+    where = "".join(f" AND {condition}" for condition in conditions)
+    rows = connection.execute(
+        f"SELECT chunk, distance FROM chunk_vectors WHERE vector MATCH ? AND k = ?{where}",
+        (vector, min(k, MAX_K), *values),
+    )
+    return [(int(chunk), 1.0 - float(distance)) for chunk, distance in rows]
+
+
+def compare(vector: bytes, rows: Iterable[tuple[int, bytes]], k: int) -> list[tuple[int, float]]:
+    """The k nearest of (chunk, vector) rows, exactly, without sqlite-vec."""
+    import heapq
+
+    scored = (pair for block in _blocks(rows) for pair in zip(block[0], _cosines(vector, block[1]), strict=True))
+    return heapq.nsmallest(k, scored, key=lambda pair: (-pair[1], pair[0]))
+
+
+def _blocks(rows: Iterable[tuple[int, bytes]]) -> Iterator[tuple[list[int], list[bytes]]]:
+    chunks: list[int] = []
+    vectors: list[bytes] = []
+    for chunk, vector in rows:
+        chunks.append(chunk)
+        vectors.append(vector)
+        if len(chunks) == BLOCK:
+            yield chunks, vectors
+            chunks, vectors = [], []
+    if chunks:
+        yield chunks, vectors
+
+
+def _cosines(vector: bytes, others: list[bytes]) -> list[float]:
+    """Cosine of one float32 vector to others."""
+    try:
+        import numpy
+    except ImportError:
+        query = floats(vector)
+        length = math.sqrt(math.fsum(number * number for number in query)) or 1.0
+        found = []
+        for other in map(floats, others):
+            dot = math.fsum(map(float.__mul__, query, other))
+            found.append(dot / (length * (math.sqrt(math.fsum(map(float.__mul__, other, other))) or 1.0)))
+        return found
+    matrix = numpy.frombuffer(b"".join(others), dtype="<f4").reshape(len(others), -1)
+    asked = numpy.frombuffer(vector, dtype="<f4")
+    lengths = numpy.sqrt(numpy.einsum("ij,ij->i", matrix, matrix)) * (float(numpy.linalg.norm(asked)) or 1.0)
+    cosines: list[float] = (matrix @ asked / numpy.where(lengths == 0, 1, lengths)).astype(float).tolist()
+    return cosines
+
+
+def line_cosines(query: bytes, lines: bytes) -> list[float]:
+    """Cosines of an int8 query to the packed int8 line vectors of one chunk, without sqlite-vec."""
+    dimension = len(query)
+    try:
+        import numpy
+    except ImportError:
+        asked = array("b", query)
+        length = math.sqrt(sum(number * number for number in asked)) or 1.0
+        found = []
+        for at in range(0, len(lines), dimension):
+            row = array("b", lines[at : at + dimension])
+            norm = math.sqrt(sum(number * number for number in row)) or 1.0
+            found.append(sum(map(int.__mul__, asked, row)) / (length * norm))
+        return found
+    matrix = numpy.frombuffer(lines, dtype=numpy.int8).reshape(-1, dimension).astype(numpy.float32)
+    asked_at = numpy.frombuffer(query, dtype=numpy.int8).astype(numpy.float32)
+    lengths = numpy.sqrt(numpy.einsum("ij,ij->i", matrix, matrix)) * (float(numpy.linalg.norm(asked_at)) or 1.0)
+    cosines: list[float] = (matrix @ asked_at / numpy.where(lengths == 0, 1, lengths)).astype(float).tolist()
+    return cosines

@@ -1,0 +1,196 @@
+"""The small writer of rows: all tables of a note, on the driver alone, in as few statements as possible.
+
+Rows are collected for a batch of notes and written in one short transaction. A chunk that a changed note keeps keeps
+its row, its number and its vector; only its place is updated.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.index.fulltext import signs
+from tars_memory.index.schema import TIERS
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from tars_memory.index.chunking import Chunk, Parsed
+
+TOO_BIG = b"too big"
+UNREADABLE = b"unreadable"
+"""What stands for the hash of a note that is not indexed."""
+
+_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"
+_TEXT = "INSERT INTO chunk_texts VALUES (?, ?, ?, ?, ?, ?)"
+_FILE = "INSERT INTO files VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET stamp = ?2, hash = ?3, note = ?4"
+
+
+class NoteRow:
+    """A note that was read and is to be written: where it stands, what it says."""
+
+    __slots__ = ("hash", "parsed", "path", "scope", "stamp", "tier")
+
+    def __init__(self, path: str, stamp: bytes, digest: bytes, tier: str, scope: str, parsed: Parsed) -> None:
+        self.path = path
+        self.stamp = stamp
+        self.hash = digest
+        self.tier = TIERS.index(tier)
+        self.scope = scope
+        self.parsed = parsed
+
+
+class Writer:
+    """Writes notes to an open index; every method belongs inside a transaction.
+
+    Args:
+        connection: of the index.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._scopes = {str(name): int(key) for key, name in connection.execute("SELECT id, name FROM scopes")}
+        self._next = {
+            table: int(
+                connection.execute(
+                    "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?", (table,)
+                ).fetchone()[0]
+            )
+            + 1
+            for table in ("notes", "chunks")
+        }
+
+    def write(self, notes: list[NoteRow]) -> None:
+        """Insert or replace notes by path."""
+        files: list[tuple[Any, ...]] = []
+        note_rows: list[tuple[Any, ...]] = []
+        words: list[tuple[Any, ...]] = []
+        chunk_rows: list[tuple[Any, ...]] = []
+        text_rows: list[tuple[Any, ...]] = []
+        tag_rows: list[tuple[Any, ...]] = []
+        moved: list[tuple[int, int, int, int]] = []
+        for note in notes:
+            parsed, scope = note.parsed, self._scope(note.scope)
+            key, kept = self._make_room(note)
+            files.append((note.path, note.stamp, note.hash, key))
+            lists = (_json(parsed.aliases), _json(parsed.tags), _json(parsed.links))
+            said = (parsed.day, parsed.day_source, parsed.title, parsed.about, *lists, parsed.lines)
+            note_rows.append((key, note.path, note.tier, scope, *said))
+            body = []
+            for position, chunk in enumerate(parsed.chunks):
+                texts = _texts(chunk)
+                body.append(texts[1])
+                row = (note.tier, scope, parsed.day, int(chunk.partial), chunk.hash, *texts, chunk.tags)
+                known = kept.get(row)
+                if known:
+                    moved.append((position, chunk.start_line, chunk.end_line, known.pop()))
+                    continue
+                number = self._take("chunks")
+                place = (chunk.start_line, chunk.end_line, int(chunk.partial), chunk.hash)
+                chunk_rows.append((number, key, position, note.tier, scope, parsed.day, *place))
+                text_rows.append((number, *texts))
+                tag_rows += ((tag, number) for tag in chunk.tags)
+            self._delete_chunks([number for numbers in kept.values() for number in numbers])
+            words.append((key, note_head(parsed.title, parsed.day, parsed.day_source), parsed.about, "\n".join(body)))
+        execute = self._connection.executemany
+        execute(_FILE, files)
+        execute("INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", note_rows)
+        execute("UPDATE chunks SET position = ?, start_line = ?, end_line = ? WHERE id = ?", moved)
+        execute(_CHUNK, chunk_rows)
+        execute(_TEXT, text_rows)
+        execute("INSERT INTO chunk_tags VALUES (?, ?)", tag_rows)
+        execute("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", words)
+
+    def skip(self, path: str, stamp: bytes, reason: bytes) -> None:
+        """Remember a note that is not indexed, and drop what was known of it."""
+        self.drop(path)
+        self._connection.execute(_FILE, (path, stamp, reason, None))
+
+    def touch(self, stamps: list[tuple[str, bytes]]) -> None:
+        """Take in new stamps of notes whose bytes are the same."""
+        self._connection.executemany("UPDATE files SET stamp = ?2 WHERE path = ?1", stamps)
+
+    def drop(self, path: str) -> None:
+        """Forget a note."""
+        row = self._connection.execute("SELECT note FROM files WHERE path = ?", (path,)).fetchone()
+        if row is None:
+            return
+        if row[0] is not None:
+            self._forget_words(row[0])
+            numbers = self._connection.execute("SELECT id FROM chunks WHERE note = ?", (row[0],)).fetchall()
+            self._delete_chunks([number for (number,) in numbers])
+            self._connection.execute("DELETE FROM notes WHERE id = ?", (row[0],))
+        self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
+
+    def _take(self, table: str) -> int:
+        number = self._next[table]
+        self._next[table] = number + 1
+        return number
+
+    def _scope(self, name: str) -> int:
+        if name not in self._scopes:
+            cursor = self._connection.execute("INSERT INTO scopes (name) VALUES (?)", (name,))
+            self._scopes[name] = int(cursor.lastrowid or 0)
+        return self._scopes[name]
+
+    def _make_room(self, note: NoteRow) -> tuple[int, dict[tuple[Any, ...], list[int]]]:
+        """The note's number, and its chunks by content; its own row and words are removed."""
+        execute = self._connection.execute
+        row = execute("SELECT id FROM notes WHERE path = ?", (note.path,)).fetchone()
+        if row is None:
+            return self._take("notes"), {}
+        key = int(row[0])
+        self._forget_words(key)
+        execute("DELETE FROM notes WHERE id = ?", (key,))
+        tags: dict[int, list[str]] = {}
+        for number, tag in execute(
+            "SELECT chunk, tag FROM chunk_tags WHERE chunk IN (SELECT id FROM chunks WHERE note = ?) ORDER BY tag",
+            (key,),
+        ):
+            tags.setdefault(number, []).append(tag)
+        kept: dict[tuple[Any, ...], list[int]] = {}
+        for number, *content in execute(
+            "SELECT c.id, c.tier, c.scope, c.day, c.partial, c.hash, t.head, t.text, t.signs, t.headings, t.block_id"
+            " FROM chunks c JOIN chunk_texts t ON t.id = c.id WHERE c.note = ? ORDER BY c.position DESC",
+            (key,),
+        ):
+            kept.setdefault((*content, tuple(tags.get(number, ()))), []).append(number)
+        return key, kept
+
+    def _forget_words(self, key: int) -> None:
+        """Take a note out of the whole-note words, which want the text back that they were given."""
+        execute = self._connection.execute
+        found = execute("SELECT title, day, day_source, about FROM notes WHERE id = ?", (key,)).fetchone()
+        if found is None:
+            return
+        title, day, source, about = found
+        rows = execute(
+            "SELECT t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id WHERE c.note = ? ORDER BY c.position", (key,)
+        )
+        execute(
+            "INSERT INTO note_words (note_words, rowid, head, about, body) VALUES ('delete', ?, ?, ?, ?)",
+            (key, note_head(title, day, source), about, "\n".join(text for (text,) in rows)),
+        )
+
+    def _delete_chunks(self, numbers: list[int]) -> None:
+        rows = [(number,) for number in numbers]
+        execute = self._connection.executemany
+        execute("INSERT INTO vector_garbage SELECT id FROM chunks WHERE id = ? AND embedded = 1", rows)
+        execute("DELETE FROM chunk_tags WHERE chunk = ?", rows)
+        execute("DELETE FROM chunk_texts WHERE id = ?", rows)
+        execute("DELETE FROM chunks WHERE id = ?", rows)
+
+
+def note_head(title: str, day: int, source: str) -> str:
+    """The head of a whole note: its title and, if the note itself says one, its date."""
+    strong = f" {day // 10_000:04d}-{day // 100 % 100:02d}-{day % 100:02d}" if source in ("name", "property") else ""
+    return title + strong
+
+
+def _texts(chunk: Chunk) -> tuple[str, str, str, str, str | None]:
+    """head, text, signs, headings, block id as they are stored."""
+    return chunk.head, chunk.text, signs(chunk.text), _json(chunk.headings), chunk.block_id
+
+
+def _json(values: tuple[str, ...]) -> str:
+    return json.dumps(values, ensure_ascii=False) if values else "[]"
