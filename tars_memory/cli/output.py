@@ -89,11 +89,6 @@ class Output:
         self._said: set[str] = set()
 
     @property
-    def terminal(self) -> bool:
-        """Whether stdout is a terminal that understands colour and links and nobody asked for plain text."""
-        return self.stdout.isatty() and self.env.get("TERM") != "dumb" and not self.env.get("NO_COLOR")
-
-    @property
     def screen(self) -> bool:
         """Whether a person reads stdout on a terminal, plain or coloured."""
         return self.stdout.isatty() and not self.json

@@ -6,6 +6,7 @@ Texts of notes enter as :class:`rich.text.Text`, never as markup: ``[/bold]`` in
 from __future__ import annotations
 
 from contextlib import contextmanager
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -42,7 +43,8 @@ def show_hits(out: Output, result: SearchResult) -> None:
     screen = console(out)
     width = len(str(len(result.hits)))
     for hit in result.hits:
-        head = Text(f"{hit.rank:>{width}}  ", style="bold")
+        head = Text()
+        head.append(f"{hit.rank:>{width}}  ", "bold")
         link = Style(link=hit.obsidian_url) if hit.obsidian_url and hit.obsidian_url.isprintable() else Style()
         head.append(f"{line(hit.path)}:{hit.start_line}", Style(color="cyan") + link)
         if hit.headings:
@@ -51,10 +53,11 @@ def show_hits(out: Output, result: SearchResult) -> None:
             head.append(f"  {line(str(hit.date))}", "green")
         screen.print(head, soft_wrap=True)
         body = lit(clean(hit.text).rstrip("\n"), result.parsed)
-        screen.print(Padding(body, (0, 0, 0, width + 2)))
+        screen.print(Padding(body, (0, 0, 0, width + 2), expand=False))
         if hit.explain:
             parts = ", ".join(f"{name} {value:.4f}" for name, value in hit.explain.items())
-            screen.print(Padding(Text(f"{hit.score:.4f} = {parts}", style="dim"), (0, 0, 0, width + 2)))
+            text = Text(f"{hit.score:.4f} = {parts}", style="dim")
+            screen.print(Padding(text, (0, 0, 0, width + 2), expand=False))
 
 
 def lit(text: str, query: Query) -> Text:
@@ -72,27 +75,40 @@ def lit(text: str, query: Query) -> Text:
 
 
 def show_history(out: Output, entries: Sequence[object]) -> None:
-    """Writes as a table."""
+    """Each write: its name, when, what and who on one line, the change below it."""
     from tars_memory.cli.commands.history import row
 
-    _table(out, ("write", "when", "command", "who", "op", "note", "change"), [row(entry) for entry in entries])
+    if out.quiet:
+        return
+    screen = console(out)
+    for entry in entries:
+        txn, time, command, actor, op, note, change = row(entry)
+        head = Text()
+        head.append(txn, "bold")
+        head.append(f"  {time[:16].replace('T', ' ')}  ", "green")
+        head.append(note, "cyan")
+        head.append(f"  {command} by {actor}, {op}", "dim")
+        screen.print(head, soft_wrap=True)
+        screen.print(Padding(Text(change), (0, 0, 0, 2), expand=False))
 
 
 def show_entries(out: Output, entries: Sequence[Any]) -> None:
-    """Entries as a table."""
-    rows = [[entry.ref, f"{line(entry.path)}:{entry.line}", line(entry.section), line(entry.text)] for entry in entries]
-    _table(out, ("ref", "where", "section", "text"), rows)
-
-
-def _table(out: Output, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Entries below their note and heading, each with its REF."""
     if out.quiet:
         return
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for i, head in enumerate(heads):
-        table.add_column(head, no_wrap=i == 0, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console(out).print(table)
+    screen = console(out)
+    for (path, section), group in groupby(entries, key=lambda entry: (entry.path, entry.section)):
+        head = Text()
+        head.append(line(path), "cyan")
+        if section:
+            head.append(f"  {line(section)}", "dim")
+        screen.print(head, soft_wrap=True)
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for entry in group:
+            table.add_row(Text(f"  {entry.ref}", style="dim"), Text(line(entry.text)))
+        screen.print(table)
 
 
 @contextmanager
