@@ -1,0 +1,106 @@
+"""``edit`` and ``forget``: other words for an entry, or none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tars_memory.capture.listing import find
+from tars_memory.capture.model import Receipt
+from tars_memory.vault import edits
+from tars_memory.vault import entries as grammar
+from tars_memory.vault.document import Document
+from tars_memory.vault.inbox import INBOX, kept_for_review, propose
+
+if TYPE_CHECKING:
+    from tars_memory.capture.context import Context
+    from tars_memory.vault.model import Entry
+    from tars_memory.vault.store import Transaction
+
+
+def edit(ctx: Context, target: str, text: str) -> Receipt:
+    """Give an entry other words. Its time, state, provenance, block id and nested bullets stay.
+
+    Args:
+        ctx: the command's view of the vault.
+        target: a REF, or words that fit one entry only.
+        text: the new words.
+
+    Raises:
+        UsageError: no text.
+        NotFoundError: no such entry.
+        AmbiguousError: several; they are listed.
+        ConflictError: the entry changed meanwhile.
+        UnwritableError: the change is in the spool.
+    """
+    words = grammar.neutralise(text)
+    entry = find(ctx, target)
+    timed = ctx.layout.timed(entry.path)
+    with ctx.writing("edit", {"target": entry.ref, "text": text}) as transaction:
+        if _is_rule(ctx, entry):
+            return _proposed(ctx, transaction, entry, "replace", words)
+        written = transaction.write(
+            entry.path, lambda data: edits.replace_bullet(data or b"", entry, words, timed=timed)
+        )
+    done = written.changed and not ctx.store.dry_run
+    ref, line = entry.ref, entry.line
+    if written.changed:
+        line = written.line
+        same = [
+            other
+            for other in grammar.read(entry.path, Document(written.text), timed=timed)
+            if other.text == words and other.line == line
+        ]
+        ref = same[0].ref if same else grammar.ref(entry.path, words)
+    return Receipt(written.txn or None, entry.path, line, ref, words, written=done, notices=ctx.notices)
+
+
+def forget(ctx: Context, target: str) -> Receipt:
+    """Take an entry out of its note, with the bullets nested under it.
+
+    Args:
+        ctx: the command's view of the vault.
+        target: a REF, or words that fit one entry only.
+
+    Returns:
+        A receipt with the entry's words and the line where it stood.
+
+    Raises:
+        NotFoundError: no such entry.
+        AmbiguousError: several; they are listed.
+        ConflictError: the entry changed meanwhile.
+        UnwritableError: the removal is in the spool.
+    """
+    entry = find(ctx, target)
+    timed = ctx.layout.timed(entry.path)
+    with ctx.writing("forget", {"target": entry.ref, "text": entry.text}) as transaction:
+        if _is_rule(ctx, entry):
+            return _proposed(ctx, transaction, entry, "remove", "")
+        written = transaction.write(entry.path, lambda data: edits.remove_bullet(data or b"", entry, timed=timed))
+    done = written.changed and not ctx.store.dry_run
+    return Receipt(
+        written.txn or None, entry.path, entry.line, entry.ref, entry.text, written=done, notices=ctx.notices
+    )
+
+
+def _is_rule(ctx: Context, entry: Entry) -> bool:
+    """Whether the entry is a rule that only a person at a terminal may touch."""
+    return entry.path == ctx.layout.procedural and not ctx.may_write_rules
+
+
+def _proposed(ctx: Context, transaction: Transaction, entry: Entry, op: str, words: str) -> Receipt:
+    why = f"{ctx.actor} asked for this without a person at a terminal"
+    kept = propose(
+        transaction,
+        op=op,
+        target=entry.path,
+        section=entry.section,
+        text=words,
+        source=str(ctx.actor),
+        when=ctx.now,
+        why=why,
+        quote=entry.raw,
+    )
+    ctx.notices.append(kept_for_review(kept))
+    return Receipt(
+        None, f"{INBOX}/{kept['id']}.json", 1, kept["id"], words or entry.text, written=False, notices=ctx.notices
+    )

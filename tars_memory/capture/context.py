@@ -1,0 +1,105 @@
+"""What every use case of capture is given, and how typed text is kept when it can't be written."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.errors import UnwritableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from tars_memory.vault.layout import Layout
+    from tars_memory.vault.model import Actor
+    from tars_memory.vault.spool import Spool
+    from tars_memory.vault.store import Store, Transaction
+    from tars_memory.vault.vault import Vault
+
+
+class Context:
+    """One command's view of the vault.
+
+    Attributes:
+        vault: to read from.
+        store: to write through.
+        spool: for what can't be written now.
+        now: the one instant of the command, aware, in the local zone.
+        actor: who writes.
+        interactive: whether a person sits at a terminal.
+        unattended_rules: whether the person's own configuration lets others write procedural rules.
+        notices: what the person should know; each said once.
+        settles: the spool item that is being placed, or None.
+    """
+
+    __slots__ = ("actor", "interactive", "notices", "now", "settles", "spool", "store", "unattended_rules", "vault")
+
+    def __init__(
+        self,
+        vault: Vault,
+        store: Store,
+        spool: Spool,
+        *,
+        now: datetime,
+        actor: Actor,
+        interactive: bool = False,
+        unattended_rules: bool = False,
+        settles: str | None = None,
+    ) -> None:
+        self.vault = vault
+        self.store = store
+        self.spool = spool
+        self.now = now
+        self.actor = actor
+        self.interactive = interactive
+        self.unattended_rules = unattended_rules
+        self.notices: list[str] = []
+        self.settles = settles
+
+    @property
+    def layout(self) -> Layout:
+        """Where the tiers live in this vault."""
+        return self.vault.layout
+
+    @property
+    def may_write_rules(self) -> bool:
+        """Whether a procedural rule may be written without asking anybody."""
+        return self.unattended_rules or (self.interactive and self.actor == "person")
+
+    @contextlib.contextmanager
+    def writing(self, command: str, arguments: dict[str, Any]) -> Iterator[Transaction]:
+        """A transaction; if the vault can't be written, the command and its arguments go to the spool.
+
+        What waits in the spool is placed first.
+
+        Args:
+            command: as history shows it; :func:`tars_memory.capture.spooled.place_spool` calls it again.
+            arguments: of the use case, JSON values.
+
+        Raises:
+            UnwritableError: with ``spooled`` set to the spool item, unless this is a dry run.
+        """
+        try:
+            if self.settles is None and not self.store.dry_run:
+                from tars_memory.capture.spooled import place_spool
+
+                place_spool(self)
+            if command == "log":
+                self._check_daily()
+            with self.store.transaction(command, settles=self.settles) as transaction:
+                yield transaction
+        except UnwritableError as error:
+            if self.settles is None and not self.store.dry_run and error.spooled is None:
+                kept = {**arguments, "now": self.now.isoformat(), "actor": self.actor}
+                error.spooled = self.spool.put(command, {**kept, "interactive": self.interactive})
+            raise
+
+    def _check_daily(self) -> None:
+        """Where the daily note is must be known.
+
+        Raises:
+            UnwritableError: Obsidian's setting can't be used; what was typed can wait until it is mended.
+        """
+        if self.layout.problem:
+            raise UnwritableError(self.layout.problem.message, self.layout.problem.hint)

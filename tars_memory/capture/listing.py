@@ -1,0 +1,121 @@
+"""``list`` and ``show``: the entries of the notes that tars-memory writes, and finding one of them by name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UsageError
+from tars_memory.vault import entries as grammar
+from tars_memory.vault.document import Document, plain_heading
+from tars_memory.vault.model import Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tars_memory.capture.context import Context
+    from tars_memory.vault.model import Entry
+
+CANDIDATES = 20
+"""How many an ambiguous name lists."""
+
+
+def entries(ctx: Context, tier: str | None = None, section: str | None = None) -> list[Entry]:
+    """The entries of a tier, nested ones too; without a tier those of Memory.md and Procedural.md.
+
+    Daily and session notes come newest first.
+
+    Raises:
+        UsageError: no such tier.
+    """
+    if tier is not None and tier not in list(Tier):
+        raise UsageError(f"no tier {tier!r}", f"use one of {', '.join(Tier)}")
+    wanted = plain_heading(section).casefold() if section is not None else None
+    return [
+        entry
+        for path in _paths(ctx, tier)
+        for entry in _read(ctx, path)
+        if wanted is None or entry.section.casefold() == wanted
+    ]
+
+
+def show(ctx: Context, target: str) -> Entry:
+    """The one entry that ``target`` names: see :func:`find`."""
+    return find(ctx, target)
+
+
+def find(ctx: Context, target: str) -> Entry:
+    """The entry with this REF, else the only one with these words, else the only one that holds them.
+
+    Looked for in Memory.md, Procedural.md, the feedback notes and the daily notes, newest first.
+
+    Raises:
+        NotFoundError: there is none.
+        AmbiguousError: there are several; its candidates are ``REF path:line text``.
+        UsageError: the target is blank.
+    """
+    said = target.strip()
+    if not said:
+        raise UsageError("no entry is named", "name one by its REF (tars-memory list shows them) or by its words")
+    paths = [*_paths(ctx, None), *_existing(ctx, ctx.layout.corrections, ctx.layout.rewards), *_paths(ctx, Tier.DAILY)]
+    if re.fullmatch(r"[a-z2-7]{8}", said.lower()):
+        for path in paths:
+            for entry in _read(ctx, path):
+                if entry.ref == said.lower():
+                    return entry
+    typed, kept = _folded(said), _folded(grammar.neutralise(said))
+    equal: list[Entry] = []
+    holding: list[Entry] = []
+    for path in paths:
+        for entry in _read(ctx, path, typed.split()[0]):
+            text = _folded(entry.text)
+            if text in (typed, kept):
+                equal.append(entry)
+            elif typed in text or kept in text:
+                holding.append(entry)
+    found = equal or holding
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NotFoundError(f"no entry {said!r}", "tars-memory list shows entries with their REF")
+    lines = [f"{entry.ref}  {entry.path}:{entry.line}  {entry.text}" for entry in found[:CANDIDATES]]
+    more = f" (the first {CANDIDATES} are listed)" if len(found) > CANDIDATES else ""
+    raise AmbiguousError(f"{len(found)} entries fit {said!r}{more}", lines, "name one by its REF")
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _paths(ctx: Context, tier: str | None) -> list[str]:
+    """The notes of a tier, outside projects; without a tier the two tier notes."""
+    layout = ctx.layout
+    if tier is None:
+        return _existing(ctx, layout.memory, layout.procedural)
+    if tier in (Tier.SEMANTIC, Tier.PROCEDURAL):
+        return _existing(ctx, *((layout.memory, layout.facts) if tier == Tier.SEMANTIC else (layout.procedural,)))
+    found = [path for path, _ in ctx.vault.walk() if not layout.scope_of(path) and layout.tier_of(path) == tier]
+    if tier == Tier.DAILY:
+        return sorted(found, key=lambda path: str(layout.day_of(path)), reverse=True)
+    return sorted(found, reverse=tier == Tier.EPISODIC)
+
+
+def _existing(ctx: Context, *paths: str) -> list[str]:
+    return [path for path in paths if ctx.vault.look(path) is not None]
+
+
+def _read(ctx: Context, path: str, word: str = "") -> Iterator[Entry]:
+    """The entries of a note; one that can't be read has none, and a notice says so.
+
+    A note that does not hold ``word`` anywhere, in any case, is not parsed.
+    """
+    try:
+        data = ctx.vault.read(path)
+    except NotFoundError:
+        return
+    except TarsError as error:
+        if error.message not in ctx.notices:
+            ctx.notices.append(error.message)
+        return
+    if not word or word in data.decode("utf-8", "surrogateescape").casefold():
+        yield from grammar.read(path, Document(data), timed=ctx.layout.timed(path))

@@ -1,0 +1,87 @@
+"""Placing what waits in the spool: text that was typed when the vault couldn't be written."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.capture.context import Context
+from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, TarsError, UnwritableError
+
+if TYPE_CHECKING:
+    from tars_memory.capture.model import Receipt
+
+
+def place_spool(ctx: Context) -> int:
+    """Call again what could not be written, each as of the instant and by the actor of its first call.
+
+    A log line typed yesterday thus goes into yesterday's note. An edit or a removal whose entry is gone by now is
+    given up, and a notice repeats it; anything else that fails stays where it is.
+
+    Returns:
+        How many items were placed.
+
+    Raises:
+        UnwritableError: the vault still can't be written; all that is left stays in the spool.
+    """
+    count = 0
+    ours = ctx.store.actor
+    with ctx.spool.placing(ctx.store.journal) as items:
+        for item in items:
+            arguments = item.arguments
+            try:
+                when = datetime.fromisoformat(arguments["now"])
+                again = Context(
+                    ctx.vault,
+                    ctx.store,
+                    ctx.spool,
+                    now=when,
+                    actor=arguments["actor"],
+                    interactive=bool(arguments["interactive"]),
+                    unattended_rules=ctx.unattended_rules,
+                    settles=item.id,
+                )
+                ctx.store.actor = again.actor
+                receipt = _call(again, item.command, arguments)
+            except UnwritableError:
+                raise
+            except (NotFoundError, AmbiguousError, ConflictError) as error:
+                if item.command not in ("edit", "forget"):
+                    ctx.notices.append(f"kept in the spool as {item.id}: {error.message}")
+                    continue
+                text = arguments.get("text", "")
+                ctx.notices.append(f"given up, typed {when:%Y-%m-%d %H:%M}: {item.command} {text!r}: {error.message}")
+            except (TarsError, KeyError, TypeError, ValueError) as error:
+                ctx.notices.append(f"kept in the spool as {item.id}: {error}")
+                continue
+            else:
+                count += 1
+                ctx.notices += [f"placed from the spool: {receipt.path}:{receipt.line}", *again.notices]
+            finally:
+                ctx.store.actor = ours
+            ctx.spool.remove(item.id)
+    return count
+
+
+def _call(ctx: Context, command: str, said: dict[str, Any]) -> Receipt:
+    """The use case of that name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    from tars_memory.capture.amend import edit, forget
+    from tars_memory.capture.daily import log
+    from tars_memory.capture.feedback import feedback
+    from tars_memory.capture.remember import remember
+
+    if command == "remember":
+        return remember(ctx, said["text"], tier=said["tier"], section=said["section"], tags=said["tags"])
+    if command == "log":
+        return log(ctx, said["text"])
+    if command == "feedback":
+        return feedback(ctx, said["good"], said["text"], said["question"], said["answer"])
+    if command == "edit":
+        return edit(ctx, said["target"], said["text"])
+    if command == "forget":
+        return forget(ctx, said["target"])
+    raise ValueError(f"no command {command!r} can be placed")

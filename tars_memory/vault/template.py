@@ -1,0 +1,145 @@
+"""What a new vault begins with, and the filling of templates as Obsidian fills them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tars_memory.errors import UnwritableError, VaultError
+from tars_memory.vault import moment
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from tars_memory.vault.layout import Layout
+    from tars_memory.vault.store import Store
+    from tars_memory.vault.vault import Vault
+
+TIER_NOTES = ("Memory.md", "Procedural.md")
+"""What ``init`` adds to a vault that a person already keeps."""
+
+FRESH = (*TIER_NOTES, "templates/daily.md", ".obsidian/daily-notes.json")
+"""What ``init`` puts into an empty folder."""
+
+_IGNORED = frozenset({".tars", ".git", ".gitignore", ".gitattributes", ".DS_Store", ".stfolder", "desktop.ini"})
+"""Names that leave a folder empty in a person's eyes."""
+
+
+class InitReport:
+    """What ``init`` did.
+
+    Attributes:
+        root: the vault's real path.
+        created: paths relative to the vault that were made; in a dry run, that would be.
+        fresh: whether the folder was empty before.
+        notices: what the person should know.
+    """
+
+    __slots__ = ("created", "fresh", "notices", "root")
+
+    def __init__(self, root: Path, created: list[str], *, fresh: bool, notices: list[str]) -> None:
+        self.root = root
+        self.created = created
+        self.fresh = fresh
+        self.notices = notices
+
+
+def make_root(path: Path) -> Path:
+    """The vault's folder, made if it is missing; returns its real path.
+
+    Raises:
+        VaultError: the path is taken by something that is no folder.
+        UnwritableError: it can't be made.
+    """
+    try:
+        path.expanduser().mkdir(parents=True, exist_ok=True)
+        return path.expanduser().resolve(strict=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise VaultError(f"{path} is no folder", "name a folder, new or existing: tars-memory init PATH") from error
+    except (OSError, RuntimeError, ValueError) as error:
+        raise UnwritableError(f"{path} can't be made: {error}", "name a folder that you may write") from error
+
+
+def fill_vault(vault: Vault, store: Store) -> InitReport:
+    """Make what is missing; no byte of anything that exists is touched, and a second time nothing is done.
+
+    An empty folder gets all of ``vault-template/`` that :data:`FRESH` names; one with notes or Obsidian settings of
+    its own only the tier notes, at the places that its settings give them.
+
+    Raises:
+        UnwritableError: the vault can't be written.
+    """
+    fresh = is_fresh(vault.root)
+    had_id = vault.id is not None
+    created: list[str] = []
+    with store.transaction("init") as transaction:
+        for path in FRESH if fresh else TIER_NOTES:
+            written = transaction.write(path, lambda _: (), create=shipped(path), restore=True)
+            if written.created:
+                created.append(path)
+    if not had_id and (store.dry_run or vault.ensure_id() is not None):
+        created.append(".tars/vault-id")
+    notices = [str(vault.layout.problem)] if vault.layout.problem else []
+    return InitReport(vault.root, created, fresh=fresh, notices=notices)
+
+
+def is_fresh(root: Path) -> bool:
+    """Whether a folder holds nothing that a person would miss."""
+    try:
+        return all(entry.name in _IGNORED for entry in root.iterdir())
+    except OSError as error:
+        raise VaultError(f"{root} can't be listed: {error.strerror}", "is it mounted?") from error
+
+
+def shipped(path: str) -> bytes:
+    """The text of a note in the vault template; empty if it has none of that name."""
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "_vault_template", package.parent / "vault-template"):
+        try:
+            return (folder / path).read_bytes()
+        except OSError:
+            continue
+    return b""
+
+
+def daily_note(vault: Vault, path: str, when: datetime, notices: list[str]) -> bytes:
+    """What a new daily note begins with: the vault's own daily template, filled; empty if it has none.
+
+    Args:
+        vault: where the template is.
+        path: of the new note, whose name is the title.
+        when: the instant that dates and times in it say.
+        notices: gets a line if the template can't be read or filled.
+    """
+    name = vault.layout.daily_template_path
+    if not name:
+        return b""
+    from tars_memory.errors import TarsError
+
+    try:
+        return fill(vault.read(name), path.rpartition("/")[2][:-3], when, vault.layout)
+    except TarsError as error:
+        notices.append(f"the daily template was not used: {error.message}")
+        return b""
+
+
+def fill(data: bytes, title: str, when: datetime, layout: Layout) -> bytes:
+    """A template with ``{{title}}``, ``{{date}}``, ``{{time}}`` and ``{{date:FORMAT}}`` filled in; all else stays.
+
+    A format that Moment would fill by Obsidian's language is left as it stands.
+    """
+
+    def value(found: re.Match[str]) -> str:
+        kind, form = found[1].lower(), found[2]
+        if kind == "title":
+            return found[0] if form else title
+        try:
+            return moment.render((form or "").strip() or getattr(layout, f"{kind}_format"), when)
+        except ValueError:
+            return found[0]
+
+    text = data.decode("utf-8", "surrogateescape")
+    return re.sub(r"(?i)\{\{\s*(title|date|time)\s*(?::([^{}\r\n]*))?\}\}", value, text).encode(
+        "utf-8", "surrogateescape"
+    )
