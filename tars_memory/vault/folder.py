@@ -87,7 +87,14 @@ class Folder:
         """Open a file in this folder, never through a link."""
         if self.fd is None and os.path.islink(self._at(name)):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
-        return os.open(self._at(name), flags | _SAFE, mode, dir_fd=self.fd)
+        deadline = time.monotonic() + SAVE_WAIT
+        while True:
+            try:
+                return os.open(self._at(name), flags | _SAFE, mode, dir_fd=self.fd)
+            except BlockingIOError:  # somebody holds a lease, as we do for the moment of a write
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.001)
 
     def look(self, name: str) -> os.stat_result | None:
         """What stands under a name (a link itself, not its target); None if nothing does."""

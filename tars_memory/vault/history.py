@@ -6,8 +6,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError, UnwritableError
+from tars_memory.vault.document import apply
 from tars_memory.vault.folder import FOLDER_HANDLES, Folder, read_note, steps
 from tars_memory.vault.journal import base_of, text_of, unpack
+from tars_memory.vault.model import Splice
 from tars_memory.vault.spans import bare, changed, lines_of
 
 if TYPE_CHECKING:
@@ -202,8 +204,5 @@ def _peek(vault: Folder, path: str) -> bytes | None:
 
 
 def _created(record: Record) -> bytes:
-    from tars_memory.vault.document import apply
-    from tars_memory.vault.model import Splice
-
     spans = unpack(record)
     return apply(base_of(record), [Splice(s.start, s.start + len(s.before), s.after) for s in spans])

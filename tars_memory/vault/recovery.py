@@ -10,10 +10,12 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
+from tars_memory.vault.document import apply
 from tars_memory.vault.folder import Folder, close, digest, read_note, same_file, sync
 from tars_memory.vault.journal import Record, unpack
+from tars_memory.vault.model import Splice
+from tars_memory.vault.protocol import aside_of, keep_in_limbo, put_back
 from tars_memory.vault.spans import lines_of, present
-from tars_memory.vault.write import aside_of, keep_in_limbo, put_back
 
 if TYPE_CHECKING:
     from tars_memory.vault.exchange import Exchange
@@ -85,7 +87,7 @@ def _settle_left(
         if last is None:
             return Settled(False, f"{record['file']}: a save that a killed process had displaced is back")
         left = last
-    elif found == record["old"] and len(kept.data) < int(record["size"][1]):
+    elif found == record["old"] and _result(note.data, record).startswith(kept.data):
         folder.remove(left)  # our own text, half written
         return Settled(False)
     where = keep_in_limbo(root, folder, left)
@@ -112,6 +114,11 @@ def _settle_append(folder: Folder, name: str, record: Record, exchange: Exchange
         finally:
             close(fd)
     return Settled(False)
+
+
+def _result(before: bytes, record: Record) -> bytes:
+    """The text that an edit was to bring about."""
+    return apply(before, [Splice(s.start, s.start + len(s.before), s.after) for s in unpack(record)])
 
 
 def _payload(record: Record, before: bytes) -> bytes:

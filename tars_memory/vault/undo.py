@@ -34,8 +34,8 @@ def undo(store: Store, txn: str | None, last: int) -> list[Written]:
         except TarsError:
             # All of it or nothing: what this undo has taken back so far is put in again.
             if transaction.written and not store.dry_run:
-                own = next(find for find in [find_transactions(store.journal, transaction.id, 1)])
-                for entry in reversed(own[0][1]):
+                _, done = find_transactions(store.journal, transaction.id, 1)[0]
+                for entry in reversed(done):
                     _take_back(transaction, entry, undoes=transaction.id)
             raise
         return list(transaction.written)

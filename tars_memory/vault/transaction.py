@@ -1,0 +1,321 @@
+"""One transaction: the notes it changes, under one lock and one name, each by the protocol that fits.
+
+Made by :meth:`tars_memory.vault.store.Store.transaction`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError
+from tars_memory.vault.document import apply
+from tars_memory.vault.exchange import UnsupportedError
+from tars_memory.vault.folder import Folder, Note, NotPlainError, digest, read_note, steps
+from tars_memory.vault.journal import Record, next_txn
+from tars_memory.vault.model import Splice
+from tars_memory.vault.protocol import Job
+from tars_memory.vault.protocol_append import append
+from tars_memory.vault.protocol_edit import create as create_note
+from tars_memory.vault.protocol_edit import edit, remove
+from tars_memory.vault.recovery import settle
+from tars_memory.vault.spans import Span, appended, first_changed_line, spans_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tars_memory.vault.store import Store
+
+Plan = Callable[[bytes | None], Sequence[Splice]]
+"""From the note's bytes to what shall change. Pure: called again on newer bytes if the note changed meanwhile.
+
+For a note that isn't there it is given what the new note begins with, or None if that is nothing. It answers () for
+nothing to do, and raises ConflictError or NotFoundError if its target isn't there.
+"""
+
+ATTEMPTS = 40
+"""How often a write is planned again because somebody else saved the note in between."""
+
+GONE_WAIT = 0.05
+"""Seconds to look again for a note that isn't there: some editors rename it away before they write it anew."""
+
+
+class Written:
+    """What became of one write.
+
+    Attributes:
+        txn: the transaction; empty if nothing was written.
+        path: of the note, relative to the vault.
+        line: 1-based line, in the new text, of the first changed line that isn't blank.
+        before: the changed lines as they were.
+        after: the changed lines as they are.
+        text: the whole note as it is now.
+        changed: whether anything was written (in a dry run: would be).
+        created: whether the note is new.
+    """
+
+    __slots__ = ("after", "before", "changed", "created", "line", "path", "text", "txn")
+
+    def __init__(
+        self, txn: str, path: str, text: bytes, spans: Sequence[Span] = (), *, line: int = 1, created: bool = False
+    ) -> None:
+        self.txn = txn
+        self.path = path
+        self.line = line
+        self.before = b"".join(span.before for span in spans)
+        self.after = b"".join(span.after for span in spans)
+        self.text = text
+        self.changed = bool(spans) or created
+        self.created = created
+
+
+class Transaction:
+    """Writes under one lock and one name. Made by :meth:`Store.transaction`.
+
+    Attributes:
+        id: its name; sorts by time.
+        command: as given.
+        written: what was done so far.
+    """
+
+    def __init__(self, store: Store, root: Folder, command: str, settles: str | None) -> None:
+        self.id = ""
+        self.command = command
+        self.written: list[Written] = []
+        self._store = store
+        self._root = root
+        self._settles = settles
+        self._count = 0
+        self._folders: dict[tuple[str, ...], Folder] = {(): root}
+        self._trusted: str | None = None
+        self._seen: set[str] = set()
+        self._planned: dict[str, bytes | None] = {}
+
+    def begin(self) -> None:
+        """Open the journal and settle an unfinished write. The store calls this."""
+        store, journal = self._store, self._store.journal
+        with writing(os.fspath(journal.folder)):
+            last = journal.open(store.now())
+            self._settle()
+            if journal.begins_file:
+                journal.prune(store.now(), store.journal_days)
+        self.id = next_txn(store.now(), str(last["txn"]) if last else None)
+
+    def close(self) -> None:
+        """Give all handles back. The store calls this."""
+        for folder in self._folders.values():
+            folder.close()
+        self._store.journal.close()
+
+    def read(self, path: str) -> bytes | None:
+        """The note as it is, under the lock; None if there is none."""
+        with writing(path):
+            note = self._read(path, keep=False)
+        return None if note is None else note.data
+
+    def write(
+        self, path: str, plan: Plan, *, create: bytes = b"", undoes: str | None = None, restore: bool = False
+    ) -> Written:
+        """Change one note, or make it.
+
+        Args:
+            path: relative to the vault, with ``/``.
+            plan: what to change; also called for a note that isn't there.
+            create: the text that a new note begins with; the plan is called on it.
+            undoes: the transaction that this write takes back.
+            restore: make the note even if the plan leaves ``create`` as it is.
+
+        Raises:
+            ConflictError: the plan's target changed, or the note changed again and again.
+            UnwritableError: the note can't be written; it is as it was.
+        """
+        with writing(path):
+            for attempt in range(ATTEMPTS):
+                if attempt:
+                    time.sleep(min(0.002 * attempt, 0.05))
+                self._settle()
+                written = self._attempt(path, plan, create, undoes, restore)
+                if written is not None:
+                    if written.changed:
+                        self.written.append(written)
+                    return written
+        raise ConflictError(f"{path} changes faster than it can be written", "try again when the other program rests")
+
+    def remove(self, path: str, expected: str, *, undoes: str | None = None) -> Written | None:
+        """Remove a note if it still has this SHA-256; None if it hasn't."""
+        with writing(path):
+            self._settle()
+            note = self._read(path)
+            if note is None:
+                return None
+            try:
+                if digest(note.data) != expected:
+                    return None
+                span = Span(0, note.data, b"", None, None)
+                written = Written(self.id, path, b"", [span])
+                if self._store.dry_run:
+                    self._planned[path] = None
+                elif not remove(self._job(path, undoes), note):
+                    return None
+            finally:
+                note.close()
+        self.written.append(written)
+        return written
+
+    def mark(self, undoes: str) -> None:
+        """Say that a transaction is taken back though nothing was left to write."""
+        if not self._store.dry_run:
+            with writing(os.fspath(self._store.journal.folder)):
+                self._store.journal.append([{"t": "mark", "txn": self.id, "undoes": undoes}], durable=True)
+
+    def _attempt(self, path: str, plan: Plan, create: bytes, undoes: str | None, restore: bool) -> Written | None:
+        note = self._read(path)
+        if note is not None:
+            self._seen.add(path)
+        elif path in self._seen and self._appears(path):
+            return None
+        try:
+            base = note.data if note else create
+            try:
+                splices = list(plan(base if note or create else None))
+            except (NotFoundError, ConflictError):
+                if note is not None or not self._appears(path):
+                    raise
+                return None
+            payload = appended(base, splices)
+            if payload is not None:
+                splices = [Splice(len(base), len(base), payload)]
+            new = apply(base, splices)
+            if new == base and not (restore and note is None):
+                return Written("", path, base)
+            spans = spans_of(base, splices)
+            line = first_changed_line(base, spans)
+            if self._store.dry_run:
+                self._planned[path] = new
+                return Written("", path, new, spans, line=line, created=note is None)
+            job = self._job(path, undoes, make=note is None)
+            if note is None:
+                done = create_note(job, base, new, spans, line)
+            elif payload is not None:
+                done = append(job, note, payload, spans, line)
+            else:
+                done = edit(job, note, new, spans, line)
+            if not done:
+                return None
+            self._trusted = digest(new)
+            return Written(self.id, path, new, spans, line=line, created=note is None)
+        finally:
+            if note is not None:
+                note.close()
+
+    def _job(self, path: str, undoes: str | None, *, make: bool = False) -> Job:
+        folder, name = self._folder(path, make=make)
+        assert folder is not None
+        if not make and not folder.may_write(name):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        record: Record = {
+            "txn": self.id,
+            "n": self._count,
+            "time": self._store.now().isoformat(),
+            "command": self.command,
+            "actor": self._store.actor,
+            "file": path,
+        }
+        if undoes:
+            record["undoes"] = undoes
+        if self._settles:
+            record["settles"] = self._settles
+        self._count += 1
+        return Job(self._root, folder, name, self._store.exchange, self._store.journal, record, self._store.notices)
+
+    def _folder(self, path: str, *, make: bool = False) -> tuple[Folder | None, str]:
+        """The folder that a note is in, opened beneath the vault; None if it isn't there."""
+        *parents, name = steps(path)
+        folder = self._root
+        for count in range(1, len(parents) + 1):
+            key = tuple(parents[:count])
+            if key not in self._folders:
+                try:
+                    found = folder.child(key[-1])
+                except FileNotFoundError:
+                    if not make:
+                        return None, name
+                    folder.make(key[-1])
+                    found = folder.child(key[-1])
+                self._folders[key] = found
+            folder = self._folders[key]
+        return folder, name
+
+    def _read(self, path: str, *, keep: bool = True) -> Note | None:
+        if path in self._planned:  # only in a dry run
+            planned = self._planned[path]
+            return None if planned is None else Note(planned, os.stat(self._store.root), None, False)
+        folder, name = self._folder(path)
+        if folder is None:
+            return None
+        return read_note(folder, name, leases=self._store.exchange.leases, keep=keep, trusted=self._trusted)
+
+    def _appears(self, path: str) -> bool:
+        """Whether a note that wasn't there is there a moment later."""
+        time.sleep(GONE_WAIT)
+        note = self._read(path, keep=False)
+        return note is not None
+
+    def _settle(self) -> None:
+        """Settle the last write of the journal if it is unfinished: another process's, or one of ours that failed."""
+        journal = self._store.journal
+        record = journal.left
+        if record is None:
+            return
+        ok, left, notices = False, False, []
+        try:
+            folder, name = self._folder(str(record["file"]))
+            if folder is not None:
+                settled = settle(self._root, folder, name, record, self._store.exchange)
+                ok, notices = settled.ok, settled.notices
+        except (NotPlainError, PermissionError) as error:
+            # One note that can't be reached must not keep all others from being written.
+            left, notices = True, [f"{record['file']}: {record['command']} was cut off and can't be settled: {error}"]
+        end = {"t": "end", "txn": record["txn"], "n": record["n"], "ok": ok, "line": 1, "recovered": True}
+        if left:
+            end["left"] = True
+        journal.append([end], durable=True)
+        journal.left = None
+        self._store.notices += notices
+
+
+@contextlib.contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Turn what the system says into what a person can act on.
+
+    Raises:
+        UnwritableError: for any ``OSError`` inside; names the path.
+    """
+    try:
+        yield
+    except TarsError:
+        raise
+    except UnsupportedError as error:
+        raise UnwritableError(
+            f"{path}: the file system can't exchange two files, so an edit could lose what you save meanwhile",
+            "adding lines works here; edit this note by hand, or keep the vault on another file system",
+        ) from error
+    except OSError as error:
+        said = error.strerror or str(error)
+        raise UnwritableError(f"{path} can't be written: {said}", _hint(error.errno)) from error
+
+
+def _hint(number: int | None) -> str:
+    if number in (errno.ENOSPC, errno.EDQUOT):
+        return "make room on the disk, then try again"
+    if number in (errno.EACCES, errno.EPERM):
+        return "check the owner and the rights of the note and its folder"
+    if number == errno.EROFS:
+        return "the file system is mounted read-only"
+    if number == errno.EIO:
+        return "the disk reported an error: check it, and your backup"
+    return "try again; tars-memory doctor looks for the cause"
