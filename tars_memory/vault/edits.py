@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from tars_memory.vault.model import Entry
 
+INDENTS = (b"", b"   ")
+"""Before a new bullet. Three blanks, if all else fails, keep what follows and is indented from becoming its child."""
+
 
 def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
     r"""Put a bullet at the end of a section, which is made at the end of the note if it is absent.
@@ -133,8 +136,8 @@ def _new_section(document: Document, bullet: str, title: str) -> Iterator[Splice
     if document.open_line is not None:
         at = document.lines[document.open_line - 1].start
         gap = b"" if line < 1 or document.is_blank(line) else nl
-        yield Splice(at, at, gap + block + nl)
-        yield Splice(at, at, gap + block)
+        for indent in INDENTS:
+            yield Splice(at, at, gap + nl.join((lines[0], *(indent + line for line in lines[1:]))) + nl + nl)
         return
     last = document.lines[-1]
     unfinished = nl if last.end > last.start else b""
@@ -157,9 +160,9 @@ def _places(document: Document, target: Section, bullet: str) -> Iterator[Splice
     content = next(
         (n for n in range(limit, target.body_line - 1, -1) if not document.is_blank(n)), target.body_line - 1
     )
-    for line in dict.fromkeys((*lists[-1:], content, limit, target.body_line - 1)):
-        for before, after in product((False, True), repeat=2):
-            yield _after(document, line, bullet, before=before, after=after)
+    after_lines = dict.fromkeys((*lists[-1:], content, limit, target.body_line - 1))
+    for indent, line, before, after in product(INDENTS, after_lines, (b"", b"\n"), (b"", b"\n")):
+        yield _after(document, line, _encoded(bullet, indent), before, after)
 
 
 def _at_end(document: Document, bullet: str) -> Iterator[Splice]:
@@ -171,12 +174,12 @@ def _at_end(document: Document, bullet: str) -> Iterator[Splice]:
     yield Splice(last.end, last.end, start + nl + block)
 
 
-def _after(document: Document, line: int, bullet: str, *, before: bool, after: bool) -> Splice:
-    """Right after a line, with a blank line before or after if asked for."""
+def _after(document: Document, line: int, bullet: list[bytes], before: bytes, after: bytes) -> Splice:
+    """Right after a line, with a blank line before or after if asked for (by any line ending)."""
     _, end, at = document.lines[line - 1]
     nl = document.ending(line)
-    block = nl.join(_encoded(bullet)) + nl
-    return Splice(at, at, (nl if at == end else b"") + (nl if before else b"") + block + (nl if after else b""))
+    unfinished = nl if at == end else b""
+    return Splice(at, at, unfinished + (nl if before else b"") + nl.join(bullet) + nl + (nl if after else b""))
 
 
 def _region(document: Document, target: Section, splice: Splice | None) -> tuple[Document, int]:
@@ -226,8 +229,8 @@ def _starts(document: Document, gone: range) -> list[tuple[object, int]]:
     return [(what, start if start < gone.start else start - len(gone)) for what, start in shape]
 
 
-def _encoded(bullet: str) -> list[bytes]:
-    return [line.encode("utf-8", "surrogateescape") for line in bullet.split("\n")]
+def _encoded(bullet: str, indent: bytes = b"") -> list[bytes]:
+    return [indent + line.encode("utf-8", "surrogateescape") for line in bullet.split("\n")]
 
 
 def _would_join(data: bytes, first: Line, last: Line) -> bool:
