@@ -1,0 +1,49 @@
+"""`python -m bench`: what a command costs, as ratios, in one interleaved run; writes only below a temporary folder."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+PARTS = ("start", "sweep", "throughput", "growth")
+
+
+def main() -> None:
+    """Measure what was asked for and print it as it comes."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all if none is named")
+    parser.add_argument("--rounds", type=int, default=15, help="of the start-up (15)")
+    parser.add_argument("--notes", type=int, default=1000, help="in the vault of the start-up (1000)")
+    parser.add_argument("--large", action="store_true", help="growth up to 150,000 chunks (minutes, 2 GB of disk)")
+    arguments = parser.parse_args()
+    unknown = set(arguments.parts) - set(PARTS)
+    if unknown:
+        parser.error(f"no part named {', '.join(sorted(unknown))}")
+    parts = arguments.parts or PARTS
+    from bench import growth, start, sweep, throughput
+    from bench.place import Place
+
+    with tempfile.TemporaryDirectory(prefix="bench-") as name:
+        folder = Path(name)
+        if {"start", "throughput"} & set(parts):
+            place = Place(folder / "start", arguments.notes)
+            place.reindex()
+        if "start" in parts:
+            print(start.report(place, arguments.rounds), flush=True)
+        if "throughput" in parts:
+            print(throughput.report(place, 3), flush=True)
+        if "sweep" in parts:
+            wide = Place(folder / "sweep", 5000)
+            wide.reindex()
+            print(sweep.report(wide, arguments.rounds), flush=True)
+        if "growth" in parts:
+            print(growth.report([1_000, 10_000, *([150_000] if arguments.large else [])], folder), flush=True)
+
+
+if __name__ == "__main__":
+    main()

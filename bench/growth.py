@@ -1,0 +1,104 @@
+"""Growth: a search in process, and the bare KNN + MATCH that it stands on, over ever more chunks."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+from bench.measure import table, verdict
+from bench.place import Place, RandomEmbedder
+from bench.vault import vocabulary
+from tars_memory.index.reader import Filter
+from tars_memory.recall import query as queries
+from tars_memory.recall import search as searching
+
+LIMIT = 1.8
+"""p95 of a hybrid search as a multiple of the bare KNN + MATCH."""
+CHUNKS_A_NOTE = 5
+QUERIES = 40
+_TODAY = date(2026, 11, 21)
+
+
+def p95(times: list[float]) -> float:
+    """The 95th of a hundred."""
+    return statistics.quantiles(times, n=20)[-1]
+
+
+def timed(work: Callable[[int], object], count: int) -> list[float]:
+    """Seconds of CPU of each call."""
+    times = []
+    for number in range(count):
+        begun = time.process_time()
+        work(number)
+        times.append(time.process_time() - begun)
+    return times
+
+
+def report(sizes: list[int], folder: Path) -> str:
+    """Measure and tell."""
+    rows = [row for size in sizes for row in _grown(size, folder)]
+    return table(
+        f"Growth: {QUERIES} queries in one process, CPU ms",
+        ("chunks", "made in s", "file MB", "bare median", "bare p95", "search median", "search p95", "x bare", "limit"),
+        rows,
+    )
+
+
+def _grown(size: int, folder: Path) -> list[tuple[str, ...]]:
+    with tempfile.TemporaryDirectory(dir=folder) as home:
+        place = Place(Path(home), size // CHUNKS_A_NOTE)
+        begun = time.process_time()
+        place.reindex()
+        made = time.process_time() - begun
+        index = place.index()
+        reader = index.reader()
+        embedder = RandomEmbedder(place.fingerprint)
+        texts = _questions()
+        vectors = [embedder.embed_query(text) for text in texts]
+        connection = index.connection()
+        read = index.vault.read
+
+        def bare(number: int) -> None:
+            text = " OR ".join(f'"{word}"' for word in texts[number].split())
+            matched = "SELECT rowid FROM chunk_words WHERE chunk_words MATCH ? ORDER BY rank LIMIT 100"
+            connection.execute(matched, (text,)).fetchall()
+            nearest = "SELECT chunk, distance FROM chunk_vectors WHERE vector MATCH ? AND k = 100"
+            connection.execute(nearest, (vectors[number],)).fetchall()
+
+        def search(number: int) -> None:
+            asked = queries.parse(texts[number], _TODAY)
+            searching.search(
+                reader, asked, vector=vectors[number], mode="hybrid", scope="", limit=10, today=_TODAY, read=read,
+                vault_name="bench", explain=False, stale=0, notices=[],
+            )  # fmt: skip
+
+        reader.nearest(vectors[0], Filter(), 10)  # loads sqlite-vec
+        timed(bare, 5)
+        timed(search, 5)
+        floor, ours = timed(bare, QUERIES), timed(search, QUERIES)
+        chunks = reader.chunk_count()
+        file = index.files.current()
+        megabytes = file.stat().st_size / 1e6 if file else 0.0
+        index.close()
+    ratio = p95(ours) / p95(floor)
+    figures = (statistics.median(floor), p95(floor), statistics.median(ours), p95(ours))
+    return [
+        (
+            str(chunks),
+            f"{made:.1f}",
+            f"{megabytes:.0f}",
+            *(f"{figure * 1000:.1f}" for figure in figures),
+            f"{ratio:.2f}",
+            f"{LIMIT} {verdict(ratio, LIMIT)}" if chunks >= 100_000 else "",
+        )
+    ]
+
+
+def _questions() -> list[str]:
+    """Three words each: one frequent, one less so, one rare."""
+    words, _ = vocabulary(7)
+    return [f"{words[30 + number]} {words[300 + number]} {words[3000 + number]}" for number in range(QUERIES)]
