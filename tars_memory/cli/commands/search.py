@@ -48,7 +48,7 @@ def search(
     call = call_of(ctx)
     if mode is not None and mode not in MODES:
         raise UsageError(f"--mode {mode!r} is unknown", f"it is one of {', '.join(MODES)}")
-    options = {
+    options: dict[str, Any] = {
         "tiers": tuple(tier or ()), "tags": tuple(tag or ()), "paths": tuple(path or ()),
         "since": since, "until": until, "explain": explain, "project": project,
     } | ({"mode": mode} if mode else {}) | ({"limit": limit} if limit else {})  # fmt: skip

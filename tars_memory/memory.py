@@ -1,0 +1,449 @@
+"""Memory: opens a vault and wires the rooms; one short method for each use case. This is the Python API.
+
+The command line calls nothing else. Everything heavy (index, model, markdown parser) is imported by the method that
+needs it.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.errors import ModelUnavailableError, UnwritableError
+from tars_memory.settings import (
+    EmbeddingOptions,
+    LayoutOptions,
+    LimitsOptions,
+    PermissionOptions,
+    Places,
+    RecallOptions,
+    Settings,
+    StoreOptions,
+    find_vault,
+)
+from tars_memory.vault.vault import Vault
+
+if TYPE_CHECKING:
+    import builtins
+    from collections.abc import Callable, Iterable, Mapping
+    from types import TracebackType
+
+    from tars_memory.capture.context import Context
+    from tars_memory.capture.model import Receipt, Today
+    from tars_memory.index.embedding import Embedder
+    from tars_memory.index.indexer import Index, RefreshReport
+    from tars_memory.index.reader import IndexReader
+    from tars_memory.recall.model import SearchResult
+    from tars_memory.recall.query import Query
+    from tars_memory.vault.history import JournalEntry
+    from tars_memory.vault.model import Actor, Entry
+    from tars_memory.vault.store import Store, Written
+    from tars_memory.vault.template import InitReport
+
+SEARCH_EMBEDS = 16
+"""Changed chunks that one hybrid search gives vectors to; more are left to ``reindex``."""
+
+
+class Memory:
+    """One vault's memory.
+
+    Args:
+        vault: the vault's folder; None finds it as the command line does (``TARS_MEMORY_DIR``, a ``.tars`` folder here
+            or above, the configuration).
+        actor: who writes: ``person``, ``script``, ``cron``, ``agent`` or ``model``.
+        interactive: a person sits at a terminal; without one a procedural rule becomes a proposal.
+        now: the instant that counts as now; None means the clock, read once for each call.
+        dry_run: everything is planned and returned, nothing is written.
+        embedder: makes vectors instead of the configured model.
+        env: environment variables instead of the process's own.
+
+    Attributes:
+        root: the vault's real path.
+        notices: what the person should know besides the answers.
+
+    Raises:
+        VaultError: there is no vault there.
+        UsageError: the configuration can't be understood.
+    """
+
+    def __init__(
+        self,
+        vault: str | os.PathLike[str] | None = None,
+        *,
+        actor: Actor = "script",
+        interactive: bool = False,
+        now: datetime | None = None,
+        dry_run: bool = False,
+        embedder: Embedder | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        env = os.environ if env is None else env
+        self.settings = Settings(env, Places.of(env))
+        self.root = find_vault(os.fspath(vault) if vault is not None else None, self.settings, Path.cwd())
+        self.settings.read_vault(self.root)
+        self.limits = self.settings.options("limits", LimitsOptions)
+        self.vault = Vault.open(self.root, self.settings.options("layout", LayoutOptions), self.limits)
+        self.actor = actor
+        self.interactive = interactive
+        self.dry_run = dry_run
+        self.notices: list[str] = []
+        self._now = now
+        self._embedder = embedder
+        self._opened: Index | None = None
+        self._ask_model: Callable[[str], bytes] | None = None
+
+    @classmethod
+    def init(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        actor: Actor = "script",
+        interactive: bool = False,
+        now: datetime | None = None,
+        dry_run: bool = False,
+        env: Mapping[str, str] | None = None,
+    ) -> InitReport:
+        """Make a vault, or take an existing folder as one: only what is missing is made, nothing is changed.
+
+        Raises:
+            VaultError: the path is no folder.
+            UnwritableError: it can't be written.
+        """
+        from tars_memory.vault.template import fill_vault, make_root
+
+        root = Path(path)
+        memory = cls(
+            root if dry_run and root.is_dir() else make_root(root),
+            actor=actor,
+            interactive=interactive,
+            now=now,
+            dry_run=dry_run,
+            env=env,
+        )
+        report = fill_vault(memory.vault, memory.store(writes=not dry_run))
+        report.notices.extend(memory.notices)
+        return report
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the index."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    # --- writing
+
+    def remember(
+        self, text: str, *, tier: str = "semantic", section: str | None = None, tags: Iterable[str] = ()
+    ) -> Receipt:
+        """Keep a fact in Memory.md, or with ``tier="procedural"`` a rule; an exact repeat is said, not written."""
+        from tars_memory.capture.remember import remember
+
+        return remember(self.context(), text, tier=tier, section=section, tags=tuple(tags))
+
+    def log(self, text: str) -> Receipt:
+        """Add a line with the time to today's note."""
+        from tars_memory.capture.daily import log
+
+        return log(self.context(), text)
+
+    def feedback(self, good: bool, note: str, *, question: str | None = None, answer: str | None = None) -> Receipt:
+        """Note what went well (rewards.md) or badly (corrections.md)."""
+        from tars_memory.capture.feedback import feedback
+
+        return feedback(self.context(), good, note, question, answer)
+
+    def edit(self, target: str, text: str) -> Receipt:
+        """Give an entry other words; ``target`` is its REF, or words that fit it alone."""
+        from tars_memory.capture.amend import edit
+
+        return edit(self.context(), target, text)
+
+    def forget(self, target: str, *, everywhere: bool = False) -> Receipt:
+        """Remove an entry; its notices say which copies remain.
+
+        Args:
+            target: its REF, or words that fit it alone.
+            everywhere: also purge it from journal, spool and index; it can't be undone then.
+        """
+        from tars_memory import upkeep
+        from tars_memory.capture.amend import forget
+
+        receipt = forget(self.context(), target)
+        if receipt.written:
+            receipt.notices += upkeep.purge(self, receipt.text) if everywhere else upkeep.COPIES
+        return receipt
+
+    def undo(self, txn: str | None = None, *, last: int = 1) -> builtins.list[Written]:
+        """Take back the last transactions, or the one named; an undo can be undone by its name.
+
+        Raises:
+            NotFoundError: there is nothing to undo.
+            ConflictError: a note has moved on too far; nothing of that note was written.
+        """
+        return self.store().undo(txn, last=last)
+
+    # --- looking
+
+    def today(self) -> Today:
+        """Today's note."""
+        from tars_memory.capture.daily import today
+
+        return today(self.context(writes=False))
+
+    def show(self, target: str) -> Entry:
+        """The entry with this REF, or the only one that these words fit."""
+        from tars_memory.capture.listing import show
+
+        return show(self.context(writes=False), target)
+
+    def list(self, tier: str | None = None, section: str | None = None) -> builtins.list[Entry]:
+        """The entries of a tier, or of Memory.md and Procedural.md."""
+        from tars_memory.capture.listing import entries
+
+        return entries(self.context(writes=False), tier, section)
+
+    def history(self, limit: int | None = 20, path: str | None = None) -> builtins.list[JournalEntry]:
+        """What was written, newest first."""
+        return list(self.store(writes=False).history(limit, path))
+
+    def search(
+        self,
+        text: str,
+        *,
+        mode: str | None = None,
+        tiers: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        paths: Iterable[str] = (),
+        since: str | None = None,
+        until: str | None = None,
+        limit: int | None = None,
+        explain: bool = False,
+        project: str | None = None,
+    ) -> SearchResult:
+        """Passages that answer, best first; none if nothing is relevant.
+
+        The index is refreshed first: what changed since the last look is read. Without a usable model a hybrid search
+        answers by keywords and says so.
+
+        Raises:
+            UsageError: a bad date or tier.
+            ModelUnavailableError: ``mode="semantic"`` and the model can't be used.
+        """
+        from tars_memory.recall import query as queries
+        from tars_memory.recall.search import search
+
+        options = self.settings.options("recall", RecallOptions)
+        mode = mode or options.mode
+        now = self.now()
+        query = queries.parse(
+            text, now.date(), tiers=tuple(tiers), tags=tuple(tags), paths=tuple(paths), since=since, until=until
+        )
+        index = self.index()
+        report = index.refresh()
+
+        def question(reader: IndexReader) -> SearchResult:
+            notices = [*report.notices]
+            vector = None
+            if mode != "lexical" and query.meaning:
+                vector = self._query_vector(query, reader, report, notices, needed=mode == "semantic")
+            return search(
+                reader,
+                query,
+                vector=vector,
+                mode=mode,
+                scope=project or "",
+                limit=limit or options.limit,
+                read=self.vault.read,
+                vault_name=self.root.name,
+                explain=explain,
+                stale=report.stale,
+                notices=notices,
+            )
+
+        return index.read(question)
+
+    # --- the index
+
+    def reindex(
+        self, *, full: bool = False, embed: bool = True, progress: Callable[[str, int, int], None] | None = None
+    ) -> RefreshReport:
+        """Bring the index in step with the vault, vectors included; ``full`` makes it anew.
+
+        Without a usable model the keyword side is still brought up to date, and a notice says so.
+        """
+        index = self.index()
+        report = index.reindex(full=full, embed=False, progress=progress)
+        if embed:
+            try:
+                report.pending_vectors = index.embed_pending(progress=progress)
+            except ModelUnavailableError as error:
+                report.notices.append(f"keywords only: {error.message}; {error.hint}")
+        return report
+
+    def verify(self) -> builtins.list[str]:
+        """How the index differs from one made anew, a sentence each; pending vectors are no difference."""
+        self.index().refresh()
+        return self.index().verify()
+
+    def models(self) -> builtins.list[dict[str, Any]]:
+        """The embedding models: which is used, which are here."""
+        from tars_memory import upkeep
+
+        return upkeep.models(self)
+
+    def use_model(self, name: str, *, folder: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+        """Get a model (from a folder, else over the network), and set it in the person's configuration."""
+        from tars_memory import upkeep
+
+        return upkeep.use_model(self, name, Path(folder) if folder is not None else None)
+
+    def status(self) -> dict[str, Any]:
+        """How vault, index and model stand; the index is refreshed first."""
+        from tars_memory import upkeep
+
+        return upkeep.status(self)
+
+    def doctor(self) -> dict[str, Any]:
+        """What needs a look (``findings``); settles what a crash left, and places what waits in the spool."""
+        from tars_memory import upkeep
+
+        return upkeep.doctor(self)
+
+    # --- the rooms, opened on demand
+
+    def now(self) -> datetime:
+        """The instant that counts as now, in the local zone."""
+        return (self._now or datetime.now().astimezone()).astimezone()
+
+    @property
+    def state(self) -> Path:
+        """The vault's state folder: journal, index, spool. It may not exist yet."""
+        return self.settings.places.vault_state(self.root, self.vault.id, create=False)
+
+    def store(self, *, writes: bool = True) -> Store:
+        """The door for writes; with ``writes=False`` only for looking, and nothing is made."""
+        from tars_memory.vault.store import Store
+
+        options = self.settings.options("store", StoreOptions)
+        if writes and not self.dry_run:
+            self.vault.ensure_id()
+        store = Store(
+            self.root,
+            self._made_state() if writes and not self.dry_run else self.state,
+            now=self.now,
+            actor=self.actor,
+            lock_timeout=options.lock_timeout,
+            journal_days=options.journal_days,
+            dry_run=self.dry_run,
+        )
+        store.notices = self.notices
+        return store
+
+    def index(self) -> Index:
+        """The index; its file is made by the first reader."""
+        if self._opened is None:
+            from tars_memory.index.indexer import Index
+
+            self._opened = Index(
+                self.vault, self._made_state(), self.settings.places.cache, self.limits, self._open_embedder
+            )
+        return self._opened
+
+    def context(self, *, writes: bool = True) -> Context:
+        """What capture is given."""
+        from tars_memory.capture.context import Context
+        from tars_memory.vault.spool import Spool
+
+        store = self.store(writes=writes)
+        context = Context(
+            self.vault,
+            store,
+            Spool(store.state / "spool"),
+            now=self.now(),
+            actor=self.actor,
+            interactive=self.interactive,
+            unattended_rules=self.settings.options("permissions", PermissionOptions).unattended_rules,
+        )
+        context.notices = self.notices
+        return context
+
+    def fingerprint(self) -> str:
+        """Of the model that is set, over this version's chunks.
+
+        Raises:
+            ModelUnavailableError: a model that was never fetched is set.
+        """
+        from tars_memory.index import embedding
+        from tars_memory.index.chunking import CHUNKER
+
+        if self._embedder is not None:
+            return self._embedder.fingerprint
+        options = self.settings.options("embedding", EmbeddingOptions)
+        return embedding.fingerprint(options, self.settings.places.cache, chunker=str(CHUNKER))
+
+    def _open_embedder(self) -> Embedder:
+        from tars_memory.index.chunking import CHUNKER
+        from tars_memory.index.embedding import open_embedder
+
+        if self._embedder is not None:
+            return self._embedder
+        options = self.settings.options("embedding", EmbeddingOptions)
+        return open_embedder(options, self.settings.places.cache, chunker=str(CHUNKER))
+
+    def _query_vector(
+        self, query: Query, reader: IndexReader, report: RefreshReport, notices: builtins.list[str], *, needed: bool
+    ) -> bytes | None:
+        """The query's vector, if it can be had and the index holds vectors of the same model; else a notice."""
+        try:
+            if 0 < report.pending_vectors <= SEARCH_EMBEDS:
+                report.pending_vectors = self.index().embed_pending(SEARCH_EMBEDS)
+                reader = self.index().reader()
+            if report.pending_vectors:
+                notices.append(
+                    f"{report.pending_vectors} passages have no vector yet and are found by their words alone: "
+                    "tars-memory reindex makes them"
+                )
+            if reader.fingerprint is None:
+                return None
+            self._check_model(reader.fingerprint)
+            return self._ask(query.meaning)
+        except (ModelUnavailableError, UnwritableError) as error:
+            if needed:
+                raise
+            notices.append(f"answered by keywords only: {error.message}; {error.hint}")
+            return None
+
+    def _check_model(self, held: str) -> None:
+        """Vectors of two models are never compared."""
+        if held != self.fingerprint():
+            raise ModelUnavailableError("the index holds another model's vectors", "tars-memory reindex makes new ones")
+
+    def _ask(self, text: str) -> bytes:
+        if self._ask_model is None:
+            if self._embedder is not None:
+                self._ask_model = self._embedder.embed_query
+            else:
+                from tars_memory.index.queryvector import QueryVectors
+
+                options = self.settings.options("embedding", EmbeddingOptions)
+                self._ask_model = QueryVectors(options, self.settings.places.cache).vector
+        return self._ask_model(text)
+
+    def _made_state(self) -> Path:
+        try:
+            return self.settings.places.vault_state(self.root, self.vault.id, create=True)
+        except OSError as error:
+            raise UnwritableError(
+                f"the state folder {self.settings.places.state} can't be made: {error.strerror}",
+                "name another place with TARS_MEMORY_HOME or XDG_STATE_HOME",
+            ) from error

@@ -1,0 +1,241 @@
+"""Upkeep of a vault's memory: status, doctor, models, and purging what shall be forgotten everywhere."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError
+from tars_memory.settings import EmbeddingOptions
+from tars_memory.vault.spool import Spool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tars_memory.memory import Memory
+    from tars_memory.settings import Settings
+
+COPIES = [
+    "copies remain in the journal (for undo) and in the index until the next search: forget --everywhere purges both",
+    "what your sync or Obsidian keeps of old versions is out of reach",
+]
+"""What ``forget`` says of copies that it leaves."""
+
+
+def status(memory: Memory) -> dict[str, Any]:
+    """One object: where things are, how far the index is, which model and driver are in use; additive only.
+
+    Returns:
+        ``vault``, ``index``, ``model``, ``waiting`` (spool, unfinished writes), ``settings`` and ``notices``.
+    """
+    index = memory.index()
+    report = index.refresh()
+    spool = Spool(memory.state / "spool")
+    model = _model(memory)
+    notices = [*memory.notices, *report.notices]
+    told = index.read(lambda _: index.status())
+    if report.pending_vectors and model["usable"]:
+        notices.append(f"{report.pending_vectors} passages have no vector yet: tars-memory reindex makes them")
+    return {
+        "vault": {
+            "path": str(memory.root),
+            "id": memory.vault.id,
+            "state": str(memory.state),
+            "notes": told.pop("notes"),
+            "tiers": told.pop("tiers"),
+            "skipped": report.skipped,
+            "stale": report.stale,
+        },
+        "index": told,
+        "model": model,
+        "waiting": {"spool": len(spool.pending()), "unfinished": memory.store(writes=False).pending()},
+        "settings": memory.settings.given,
+        "notices": notices,
+    }
+
+
+def doctor(memory: Memory) -> dict[str, Any]:
+    """Settle what a crash left, place what waits, then look; in a dry run only look.
+
+    Returns:
+        ``findings``: ``kind``, ``message`` and ``hint`` each; ``notices``.
+    """
+    findings = [
+        {"kind": kind, "message": message, "hint": hint}
+        for kind, message, hint in (*_writes(memory), *_vault(memory), *_index(memory))
+    ]
+    return {"findings": findings, "notices": list(memory.notices)}
+
+
+def _writes(memory: Memory) -> Iterator[tuple[str, str, str]]:
+    """Unfinished writes, text that waits, lines of ours that something overwrote."""
+    store = memory.store(writes=not memory.dry_run)
+    try:
+        if not memory.dry_run:
+            from tars_memory.capture.spooled import place_spool
+
+            store.recover()
+            place_spool(memory.context())
+    except TarsError as error:
+        yield "writing", error.message, error.hint
+    for sentence in store.pending():
+        yield "unfinished", sentence, "the next command that writes settles it: tars-memory doctor"
+    spool = Spool(store.state / "spool")
+    for item in spool.pending():
+        text = item.arguments.get("text", "")
+        yield "spool", f"{item.command} {text!r} waits as {item.id}", f"the file is in {spool.folder}"
+    for path in spool.damaged():
+        yield "spool", f"{path} can't be read", "look at it, then remove it"
+    for lost in store.lost_lines():
+        yield (
+            "lost line",
+            f"{lost.file}: {lost.text!r}, written {lost.time}, was overwritten by something else",
+            "write it again if you miss it, or see tars-memory history",
+        )
+    limbo = memory.root / ".tars" / "limbo"
+    if limbo.is_dir():
+        for path in sorted(limbo.iterdir()):
+            yield (
+                "limbo",
+                f"{path} is a save that came while a write was interrupted",
+                "merge it by hand, then remove it",
+            )
+
+
+def _vault(memory: Memory) -> Iterator[tuple[str, str, str]]:
+    if memory.vault.layout.problem is not None:
+        yield "layout", memory.vault.layout.problem.message, memory.vault.layout.problem.hint
+    if not os.access(memory.root, os.W_OK):
+        yield "permissions", f"{memory.root} can't be written", "searches work; what is typed waits in the spool"
+
+
+def _index(memory: Memory) -> Iterator[tuple[str, str, str]]:
+    try:
+        index = memory.index()
+        report = index.refresh()
+        told = index.read(lambda _: index.status())
+    except TarsError as error:
+        yield "index", error.message, error.hint
+        return
+    for sentence in report.notices:
+        yield "index", sentence, "tars-memory reindex"
+    model = _model(memory)
+    if not model["usable"]:
+        yield "model", model["reason"], model["hint"]
+    elif report.pending_vectors:
+        yield "index", f"{report.pending_vectors} passages have no vector yet", "tars-memory reindex"
+    if not told["vec"]:
+        yield "sqlite", f"no vector index: {told['reason']}", "pip install pysqlite3; the answers are the same, slower"
+    for reason, count in sorted(report.skipped.items()):
+        if reason in ("conflict copy", "unreadable", "not downloaded"):
+            yield "skipped", f"{count} files are not searched: {reason}", "tars-memory status counts all reasons"
+
+
+def models(memory: Memory) -> list[dict[str, Any]]:
+    """The embedded model, those fetched, and those that fastembed could fetch; the one in use is ``current``."""
+    from tars_memory.index import fetch
+    from tars_memory.index import models as known
+
+    cache = memory.settings.places.cache
+    current = memory.settings.options("embedding", EmbeddingOptions).model
+    names = {manifest.name: True for manifest in known.installed(cache)}
+    names[known.EMBEDDED] = _usable(memory.settings, known.EMBEDDED)
+    names.setdefault(current, False)
+    listed = [{"name": name, "installed": there, "current": name == current} for name, there in names.items()]
+    listed += [
+        {"name": name, "installed": False, "current": False, "dimension": dimension, "gigabytes": size}
+        for name, dimension, size in fetch.known_models()
+        if name not in names
+    ]
+    return listed
+
+
+def use_model(memory: Memory, name: str, folder: Path | None) -> dict[str, Any]:
+    """Get the model unless it is here, and set it in the person's configuration.
+
+    Raises:
+        UsageError: fastembed knows no such model.
+        ModelUnavailableError: it can't be fetched or doesn't work.
+        UnwritableError: the configuration can't be written.
+    """
+    from tars_memory.index import fetch
+    from tars_memory.index import models as known
+
+    if name != known.EMBEDDED:
+        name = fetch.use_model(name, memory.settings.places.cache, folder).name
+    elif not _usable(memory.settings, name):
+        raise ModelUnavailableError("the embedded model is not installed", known.INSTALL_HINT)
+    path = memory.settings.places.config / "config.toml"
+    notices = []
+    if not _set_model(path, name):
+        notices.append(f'{path} has an [embedding] section of its own: write model = "{name}" there')
+    notices.append("tars-memory reindex makes the vectors anew; until then searches answer by keywords")
+    return {"model": name, "config": str(path), "notices": notices}
+
+
+def purge(memory: Memory, text: str) -> list[str]:
+    """Take a forgotten text out of journal, spool and index, look whether it is gone, and say what we can't reach.
+
+    Returns:
+        sentences for the person.
+    """
+    store = memory.store()
+    held = store.purge(text) + Spool(store.state / "spool").purge(text)
+    memory.index().rebuild(embed=False)
+    memory.close()
+    found = [path for path in sorted(store.state.rglob("*")) if path.is_file() and _holds(path, text)]
+    told = [f"purged from {held} records of journal and spool, and from the index; this can't be undone"]
+    told += [f"a copy remains in {path}" for path in found]
+    return [*told, "what your sync or Obsidian keeps of old versions is out of reach"]
+
+
+def _holds(path: Path, text: str) -> bool:
+    import json
+
+    data = path.read_bytes()
+    shapes = (text.encode("utf-8", "surrogateescape"), json.dumps(text)[1:-1].encode("ascii"))
+    return any(shape in data for shape in shapes)
+
+
+def _model(memory: Memory) -> dict[str, Any]:
+    from tars_memory.index import models as known
+
+    name = memory.settings.options("embedding", EmbeddingOptions).model
+    try:
+        known.ready(name, memory.settings.places.cache)
+    except ModelUnavailableError as error:
+        return {"name": name, "usable": False, "reason": error.message, "hint": error.hint}
+    return {"name": name, "usable": True, "fingerprint": memory.fingerprint()}
+
+
+def _usable(settings: Settings, name: str) -> bool:
+    from tars_memory.index import models as known
+
+    try:
+        known.ready(name, settings.places.cache)
+    except ModelUnavailableError:
+        return False
+    return True
+
+
+def _set_model(path: Path, name: str) -> bool:
+    """Set ``[embedding] model``; False if the file has such a section already, which is the person's to edit."""
+    import json
+    import re
+
+    try:
+        text = path.read_text("utf-8") if path.exists() else ""
+        line = f"model = {json.dumps(name)}"
+        changed, count = re.subn(r"(?m)^(\[embedding\][^\[]*?^)model\s*=.*$", rf"\g<1>{line}", text)
+        if not count:
+            if re.search(r"(?m)^\[embedding\]", text):
+                return False
+            changed = f"{text.rstrip()}\n\n[embedding]\n{line}\n".lstrip()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".config.toml.{os.getpid()}")
+        temporary.write_text(changed, "utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise UnwritableError(f"{path} can't be written: {error.strerror}", f"set the model {name} there") from error
+    return True
