@@ -1,0 +1,42 @@
+"""Notes made at random out of everything that has ever confused a markdown editor."""
+
+from __future__ import annotations
+
+import os
+from random import Random
+
+LINES = [
+    *(b"# T", b"## Log", b"## Log ##", b"## Notes", b"### sub", b"##  *Log*", b"#not", b"# ", b"Log\n---", b"Two\n==="),
+    *(b"- a", b"- a", b"* s", b"+ p", b"  - child", b"    cont", b"      - deep", b"-", b"- ", b"- # h", b"- - z"),
+    *(b"- 14:30 [extracted] w ^d-1", b"- b ([[2026-11-21#^d-1|2026-11-21]]) ^m-2", b"- [ ] task", b"- [x] done #tag"),
+    *(b"1. one", b"2. two", b"   - under a number", b" - one space", b"   - three", b"-     code", b"-\ttab"),
+    *(b"> q", b"> - q", b"> ```", b"> [!note] c", b"```", b"```py", b"~~~", b"- ```", b"  ```", b"````"),
+    *(b"%%", b"%% x %%", b"a %% b", b"%% kanban:settings", b"<!--", b"-->", b"<!-- x -->", b"<div>", b"</div>"),
+    *(b"<script>", b"</script>", b"<b>in</b>", b"<?x", b"?>", b"| a | b |", b"|---|---|", b"| - x | y |", b"|x|"),
+    *(b"", b"", b"", b"  ", b"\t", b"text", b"text", b"  text", b"    code", b"\tcode", b"---", b"===", b"***", b"_ _ _"),
+    *(b"[x]: http://a", b"[^1]: note", b"$$", b"$$ x $$", b"\\", b"tail  ", b"^id-1", b"![[x]]", b"\xc2\xa0- nbsp"),
+    *(b"\xff\xfe", b"- \xc3\x28 bad", b"nul\x00in", b"- nul\x00", b"\xe2\x80\xa8sep", b"- x\xe2\x80\xa8y", b"\xef\xbb\xbf- bom"),
+    *("- שלום".encode(), "- 😀 #ta/g".encode(), b"\x0c", b"\x0b- vt", b"\x1b[31m", b"\xc2\x85nel", b"---", b"tags: [a]"),
+]  # fmt: skip
+ENDINGS = [[b"\n"], [b"\n"], [b"\r\n"], [b"\r"], [b"\n", b"\r\n", b"\r"]]
+
+
+def document(random: Random, longest: int = 16) -> bytes:
+    """A note: perhaps a byte order mark and front matter, then some lines, perhaps no final line ending."""
+    endings = random.choice(ENDINGS)
+    parts = [b"\xef\xbb\xbf"] if random.random() < 0.1 else []
+    if random.random() < 0.2:
+        for line in (b"---", b"title: x", b"tags: [a, b]", random.choice([b"---", b"--- ", b"..."])):
+            parts += [line, random.choice(endings)]
+    count = random.randint(0, longest)
+    for number in range(count):
+        for line in random.choice(LINES).split(b"\n"):
+            parts += [line, random.choice(endings)]
+        if number == count - 1 and random.random() < 0.3:
+            parts.pop()
+    return b"".join(parts)
+
+
+def scale(count: int) -> int:
+    """So many cases at the scale that was asked for (``TARS_PROVE_SCALE``)."""
+    return max(1, int(count * float(os.environ.get("TARS_PROVE_SCALE", "1"))))
