@@ -76,14 +76,14 @@ def appended(data: bytes, splices: Sequence[Splice]) -> bytes | None:
 
 
 def spans_of(data: bytes, splices: Sequence[Splice]) -> list[Span]:
-    """The splices widened to whole lines; those that share a line become one."""
+    """The splices widened to whole lines; those that share or touch lines become one."""
     groups: list[tuple[int, int, list[Splice]]] = []
     for splice in splices:
         start, end = _line_start(data, splice.start), splice.end
         ends_line = not splice.data or splice.data.endswith((b"\n", b"\r"))
         if not (ends_line and _line_start(data, end) == end and (splice.data or start == splice.start)):
             end = _line_end(data, end)
-        if groups and start < groups[-1][1]:
+        if groups and start <= groups[-1][1]:
             first, last, members = groups[-1]
             groups[-1] = (first, max(last, end), [*members, splice])
         else:

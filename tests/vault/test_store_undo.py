@@ -1,0 +1,275 @@
+"""Undo, history, the loss check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from storekit import Place, add, after, swap
+
+from tars_memory.errors import ConflictError, NotFoundError
+from tars_memory.vault.model import Splice
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def undone(place: Place) -> list[tuple[str, str, bool]]:
+    return [(entry.command, entry.op, entry.undone) for entry in place.store().history()]
+
+
+class TestExact:
+    def test_edit(self, place: Place) -> None:
+        old = b"\xef\xbb\xbf- one \xff\r\n- two\r- three"
+        place.put("a.md", old)
+        place.write("a.md", swap(b"one \xff\r\n", b"1\r\n"))
+        written = place.store().undo()
+        assert [(w.path, w.changed) for w in written] == [("a.md", True)]
+        assert place.get("a.md") == old
+        assert undone(place) == [("undo", "edit", False), ("test", "edit", True)]
+
+    def test_undo_of_undo(self, place: Place) -> None:
+        place.put("a.md", b"- one\n")
+        place.write("a.md", swap(b"one", b"two"))
+        place.store().undo()
+        undo = next(place.store().history())
+        assert undo.undoes is not None
+        place.store().undo(undo.txn)
+        assert place.get("a.md") == b"- two\n"
+        assert [flag for _, _, flag in undone(place)] == [False, True, False]
+        place.store().undo()  # the first write stands again, and is what goes now
+        assert place.get("a.md") == b"- one\n"
+
+    def test_a_new_note_goes_again_and_comes_back(self, place: Place) -> None:
+        place.write("x/a.md", add(b"- one\n"), create=b"# A\n")
+        place.store().undo()
+        assert place.files() == []
+        undo = next(place.store().history())
+        assert (undo.op, undo.before, undo.after) == ("remove", "# A\n- one\n", "")
+        place.store().undo(undo.txn)
+        assert place.get("x/a.md") == b"# A\n- one\n"
+
+    def test_last_two(self, place: Place) -> None:
+        place.put("a.md", b"- one\n")
+        for number in (b"two", b"three"):
+            place.write("a.md", add(b"- " + number + b"\n"))
+        assert len(place.store().undo(last=2)) == 2
+        assert place.get("a.md") == b"- one\n"
+        undo = next(place.store().history())
+        place.store().undo(undo.txn)
+        assert place.get("a.md") == b"- one\n- two\n- three\n"
+
+    def test_last_counts_what_stands_and_no_undos(self, place: Place) -> None:
+        for name in ("a.md", "b.md", "c.md"):
+            place.write(name, add(b"- x\n"))
+        place.store().undo()
+        place.store().undo()
+        assert place.files() == ["a.md"]
+
+    def test_a_note_that_somebody_has_put_right_already(self, place: Place) -> None:
+        place.put("a.md", b"- one\n")
+        place.write("a.md", swap(b"one", b"two"))
+        place.put("a.md", b"- one\n")
+        assert place.store().undo() == []
+        with pytest.raises(NotFoundError, match="nothing to undo"):
+            place.store().undo()
+
+
+class TestMovedOn:
+    def test_the_line_is_found_again(self, place: Place) -> None:
+        place.put("a.md", b"# A\n- one\n- two\n")
+        place.write("a.md", swap(b"- one\n", b"- 1\n"))
+        place.put("a.md", b"new top\n# A\n- zero\n- 1\n- two\n- end")
+        place.store().undo()
+        assert place.get("a.md") == b"new top\n# A\n- zero\n- one\n- two\n- end"
+
+    def test_a_removed_line_goes_back_between_its_neighbours(self, place: Place) -> None:
+        place.put("a.md", b"- one\n- two\n- three\n")
+        place.write("a.md", swap(b"- two\n", b""))
+        place.put("a.md", b"top\n- one\n- three\n- four\n")
+        place.store().undo()
+        assert place.get("a.md") == b"top\n- one\n- two\n- three\n- four\n"
+
+    @pytest.mark.parametrize(
+        ("now", "then"),
+        [
+            (b"- one\n- new\n- three\n", b"- one\n- two\n- new\n- three\n"),
+            (b"- new\n- three\n", b"- new\n- two\n- three\n"),
+            (b"- three", b"- two\n- three"),
+            (b"- one", b"- one\n- two\n"),
+        ],
+    )
+    def test_a_removed_line_goes_back_beside_the_neighbour_that_is_left(
+        self, place: Place, now: bytes, then: bytes
+    ) -> None:
+        place.put("a.md", b"- one\n- two\n- three\n")
+        place.write("a.md", swap(b"- two\n", b""))
+        place.put("a.md", now)
+        place.store().undo()
+        assert place.get("a.md") == then
+
+    def test_an_appended_line_in_a_note_with_more_since(self, place: Place) -> None:
+        place.put("a.md", b"- one")
+        place.write("a.md", add(b"- two\n"))
+        place.put("a.md", b"- one\n- two\n- three\n")
+        place.store().undo()
+        assert place.get("a.md") == b"- one\n- three\n"
+
+    def test_twins_are_told_apart_by_their_neighbours(self, place: Place) -> None:
+        place.put("a.md", b"## A\n- x\n## B\n")
+        place.write("a.md", add(b"- x\n"))
+        place.put("a.md", b"## A\n- x\n## B\n- x\nlater\n")
+        place.store().undo()
+        assert place.get("a.md") == b"## A\n- x\n## B\nlater\n"
+
+    def test_a_new_note_with_more_in_it_loses_only_our_lines(self, place: Place) -> None:
+        place.write("a.md", add(b"- ours\n"), create=b"# Template\n")
+        place.put("a.md", b"# Template\n- ours\n- theirs\n")
+        place.store().undo()
+        assert place.get("a.md") == b"# Template\n- theirs\n"
+
+    @pytest.mark.parametrize("now", [b"- one\n- 2 reworded\n", b"- 2\n- x\n- 2\n", None])
+    def test_conflict_shows_the_difference(self, place: Place, now: bytes | None) -> None:
+        note = place.put("a.md", b"- one\n- two\n")
+        place.write("a.md", swap(b"two", b"2"))
+        if now is None:
+            note.unlink()
+        else:
+            note.write_bytes(now)
+        with pytest.raises(ConflictError, match=r"(?s)a\.md.*\n-- 2\n\+- two"):
+            place.store().undo()
+        assert place.get("a.md") == now
+        assert undone(place) == [("test", "edit", False)]
+
+    def test_a_removed_note_that_was_made_anew(self, place: Place) -> None:
+        place.write("a.md", add(b"- one\n"))
+        place.store().undo()
+        place.put("a.md", b"other\n")
+        with pytest.raises(ConflictError, match="made anew"):
+            place.store().undo(next(place.store().history()).txn)
+
+    def test_all_of_a_transaction_or_nothing(self, place: Place) -> None:
+        place.put("a.md", b"- one\n")
+        place.put("b.md", b"- one\n")
+        with place.store().transaction("both") as transaction:
+            transaction.write("a.md", swap(b"one", b"two"))
+            transaction.write("b.md", swap(b"one", b"two"))
+        place.put("a.md", b"something else\n")
+        with pytest.raises(ConflictError, match=r"a\.md has moved on"):
+            place.store().undo()
+        assert place.get("b.md") == b"- two\n"
+        place.put("a.md", b"- two\n")
+        place.store().undo()
+        assert (place.get("a.md"), place.get("b.md")) == (b"- one\n", b"- one\n")
+
+
+class TestNames:
+    def test_unknown(self, place: Place) -> None:
+        place.write("a.md", add(b"- one\n"))
+        for name in ("nosuch", "000000000", "zzzzzzzzz"):
+            with pytest.raises(NotFoundError, match=f"no write is called {name}"):
+                place.store().undo(name)
+
+    def test_twice(self, place: Place) -> None:
+        txn = place.write("a.md", add(b"- one\n")).txn
+        place.store().undo(txn)
+        with pytest.raises(NotFoundError, match="undone already"):
+            place.store().undo(txn)
+
+    def test_too_many(self, place: Place) -> None:
+        place.write("a.md", add(b"- one\n"))
+        with pytest.raises(NotFoundError, match="only 1 "):
+            place.store().undo(last=2)
+
+    def test_they_sort_even_if_the_clock_stands_or_goes_back(self, place: Place) -> None:
+        names = []
+        for days in (0, 0, -40, 0, 60, -30):
+            place.clock.move(days=days)
+            names.append(place.write("a.md", add(b"- x\n")).txn)
+        assert names == sorted(set(names))
+        assert [entry.txn for entry in place.store().history()] == names[::-1]
+        assert len(place.store().undo(last=6)) == 6
+        assert place.files() == []
+
+
+class TestHistory:
+    def test_entry(self, place: Place) -> None:
+        place.put("a.md", b"- one\n- two\n")
+        txn = place.write("a.md", swap(b"two", b"zwei"), command="edit").txn
+        (entry,) = place.store().history()
+        assert (entry.txn, entry.command, entry.actor, entry.file, entry.op) == (txn, "edit", "person", "a.md", "edit")
+        assert (entry.before, entry.after, entry.line, entry.undone) == ("- two\n", "- zwei\n", 2, False)
+        assert entry.time == "2026-11-21T10:15:00+00:00"
+
+    def test_limit_and_path(self, place: Place) -> None:
+        for number in range(5):
+            place.write("ab"[number % 2] + ".md", add(b"- %d\n" % number))
+        assert [e.after for e in place.store().history(2)] == ["- 4\n", "- 3\n"]
+        assert [e.after for e in place.store().history(path="b.md")] == ["- 3\n", "- 1\n"]
+
+
+class TestLostLines:
+    def test_overwritten_by_an_older_text(self, place: Place) -> None:
+        place.put("a.md", b"- one\n")
+        txn = place.write("a.md", add(b"- two\n")).txn
+        place.write("a.md", swap(b"- one", b"- uno"))
+        place.put("a.md", b"- one\n")
+        lost = place.store().lost_lines()
+        assert [(line.file, line.text) for line in lost] == [("a.md", "- two"), ("a.md", "- uno")]
+        assert lost[0].txn == txn
+
+    def test_taken_back_or_replaced_by_us_is_not_lost(self, place: Place) -> None:
+        place.put("a.md", b"- one\n")
+        place.write("a.md", add(b"- two\n"))
+        place.store().undo()
+        place.write("a.md", add(b"- three\n"))
+        place.write("a.md", swap(b"three", b"four"))
+        place.write("b.md", add(b"- x\n"))
+        place.store().undo()
+        assert place.store().lost_lines() == []
+
+    def test_put_back_by_undoing_the_undo(self, place: Place) -> None:
+        place.put("a.md", b"")
+        place.write("a.md", add(b"- two\n"))
+        place.store().undo()
+        place.store().undo(next(place.store().history()).txn)
+        assert place.store().lost_lines() == []
+        place.put("a.md", b"")
+        assert [line.text for line in place.store().lost_lines()] == ["- two"]
+
+    def test_moved_within_the_note_or_ended_otherwise_is_there(self, place: Place) -> None:
+        place.write("a.md", add(b"- one\n- two\n- two\n"))
+        place.put("a.md", b"- two\r\n- two\r\n# x\r\n- one")
+        assert place.store().lost_lines() == []
+        place.put("a.md", b"- two\n- one")
+        assert [line.text for line in place.store().lost_lines()] == ["- two"]
+
+    def test_a_note_that_is_gone(self, place: Place) -> None:
+        place.write("x/a.md", add(b"- one\n"))
+        (place.root / "x/a.md").unlink()
+        assert [line.text for line in place.store().lost_lines()] == ["- one"]
+        (place.root / "x").rmdir()
+        assert [line.text for line in place.store().lost_lines()] == ["- one"]
+
+
+def test_an_edit_that_shifts_later_splices(place: Place) -> None:
+    place.put("a.md", b"one\ntwo\nthree\n")
+
+    def plan(data: bytes | None) -> list[Splice]:
+        return [Splice(0, 0, b"zero\n"), Splice(4, 8, b""), Splice(8, 13, b"3")]
+
+    place.write("a.md", plan)
+    assert place.get("a.md") == b"zero\none\n3\n"
+    place.put("a.md", b"zero\none\n3\nfour\n")
+    place.store().undo()
+    assert place.get("a.md") == b"one\ntwo\nthree\nfour\n"
+
+
+def test_undo_into_a_section(place: Place) -> None:
+    place.put("a.md", b"## A\n- a\n## B\n")
+    place.write("a.md", after(b"- a\n", b"- b\n"))
+    place.put("a.md", b"## B\n## A\n- a\n- b\n- c\n")
+    place.store().undo()
+    assert place.get("a.md") == b"## B\n## A\n- a\n- c\n"
