@@ -72,8 +72,7 @@ def _grown(size: int, folder: Path) -> list[tuple[str, ...]]:
         def search(number: int) -> None:
             asked = queries.parse(texts[number], _TODAY)
             searching.search(
-                reader, asked, vector=vectors[number], mode="hybrid", scope="", limit=10, today=_TODAY, read=read,
-                vault_name="bench", explain=False, stale=0, notices=[],
+                reader, asked, vector=vectors[number], mode="hybrid", limit=10, read=read, vault_name="bench",
             )  # fmt: skip
 
         reader.nearest(vectors[0], Filter(), 10)  # loads sqlite-vec
