@@ -78,15 +78,18 @@ def _obsidian(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     if len(re.findall(r"(?<!\\)" + re.escape(mark), re.sub(r"`[^`]*`", "", line))) % 2 == 0:
         return False
     leading = line.startswith(mark)
+    outside = state.sCount[first] < state.blkIndent  # of the list item whose text it would otherwise continue
+    indent = 0 if outside else state.blkIndent
     number, closed = first + 1, False
     while number < end and not closed:
-        if not state.isEmpty(number) and state.sCount[number] < state.blkIndent:
+        if not state.isEmpty(number) and state.sCount[number] < indent:
             break
         if state.isEmpty(number) and not leading:
             break
         closed = mark in state.src[state.bMarks[number] : state.eMarks[number]]
         number += 1
-    if not closed and (mark == "$$" or not leading or state.level or state.blkIndent):
+    inside = not outside and (state.level or state.blkIndent)
+    if not closed and (mark == "$$" or not leading or inside):
         return False
     if not silent:
         token = state.push("comment" if mark == "%%" else "math", "", 0)

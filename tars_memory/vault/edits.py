@@ -219,7 +219,7 @@ def _shape(document: Document) -> list[tuple[object, int, int, int]]:
     """Everything that stands in a note: what it is, and its first, own last and last line."""
     bullets = [((b.depth, b.worded), b.line, b.own_end_line, b.end_line) for b in document.bullets]
     blocks = [(b.kind, b.start_line, b.start_line, b.end_line) for b in document.blocks]
-    headings = [(s.path, s.start_line, s.start_line, s.body_line) for s in document.sections if s.level]
+    headings = [(s.path, s.start_line, s.start_line, s.body_line - 1) for s in document.sections if s.level]
     return [*bullets, *blocks, *headings]
 
 

@@ -1,4 +1,4 @@
-"""Random notes: an edit changes exactly its own span, and the new bullet is a list item in the section it was meant for."""
+"""Random notes: an edit changes its own span alone, and a new bullet is a list item in the section meant for it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def oracle(data: bytes, title: str, words: str) -> list[tuple[str, int]]:
     for index, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0:
             heading = plain_heading(tokens[index + 1].content)
-        if token.type == "list_item_open" and tokens[index + 1].type == "paragraph_open":
-            if tokens[index + 2].content.split("\n")[0] == words:
-                found.append((heading, token.level))
+        is_worded = token.type == "list_item_open" and tokens[index + 1].type == "paragraph_open"
+        if is_worded and tokens[index + 2].content.split("\n")[0] == words:
+            found.append((heading, token.level))
     return found
 
 

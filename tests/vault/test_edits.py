@@ -1,0 +1,107 @@
+"""Where a bullet goes, byte for byte, and what stands around it afterwards."""
+
+from __future__ import annotations
+
+import pytest
+
+from tars_memory.errors import ConflictError
+from tars_memory.vault import edits, entries
+from tars_memory.vault.document import Document, apply
+
+
+def insert(data: bytes, section: str = "Log", bullet: str = "- new") -> bytes:
+    return apply(data, edits.insert_bullet(data, bullet, section=section))
+
+
+def entry(data: bytes, text: str, *, timed: bool = False) -> entries.Entry:
+    return next(found for found in entries.read("n.md", Document(data), timed=timed) if found.text == text)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"", b"## Log\n- new\n"),
+        (b"\n\n", b"\n\n## Log\n- new\n"),
+        (b"\xef\xbb\xbf", b"\xef\xbb\xbf## Log\n- new\n"),
+        (b"text", b"text\n\n## Log\n- new\n"),
+        (b"text\r\n", b"text\r\n\r\n## Log\r\n- new\r\n"),
+        (b"text\r", b"text\r\r## Log\r- new\r"),
+        (b"text\n\n", b"text\n\n## Log\n- new\n"),
+        (b"## Log", b"## Log\n- new\n"),
+        (b"## Log\n", b"## Log\n- new\n"),
+        (b"## Log\n\n- a", b"## Log\n\n- a\n- new\n"),
+        (b"## Log\r\n- a\r\n", b"## Log\r\n- a\r\n- new\r\n"),
+        (b"## Log\n- a\n\ntext\n", b"## Log\n- a\n\ntext\n- new\n"),
+        (b"## Log\n- a\n\n## Next\n", b"## Log\n- a\n- new\n\n## Next\n"),
+        (b"## Log\n- a\n  - child\n\n\n\n## Next\n", b"## Log\n- a\n  - child\n- new\n\n\n\n## Next\n"),
+        (b"## Log\n\n## Next\n", b"## Log\n- new\n\n## Next\n"),
+        (b"## Log\n## Next\n", b"## Log\n- new\n## Next\n"),
+        (b"## Log\n- a\n### Sub\n- b\n", b"## Log\n- a\n- new\n### Sub\n- b\n"),
+        (b"## Log\n- a\n```\ncode", b"## Log\n- a\n- new\n```\ncode"),
+        (b"```\n## Log\n", b"## Log\n- new\n\n```\n## Log\n"),
+        (b"## Log\n%%\nopen\n", b"## Log\n- new\n%%\nopen\n"),
+        (b"## Log\n- a\n%%\nopen\n", b"## Log\n- a\n- new\n%%\nopen\n"),
+        (b"## Log\n- a\n  - b\n%%\nopen\n", b"## Log\n- a\n  - b\n- new\n%%\nopen\n"),
+        (b"## Log\n<div>\n", b"## Log\n<div>\n\n- new\n"),
+        (b"## Log\n  text\n---\n", b"## Log\n   - new\n\n  text\n---\n"),
+        (b"---\na: b\n---", b"---\na: b\n---\n\n## Log\n- new\n"),
+        (b"## Log\n| a |\n|---|\n", b"## Log\n| a |\n|---|\n- new\n"),
+        (
+            b"## Log\n- a\n\n%% kanban:settings\n```\n{}\n```\n%%",
+            b"## Log\n- a\n\n%% kanban:settings\n```\n{}\n```\n%%\n- new\n",
+        ),
+    ],
+)
+def test_a_bullet_goes_to_the_end_of_its_section(before: bytes, after: bytes) -> None:
+    assert insert(before) == after
+
+
+def test_a_new_line_ends_as_its_neighbour_does() -> None:
+    assert insert(b"## Log\r\n- a\r\n\n## Next\n") == b"## Log\r\n- a\r\n- new\r\n\n## Next\n"
+    assert insert(b"# T\r## Log\r- a") == b"# T\r## Log\r- a\r- new\r"
+
+
+def test_children_come_along() -> None:
+    assert insert(b"## Log\r\n", bullet="- new\n  - answer:: x") == b"## Log\r\n- new\r\n  - answer:: x\r\n"
+
+
+def test_replacing_keeps_mark_machinery_and_children() -> None:
+    data = b"* 14:30 [extracted] old\n  words ([[a#^d|x]]) ^m-1\n  - child\n- z\n"
+    found = entry(data, "old words", timed=True)
+    after = apply(data, edits.replace_bullet(data, found, "new", timed=True))
+    assert after == b"* 14:30 [extracted] new ([[a#^d|x]]) ^m-1\n  - child\n- z\n"
+    assert edits.replace_bullet(data, found, "old words", timed=True) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "after"),
+    [
+        (b"- a\n- b\n- c\n", b"- a\n- c\n"),
+        (b"- a\n- b", b"- a"),
+        (b"- b", b""),
+        (b"\xef\xbb\xbf- b\r\n- c", b"\xef\xbb\xbf- c"),
+        (b"- a\n- b\n  - child\n\n  para\n\n- c\n", b"- a\n\n- c\n"),
+        (b"text\n- b\n---\n", b"text\n\n---\n"),
+        (b"a\r- b\r\n\nc", b"a\r\n\nc"),
+    ],
+)
+def test_removing_takes_the_children_and_nothing_else(data: bytes, after: bytes) -> None:
+    assert apply(data, edits.remove_bullet(data, entry(data, "b"))) == after
+
+
+def test_a_target_is_found_again_where_it_moved() -> None:
+    old = b"- a\n- b ^m-1\n"
+    found = entry(old, "b")
+    moved = b"# H\n\n- x\n  - b ^m-1\n"
+    assert apply(moved, edits.remove_bullet(moved, found)) == b"# H\n\n- x\n"
+    twice = b"- b\n- b\n- c\n"
+    second = next(one for one in entries.read("n.md", Document(twice)) if one.occurrence == 1)
+    assert apply(twice, edits.replace_bullet(twice, second, "x")) == b"- b\n- x\n- c\n"
+
+
+@pytest.mark.parametrize("now", [b"- a\n", b"", b"- other words ^m-1\n", b"```\n- b ^m-1\n```\n", b"- b\n- b\n"])
+def test_a_target_that_is_gone_or_changed_is_refused_with_its_text(now: bytes) -> None:
+    found = entry(b"- b ^m-1\n", "b")
+    for plan in (edits.remove_bullet, lambda data, one: edits.replace_bullet(data, one, "x")):
+        with pytest.raises(ConflictError, match=r"b \^m-1"):
+            plan(now, found)
