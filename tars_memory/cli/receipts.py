@@ -13,14 +13,13 @@ RECEIPT = "txn path line ref text written spooled"
 UNWRITABLE = 5
 
 
-def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing was written", **more: Any) -> int:
+def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing was written") -> int:
     """Print one receipt.
 
     Args:
         call: the call it answers.
         receipt: what the writer returned.
         repeated: what to say when nothing was written and no notice says why.
-        more: further members of the JSON object.
 
     Returns:
         The exit code: 5 if the text went to the spool, else 0.
@@ -30,11 +29,11 @@ def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing 
         own.append("the note can't be written now: your text is in the spool, and the next writing command places it")
     elif call.dry_run and not receipt.spooled:
         own.append("dry run: nothing was written")
-    elif not receipt.written and not own:
-        own.append(repeated)
+    elif not receipt.written and not str(receipt.path or ".tars").startswith(".tars"):
+        own.append(repeated)  # below .tars/ it is a proposal, and a notice says so
     notices = call.notices(own)
     if call.out.json:
-        call.out.record({**fields(receipt, RECEIPT), **more, "notices": notices})
+        call.out.record({**fields(receipt, RECEIPT), "notices": notices})
     else:
         place = line(receipt.path or "")
         if place:

@@ -95,10 +95,12 @@ def test_feedback(tm: Run, memory: Any) -> None:
 
 
 def test_forget_names_the_copies_that_remain(tm: Run, memory: Any) -> None:
-    memory.answers["forget"] = receipt(copies=["the journal, for 90 days"])
+    memory.answers["forget"] = receipt(notices=["the journal keeps a copy for 90 days"])
     answer = tm("forget", "abcd2345")
-    assert "a copy remains: the journal, for 90 days" in answer.err
-    assert tm("forget", "abcd2345", "--everywhere", "--json").json["copies"] == ["the journal, for 90 days"]
+    assert "the journal keeps a copy for 90 days" in answer.err
+    assert tm("forget", "abcd2345", "--everywhere", "--json").json["notices"] == [
+        "the journal keeps a copy for 90 days"
+    ]
     assert memory.asked[1][2] == {"everywhere": True}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import reference
-from fake_memory import hit, receipt, result
+from fake_memory import hit, result
 
 PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
 
@@ -71,7 +71,6 @@ CALLS = {
 @pytest.mark.parametrize("name", [name for name in reference.NAMES if "```json" in part(name)])
 def test_the_json_objects(name: str, tm: Callable[..., Any], memory: Any, tmp_path: Path) -> None:
     memory.state = tmp_path
-    memory.answers["forget"] = receipt(copies=["x"])
     memory.answers["search"] = result(hit())
     if name == "open":
         tm("search", "tea")

@@ -2,7 +2,7 @@
 
 A ``$`` line is run by ``sh`` in a fresh vault (``$NOTES`` is empty: a folder to copy from). Lines below it are what it
 prints: on stdout as they are, on stderr behind ``2> ``; ``>>> N`` is its exit code, 0 if not said. ``{{ref}}``,
-``{{txn}}`` and ``{{any}}`` stand for what differs from run to run; ``#`` begins a comment.
+``{{txn}}``, ``{{any}}`` (of a line) and ``{{some}}`` (lines) stand for what differs from run to run; ``#`` begins a comment.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ HOLES = {
     "ref": "[a-z2-7]{8}",
     "txn": "[0-9A-Za-z-]+",
     "any": ".*",
+    "some": "(?s:.*)",
+    "n": "[0-9]+",
     "vault": ".*/vault",
     "home": ".*/home",
 }

@@ -23,10 +23,7 @@ def forget(
     """
     call = call_of(ctx)
     receipt = call.memory().forget(call.words(target, "REF"), everywhere=everywhere)
-    copies = list(getattr(receipt, "copies", None) or ())
-    for copy in copies:
-        call.out.say(f"a copy remains: {copy}")
-    return report(call, receipt, repeated="nothing was removed", copies=copies)
+    return report(call, receipt, repeated="nothing was removed")
 
 
 COMMAND = command(forget, writes=True, words=True)
