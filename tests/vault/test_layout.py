@@ -1,0 +1,178 @@
+"""Where the tiers live, by default, by Obsidian's settings, by ours; and Moment's formats."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from tars_memory.errors import UsageError
+from tars_memory.settings import LayoutOptions
+from tars_memory.vault import moment
+from tars_memory.vault.layout import Layout
+from tars_memory.vault.model import Tier
+
+DAY = date(2026, 11, 21)
+
+
+def obsidian(root: Path, path: str, said: object) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(json.dumps(said), "utf-8")
+
+
+def test_the_defaults(tmp_path: Path) -> None:
+    layout = Layout.of(tmp_path)
+    assert layout.daily_path(DAY) == "2026-11-21.md"
+    assert layout.day_of("2026-11-21.md") == DAY
+    assert layout.day_of("2026-11-21.MD") == DAY
+    assert layout.day_of("2026-02-30.md") is None
+    assert layout.day_of("notes/2026-11-21.md") is None
+    assert layout.daily_template_path is None
+
+
+@pytest.mark.parametrize(
+    ("path", "tier", "scope"),
+    [
+        ("Memory.md", Tier.SEMANTIC, ""),
+        ("Facts.md", Tier.SEMANTIC, ""),
+        ("Procedural.md", Tier.PROCEDURAL, ""),
+        ("2026-11-21.md", Tier.DAILY, ""),
+        ("sessions/2026-11-21 1015 topic.md", Tier.EPISODIC, ""),
+        ("notes/Memory.md", Tier.NOTE, ""),
+        ("corrections.md", Tier.NOTE, ""),
+        ("projects/a/Memory.md", Tier.SEMANTIC, "a"),
+        ("projects/a/2026-11-21.md", Tier.DAILY, "a"),
+        ("projects/a/sessions/x.md", Tier.EPISODIC, "a"),
+        ("projects/a/b/c.md", Tier.NOTE, "a"),
+        ("projects/readme.md", Tier.NOTE, ""),
+    ],
+)
+def test_the_path_alone_says_tier_and_scope(tmp_path: Path, path: str, tier: Tier, scope: str) -> None:
+    layout = Layout.of(tmp_path)
+    assert (layout.tier_of(path), layout.scope_of(path)) == (tier, scope)
+
+
+def test_obsidian_says_where_daily_notes_are(tmp_path: Path) -> None:
+    said = {"folder": "/Journal/", "format": "YYYY/MM-MMMM/YYYY-MM-DD dddd", "template": "Templates/Day"}
+    obsidian(tmp_path, ".obsidian/daily-notes.json", said)
+    layout = Layout.of(tmp_path)
+    path = "Journal/2026/11-November/2026-11-21 Saturday.md"
+    assert layout.daily_path(DAY) == path
+    assert layout.day_of(path) == DAY
+    assert layout.day_of("Journal/2026/11-November/2026-11-21 Sunday.md") is None
+    assert layout.tier_of(path) is Tier.DAILY
+    assert layout.tier_of("projects/a/" + path) is Tier.DAILY
+    assert layout.daily_path(DAY, scope="a") == "projects/a/" + path
+    assert layout.daily_template_path == "Templates/Day.md"
+
+
+def test_periodic_notes_win_if_they_do_daily_notes(tmp_path: Path) -> None:
+    obsidian(tmp_path, ".obsidian/daily-notes.json", {"folder": "core"})
+    periodic = {"daily": {"enabled": True, "folder": "periodic", "format": "", "template": "t.md"}}
+    obsidian(tmp_path, ".obsidian/plugins/periodic-notes/data.json", periodic)
+    layout = Layout.of(tmp_path)
+    assert layout.daily_path(DAY) == "periodic/2026-11-21.md"
+    assert layout.daily_template_path == "t.md"
+    periodic["daily"]["enabled"] = False
+    obsidian(tmp_path, ".obsidian/plugins/periodic-notes/data.json", periodic)
+    assert Layout.of(tmp_path).daily_path(DAY) == "core/2026-11-21.md"
+
+
+def test_our_settings_win_over_obsidian(tmp_path: Path) -> None:
+    obsidian(tmp_path, ".obsidian/daily-notes.json", {"folder": "core", "format": "DD.MM.YYYY", "template": "t"})
+    layout = Layout.of(tmp_path, LayoutOptions(daily_folder="", daily_format="YYYYMMDD", daily_template=""))
+    assert layout.daily_path(DAY) == "20261121.md"
+    assert layout.daily_template_path is None
+
+
+@pytest.mark.parametrize(
+    "form", ["[daily]", "ww", "MM-DD", "YYYY-MM", "YYYY-MM-DD HH:mm", "YYYY-MM-DD LT", "../YYYY-MM-DD", "/YYYY-MM-DD"]
+)
+def test_a_format_that_names_no_day_is_refused_with_its_source(tmp_path: Path, form: str) -> None:
+    obsidian(tmp_path, ".obsidian/daily-notes.json", {"format": form})
+    layout = Layout.of(tmp_path)
+    with pytest.raises(UsageError, match=r"\.obsidian/daily-notes\.json"):
+        layout.daily_path(DAY)
+    assert layout.tier_of("2026-11-21.md") is Tier.DAILY  # readers go on
+    with pytest.raises(UsageError, match=r"layout\.daily_format"):
+        Layout(LayoutOptions(daily_format=form))
+
+
+@pytest.mark.parametrize("text", ["{", "\xff", "[" * 100_000])
+def test_settings_that_are_no_json_are_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / ".obsidian").mkdir()
+    (tmp_path / ".obsidian/daily-notes.json").write_text(text, "latin-1")
+    with pytest.raises(UsageError, match=r"daily-notes\.json .* no valid JSON"):
+        Layout.of(tmp_path).daily_path(DAY)
+
+
+@pytest.mark.parametrize("said", [[], "text", {"folder": 3}, {"folder": "a/../b"}, {"format": ["x"]}])
+def test_settings_of_the_wrong_kind_do_not_break_readers(tmp_path: Path, said: object) -> None:
+    obsidian(tmp_path, ".obsidian/daily-notes.json", said)
+    assert Layout.of(tmp_path).tier_of("Memory.md") is Tier.SEMANTIC
+
+
+@pytest.mark.parametrize("folder", ["../out", "a//b", "./a"])
+def test_a_folder_stays_in_the_vault(folder: str) -> None:
+    with pytest.raises(UsageError, match="no folder inside the vault"):
+        Layout(LayoutOptions(daily_folder=folder))
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("YYYY-MM-DD", "2026-11-21"),
+        ("D.M.YY", "21.11.26"),
+        ("MMM Do, YYYY", "Nov 21st, 2026"),
+        ("dddd ddd dd d E", "Saturday Sat Sa 6 6"),
+        ("[Week] ww W GGGG gggg", "Week 47 47 2026 2026"),
+        ("DDDD DDD Q", "325 325 4"),
+        ("YYYY[Y]", "2026Y"),
+        ("HH:mm h:mm A", "14:05 2:05 PM"),
+        ("ZZ Z", "+0100 +01:00"),
+    ],
+)
+def test_moment_formats(form: str, text: str) -> None:
+    when = datetime(2026, 11, 21, 14, 5, tzinfo=timezone(timedelta(hours=1)))
+    assert moment.render(form, when) == text
+
+
+def test_weeks_at_the_turn_of_the_year() -> None:
+    assert moment.render("GGGG-[W]WW gggg-ww", date(2027, 1, 1)) == "2026-W53 2027-01"
+    assert moment.render("GGGG-[W]WW gggg-ww", date(2025, 12, 29)) == "2026-W01 2026-01"
+    assert moment.render("gggg-ww", date(2026, 1, 3)) == "2026-01"
+    assert moment.render("gggg-ww", date(2026, 1, 4)) == "2026-02"
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 30])
+def test_ordinals(number: int) -> None:
+    endings = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd"}
+    assert moment.render("Do", date(2026, 1, number)) == f"{number}{endings.get(number, 'th')}"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "YYYY-MM-DD",
+        "D-M-YYYY",
+        "YYYY/MM/YYYY-MM-DD-dddd",
+        "MMM Do YY",
+        "YYYY DDDD",
+        "[a.b] YYYYMMDD",
+        "gggg-[W]ww/YYYY-MM-DD",
+        "MMMM D, YYYY",
+    ],
+)
+def test_every_day_is_read_back_from_its_name(form: str) -> None:
+    matcher = moment.pattern(form)
+    for number in range(0, 800, 7):
+        day = date(2025, 12, 25) + timedelta(number)
+        assert moment.day(form, matcher, moment.render(form, day)) == day
+
+
+def test_no_time_of_day_from_a_date() -> None:
+    with pytest.raises(ValueError, match="time of day"):
+        moment.render("HH", date(2026, 1, 1))
+    assert moment.render("x", datetime(2026, 1, 1, tzinfo=UTC)) == "1767225600000"

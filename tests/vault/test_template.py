@@ -1,0 +1,122 @@
+"""What init makes and leaves alone, and templates filled as Obsidian fills them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from tars_memory.errors import UnwritableError, VaultError
+from tars_memory.vault import template
+from tars_memory.vault.document import Document
+from tars_memory.vault.layout import Layout
+from tars_memory.vault.store import Store
+from tars_memory.vault.vault import Vault
+
+NOW = datetime(2026, 11, 21, 14, 5, 9, tzinfo=timezone(timedelta(hours=1)))
+
+
+def init(root: Path, state: Path, *, dry_run: bool = False) -> template.InitReport:
+    store = Store(root, state, now=lambda: NOW, actor="person", dry_run=dry_run)
+    return template.fill_vault(Vault.open(root), store)
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def test_an_empty_folder_becomes_a_vault(tmp_path: Path) -> None:
+    root = template.make_root(tmp_path / "new" / "vault")
+    report = init(root, tmp_path / "state")
+    assert report.created == [*template.FRESH, ".tars/vault-id"]
+    assert report.fresh
+    assert set(tree(root)) == set(report.created)
+    for path in template.FRESH:
+        assert (root / path).read_bytes() == template.shipped(path) != b""
+    for path in template.TIER_NOTES:
+        note = Document(template.shipped(path))
+        assert [section.title for section in note.sections] == ["", "Notes"]
+        assert note.bullets == ()
+    layout = Layout.of(root)
+    assert layout.problem is None
+    assert layout.daily_template_path == "templates/daily.md"
+
+
+def test_twice_is_harmless(tmp_path: Path) -> None:
+    root = template.make_root(tmp_path / "vault")
+    init(root, tmp_path / "state")
+    (root / "Memory.md").write_text("mine\n", "utf-8")
+    before = tree(root)
+    report = init(root, tmp_path / "state")
+    assert report.created == []
+    assert tree(root) == before
+
+
+def test_an_obsidian_vault_keeps_every_byte(tmp_path: Path) -> None:
+    root = tmp_path / "vault"
+    (root / ".obsidian").mkdir(parents=True)
+    (root / ".obsidian/app.json").write_text("{}", "utf-8")
+    (root / "Procedural.md").write_bytes(b"\xef\xbb\xbfmy own\r\n")
+    (root / "note.md").write_text("a", "utf-8")
+    before = tree(root)
+    report = init(root, tmp_path / "state")
+    assert report.created == ["Memory.md", ".tars/vault-id"]
+    after = tree(root)
+    assert {path: after[path] for path in before} == before
+    assert set(after) - set(before) == {"Memory.md", ".tars/vault-id"}
+
+
+def test_a_folder_of_notes_gets_no_obsidian_settings(tmp_path: Path) -> None:
+    root = tmp_path / "notes"
+    root.mkdir()
+    (root / "readme.md").write_text("a", "utf-8")
+    assert init(root, tmp_path / "state").created == ["Memory.md", "Procedural.md", ".tars/vault-id"]
+
+
+def test_a_dry_run_says_the_same_and_makes_nothing(tmp_path: Path) -> None:
+    root = template.make_root(tmp_path / "vault")
+    assert init(root, tmp_path / "state", dry_run=True).created == [*template.FRESH, ".tars/vault-id"]
+    assert tree(root) == {}
+
+
+def test_a_place_that_is_no_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", "utf-8")
+    with pytest.raises(VaultError, match="no folder"):
+        template.make_root(tmp_path / "file")
+    with pytest.raises((VaultError, UnwritableError)):
+        template.make_root(tmp_path / "file" / "below")
+
+
+def test_a_link_in_place_of_a_tier_note_is_not_followed(tmp_path: Path) -> None:
+    root = tmp_path / "vault"
+    root.mkdir()
+    (root / "Memory.md").symlink_to(tmp_path / "elsewhere.md")
+    with pytest.raises(UnwritableError):
+        init(root, tmp_path / "state")
+    assert not (tmp_path / "elsewhere.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("# {{title}}", "# name"),
+        ("{{date}} {{time}}", "2026-11-21 14:05"),
+        ("{{date:dddd, MMMM Do YYYY}} {{time:h:mm a}}", "Saturday, November 21st 2026 2:05 pm"),
+        ("{{ Date : YYYY }}{{DATE:YY}}", "202626"),
+        (
+            "{{date:LT}} {{other}} {{title:x}} <% tp.date.now() %>",
+            "{{date:LT}} {{other}} {{title:x}} <% tp.date.now() %>",
+        ),
+        ("a\r\nb\udcff {{date}}", "a\r\nb\udcff 2026-11-21"),
+    ],
+)
+def test_templates_are_filled_as_obsidian_does(text: str, filled: str) -> None:
+    data = template.fill(text.encode("utf-8", "surrogateescape"), "name", NOW, Layout())
+    assert data.decode("utf-8", "surrogateescape") == filled
+
+
+def test_templates_follow_the_formats_of_the_templates_plugin(tmp_path: Path) -> None:
+    (tmp_path / ".obsidian").mkdir()
+    (tmp_path / ".obsidian/templates.json").write_text('{"dateFormat": "DD.MM.", "timeFormat": "HHmm"}', "utf-8")
+    assert template.fill(b"{{date}} {{time}}", "x", NOW, Layout.of(tmp_path)) == b"21.11. 1405"

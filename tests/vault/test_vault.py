@@ -1,0 +1,183 @@
+"""Opening, walking and reading a vault: nothing outside it, nothing that hangs, everything counted."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from tars_memory.errors import NotFoundError, PartialError, TarsError, UsageError, VaultError
+from tars_memory.settings import LimitsOptions
+from tars_memory.vault.vault import Vault
+
+
+def make(root: Path, *paths: str) -> None:
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text("- a\n", "utf-8")
+
+
+def walked(root: Path) -> tuple[set[str], dict[str, int]]:
+    vault = Vault.open(root)
+    return {path for path, _ in vault.walk()}, vault.skipped
+
+
+def test_opening_makes_nothing(tmp_path: Path) -> None:
+    vault = Vault.open(tmp_path)
+    assert vault.id is None
+    assert list(tmp_path.iterdir()) == []
+    for path in (tmp_path / "none", "a\0b"):
+        with pytest.raises(VaultError):
+            Vault.open(path)
+    make(tmp_path, "file.md")
+    with pytest.raises(VaultError, match="no folder"):
+        Vault.open(tmp_path / "file.md")
+
+
+def test_first_writer_makes_one_id(tmp_path: Path) -> None:
+    found: list[str | None] = []
+    gate = threading.Barrier(8)
+
+    def first() -> None:
+        vault = Vault.open(tmp_path)
+        gate.wait()
+        found.append(vault.ensure_id())
+
+    threads = [threading.Thread(target=first) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 1
+    assert found[0] == Vault.open(tmp_path).id
+    assert [path.name for path in (tmp_path / ".tars").iterdir()] == ["vault-id"]
+
+
+@pytest.mark.parametrize("text", [b"", b"\xff\xfe", b"a b c d e f", b"short", b"x" * 100])
+def test_a_damaged_id_is_no_id(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / ".tars").mkdir()
+    (tmp_path / ".tars/vault-id").write_bytes(text)
+    assert Vault.open(tmp_path).id is None
+
+
+def test_an_id_that_cannot_be_written_is_none(tmp_path: Path) -> None:
+    (tmp_path / ".tars").write_text("a file where the folder should be", "utf-8")
+    assert Vault.open(tmp_path).ensure_id() is None
+
+
+def test_an_id_is_never_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    root = tmp_path / "vault"
+    root.mkdir()
+    (root / ".tars").symlink_to(tmp_path / "out")
+    assert Vault.open(root).ensure_id() is None
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_the_walk_finds_notes_and_counts_the_rest(tmp_path: Path) -> None:
+    root = tmp_path / "vault"
+    make(root, "a.md", "b/c.MD", "b/d e/ü.md", "image.png", "b/conflict of interest.md", "x.md/inner.md")
+    make(root, ".obsidian/x.md", ".trash/y.md", ".git/z.md", ".tars/q.md", ".hidden.md", "..a.md.t1.tars-tmp")
+    make(
+        root,
+        ".cloud.md.icloud",
+        "n.sync-conflict-20261121-101500-ABCDEFG.md",
+        "n (Anna's conflicted copy 2026-11-21).md",
+    )
+    make(root, "n (Conflict 2026).md", "n_conflict-20150101-101010.md")
+    make(tmp_path, "outside/o.md")
+    (root / "dangling.md").symlink_to(tmp_path / "nothing")
+    (root / "out.md").symlink_to(tmp_path / "outside/o.md")
+    (root / "outfolder").symlink_to(tmp_path / "outside")
+    (root / "loop").symlink_to(root)
+    (root / "in.md").symlink_to(root / "a.md")
+    (root / "self.md").symlink_to(root / "self.md")
+    os.mkfifo(root / "pipe.md")
+    os.mkfifo(root / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(root / "s.md"))
+        found, skipped = walked(root)
+    assert found == {"a.md", "b/c.MD", "b/d e/ü.md", "b/conflict of interest.md", "x.md/inner.md"}
+    assert skipped == {
+        "hidden folder": 4,
+        "hidden file": 1,
+        "temporary file": 1,
+        "not downloaded (iCloud)": 1,
+        "conflict copy": 4,
+        "dangling link": 2,
+        "link out of the vault": 2,
+        "link within the vault": 2,
+        "not a regular file": 3,
+    }
+
+
+def test_the_walk_gives_the_very_look_it_took(tmp_path: Path) -> None:
+    make(tmp_path, "a.md")
+    ((path, found),) = list(Vault.open(tmp_path).walk())
+    assert (path, found.st_ino) == ("a.md", (tmp_path / "a.md").stat().st_ino)
+
+
+def test_names_that_are_no_utf_8_are_walked_and_read(tmp_path: Path) -> None:
+    with open(os.fsencode(tmp_path) + b"/\xff\xfe.md", "wb") as file:
+        file.write(b"x")
+    vault = Vault.open(tmp_path)
+    ((path, _),) = list(vault.walk())
+    assert vault.read(path) == b"x"
+
+
+def test_an_unreadable_folder_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path, "a.md", "closed/b.md")
+    real = os.scandir
+
+    def scandir(path: str) -> object:
+        if os.fspath(path).rstrip("/").endswith("closed"):
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert walked(tmp_path) == ({"a.md"}, {"unreadable folder": 1})
+
+
+def test_a_vault_that_went_away_is_said(tmp_path: Path) -> None:
+    root = tmp_path / "vault"
+    root.mkdir()
+    vault = Vault.open(root)
+    root.rmdir()
+    with pytest.raises(VaultError, match="listed"):
+        list(vault.walk())
+    with pytest.raises(VaultError):
+        vault.read("a.md")
+
+
+def test_looking(tmp_path: Path) -> None:
+    make(tmp_path, "a.md", "d/b.md")
+    vault = Vault.open(tmp_path)
+    assert vault.look("d/b.md") is not None
+    for path in ("none.md", "a.md/b.md", "d"):
+        assert vault.look(path) is None
+
+
+def test_reading_stays_in_the_vault_and_never_hangs(tmp_path: Path) -> None:
+    root = tmp_path / "vault"
+    make(root, "a.md", "d/b.md")
+    make(tmp_path, "outside/o.md")
+    (root / "l.md").symlink_to(root / "a.md")
+    (root / "f").symlink_to(tmp_path / "outside")
+    os.mkfifo(root / "pipe.md")
+    vault = Vault.open(root, limits=LimitsOptions(max_note_bytes=100))
+    assert vault.read("d/b.md") == b"- a\n"
+    for path in ("l.md", "f/o.md", "pipe.md", "d"):
+        with pytest.raises(TarsError):
+            vault.read(path)
+    for path in ("none.md", "no/folder.md"):
+        with pytest.raises(NotFoundError):
+            vault.read(path)
+    for path in ("../outside/o.md", "/etc/passwd", "", "d//b.md", "a\0.md"):
+        with pytest.raises(UsageError):
+            vault.read(path)
+    (root / "big.md").write_bytes(b"x" * 101)
+    with pytest.raises(PartialError, match="are not read"):
+        vault.read("big.md")
