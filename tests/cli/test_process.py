@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hostile import HOSTILE
 from terminal import OURS, ROOT, environment, on_a_terminal, program
 
 HERE = Path(__file__).parent
@@ -56,6 +57,37 @@ def test_a_hostile_note_cannot_reach_a_pipe(call: str, env: dict[str, str], tmp_
         assert "\x1b]52;c;c3RlYWw=\x07" in json.loads(done.stdout)["hits"][0]["text"], "verbatim"
 
 
+def test_a_hostile_vault_reaches_neither(env: dict[str, str], tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    assert run(program("init", "--quiet"), env, cwd=vault).returncode == 0
+    hostile = HOSTILE.encode("utf-8", "surrogateescape")
+    (vault / "Memory.md").write_bytes(b"## Notes\n\n- " + hostile + b"\n")
+    (vault / "2026-11-21.md").write_bytes(b"## " + hostile + b"\n\n- 14:30 " + hostile + b"\n")
+    (vault / ("tea \x1b[31m\u202e" + "[bold].md")).write_bytes(b"# " + hostile + b"\n\n" + hostile + b"\n")
+    calls = [
+        "search tea --mode lexical",
+        "search tea --mode lexical --explain",
+        "list",
+        "log",
+        "show override",
+        "status",
+        "doctor",
+    ]
+    for call in calls:
+        for done in (
+            on_a_terminal(program(*call.split()), env, vault),
+            (lambda d: (d.returncode, d.stdout + d.stderr))(run(program(*call.split()), env, cwd=vault)),
+        ):
+            code, screen = done
+            assert code in (0, 1, 2) and b"Traceback" not in screen, (call, screen)
+            rest = OURS.sub(b"", screen).replace(b"\r\n", b"\n")
+            assert CONTROL.findall(rest) == [], call
+            assert STEERING.findall(rest.decode("utf-8")) == [], call
+    told = json.loads(run(program("search", "tea", "--mode", "lexical", "--json"), env, cwd=vault).stdout)
+    assert any("\x1b]52;c;c3RlYWw=\x07" in found["text"] for found in told["hits"])
+
+
 def test_on_a_terminal_hits_are_numbered_lit_and_linked(env: dict[str, str], tmp_path: Path) -> None:
     code, screen = on_a_terminal([*FAKE, "search", "green"], env, tmp_path)
     assert code == 0
@@ -70,6 +102,65 @@ def test_plain_terminals_get_plain_text(more: dict[str, str], env: dict[str, str
     for call in ("search green", "list", "history"):
         _, screen = on_a_terminal([*FAKE, *call.split()], {**env, **more}, tmp_path)
         assert b"\x1b" not in screen
+
+
+def test_progress_is_shown_on_a_terminal_only(env: dict[str, str], tmp_path: Path) -> None:
+    code, screen = on_a_terminal([*FAKE, "reindex"], env, tmp_path)
+    assert code == 0 and b"reading notes" in screen and b"5/5" in screen
+    done = run([*FAKE, "reindex"], env, cwd=tmp_path)
+    assert (done.stdout, done.stderr) == (b"2 notes read, 0 gone, 1 files skipped\n", b"")
+
+
+def test_only_a_person_at_a_terminal_writes_rules(env: dict[str, str], tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    run(program("init", "--quiet"), env, cwd=vault)
+    rules = vault / "Procedural.md"
+    before = rules.read_bytes()
+    remember = program("remember", "--tier", "procedural", "ask", "before", "mailing")
+    run(remember, {**env, "TARS_MEMORY_ACTOR": "person"}, cwd=vault)
+    for mark in ({"TARS_MEMORY_ACTOR": "agent"}, {"CLAUDECODE": "1"}):
+        code, screen = on_a_terminal(remember, {**env, **mark}, vault)
+        assert code == 0 and b"proposal" in screen
+    assert rules.read_bytes() == before
+    code, screen = on_a_terminal(remember, env, vault)
+    assert code == 0 and b"Procedural.md:" in screen
+    assert rules.read_bytes() != before and b"- ask before mailing" in rules.read_bytes()
+
+
+ODD = [
+    "user's editor",
+    "C++",
+    '"unclosed',
+    "AND",
+    "a-b",
+    "2026-03-15",
+    "10.0.0.1",
+    "東京",
+    "Zürich",
+    "🚲",
+    "OR NOT",
+    "(",
+    "*",
+]
+
+
+def test_any_line_is_a_query(env: dict[str, str], tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    run(program("init", "--quiet"), env, cwd=vault)
+    for i, query in enumerate(ODD):
+        (vault / f"note {i}.md").write_text(f"Here stands {query} in a text.\n", "utf-8")
+    lines = [*(query.encode() for query in ODD), b"a\x00b", b"\xff\xfe", b"x" * 100_000, b"qqqxyzzy", b"", b'"', b"-"]
+    done = run(
+        program("search", "--stdin", "--json", "--mode", "lexical"), env, cwd=vault, input=b"\n".join(lines) + b"\n"
+    )
+    assert done.returncode == 0 and b"Traceback" not in done.stderr
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(told) == len(lines)
+    for i, query in enumerate(ODD[:10]):
+        assert f"note {i}.md" in {found["path"] for found in told[i]["hits"]}, query
+    assert told[lines.index(b"qqqxyzzy")]["hits"] == []
 
 
 def test_a_reader_that_stops_reading_is_met_with_silence(env: dict[str, str], tmp_path: Path) -> None:

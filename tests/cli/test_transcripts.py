@@ -1,8 +1,9 @@
 """Sessions at a shell, as a person would have them: every file in ``transcripts/`` is run line by line.
 
-A ``$`` line is run by ``sh`` in a fresh vault (``$NOTES`` is empty: a folder to copy from). Lines below it are what it
-prints: on stdout as they are, on stderr behind ``2> ``; ``>>> N`` is its exit code, 0 if not said. ``{{ref}}``,
-``{{txn}}``, ``{{any}}`` (of a line) and ``{{some}}`` (lines) stand for what differs from run to run; ``#`` begins a comment.
+A ``$`` line is run by ``sh`` in an empty folder that the transcript makes a vault. What it prints follows: lines of
+stdout behind two blanks, lines of stderr behind ``2> ``; ``>>> N`` is its exit code, 0 if not said. ``{{ref}}``,
+``{{txn}}``, ``{{n}}``, ``{{any}}`` (of a line) and ``{{some}}`` (lines) stand for what differs from run to run. ``#``
+begins a comment.
 """
 
 from __future__ import annotations

@@ -8,13 +8,9 @@ import types
 from typing import Any
 
 from fake_memory import DEFAULTS, FakeMemory, entry, hit, receipt, result
+from hostile import HOSTILE
 
 from tars_memory.__main__ import main
-
-HOSTILE = (
-    "tea \x1b[31mred\x1b[0m \x1b]52;c;c3RlYWw=\x07 \x1b]8;;http://evil.example\x1b\\link\x1b]8;;\x1b\\ \x9b31mC1 "
-    "\x9d0;title\x9c \u202eoverride\u2066 \U000e0041\x00\x07\x08\x7f [/bold] [red]x[/red] :smile: Zürich 東京 \udcff"
-)
 
 
 def search(text: str, **_: Any) -> Any:
@@ -31,11 +27,19 @@ def search(text: str, **_: Any) -> Any:
     return result(hit(text=f"{text} Zürich 東京"), query=text)
 
 
+def reindex(full: bool, embed: bool, progress: Any) -> Any:
+    for done in range(6):
+        if progress is not None:
+            progress("reading notes", done, 5)
+    return DEFAULTS["reindex"]
+
+
 if __name__ == "__main__":
     module = types.ModuleType("tars_memory.memory")
     FakeMemory.answers.update(
         {
             "search": search,
+            "reindex": reindex,
             "show": entry(raw=HOSTILE, section=HOSTILE),
             "list": [entry(text=HOSTILE, section=HOSTILE)],
             "today": types.SimpleNamespace(path=HOSTILE, date="2026-11-21", text=HOSTILE),
