@@ -6,14 +6,15 @@ Nothing here touches a disk; the indexer hands in what it read.
 from __future__ import annotations
 
 import sys
+from array import array
+from hashlib import sha1
 from struct import Struct
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-STAMP = Struct("<qqqQ")
+STAMP = Struct("<qqqq")
 """size, mtime_ns, ctime_ns, inode."""
 LOOK_AGAIN = b""
 """The stamp of a note that must be read again whatever its stat says."""
@@ -48,9 +49,48 @@ class Changes:
         return len(self.added) + len(self.changed) + len(self.missing)
 
 
-def stamp(stat: os.stat_result) -> bytes:
-    """What tells one state of a file from another without reading it."""
-    return STAMP.pack(stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino & 0xFFFFFFFFFFFFFFFF)
+class Sweep:
+    """What one walk saw.
+
+    Args:
+        folders: (prefix, names, four numbers for each name) of every folder, as :meth:`Vault.sweep` gives them.
+
+    Attributes:
+        digest: of all paths and stamps in the order of the walk: equal for two sweeps that saw the same in the same
+            order, which file systems keep as long as a folder does not change.
+    """
+
+    __slots__ = ("_packed", "digest")
+
+    def __init__(self, folders: Iterable[tuple[str, list[str], list[int]]]) -> None:
+        digest = sha1(usedforsecurity=False)
+        self._packed: list[tuple[str, list[str], bytes]] = []
+        for prefix, names, numbers in folders:
+            packed = _packed(numbers)
+            digest.update("\0".join((prefix, *names, "")).encode("utf-8", "surrogateescape"))
+            digest.update(packed)
+            self._packed.append((prefix, names, packed))
+        self.digest = digest.digest()
+
+    def stamps(self) -> dict[str, bytes]:
+        """Path → stamp."""
+        size = STAMP.size
+        return {
+            prefix + name: packed[at * size : (at + 1) * size]
+            for prefix, names, packed in self._packed
+            for at, name in enumerate(names)
+        }
+
+
+def _packed(numbers: list[int]) -> bytes:
+    """The stamps of a folder, one after the other; an inode of more than 63 bits is cut."""
+    try:
+        packed = array("q", numbers)
+    except OverflowError:
+        packed = array("q", [number & 0x7FFF_FFFF_FFFF_FFFF for number in numbers])
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return packed.tobytes()
 
 
 def is_racy(stamp: bytes, now_ns: int) -> bool:

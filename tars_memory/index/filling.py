@@ -9,7 +9,7 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tars_memory.index import database, schema, vectors
+from tars_memory.index import database, vectors
 from tars_memory.index.cache import VectorCache
 from tars_memory.index.chunking import embedded_text
 
@@ -28,22 +28,14 @@ FILL_PAGE = 2_000
 LOCK_WAIT = 30.0
 
 
-def pending(connection: sqlite3.Connection, cache: Path) -> int:
-    """How many chunks have no vector of the index's model yet; all of them if it has no model."""
-    if database.driver().vec is not None:
-        return int(connection.execute("SELECT count(*) FROM chunks WHERE embedded = 0").fetchone()[0])
-    total = int(connection.execute("SELECT count(*) FROM chunks").fetchone()[0])
-    row = connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
-    if row is None or not (cache / schema.CACHE_FILE).exists():
-        return total
-    held = VectorCache(cache)
-    try:
-        model = held.known_model(str(row[0]))
-        hashes = [digest for (digest,) in connection.execute("SELECT hash FROM chunks")]
-        lacking = set(held.missing(model, hashes)) if model is not None else set(hashes)
-    finally:
-        held.close()
-    return sum(1 for digest in hashes if digest in lacking)
+def pending(connection: sqlite3.Connection) -> int:
+    """How many chunks have no vector yet that this driver can compare."""
+    return int(connection.execute(f"SELECT count(*) FROM chunks WHERE {_lacking()}").fetchone()[0])
+
+
+def _lacking() -> str:
+    """The chunks without a vector; where sqlite-vec is at hand, one in the cache alone is still to be filled in."""
+    return "embedded = 0" if database.driver().vec is None else "embedded <> 1"
 
 
 def embed(
@@ -96,16 +88,20 @@ def prepare(connection: sqlite3.Connection, fingerprint: str, dimension: int, ca
     Belongs inside a transaction.
     """
     meta = dict(
-        connection.execute("SELECT key, value FROM meta WHERE key IN ('model', 'dimension', 'cache')").fetchall()
+        connection.execute("SELECT key, value FROM meta WHERE key IN ('model', 'dimension', 'cache', 'knn')").fetchall()
     )
     same = meta.get("model") == fingerprint and meta.get("dimension") == dimension and meta.get("cache") == cache
     if not same:
         values = [("model", fingerprint), ("dimension", dimension), ("cache", cache)]
         connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
     if not vectors.load(connection):
+        if not same:  # the KNN index can't be emptied from here: whoever can is told to
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('knn', 'other model')")
+            connection.execute("UPDATE chunks SET embedded = 0 WHERE embedded <> 0")
         return
-    if not same or not vectors.has_table(connection):
+    if not same or "knn" in meta or not vectors.has_table(connection):
         vectors.start(connection, dimension)
+        connection.execute("DELETE FROM meta WHERE key = 'knn'")
         return
     vectors.clear_garbage(connection)
     if vectors.is_bloated(connection):
@@ -113,21 +109,28 @@ def prepare(connection: sqlite3.Connection, fingerprint: str, dimension: int, ca
 
 
 def _fill(connection: sqlite3.Connection, store: VectorCache, model: int) -> None:
-    """Put what the cache holds into the KNN index; we hold the lock."""
-    if database.driver().vec is None:
-        return
+    """Take over what the cache holds; we hold the lock."""
     last = 0
     while True:
         rows: list[tuple[int, bytes]] = connection.execute(
-            "SELECT id, hash FROM chunks WHERE embedded = 0 AND id > ? ORDER BY id LIMIT ?", (last, FILL_PAGE)
+            f"SELECT id, hash FROM chunks WHERE {_lacking()} AND id > ? ORDER BY id LIMIT ?", (last, FILL_PAGE)
         ).fetchall()
         if not rows:
             return
         last = rows[-1][0]
         known = store.get(model, [digest for _, digest in rows])
         if known:
-            with database.transaction(connection):
-                vectors.fill(connection, ((chunk, known[digest][0]) for chunk, digest in rows if digest in known))
+            _place(connection, [(chunk, known[digest][0]) for chunk, digest in rows if digest in known])
+
+
+def _place(connection: sqlite3.Connection, rows: list[tuple[int, bytes]]) -> None:
+    """Mark chunks as having their vector, which goes into the KNN index where there is one."""
+    with database.transaction(connection):
+        if vectors.load(connection):
+            vectors.fill(connection, rows)
+        else:
+            marks = [(chunk,) for chunk, _ in rows]
+            connection.executemany("UPDATE chunks SET embedded = 2 WHERE id = ? AND embedded = 0", marks)
 
 
 def _embed(
@@ -139,7 +142,7 @@ def _embed(
     limit: int | None,
     progress: Callable[[str, int, int], None] | None,
 ) -> None:
-    wanted = _wanted(connection, store, model)
+    wanted = _wanted(connection)
     digests = list(wanted)[:limit]
     done, before = 0, 0
     source, order = _passages(connection, wanted, digests)
@@ -156,23 +159,18 @@ def _embed(
         before = done
         store.put(model, page)
         with files.lock(LOCK_WAIT) as mine:
-            if mine and vectors.load(connection):
-                rows = [(chunk, vector) for digest, vector, _ in page for chunk in wanted[digest]]
-                with database.transaction(connection):
-                    vectors.fill(connection, rows)
+            if mine:
+                _place(connection, [(chunk, vector) for digest, vector, _ in page for chunk in wanted[digest]])
         if progress:
             progress("vectors", done, len(digests))
 
 
-def _wanted(connection: sqlite3.Connection, store: VectorCache, model: int) -> dict[bytes, list[int]]:
+def _wanted(connection: sqlite3.Connection) -> dict[bytes, list[int]]:
     """Hash of every text to embed → the chunks that have it, in order of the chunks."""
-    only = "" if database.driver().vec is None else " WHERE embedded = 0"
     chunks: dict[bytes, list[int]] = {}
-    for chunk, digest in connection.execute(f"SELECT id, hash FROM chunks{only} ORDER BY id"):
+    for chunk, digest in connection.execute(f"SELECT id, hash FROM chunks WHERE {_lacking()} ORDER BY id"):
         chunks.setdefault(digest, []).append(chunk)
-    known = store.get(model, list(chunks)) if only else {}
-    missing = [digest for digest in chunks if digest not in known] if only else store.missing(model, chunks)
-    return {digest: chunks[digest] for digest in missing}
+    return chunks
 
 
 def _passages(

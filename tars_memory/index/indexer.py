@@ -7,12 +7,13 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tars_memory.errors import UnwritableError, VaultError
-from tars_memory.index import changes, database, schema
+from tars_memory.index import changes, database, intake, schema
 from tars_memory.index.files import IndexFiles
+from tars_memory.index.report import WRITER_WAIT, RefreshBudget, RefreshReport
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from tars_memory.index.embedding import Embedder
@@ -25,64 +26,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-READER_NOTES = 200
-"""Changed notes that a reader takes in by itself; more are left to ``reindex`` or the watcher."""
-READER_WAIT = 0.1
-"""Seconds a reader waits for another process to finish with the index."""
-WRITER_WAIT = 30.0
-BATCH = 200
-"""Notes of one transaction: about a quarter of a second of reading, some ten milliseconds of writing."""
-
-
-class RefreshBudget:
-    """What a refresh may cost.
-
-    Attributes:
-        notes: changed notes at most, else nothing is written; None for any number.
-        wait: seconds to wait for the lock.
-        strict: a brake, a busy lock or a full disk is raised instead of reported.
-        override: believe the sweep even where the brake would trip.
-    """
-
-    __slots__ = ("notes", "override", "strict", "wait")
-
-    def __init__(
-        self,
-        notes: int | None = READER_NOTES,
-        wait: float = READER_WAIT,
-        *,
-        strict: bool = False,
-        override: bool = False,
-    ) -> None:
-        self.notes = notes
-        self.wait = wait
-        self.strict = strict
-        self.override = override
-
-
-class RefreshReport:
-    """What a refresh did.
-
-    Attributes:
-        changed: notes that were written.
-        removed: notes that were dropped.
-        stale: notes that the index is behind the vault; 0 if it matches.
-        pending_vectors: chunks that have no vector yet.
-        skipped: reason → files that are not indexed.
-        notices: sentences for the person.
-        took: seconds.
-    """
-
-    __slots__ = ("changed", "notices", "pending_vectors", "removed", "skipped", "stale", "took")
-
-    def __init__(self) -> None:
-        self.changed = 0
-        self.removed = 0
-        self.stale = 0
-        self.pending_vectors = 0
-        self.skipped: dict[str, int] = {}
-        self.notices: list[str] = []
-        self.took = 0.0
+__all__ = ["Index", "RefreshBudget", "RefreshReport"]
 
 
 class Index:
@@ -173,52 +117,49 @@ class Index:
 
     def _refresh(self, budget: RefreshBudget, progress: Progress | None) -> RefreshReport:
         report = RefreshReport()
-        started = time.time_ns()
-        found = self._walk()
-        connection = self.connection()
-        stored, meta = _stored(connection), _meta(connection)
-        recipe = self._recipe()
-        if meta.get("recipe") != recipe:
-            stored = dict.fromkeys(stored, changes.LOOK_AGAIN)
-        difference = self._settled(stored, found)
+        look = self._look()
+        meta = intake.meta(self.connection())
+        if meta.get("sweep") != look.sweep.digest or meta.get("recipe") != look.recipe:
+            self._settle(look, meta, budget, report, progress)
         self._count_skipped(report)
-        if not difference:
-            report.pending_vectors = self.pending()
-            return report
-        if self._brakes(budget, meta, stored, found, difference, report):
-            return report
+        report.pending_vectors = self.pending()
+        return report
+
+    def _settle(
+        self,
+        look: intake.Look,
+        meta: dict[str, Any],
+        budget: RefreshBudget,
+        report: RefreshReport,
+        progress: Progress | None,
+    ) -> None:
+        """Something differs from the last sweep: find out what, and take it in if it may be."""
+        stored = intake.stored(self.connection(), meta.get("recipe") == look.recipe)
+        difference = changes.diff(stored, look.found)
+        if difference.missing:  # a note is dropped only when two looks agree that it is gone
+            look.again(changes.Sweep(self.vault.sweep()))
+            difference = changes.diff(stored, look.found)
         complete = meta.get("complete") == 1
+        if self._brakes(budget, meta, stored, look.found, difference, report):
+            return
         if complete and budget.notes is not None and len(difference) > budget.notes:
             report.stale = len(difference)
             report.notices.append(f"{report.stale} notes changed since the last reindex and are not searched yet")
-            return report
+            return
+        wait = WRITER_WAIT if not complete else budget.wait if difference else 0.0
         try:
-            with self.files.lock(budget.wait if complete else WRITER_WAIT) as held:
+            with self.files.lock(wait) as held:
                 if held:
-                    self._apply(found, started, recipe, report, progress)
+                    intake.take_in(self.connection(), self.vault, self.limits, look, report, progress)
         except OSError as error:
             if budget.strict:
                 raise UnwritableError(f"the index can't be written: {error}", "is its folder writable?") from error
             held = False
-        if not held:
+        if difference and not held:
             if budget.strict:
                 raise UnwritableError("the index is busy in another process", "try again when it is done")
             report.stale = len(difference)
             report.notices.append(f"the index is busy; {report.stale} changed notes are not searched yet")
-        report.pending_vectors = self.pending()
-        return report
-
-    def _settled(self, stored: dict[str, bytes], found: dict[str, bytes]) -> changes.Changes:
-        """The difference once two looks agree on what is gone; ``found`` is brought up to the second one."""
-        difference = changes.diff(stored, found)
-        if difference.missing:
-            found.update(self._walk())
-            difference = changes.diff(stored, found)
-        unnameable = {path for path in difference.added if not _is_text(path)}
-        for path in unnameable:
-            del found[path]
-        difference.added = [path for path in difference.added if path not in unnameable]
-        return difference
 
     def _brakes(
         self,
@@ -238,72 +179,6 @@ class Index:
         report.stale = len(difference)
         report.notices.append(f"the vault {reason}; this answer is from the index as it was (reindex --full overrides)")
         return True
-
-    def _apply(
-        self, found: dict[str, bytes], started: int, recipe: str, report: RefreshReport, progress: Progress | None
-    ) -> None:
-        """Write the difference to what is stored now; we hold the lock."""
-        from tars_memory.index.writer import Writer
-
-        connection = self.connection()
-        known = {
-            path: (stamp, digest) for path, stamp, digest in connection.execute("SELECT path, stamp, hash FROM files")
-        }
-        same_recipe = _meta(connection).get("recipe") == recipe
-        stored = {path: stamp if same_recipe else changes.LOOK_AGAIN for path, (stamp, _) in known.items()}
-        difference = changes.diff(stored, found)
-        if difference.missing:
-            with database.transaction(connection):
-                writer = Writer(connection)
-                for path in difference.missing:
-                    writer.drop(path)
-            report.removed += len(difference.missing)
-        paths = sorted((*difference.added, *difference.changed))
-        for start in range(0, len(paths), BATCH):
-            batch = paths[start : start + BATCH]
-            hashes = {path: known[path][1] for path in batch if path in known and same_recipe}
-            report.changed += self._write_batch(connection, batch, found, hashes, started)
-            if progress:
-                progress("notes", min(start + BATCH, len(paths)), len(paths))
-        device = str(os.stat(self.vault.root).st_dev)
-        with database.transaction(connection):
-            values = [("recipe", recipe), ("complete", 1), ("device", device), ("indexed", started // 1_000_000_000)]
-            connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
-        self._count_skipped(report)
-
-    def _write_batch(
-        self,
-        connection: sqlite3.Connection,
-        batch: Sequence[str],
-        found: dict[str, bytes],
-        hashes: dict[str, bytes],
-        started: int,
-    ) -> int:
-        """Read, then write in one transaction; returns how many notes got other rows."""
-        from tars_memory.index import reading, writer
-
-        notes: list[writer.NoteRow] = []
-        touched: list[tuple[str, bytes]] = []
-        skipped: list[tuple[str, bytes, bytes]] = []
-        for path in batch:
-            stamp = found[path]
-            kept = changes.LOOK_AGAIN if changes.is_racy(stamp, started) else stamp
-            row = reading.read(self.vault, path, stamp, kept, hashes.get(path), self.limits.max_note_bytes)
-            if row is None:
-                continue  # it went away meanwhile: the next sweep settles it
-            if isinstance(row, bytes):
-                skipped.append((path, kept, row))
-            elif isinstance(row, str):
-                touched.append((path, kept))
-            else:
-                notes.append(row)
-        with database.transaction(connection):
-            rows = writer.Writer(connection)
-            for path, stamp, reason in skipped:
-                rows.skip(path, stamp, reason)
-            rows.touch(touched)
-            rows.write(notes)
-        return len(notes)
 
     # --- reindex
 
@@ -355,7 +230,7 @@ class Index:
         try:
             self._connection.execute("PRAGMA journal_mode = OFF")
             self._connection.execute("PRAGMA synchronous = OFF")
-            self._apply(self._walk(), time.time_ns(), self._recipe(), report, progress)
+            intake.take_in(self._connection, self.vault, self.limits, self._look(), report, progress)
             if model:
                 filling.restore(self._connection, self.cache, *model)
             self._connection.execute("PRAGMA journal_mode = DELETE")
@@ -372,7 +247,7 @@ class Index:
         try:
             connection = database.connect(path)
             try:
-                meta = _meta(connection)
+                meta = intake.meta(connection)
             finally:
                 connection.close()
             return (str(meta["model"]), int(meta["dimension"]))
@@ -404,7 +279,7 @@ class Index:
         """How many chunks have no vector yet."""
         from tars_memory.index import filling
 
-        return filling.pending(self.connection(), self.cache)
+        return filling.pending(self.connection())
 
     # --- upkeep
 
@@ -473,26 +348,28 @@ class Index:
         other = Index(self.vault, self.files.folder, self.cache, self.limits)
         other._create(path)
         other._connection, other._path = database.connect(path), path.with_suffix(".new")
-        other._apply(other._walk(), time.time_ns(), other._recipe(), RefreshReport(), None)
+        other._connection.execute("PRAGMA synchronous = OFF")
+        intake.take_in(other._connection, self.vault, self.limits, self._look(), RefreshReport(), None)
         return other._connection
 
     def _create(self, path: Path) -> None:
         database.create(path)
         connection = database.connect(path)
         try:
+            connection.execute("PRAGMA synchronous = OFF")  # nobody reads it before it is installed, which syncs it
             schema.create(connection)
             database.set_journal_mode(connection, path)
         finally:
             connection.close()
 
-    def _walk(self) -> dict[str, bytes]:
-        """Path → stamp of every note.
+    def _look(self) -> intake.Look:
+        """One look at every note.
 
         Raises:
             VaultError: the root is missing.
         """
-        pack = changes.stamp
-        return {path: pack(stat) for path, stat in self.vault.walk()}
+        started = time.time_ns()
+        return intake.Look(changes.Sweep(self.vault.sweep()), started, self._recipe())
 
     def _recipe(self) -> str:
         """Everything but the notes that decides what the rows look like."""
@@ -512,20 +389,3 @@ class Index:
     def _is_damage(error: BaseException) -> bool:
         """Whether an error means that the rows are not what we wrote: SQLite says so, or they can't be decoded."""
         return database.damaged(error)
-
-
-def _stored(connection: sqlite3.Connection) -> dict[str, bytes]:
-    rows: Iterable[tuple[str, bytes]] = connection.execute("SELECT path, stamp FROM files")
-    return dict(rows)
-
-
-def _is_text(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _meta(connection: sqlite3.Connection) -> dict[str, Any]:
-    return dict(connection.execute("SELECT key, value FROM meta").fetchall())

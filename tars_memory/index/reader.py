@@ -170,9 +170,9 @@ class IndexReader:
         found: dict[int, list[float]] = {}
         rows = self._connection.execute(
             f"SELECT c.id, 1.0 - vec_distance_cosine(vec_int8(substr(v.lines, {size} * n.i + 1, {size})), vec_int8(?))"
-            " FROM json_each(?) j JOIN chunks c ON c.id = j.value"
-            " JOIN cache.vectors v ON v.hash = c.hash AND v.model = ?"
-            f" JOIN numbers n ON n.i < length(v.lines) / {size} ORDER BY c.id, n.i",
+            " FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value"  # cross: in this order, or it scans the cache
+            " CROSS JOIN cache.vectors v ON v.hash = c.hash AND v.model = ?"
+            f" CROSS JOIN numbers n ON n.i < length(v.lines) / {size} ORDER BY c.id, n.i",
             (query, json.dumps(list(chunks)), self._model),
         )
         for chunk, cosine in rows:

@@ -30,6 +30,7 @@ CREATE TABLE files (                -- what the last sweep saw
   hash  BLOB NOT NULL,              -- of the bytes, and the file's day if it has no other; or why it isn't indexed
   note  INTEGER                     -- notes.id; null: not indexed
 ) WITHOUT ROWID;
+CREATE INDEX files_not_indexed ON files (hash) WHERE note IS NULL;
 
 CREATE TABLE scopes (               -- '' is the vault outside projects
   id    INTEGER PRIMARY KEY,
@@ -63,10 +64,10 @@ CREATE TABLE chunks (               -- narrow: what filters and ranking read for
   end_line   INTEGER NOT NULL,
   partial    INTEGER NOT NULL,      -- 1: a piece of one oversized line
   hash       BLOB NOT NULL,         -- of the text that is embedded
-  embedded   INTEGER NOT NULL       -- 1: its vector is in chunk_vectors
+  embedded   INTEGER NOT NULL       -- 0: no vector yet, 1: in chunk_vectors, 2: in the cache alone (no sqlite-vec)
 );
 CREATE INDEX chunks_of_note ON chunks (note, position);
-CREATE INDEX chunks_pending ON chunks (id) WHERE embedded = 0;
+CREATE INDEX chunks_pending ON chunks (embedded) WHERE embedded <> 1;
 
 CREATE TABLE chunk_texts (
   id       INTEGER PRIMARY KEY,     -- chunks.id

@@ -63,7 +63,7 @@ def status(index: Index) -> dict[str, Any]:
     one = connection.execute
     meta = dict(one("SELECT key, value FROM meta").fetchall())
     chunks = int(one("SELECT count(*) FROM chunks").fetchone()[0])
-    pending = filling.pending(connection, index.cache)
+    pending = filling.pending(connection)
     cache = index.cache / schema.CACHE_FILE
     tiers = {
         schema.TIERS[tier]: count

@@ -69,7 +69,7 @@ def start(connection: sqlite3.Connection, dimension: int) -> None:
     connection.execute("DROP TABLE IF EXISTS chunk_vectors")
     connection.execute(schema.VECTORS.format(dimension=dimension))
     connection.execute("DELETE FROM vector_garbage")
-    connection.execute("UPDATE chunks SET embedded = 0 WHERE embedded = 1")
+    connection.execute("UPDATE chunks SET embedded = 0 WHERE embedded <> 0")
 
 
 def fill(connection: sqlite3.Connection, rows: Iterable[tuple[int, bytes]]) -> None:
@@ -82,7 +82,7 @@ def fill(connection: sqlite3.Connection, rows: Iterable[tuple[int, bytes]]) -> N
         if place is None:
             continue
         tier, day, scope, embedded = place
-        if embedded:
+        if embedded == 1:
             connection.execute("DELETE FROM chunk_vectors WHERE chunk = ?", (chunk,))
         connection.execute(
             "INSERT INTO chunk_vectors (chunk, vector, tier, day, scope) VALUES (?, ?, ?, ?, ?)",

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import NotFoundError, PartialError, UnwritableError, VaultError
 from tars_memory.settings import VAULT_FOLDER, LayoutOptions, LimitsOptions
@@ -21,6 +21,9 @@ ID_FILE = "vault-id"
 TEMPORARY = ".tars-tmp"
 """End of the names of the store's temporary files."""
 
+REGULAR = 0o10
+"""The type bits of a regular file's mode."""
+
 READ_TRIES = 5
 """How often a note that changes under the reading is read again before its last bytes are taken."""
 
@@ -31,6 +34,17 @@ _CONFLICT = re.compile(
     r"|_conflict-\d{8}-\d{6}",  # ownCloud
     re.IGNORECASE,
 )
+
+
+class FolderSweep(NamedTuple):
+    """The notes of one folder: ``prefix + name`` is a path, every name has four numbers.
+
+    ``numbers`` holds size, time of modification, time of change (both in ns) and inode of each name in turn.
+    """
+
+    prefix: str
+    names: list[str]
+    numbers: list[int]
 
 
 class Vault:
@@ -106,13 +120,8 @@ class Vault:
         pending = [""]
         while pending:
             prefix = pending.pop()
-            try:
-                listing = os.scandir(os.path.join(self.root, prefix) if prefix else self.root)
-            except OSError as error:
-                if not prefix:
-                    raise VaultError(f"{self.root} can't be listed: {error.strerror}", "is it mounted?") from error
-                if not isinstance(error, FileNotFoundError):
-                    self._skip("unreadable folder")
+            listing = self._list(prefix)
+            if listing is None:
                 continue
             with listing:
                 for entry in listing:  # the inner loop of every refresh: one name test and one lstat for a note
@@ -134,6 +143,65 @@ class Vault:
                         self._skip("unreadable file")
                         continue
                     yield prefix + name, found
+
+    def sweep(self) -> list[FolderSweep]:
+        """The same notes as :meth:`walk`, folder by folder and as bare numbers: what every refresh compares first.
+
+        The rules are those of :meth:`walk`, written out a second time: without a generator and a stat object for each
+        note a sweep of 5,000 costs 1.3 times a bare scandir and stat, with them 1.6 times.
+
+        Raises:
+            VaultError: the vault itself can't be listed.
+        """
+        self.skipped = {}
+        found: list[FolderSweep] = []
+        pending = [""]
+        while pending:
+            prefix = pending.pop()
+            names: list[str] = []
+            numbers: list[int] = []
+            listing = self._list(prefix)
+            if listing is None:
+                continue
+            with listing:
+                for entry in listing:
+                    name = entry.name
+                    try:
+                        if name[-3:] == ".md" and name[0] != "." and "onflict" not in name:
+                            state = entry.stat(follow_symlinks=False)
+                            if state.st_mode >> 12 != REGULAR:
+                                self._other(entry, prefix, pending)
+                                continue
+                        else:
+                            maybe = self._other(entry, prefix, pending)
+                            if maybe is None:
+                                continue
+                            state = maybe
+                    except FileNotFoundError:
+                        continue  # gone since it was listed
+                    except OSError:
+                        self._skip("unreadable file")
+                        continue
+                    names.append(name)
+                    numbers += (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)
+            if names:
+                found.append(FolderSweep(prefix, names, numbers))
+        return found
+
+    def _list(self, prefix: str) -> Any:
+        """The open listing of a folder; None, and counted, if it can't be listed.
+
+        Raises:
+            VaultError: it is the vault itself.
+        """
+        try:
+            return os.scandir(os.path.join(self.root, prefix) if prefix else self.root)
+        except OSError as error:
+            if not prefix:
+                raise VaultError(f"{self.root} can't be listed: {error.strerror}", "is it mounted?") from error
+            if not isinstance(error, FileNotFoundError):
+                self._skip("unreadable folder")
+            return None
 
     def look(self, path: str) -> os.stat_result | None:
         """What ``lstat`` says of a note; None if it is gone: no such path, or no regular file there any more.

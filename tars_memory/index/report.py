@@ -1,0 +1,60 @@
+"""What a refresh may cost, and what it did."""
+
+from __future__ import annotations
+
+READER_NOTES = 200
+"""Changed notes that a reader takes in by itself; more are left to ``reindex`` or the watcher."""
+READER_WAIT = 0.1
+"""Seconds a reader waits for another process to finish with the index."""
+WRITER_WAIT = 30.0
+
+
+class RefreshBudget:
+    """What a refresh may cost.
+
+    Attributes:
+        notes: changed notes at most, else nothing is written; None for any number.
+        wait: seconds to wait for the lock.
+        strict: a brake, a busy lock or a full disk is raised instead of reported.
+        override: believe the sweep even where the brake would trip.
+    """
+
+    __slots__ = ("notes", "override", "strict", "wait")
+
+    def __init__(
+        self,
+        notes: int | None = READER_NOTES,
+        wait: float = READER_WAIT,
+        *,
+        strict: bool = False,
+        override: bool = False,
+    ) -> None:
+        self.notes = notes
+        self.wait = wait
+        self.strict = strict
+        self.override = override
+
+
+class RefreshReport:
+    """What a refresh did.
+
+    Attributes:
+        changed: notes that were written.
+        removed: notes that were dropped.
+        stale: notes that the index is behind the vault; 0 if it matches.
+        pending_vectors: chunks that have no vector yet.
+        skipped: reason → files that are not indexed.
+        notices: sentences for the person.
+        took: seconds.
+    """
+
+    __slots__ = ("changed", "notices", "pending_vectors", "removed", "skipped", "stale", "took")
+
+    def __init__(self) -> None:
+        self.changed = 0
+        self.removed = 0
+        self.stale = 0
+        self.pending_vectors = 0
+        self.skipped: dict[str, int] = {}
+        self.notices: list[str] = []
+        self.took = 0.0
