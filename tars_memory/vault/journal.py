@@ -10,10 +10,12 @@ Text is kept as UTF-8 with surrogate escapes: any bytes come back as they were.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from tars_memory.errors import UnwritableError
 from tars_memory.vault.folder import sync, write_all
 from tars_memory.vault.spans import Span
 
@@ -158,13 +160,20 @@ class Journal:
     # -- reading: with or without the lock
 
     def backwards(self) -> Iterator[bytes]:
-        """All lines, newest first, read as they are asked for; not parsed, a torn last line left out."""
-        for path in reversed(self.files()):
-            try:
-                with path.open("rb") as file:
+        """All lines, newest first, read as they are asked for; not parsed, a torn last line left out.
+
+        Raises:
+            UnwritableError: the journal can't be read.
+        """
+        try:
+            for path in reversed(self.files()):
+                with contextlib.suppress(FileNotFoundError), path.open("rb") as file:  # it may be pruned just now
                     yield from _lines_backwards(file.fileno(), os.fstat(file.fileno()).st_size)
-            except FileNotFoundError:  # pruned meanwhile
-                continue
+        except OSError as error:
+            raise UnwritableError(
+                f"the journal {self.folder} can't be read: {error.strerror or error}",
+                "check the owner and the rights of the state folder, and its disk",
+            ) from error
 
     def records(self, wanted: Callable[[bytes], bool] | None = None) -> Iterator[Record]:
         """The records, newest first; ``wanted`` looks at the raw line, before it is parsed."""

@@ -79,24 +79,27 @@ class VaultLock:
         wait = FIRST_WAIT
         while True:
             fd = self._open()
-            locked = False
+            locked = current = False
             try:
                 locked = self._try(fd)
-                if locked and self._is_current(fd):
+                current = locked and self._is_current(fd)
+                if current:
                     self._sign(fd)
-                    return fd
             except OSError as error:
-                locked = False
+                current = False
                 raise UnwritableError(
                     f"can't lock {self.path}: {error.strerror or error}",
                     "the state folder must be on a file system with file locks",
                 ) from error
+            except BaseException:  # Ctrl-C must not leave it locked in a process that lives on
+                current = False
+                raise
             finally:
-                if not locked:
-                    os.close(fd)
-            if locked:  # the state folder was replaced while we waited: this lock guards nothing
-                self._release(fd)
-            elif time.monotonic() >= deadline:
+                if not current:
+                    self._release(fd, locked)
+            if current:
+                return fd
+            if not locked and time.monotonic() >= deadline:
                 raise BusyError(
                     f"the vault is busy: {self.holder() or 'another process'} holds the lock",
                     f"waited {self.timeout:g} s; try again when it has ended",
@@ -153,8 +156,8 @@ class VaultLock:
             os.lseek(fd, 0, os.SEEK_SET)
             os.write(fd, line.ljust(HOLDER_BYTES - 1) + b"\n")
 
-    def _release(self, fd: int) -> None:
-        if self.ranges is not None:
+    def _release(self, fd: int, locked: bool = True) -> None:
+        if locked and self.ranges is not None:
             with contextlib.suppress(OSError):
                 os.lseek(fd, RANGE_OFFSET, os.SEEK_SET)
                 self.ranges.locking(fd, self.ranges.LK_UNLCK, 1)

@@ -34,13 +34,17 @@ def append(job: Job, note: Note, payload: bytes, spans: Sequence[Span], line: in
         job.end(False)
         raise
     try:
-        done = _append(job, fd, note, payload, spans)
+        done = _append(job, fd, note, payload)
     finally:
         close(fd)
+    if done is None:
+        newer = read_note(job.folder, job.name, leases=job.exchange.leases, keep=False)
+        done = newer is not None and present(newer.data, spans)
     return job.end(done, line)
 
 
-def _append(job: Job, fd: int, note: Note, payload: bytes, spans: Sequence[Span]) -> bool:
+def _append(job: Job, fd: int, note: Note, payload: bytes) -> bool | None:
+    """The write itself; None if the note was saved since, and must be looked at when our own file is closed."""
     leased = job.exchange.leases and _lease_alone(fd)
     before = os.fstat(fd)
     if not same_state(before, note.stat):
@@ -66,10 +70,7 @@ def _append(job: Job, fd: int, note: Note, payload: bytes, spans: Sequence[Span]
         # Renamed or replaced under our hands: the line must not stay in the file that was renamed.
         _take_back(fd, before.st_size, payload)
         return False
-    if whole and same_state(found, landed):
-        return True
-    newer = read_note(job.folder, job.name, leases=job.exchange.leases, keep=False)
-    return newer is not None and present(newer.data, spans)
+    return True if whole and same_state(found, landed) else None
 
 
 def _lease_alone(fd: int) -> bool:

@@ -215,7 +215,7 @@ class Transaction:
     def _job(self, path: str, undoes: str | None, *, make: bool = False) -> Job:
         folder, name = self._folder(path, make=make)
         assert folder is not None
-        if not make and not folder.may_write(name):
+        if not make and not folder.may_write(name) and folder.look(name) is not None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
         record: Record = {
             "txn": self.id,

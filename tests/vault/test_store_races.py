@@ -1,0 +1,233 @@
+"""Another program acts at every single step of a write: nothing it saved is destroyed, nothing of ours stays half done.
+
+The steps are the calls into the system; a test first counts them, then lets the other program act before each one.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from steps import SteppedExchange, Steps
+from storekit import Place, add, swap
+
+from tars_memory.errors import TarsError
+from tars_memory.vault.store import Plan
+
+OLD = b"# A\n- one\n- two\n" + b"- filler\n" * 20
+THEIRS = OLD + b"- theirs\n"
+
+
+@pytest.fixture
+def patch() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tars_memory.vault.folder.SETTLE", 0.002)
+        patch.setattr("tars_memory.vault.folder.EMPTY_WAIT", 0.01)
+        patch.setattr("tars_memory.vault.transaction.GONE_WAIT", 0.002)
+        yield patch
+
+
+WRITES: dict[str, tuple[Plan, bytes]] = {
+    "append": (add(b"- ours\n"), b"- ours\n"),
+    "edit": (swap(b"- one\n", b"- ours\n"), b"- ours\n"),
+}
+
+
+def every_step(
+    tmp_path: Path,
+    patch: pytest.MonkeyPatch,
+    kind: str,
+    leases: bool,
+    act: Callable[[Place], None],
+    *,
+    old: bytes = OLD,
+) -> Iterator[tuple[Place, str | None]]:
+    """The place, after the write with somebody acting at the next step, and what the store said if it refused."""
+    steps = Steps(patch)
+    at, last = 0, 1
+    while at < last:
+        base = tmp_path / str(at)
+        base.mkdir()
+        place = Place(base, SteppedExchange(steps, leases=leases))
+        place.put("a.md", old)
+        steps.begin(at, lambda place=place: act(place))  # type: ignore[misc]
+        said = None
+        try:
+            place.write("a.md", WRITES[kind][0], create=b"")
+        except TarsError as error:
+            said = error.message
+        steps.on = False
+        for thread in threading.enumerate():
+            if thread.name == "editor":
+                thread.join()
+        if not at:
+            last = steps.count + 1  # what a quiet write takes; a step that only a retry has is one of these as well
+        at += 1
+        place.store().recover()
+        assert place.is_settled(), (at, place.files())
+        yield place, said
+    assert last > 20
+
+
+def save_by_rename(place: Place) -> None:
+    temp = place.root / "editor~"
+    temp.write_bytes(THEIRS)
+    temp.replace(place.root / "a.md")
+
+
+def save_in_place(place: Place) -> None:
+    """As Obsidian does; in another thread, because the kernel may hold the editor up while the store works."""
+
+    def save() -> None:
+        with (place.root / "a.md").open("wb") as file:
+            file.write(THEIRS)
+
+    thread = threading.Thread(target=save, name="editor")
+    thread.start()
+    thread.join(0.005)
+
+
+def save_over_without_truncating(place: Place) -> None:
+    def save() -> None:
+        with (place.root / "a.md").open("r+b") as file:
+            file.write(THEIRS)
+            file.truncate()
+
+    thread = threading.Thread(target=save, name="editor")
+    thread.start()
+    thread.join(0.005)
+
+
+@pytest.mark.parametrize("leases", [True, False], ids=["leases", "no leases"])
+@pytest.mark.parametrize("save", [save_by_rename, save_in_place, save_over_without_truncating])
+@pytest.mark.parametrize("kind", sorted(WRITES))
+def test_an_editor_saves(
+    tmp_path: Path, patch: pytest.MonkeyPatch, kind: str, leases: bool, save: Callable[[Place], None]
+) -> None:
+    """It read the note before our write; so it may overwrite ours, and then we know; its own text is never lost."""
+    ours = WRITES[kind][1]
+    both = 0
+    for place, said in every_step(tmp_path, patch, kind, leases, save):
+        assert said is None
+        text = place.get("a.md") or b""
+        if place.store().history(1).__next__().file and text.count(b"- theirs\n") == 0:
+            assert text == WRITES_RESULT[kind]  # step 0: nobody acted
+            continue
+        assert text.count(b"- theirs\n") == 1
+        assert text.count(ours) <= 1
+        assert text.count(b"- filler\n") == 20
+        if ours in text:
+            both += 1
+        else:
+            assert text == THEIRS
+            assert [line.text for line in place.store().lost_lines()] == ["- ours"]
+    assert both > 5
+
+
+WRITES_RESULT = {"append": OLD + b"- ours\n", "edit": OLD.replace(b"- one\n", b"- ours\n")}
+
+
+@pytest.mark.parametrize("leases", [True, False], ids=["leases", "no leases"])
+@pytest.mark.parametrize("kind", sorted(WRITES))
+def test_the_note_is_deleted(tmp_path: Path, patch: pytest.MonkeyPatch, kind: str, leases: bool) -> None:
+    def delete(place: Place) -> None:
+        (place.root / "a.md").unlink(missing_ok=True)
+
+    for place, said in every_step(tmp_path, patch, kind, leases, delete):
+        text = place.get("a.md")
+        if said is not None:
+            assert "not there" in said
+        # Gone before our write: an append begins a new note, an edit finds no target. Gone after it: gone.
+        assert text in (None, b"- ours\n" if kind == "append" else None, WRITES_RESULT[kind])
+
+
+@pytest.mark.parametrize("kind", sorted(WRITES))
+def test_the_note_is_renamed(tmp_path: Path, patch: pytest.MonkeyPatch, kind: str) -> None:
+    def rename(place: Place) -> None:
+        (place.root / "a.md").rename(place.root / "b.md")
+
+    for place, _ in every_step(tmp_path, patch, kind, True, rename):
+        texts = [place.get(name) for name in place.files()]
+        assert sum((text or b"").count(b"- ours\n") for text in texts) <= 1, texts
+        assert sum((text or b"").count(b"- filler\n") for text in texts) == 20, texts
+
+
+@pytest.mark.parametrize("what", ["link", "fifo", "folder"])
+@pytest.mark.parametrize("kind", sorted(WRITES))
+def test_the_note_becomes_something_else(tmp_path: Path, patch: pytest.MonkeyPatch, kind: str, what: str) -> None:
+    outside = tmp_path / "outside.md"
+    outside.write_bytes(OLD)
+
+    def replace(place: Place) -> None:
+        note = place.root / "a.md"
+        note.rename(place.root / "moved.md")
+        if what == "link":
+            note.symlink_to(outside)
+        elif what == "fifo":
+            os.mkfifo(note)
+        else:
+            note.mkdir()
+
+    refused = 0
+    for place, said in every_step(tmp_path, patch, kind, True, replace):
+        refused += said is not None
+        assert outside.read_bytes() == OLD
+        if (place.root / "moved.md").exists():
+            assert place.get("moved.md") in (OLD, WRITES_RESULT[kind])
+            note = place.root / "a.md"
+            assert note.is_symlink() or note.is_fifo() or note.is_dir()
+    assert refused > 5
+
+
+def test_somebody_makes_the_new_note_first(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
+    def make(place: Place) -> None:
+        if not (place.root / "a.md").exists():
+            place.put("a.md", b"theirs\n")
+
+    steps = Steps(patch)
+    for at in range(1, 60):
+        base = tmp_path / str(at)
+        base.mkdir()
+        place = Place(base, SteppedExchange(steps))
+        steps.begin(at, lambda place=place: make(place))  # type: ignore[misc]
+        place.write("a.md", add(b"- ours\n"), create=b"# Template\n")
+        steps.on = False
+        assert place.get("a.md") in (b"theirs\n- ours\n", b"# Template\n- ours\n")
+        assert place.is_settled()
+        if steps.count < at:
+            break
+    else:
+        pytest.fail("more steps than expected")
+
+
+@pytest.mark.parametrize("leases", [True, False], ids=["leases", "no leases"])
+def test_undo_of_a_new_note_while_somebody_writes_into_it(
+    tmp_path: Path, patch: pytest.MonkeyPatch, leases: bool
+) -> None:
+    steps = Steps(patch)
+    for at in range(1, 200):
+        base = tmp_path / str(at)
+        base.mkdir()
+        place = Place(base, SteppedExchange(steps, leases=leases))
+        place.write("a.md", add(b"- ours\n"))
+
+        def extend(place: Place = place) -> None:
+            if (place.root / "a.md").exists():
+                temp = place.put("editor~", b"- ours\n- theirs\n")
+                temp.replace(place.root / "a.md")
+            else:
+                place.put("a.md", b"- theirs\n")
+
+        steps.begin(at, extend)
+        place.store().undo()
+        steps.on = False
+        if steps.count < at:
+            assert place.get("a.md") is None
+            break
+        assert b"- theirs\n" in (place.get("a.md") or b""), at
+        assert place.is_settled()
+    else:
+        pytest.fail("more steps than expected")
