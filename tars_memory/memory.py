@@ -383,13 +383,13 @@ class Memory:
         Raises:
             ModelUnavailableError: a model that was never fetched is set.
         """
-        from tars_memory.index import embedding
+        from tars_memory.index import models
         from tars_memory.index.chunking import CHUNKER
 
         if self._embedder is not None:
             return self._embedder.fingerprint
         options = self.settings.options("embedding", EmbeddingOptions)
-        return embedding.fingerprint(options, self.settings.places.cache, chunker=str(CHUNKER))
+        return models.manifest_of(options.model, self.settings.places.cache).fingerprint(str(CHUNKER))
 
     def _open_embedder(self) -> Embedder:
         from tars_memory.index.chunking import CHUNKER
