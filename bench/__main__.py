@@ -25,23 +25,30 @@ def main() -> None:
     if unknown:
         parser.error(f"no part named {', '.join(sorted(unknown))}")
     parts = arguments.parts or PARTS
-    from bench import growth, start, sweep, throughput
     from bench.place import Place
 
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
         if {"start", "throughput"} & set(parts):
-            place = Place(folder / "start", arguments.notes)
-            place.reindex()
+            place = Place(folder / "start")
+            place.build_apart(arguments.notes)
         if "start" in parts:
+            from bench import start
+
             print(start.report(place, arguments.rounds), flush=True)
         if "throughput" in parts:
+            from bench import throughput
+
             print(throughput.report(place, 3), flush=True)
         if "sweep" in parts:
-            wide = Place(folder / "sweep", 5000)
-            wide.reindex()
+            from bench import sweep
+
+            wide = Place(folder / "sweep")
+            wide.build(5000)
             print(sweep.report(wide, arguments.rounds), flush=True)
         if "growth" in parts:
+            from bench import growth
+
             print(growth.report([1_000, 10_000, *([150_000] if arguments.large else [])], folder), flush=True)
 
 

@@ -50,9 +50,9 @@ def report(sizes: list[int], folder: Path) -> str:
 
 def _grown(size: int, folder: Path) -> list[tuple[str, ...]]:
     with tempfile.TemporaryDirectory(dir=folder) as home:
-        place = Place(Path(home), size // CHUNKS_A_NOTE)
+        place = Place(Path(home))
         begun = time.process_time()
-        place.reindex()
+        place.build(size // CHUNKS_A_NOTE)
         made = time.process_time() - begun
         index = place.index()
         reader = index.reader()

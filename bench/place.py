@@ -7,20 +7,21 @@ bench is ready in seconds.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bench import vault as made_up
-from tars_memory.index import models, runtime
-from tars_memory.index.chunking import CHUNKER
-from tars_memory.index.indexer import Index
-from tars_memory.index.session import Embedded
+from tars_memory.index import models
 from tars_memory.settings import LayoutOptions, LimitsOptions, Places
-from tars_memory.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from tars_memory.index.indexer import Index
+    from tars_memory.index.session import Embedded
 
 PYTHON = sys.executable
+REPOSITORY = Path(__file__).parents[1]
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
 
 
@@ -30,6 +31,8 @@ class RandomEmbedder:
     dimension = 384
 
     def __init__(self, fingerprint: str) -> None:
+        from tars_memory.index import runtime
+
         self.fingerprint = fingerprint
         np = runtime.load_numpy()
         dice = np.random.default_rng(7)
@@ -41,6 +44,8 @@ class RandomEmbedder:
 
     def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
         """Two vectors of the hat, added; lines from the hat as they lie."""
+        from tars_memory.index.session import Embedded
+
         np = self._np
         for text in texts:
             one, other = self._dice.integers(0, len(self._hat), 2)
@@ -62,28 +67,53 @@ class Place:
         root: the vault.
     """
 
-    def __init__(self, folder: Path, notes: int) -> None:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.home = folder / "home"
-        self.root = made_up.make(folder / "vault", notes).resolve()
+        self.root = (folder / "vault").resolve()
         self.places = Places.of({"TARS_MEMORY_HOME": str(self.home)})
-        self.manifest, self.model = models.ready(models.EMBEDDED, self.places.cache)
-        self.fingerprint = self.manifest.fingerprint(str(CHUNKER))
+        self.model = models.folder_of(models.EMBEDDED_MANIFEST, self.places.cache)
+
+    @property
+    def fingerprint(self) -> str:
+        """What the program will take the vectors' model to be."""
+        from tars_memory.index.chunking import CHUNKER
+
+        return models.EMBEDDED_MANIFEST.fingerprint(str(CHUNKER))
+
+    def build(self, notes: int) -> None:
+        """Make the vault, prepare the model, index all."""
+        from bench import vault
+
+        vault.make(self.root, notes)
+        models.ready(models.EMBEDDED, self.places.cache)
+        self.reindex()
+
+    def build_apart(self, notes: int) -> None:
+        """The same in a process of its own.
+
+        The kernel counts a process's peak memory from its parent's on, so whoever starts what is measured stays small.
+        """
+        command = [PYTHON, "-m", "bench.place", str(self.folder), str(notes)]
+        subprocess.run(command, check=True, cwd=REPOSITORY)
 
     @property
     def env(self) -> dict[str, str]:
         """The environment of the commands that are measured: nothing of the caller's but what is needed."""
         env = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
-        repository = str(Path(__file__).parents[1])
         return env | {
             "TARS_MEMORY_HOME": str(self.home),
             "TARS_MEMORY_DIR": str(self.root),
             "HOME": str(self.home),
-            "PYTHONPATH": repository,
+            "PYTHONPATH": str(REPOSITORY),
             "TARS_NOW": "2026-11-21T10:15:00+00:00",
         }
 
     def index(self) -> Index:
         """The vault's index, with an embedder of random vectors."""
+        from tars_memory.index.indexer import Index
+        from tars_memory.vault.vault import Vault
+
         vault = Vault.open(self.root, LayoutOptions(), LimitsOptions())
         state = self.places.vault_state(self.root, vault.id, create=True)
         return Index(vault, state, self.places.cache, LimitsOptions(), lambda: RandomEmbedder(self.fingerprint))
@@ -101,3 +131,7 @@ def program() -> list[str]:
     """The command as it is installed, else as a module."""
     script = Path(PYTHON).parent / "tars-memory"
     return [str(script)] if script.exists() else [PYTHON, "-m", "tars_memory"]
+
+
+if __name__ == "__main__":
+    Place(Path(sys.argv[1])).build(int(sys.argv[2]))

@@ -78,6 +78,7 @@ def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Mani
         direct = models.Manifest(**values)
         prepare.prepare(direct, sources, {}, cache)
     shutil.rmtree(downloads, ignore_errors=True)
+    models.forget_others(direct, cache)
     return direct
 
 

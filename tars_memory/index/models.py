@@ -218,6 +218,16 @@ def installed(cache: Path) -> list[Manifest]:
     return [manifest for manifest in manifests if manifest is not None]
 
 
+def forget_others(manifest: Manifest, cache: Path) -> None:
+    """Remove what was prepared of other versions of the model of that name."""
+    from shutil import rmtree
+
+    for folder in _folders(cache, manifest.name):
+        other = read_manifest(folder)
+        if other is not None and other.name == manifest.name and other.identity != manifest.identity:
+            rmtree(folder, ignore_errors=True)
+
+
 def _folders(cache: Path, model: str) -> Iterable[Path]:
     return sorted((cache / "models").glob(f"{_slug(model)}*-*" if model else "[!.]*"))
 

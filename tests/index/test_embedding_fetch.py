@@ -67,6 +67,15 @@ def test_a_model_that_we_would_run_otherwise_goes_through_fastembed(
     assert len(models.installed(tmp_path)) == 1
 
 
+def test_a_newer_version_of_a_model_replaces_the_older(tmp_path: Path) -> None:
+    older = fetch.use_model(MEAN, tmp_path, downloaded(tmp_path / "files"))
+    (tmp_path / "files" / "tokenizer_config.json").write_text('{"model_max_length": 128, "pad_token": "[PAD]"}')
+    newer = fetch.use_model(MEAN, tmp_path, tmp_path / "files")
+    assert newer.identity != older.identity
+    assert models.manifest_of(MEAN, tmp_path).identity == newer.identity
+    assert [known.max_tokens for known in models.installed(tmp_path)] == [128]
+
+
 def test_a_model_nobody_knows(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no model named"):
         fetch.use_model("nobody/nothing", tmp_path)

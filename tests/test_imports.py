@@ -1,0 +1,122 @@
+"""What a command must not import: start-up is the product, and an import is most of what it costs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tars_memory.testing import make_vault
+
+HEAVY = {
+    "asyncio",
+    "fastembed",
+    "huggingface_hub",
+    "importlib.metadata",
+    "litellm",
+    "numpy",
+    "onnxruntime",
+    "pydantic",
+    "rich",
+    "sqlite_utils",
+    "sqlite_vec",
+    "tokenizers",
+    "watchdog",
+    "yaml",
+}
+PARSER = {"markdown_it"}
+DRIVERS = {"sqlite3", "pysqlite3"}
+ROOMS = {f"tars_memory.{room}" for room in ("memory", "index", "recall", "capture", "vault")}
+
+WATCHED = """
+import atexit, json, sys
+atexit.register(lambda: print("MODULES" + json.dumps(sorted(sys.modules)), file=sys.__stderr__))
+sys.argv[0] = "tars-memory"
+from tars_memory.__main__ import main
+main()
+"""
+
+NOTES = {
+    "Tea.md": "# Tea\n\n- Anna likes oolong in the morning\n- Bela drinks coffee\n",
+    "Boats.md": "# Boats\n\nThe harbour of Cork freezes in no winter.\n",
+    "Memory.md": "# Memory\n\n## Notes\n\n- the key is under the blue pot\n",
+}
+
+
+class Program:
+    """The command line in a process of its own, over one vault."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = make_vault(folder / "vault", NOTES)
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "TARS_MEMORY_HOME": str(folder / "home"),
+            "TARS_MEMORY_DIR": str(self.root),
+            "HOME": str(folder / "home"),
+            "TMPDIR": str(folder),
+            "PYTHONPATH": str(Path(__file__).parents[1]),
+        }
+
+    def modules(self, *arguments: str, code: int = 0) -> set[str]:
+        """Run a command that must end with that exit code; every module it had imported."""
+        done = subprocess.run(
+            [sys.executable, "-c", WATCHED, *arguments], env=self.env, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == code, done.stderr
+        self.out = done.stdout
+        (line,) = [line for line in done.stderr.split("\n") if line.startswith("MODULES")]
+        return set(json.loads(line.removeprefix("MODULES")))
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    return Program(tmp_path_factory.mktemp("imports"))
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    program = Program(tmp_path_factory.mktemp("indexed"))
+    assert "numpy" in program.modules("reindex")  # the watch sees what is there to be seen
+    return program
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["search", "--help"]], ids=" ".join)
+def test_help_imports_no_room(arguments: list[str], program: Program) -> None:
+    assert program.modules(*arguments) & (HEAVY | PARSER | DRIVERS | ROOMS) == set()
+
+
+def test_a_wrong_option_imports_no_room(program: Program) -> None:
+    assert program.modules("search", "--nonsense", "tea", code=2) & (HEAVY | PARSER | DRIVERS | ROOMS) == set()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["remember", "Chidi plays chess"], ["log", "met Anna"], ["log"], ["history"], ["feedback", "good", "short"]],
+    ids=" ".join,
+)
+def test_writers_import_no_index(arguments: list[str], program: Program) -> None:
+    loaded = program.modules(*arguments)
+    assert loaded & (HEAVY | DRIVERS) == set()
+    assert [name for name in loaded if name.startswith("tars_memory.index")] == []
+
+
+def test_search_by_words(indexed: Program) -> None:
+    indexed.modules("search", "--mode", "lexical", "oolong")
+    loaded = indexed.modules("search", "--mode", "lexical", "oolong")
+    assert "oolong" in indexed.out
+    assert loaded & (HEAVY | PARSER) == set()
+    assert loaded & {f"tars_memory.index.{name}" for name in ("session", "embedding", "prepare", "fetch")} == set()
+
+
+def test_search_with_a_remembered_vector(indexed: Program) -> None:
+    cold = indexed.modules("--json", "search", "who drinks oolong?")
+    assert json.loads(indexed.out)["mode"] == "hybrid"
+    assert "onnxruntime" in cold
+    assert cold & (HEAVY - {"numpy", "onnxruntime", "tokenizers"}) == set()
+    warm = indexed.modules("--json", "search", "who drinks oolong?")
+    assert json.loads(indexed.out)["mode"] == "hybrid"
+    assert warm & (HEAVY | PARSER) == set()
