@@ -1,0 +1,49 @@
+"""A vault with the real store, a clock that can be set, and a context for any actor."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tars_memory.capture.context import Context
+from tars_memory.settings import LayoutOptions
+from tars_memory.vault.spool import Spool
+from tars_memory.vault.store import Store
+from tars_memory.vault.vault import Vault
+
+ZONE = timezone(timedelta(hours=1))
+
+
+class Bench:
+    """Makes contexts over one vault."""
+
+    def __init__(self, base: Path) -> None:
+        self.root = base / "vault"
+        self.root.mkdir()
+        self.state = base / "state"
+        self.now = datetime(2026, 11, 21, 14, 30, tzinfo=ZONE)
+        self.options = LayoutOptions()
+        self.spool = Spool(self.state / "spool")
+
+    def ctx(self, actor: Any = "person", *, interactive: bool = True, dry_run: bool = False, **more: Any) -> Context:
+        store = Store(self.root, self.state, now=lambda: self.now, actor=actor, lock_timeout=0.05, dry_run=dry_run)
+        vault = Vault(self.root, self.options)
+        return Context(vault, store, self.spool, now=self.now, actor=actor, interactive=interactive, **more)
+
+    def put(self, path: str, data: bytes | str) -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_bytes(data.encode() if isinstance(data, str) else data)
+
+    def get(self, path: str) -> str:
+        return (self.root / path).read_bytes().decode("utf-8", "surrogateescape")
+
+    def files(self) -> set[str]:
+        return {str(path.relative_to(self.root)) for path in self.root.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)

@@ -1,0 +1,130 @@
+"""amend: what is written, what is refused, what is kept."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tars_memory.capture.amend import edit, forget
+from tars_memory.capture.daily import log
+from tars_memory.capture.listing import entries, find, show
+from tars_memory.capture.remember import remember
+from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
+
+
+def test_editing_by_name_keeps_everything_else(bench):
+    bench.put("2026-11-20.md", "## Log\r\n- 09:00 [extracted] old #t ([[s#^d]]) ^d-1\r\n  - child\r\n- z\r\n")
+    ref = entries(bench.ctx(), "daily")[0].ref
+    receipt = edit(bench.ctx(), ref.upper(), "new\nwords")
+    assert (
+        bench.get("2026-11-20.md") == "## Log\r\n- 09:00 [extracted] new words ([[s#^d]]) ^d-1\r\n  - child\r\n- z\r\n"
+    )
+    assert (receipt.line, receipt.text, receipt.written) == (2, "new words", True)
+    assert show(bench.ctx(), receipt.ref).text == "new words"
+
+
+def test_the_same_words_change_nothing(bench):
+    remember(bench.ctx(), "a")
+    assert not edit(bench.ctx(), "a", "a").written
+
+
+def test_forgetting_takes_the_children(bench):
+    bench.put("Memory.md", "## Notes\n- a\n- b\n  - child\n- c")
+    receipt = forget(bench.ctx(), "b")
+    assert (receipt.line, receipt.text, receipt.written) == (3, "b", True)
+    assert bench.get("Memory.md") == "## Notes\n- a\n- c"
+    forget(bench.ctx(), "c")
+    assert bench.get("Memory.md") == "## Notes\n- a"
+
+
+def test_equal_words_win_over_words_within(bench):
+    bench.put("Memory.md", "- tea\n- green tea\n- Black TEA\n")
+    assert find(bench.ctx(), "TEA").line == 1
+    assert find(bench.ctx(), "green").line == 2
+    with pytest.raises(AmbiguousError) as caught:
+        forget(bench.ctx(), "ea")
+    assert len(caught.value.candidates) == 3
+    for candidate in caught.value.candidates:
+        ref, place, *_ = candidate.split()
+        assert f"{show(bench.ctx(), ref).path}:{show(bench.ctx(), ref).line}" == place
+    for missing in ("coffee", "aaaaaaaa"):
+        with pytest.raises(NotFoundError, match=missing):
+            forget(bench.ctx(), missing)
+    with pytest.raises(UsageError):
+        forget(bench.ctx(), " ")
+    assert bench.get("Memory.md") == "- tea\n- green tea\n- Black TEA\n"
+
+
+def test_eight_letters_may_be_a_word(bench):
+    remember(bench.ctx(), "absolute")
+    assert find(bench.ctx(), "absolute").text == "absolute"
+
+
+def test_hand_written_marks_are_found_as_typed(bench):
+    bench.put("Memory.md", "- [ ] call Bob\n- see %%x%% C++\n")
+    assert find(bench.ctx(), "[ ] call Bob").line == 1
+    assert find(bench.ctx(), "see %%x%%").line == 2
+
+
+def test_entries_are_listed_by_tier_and_section(bench):
+    bench.put("Memory.md", "## A\n- one\n  - two\n## b\n- three\n")
+    bench.put("Procedural.md", "- rule\n")
+    for day in ("2026-11-19", "2026-11-21", "2026-11-20"):
+        bench.put(f"{day}.md", f"- 10:00 {day}\n")
+    bench.put("projects/x/Memory.md", "- foreign\n")
+    bench.put("projects/x/2026-11-21.md", "- 10:00 foreign\n")
+    bench.put("other.md", "- note\n")
+    texts = lambda *args: [entry.text for entry in entries(bench.ctx(), *args)]  # noqa: E731
+    assert texts() == ["one", "two", "three", "rule"]
+    assert texts("semantic", "B") == ["three"]
+    assert texts("procedural") == ["rule"]
+    assert texts("daily") == ["2026-11-21", "2026-11-20", "2026-11-19"]
+    assert texts("note") == ["note"]
+    assert texts(None, "none") == []
+    with pytest.raises(UsageError, match="no tier"):
+        texts("weekly")
+    with pytest.raises(NotFoundError):
+        find(bench.ctx(), "foreign")
+
+
+def test_a_note_that_cannot_be_read_is_said_once(bench):
+    bench.put("elsewhere.md", "- x\n")
+    (bench.root / "Memory.md").symlink_to(bench.root / "elsewhere.md")
+    (bench.root / "Procedural.md").mkdir()
+    ctx = bench.ctx()
+    assert entries(ctx) == []
+
+
+def test_without_a_person_no_byte_of_the_rules_changes(bench):
+    bench.put("Procedural.md", "## Notes\n- be kind ^p-1\n")
+    before = bench.get("Procedural.md")
+    changed = edit(bench.ctx("agent", interactive=False), "be kind", "be cruel")
+    gone = forget(bench.ctx("script", interactive=False), "be kind")
+    assert bench.get("Procedural.md") == before
+    assert not changed.written
+    assert not gone.written
+    first, second = (json.loads(bench.get(receipt.path)) for receipt in (changed, gone))
+    assert (first["op"], first["text"], first["quote"]) == ("replace", "be cruel", "- be kind ^p-1")
+    assert (second["op"], second["text"], second["quote"]) == ("remove", "", "- be kind ^p-1")
+
+
+def test_an_entry_that_changed_under_the_edit_is_refused(bench, monkeypatch):
+    bench.put("Memory.md", "- old\n")
+    ctx = bench.ctx()
+    real = ctx.store.transaction
+
+    def transaction(*args, **options):
+        bench.put("Memory.md", "- quite other\n")
+        return real(*args, **options)
+
+    monkeypatch.setattr(ctx.store, "transaction", transaction)
+    with pytest.raises(ConflictError, match="old"):
+        edit(ctx, "old", "new")
+    assert bench.get("Memory.md") == "- quite other\n"
+
+
+def test_a_log_line_is_edited_without_its_time(bench):
+    receipt = log(bench.ctx(), "met Ana")
+    edit(bench.ctx(), receipt.ref, "met Anna")
+    assert bench.get("2026-11-21.md") == "## Log\n- 14:30 met Anna\n"
