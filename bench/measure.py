@@ -37,7 +37,7 @@ class Median(NamedTuple):
 
 def run(argv: Sequence[str], env: Mapping[str, str]) -> Cost:
     """Run a process to its end, output thrown away, and ask the kernel what it took."""
-    actions = [(os.POSIX_SPAWN_OPEN, fd, NOTHING, os.O_RDWR, 0) for fd in (0, 1)]
+    actions = [(os.POSIX_SPAWN_OPEN, fd, NOTHING, os.O_RDWR, 0) for fd in (0, 1, 2)]
     pid = os.posix_spawn(argv[0], argv, dict(env), file_actions=actions)
     _, status, usage = os.wait4(pid, 0)
     scale = 1 << 20 if os.uname().sysname == "Darwin" else 1 << 10

@@ -26,7 +26,11 @@ KEPT = 2_000
 
 
 class QueryVectors:
-    """Query vectors of one model. The model is opened by the first query that isn't remembered, and stays open."""
+    """Query vectors of one model.
+
+    The model is opened by a query that isn't remembered. The first time it is closed again, so that a process which
+    asks once doesn't hold 46 MB of weights while it searches; from the second on it stays open.
+    """
 
     def __init__(self, options: EmbeddingOptions, cache: Path) -> None:
         """For the model named in the options; ``cache`` is the program's cache folder.
@@ -37,6 +41,7 @@ class QueryVectors:
         self._model = options.model
         self._cache = cache
         self._embed: Callable[[str], bytes] | None = None
+        self._asked = False
         manifest = models.manifest_of(options.model, cache)
         self.identity = manifest.identity
         self.dimension = manifest.dimension
@@ -51,9 +56,11 @@ class QueryVectors:
         known = _read(path, self.dimension)
         if known is not None:
             return known
-        if self._embed is None:
-            self._embed = _open(self._model, self._cache)
-        vector = self._embed(text)
+        embed = self._embed or _open(self._model, self._cache)
+        vector = embed(text)
+        if self._asked:
+            self._embed = embed
+        self._asked = True
         _write(path, vector)
         return vector
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,29 @@ def test_the_oldest_are_forgotten(tmp_path: Path, asked: list[str], monkeypatch:
     assert 10 <= len(remembered(tmp_path)) < 250
     assert vectors.remembered("question 399")
     assert not vectors.remembered("question 0")
+
+
+def test_the_model_is_closed_after_one_question_and_stays_open_after_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[weakref.ref[object]] = []
+
+    class Model:
+        def embed(self, text: str) -> bytes:
+            return hashed(text)
+
+    def open_model(model: str, cache: Path) -> object:
+        fresh = Model()
+        opened.append(weakref.ref(fresh))
+        return fresh.embed
+
+    monkeypatch.setattr(queryvector, "_open", open_model)
+    vectors = QueryVectors(OPTIONS, tmp_path)
+    alive = []
+    for number in range(4):
+        vectors.vector(str(number))
+        alive.append([model() is not None for model in opened])
+    assert alive == [[False], [False, True], [False, True], [False, True]]
 
 
 def test_models_never_share_a_memory(tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
