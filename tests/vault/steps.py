@@ -12,8 +12,8 @@ from tars_memory.vault.exchange import LinuxExchange
 from tars_memory.vault.folder import Folder
 
 CALLS = (
-    "open", "read", "write", "fsync", "fstat", "stat", "rename", "replace", "unlink", "link", "lseek", "mkdir", "access",
-    "ftruncate", "fchmod", "fchown", "listdir", "listxattr", "getxattr", "setxattr",
+    "open", "read", "write", "fsync", "fstat", "stat", "rename", "replace", "unlink", "link", "lseek", "mkdir",
+    "access", "ftruncate", "fchmod", "fchown", "listdir", "listxattr", "getxattr", "setxattr",
 )  # fmt: skip
 
 

@@ -1,0 +1,172 @@
+"""The fault harness: run a writer under strace, and kill it at, or fail, any one of its system calls.
+
+First a traced run tells which calls touch the sandbox (vault and state folder); then the writer is run again for each
+of them, and strace kills it, or makes that one call fail. Nothing here knows the writer: it is a command line with
+``{vault}`` and ``{state}`` in it, so the real program is driven like the small one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+CALLS = (
+    "open openat creat read pread64 write pwrite64 writev fsync fdatasync close lseek ftruncate truncate "
+    "stat lstat fstat newfstatat statx faccessat faccessat2 access rename renameat renameat2 link linkat unlink "
+    "unlinkat mkdir mkdirat rmdir fchmod fchmodat chmod fchown fchownat flock fcntl getdents64 flistxattr listxattr "
+    "fgetxattr getxattr fsetxattr setxattr symlinkat copy_file_range sendfile"
+).split()
+"""Everything that can touch a file. A name that this kernel does not have is left out by strace's ``?``."""
+
+LINE = re.compile(r"^(\d+) +(\w+)\(")
+
+DRIVER = (sys.executable, "-sP", str(Path(__file__).with_name("driver.py")), "{vault}", "{state}")
+NAIVE = (sys.executable, "-sP", str(Path(__file__).with_name("naive.py")), "{vault}", "{state}")
+
+
+class Outcome:
+    """What a run left behind.
+
+    Attributes:
+        code: exit code; -9 if it was killed.
+        said: its stderr.
+        note: the note's bytes, None if there is none.
+        spooled: all that the spool holds.
+        sandbox: the folder with vault and state, until the next run of this case.
+    """
+
+    def __init__(self, code: int, said: str, note: bytes | None, spooled: bytes, sandbox: Path) -> None:
+        self.code = code
+        self.said = said
+        self.note = note
+        self.spooled = spooled
+        self.sandbox = sandbox
+
+
+class Case:
+    """A write to drive.
+
+    Args:
+        base: a folder of its own.
+        command: the writer, with ``{vault}`` and ``{state}``.
+        note: the note's path in the vault.
+        old: its bytes before; None: it isn't there.
+        before: writes that are made first, undisturbed (for undo).
+    """
+
+    def __init__(
+        self, base: Path, command: Sequence[str], note: str, old: bytes | None, before: Sequence[Sequence[str]] = ()
+    ) -> None:
+        self.base = base
+        self.command = command
+        self.note = note
+        self.template = base / "template"
+        (self.template / "vault").mkdir(parents=True)
+        if old is not None:
+            (self.template / "vault" / note).write_bytes(old)
+        for each in before:
+            subprocess.run(self._filled(each, self.template), check=True, env=_environment(self.template))
+        self.old = self._note(self.template)
+        self._traced(self.base / "clean", [])  # whatever a first run has to compile
+        calls, outcome = self._traced(self.base / "clean", [])
+        assert outcome.code == 0, outcome.said
+        self.new = outcome.note
+        self.calls = calls
+
+    def kill(self, call: str, number: int, slot: str = "kill") -> Outcome:
+        """Run it, and kill it when it makes the n-th call of that name."""
+        return self._traced(self.base / slot, ["-e", f"inject={call}:signal=KILL:when={number}"])[1]
+
+    def fail(self, call: str, number: int, error: str, slot: str = "fail") -> Outcome:
+        """Run it, and let the n-th call of that name fail."""
+        return self._traced(self.base / slot, ["-e", f"inject={call}:error={error}:when={number}"])[1]
+
+    def limit(self, size: int, slot: str = "limit") -> Outcome:
+        """Run it while no file can grow beyond ``size`` bytes: as a full disk, with writes that end half-way."""
+        return self._run(self.base / slot, ["prlimit", f"--fsize={size}"])
+
+    def again(self, sandbox: Path, command: Sequence[str]) -> int:
+        """Run an undisturbed command in what a run left behind."""
+        return subprocess.run(
+            self._filled(command, sandbox), check=False, capture_output=True, env=_environment(sandbox)
+        ).returncode
+
+    def every(self, run: Callable[[str, int, str], None], calls: Sequence[tuple[str, int]] | None = None) -> int:
+        """Call ``run(call, number, slot)`` for each of the writer's calls, two at a time; answers how many."""
+        chosen = self.calls if calls is None else list(calls)
+        with ThreadPoolExecutor(2) as pool:
+            for _ in pool.map(lambda item: run(item[1][0], item[1][1], f"slot{item[0]}"), enumerate(chosen)):
+                pass
+        return len(chosen)
+
+    def _traced(self, sandbox: Path, options: list[str]) -> tuple[list[tuple[str, int]], Outcome]:
+        log = self.base / f"{sandbox.name}.trace"
+        trace = ["strace", "-f", "-y", "-qq", "-o", str(log)]
+        if not any("signal=" in option for option in options):
+            trace.append("--seccomp-bpf")  # much faster, but then strace 6.1 sends no signals
+        outcome = self._run(sandbox, [*trace, "-e", "trace=" + ",".join(f"?{call}" for call in CALLS), *options])
+        calls = list(_calls(log, str(sandbox)))
+        log.unlink()
+        return calls, outcome
+
+    def _run(self, sandbox: Path, wrapper: list[str]) -> Outcome:
+        shutil.rmtree(sandbox, ignore_errors=True)
+        shutil.copytree(self.template, sandbox, symlinks=True)
+        run = subprocess.run(
+            [*wrapper, *self._filled(self.command, sandbox)],
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=_environment(sandbox),
+        )
+        spool = sandbox / "state" / "spool"
+        spooled = b"\n".join(file.read_bytes() for file in spool.glob("*.json")) if spool.exists() else b""
+        code = -9 if run.returncode in (-9, 137) else run.returncode
+        return Outcome(code, run.stderr, self._note(sandbox), spooled, sandbox)
+
+    def _filled(self, command: Sequence[str], sandbox: Path) -> list[str]:
+        return [part.format(vault=sandbox / "vault", state=sandbox / "state") for part in command]
+
+    def _note(self, sandbox: Path) -> bytes | None:
+        path = sandbox / "vault" / self.note
+        return path.read_bytes() if path.exists() else None
+
+
+def left_over(sandbox: Path) -> list[str]:
+    """Files of ours that should not be in the vault."""
+    return [name for _, _, names in os.walk(sandbox / "vault") for name in names if ".tars-" in name]
+
+
+def _environment(sandbox: Path) -> dict[str, str]:
+    """A small environment, so that two runs make the same calls."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(sandbox),
+        "TARS_MEMORY_HOME": str(sandbox),
+        "PYTHONHASHSEED": "0",
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+def _calls(log: Path, sandbox: str) -> Iterator[tuple[str, int]]:
+    """Of the first process, each call that touches the sandbox: its name, and its number among those of that name."""
+    numbers: Counter[str] = Counter()
+    first = None
+    for line in log.read_text("utf-8", "replace").splitlines():
+        match = LINE.match(line)
+        if not match:
+            continue
+        process, name = match.groups()
+        first = first or process
+        if process == first:
+            numbers[name] += 1
+            if sandbox in line and "execve" not in line:
+                yield name, numbers[name]
