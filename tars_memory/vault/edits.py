@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from tars_memory.vault.model import Entry
 
-INDENTS = (b"", b"   ")
-"""Before a new bullet. Three blanks, if all else fails, keep what follows and is indented from becoming its child."""
+INDENTS = (b"", b"   ", b" ", b"  ")
+"""Before a new bullet. If all else fails, a few blanks keep what follows and is indented from becoming its child."""
 
 
 def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
