@@ -44,6 +44,7 @@ def entry(data: bytes, text: str, *, timed: bool = False) -> entries.Entry:
         (b"## Log\n- a\n  - b\n%%\nopen\n", b"## Log\n- a\n  - b\n- new\n%%\nopen\n"),
         (b"## Log\n<div>\n", b"## Log\n<div>\n\n- new\n"),
         (b"## Log\n  text\n---\n", b"## Log\n   - new\n\n  text\n---\n"),
+        (b"## Log\n      - x\n2. two\n  ```\n", b"## Log\n      - x\n2. two\n - new\n  ```\n"),
         (b"---\na: b\n---", b"---\na: b\n---\n\n## Log\n- new\n"),
         (b"## Log\n| a |\n|---|\n", b"## Log\n| a |\n|---|\n- new\n"),
         (
