@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError
 from tars_memory.vault import entries
-from tars_memory.vault.document import Document, Line, Section, apply
+from tars_memory.vault.document import Document, Line, Section, apply, plain_heading
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ INDENTS = (b"", b"   ", b" ", b"  ")
 
 
 def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
-    r"""Put a bullet at the end of a section, which is made at the end of the note if it is absent.
+    r"""Put a bullet at the end of a section, which is made at the end of the note if it is absent or has no place.
 
     Args:
         data: the note.
@@ -43,19 +43,18 @@ def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
     document = Document(data)
     target = document.find_section(section)
     count = bullet.count("\n") + 1
-    if target is None:
-        for splice in _new_section(document, bullet, section):
-            after = Document(apply(data, [splice]))
-            made = after.find_section(section)
-            if made and _added(document, after, made.start_line + 1, count, heading=True):
-                return [splice]
-    else:
+    if target is not None:
         before, first = _region(document, target, None)
         for splice in _places(document, target, bullet):
             after, _ = _region(document, target, splice)
-            line = after.line_at(splice.start - first + len(splice.data) - len(splice.data.lstrip(b"\r\n")))
+            line = after.line_at(splice.start - first + _blank(splice))
             if after.section_at(line).start_line == 1 and _added(before, after, line, count):
                 return [splice]
+    for splice in _new_section(document, bullet, section):
+        after = Document(apply(data, [splice]))
+        made = after.section_at(after.line_at(splice.start + _blank(splice)))
+        if made.title == plain_heading(section) and _added(document, after, made.start_line + 1, count, heading=True):
+            return [splice]
     raise ConflictError(
         f"no place under the heading {section!r} takes a bullet without changing what stands around it",
         "put a blank line or a new heading at the end of the note, then try again",
@@ -227,6 +226,11 @@ def _starts(document: Document, gone: range) -> list[tuple[object, int]]:
     """What stands in a note and where it starts, without the lines in ``gone``, which are not counted."""
     shape = ((what, start) for what, start, _, _ in _shape(document) if start not in gone)
     return [(what, start if start < gone.start else start - len(gone)) for what, start in shape]
+
+
+def _blank(splice: Splice) -> int:
+    """How many bytes of line endings a splice begins with."""
+    return len(splice.data) - len(splice.data.lstrip(b"\r\n"))
 
 
 def _encoded(bullet: str, indent: bytes = b"") -> list[bytes]:
