@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tars_memory.index.words import fold
 from tars_memory.recall.lexical import Terms
-from tars_memory.recall.words import fold
 
 if TYPE_CHECKING:
     from tars_memory.recall.model import Hit, SearchResult

@@ -1,77 +1,92 @@
-"""The candidates of one query: a few hundred chunks of the index, opened into lines with the parts of their scores."""
+"""The candidates of one query: chunks that SQL names, the best of them opened into lines. Raw parts, no weights yet.
+
+Two steps, so that a query costs a few milliseconds however large the vault is: the index gives numbers for a few
+hundred chunks, a rough sum of these picks those that are read line by line.
+"""
 
 from __future__ import annotations
 
 from datetime import date
 from typing import TYPE_CHECKING
 
-from tars_memory.recall.lexical import Exclusion, Terms, bm25, idf
-from tars_memory.recall.words import WORD
+from tars_memory.recall import fusion
+from tars_memory.recall.lexical import Exclusion, bm25, idf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tars_memory.index.filters import Filter
     from tars_memory.index.reader import IndexReader
-    from tars_memory.index.rows import ChunkRow
+    from tars_memory.index.rows import ChunkRow, NoteRow
+    from tars_memory.recall.lexical import Terms
     from tars_memory.recall.query import Query
 
-CHUNKS_BY_WORDS = 150
-CHUNKS_BY_MEANING = 150
-NOTES_BY_WORDS = 100
+CHUNKS_BY_WORDS = 300
+NOTES_BY_WORDS = 200
+CHUNKS_BY_MEANING = 200
+CHUNKS_BY_DATE = 100
 CHUNKS_BY_PREFIX = 500
-"""How many candidates each way contributes."""
+"""How many candidates each way names at most."""
+CHUNKS_READ = 120
+"""How many of them are read line by line. docs/development/ranking.md: 60 loses a point of cov@2400, 200 gains none."""
+NOTES_OPENED = 10
+"""Of that many best notes at least the first chunk is read: an alias or a property may be all that matched."""
+LONGEST_DATE = 40
+"""Days: a longer stretch (a year) names no candidates by itself, it only lifts those that words or meaning name."""
 LOST_BY_STEMMING = 5
 """Letters that the stem of a word may be shorter than a beginning of it: ``runni*`` has to find ``run``."""
-NOTES_OPENED = 10
-"""Of that many best notes at least the first chunk is a candidate: an alias or a property may be all that matched."""
 
 
 class Line:
-    """One line of a candidate chunk with the raw parts of its score."""
+    """One line of a candidate chunk with the raw parts of its score.
+
+    Attributes:
+        chunk: that it stands in.
+        index: in the chunk's texts.
+        number: in the note, 1-based.
+        length: characters.
+        counts: how often each term occurs.
+        words: BM25 among the lines read.
+        meaning: cosine with the query.
+        speaker: how much of its speaker's name the query holds.
+        before: the line before it, if that is a candidate too.
+        parts: of the score, weighted, by :data:`tars_memory.recall.ranking.PARTS`.
+        score: their sum.
+    """
 
     __slots__ = (
-        "after",
-        "before",
-        "chunk",
-        "counts",
-        "index",
-        "length",
-        "meaning",
-        "number",
-        "parts",
-        "score",
-        "words",
-    )
+        "before", "chunk", "counts", "index", "length", "meaning", "number", "parts", "score", "speaker", "words",
+    )  # fmt: skip
 
-    def __init__(self, chunk: Candidate, index: int, number: int) -> None:
+    def __init__(self, chunk: Candidate, index: int, number: int, length: int) -> None:
         self.chunk = chunk
         self.index = index
         self.number = number
+        self.length = length
         self.counts: dict[str, int] = {}
-        self.length = 0
         self.words = 0.0
         self.meaning = 0.0
+        self.speaker = 0.0
         self.before: Line | None = None
-        self.after: Line | None = None
+        self.parts: tuple[float, ...] = ()
         self.score = 0.0
-        self.parts: dict[str, float] = {}
 
 
 class Candidate:
-    """One chunk with the raw parts of its score.
+    """One chunk that is read.
 
     Attributes:
         row: from the index.
         texts: its lines.
-        lines: those of them that say something.
+        lines: those of them that may answer.
         words: BM25 of the chunk.
         note_words: BM25 of its whole note.
         meaning: cosine with the query; None without a vector.
-        counts: how often each term stands in it.
+        date: how well its day fits the dates that the query names, 0 to 1.
+        counts: how often each term occurs in it, its headings and its note's names included.
     """
 
-    __slots__ = ("counts", "lines", "meaning", "note_words", "row", "texts", "words")
+    __slots__ = ("counts", "date", "lines", "meaning", "note_words", "row", "texts", "words")
 
     def __init__(self, row: ChunkRow) -> None:
         self.row = row
@@ -80,27 +95,47 @@ class Candidate:
         self.words = 0.0
         self.note_words = 0.0
         self.meaning: float | None = None
+        self.date = 0.0
         self.counts: dict[str, int] = {}
 
 
 class Pool:
-    """All candidates of one query, in the order of the vault."""
+    """What a query found.
 
-    def __init__(self, chunks: list[Candidate], idfs: dict[str, float], rows: int) -> None:
+    Attributes:
+        chunks: those read, in the order of the vault.
+        idfs: of the query's terms.
+        rows: chunks in the index.
+        nearest: the best cosine of all.
+    """
+
+    def __init__(self, chunks: list[Candidate], idfs: dict[str, float], rows: int, nearest: float) -> None:
         self.chunks = chunks
         self.idfs = idfs
         self.rows = rows
+        self.nearest = nearest
 
     @property
     def lines(self) -> list[Line]:
-        """Every line of every candidate."""
+        """Every line of every chunk."""
         return [line for chunk in self.chunks for line in chunk.lines]
+
+
+class _Named:
+    """What the index says of the chunks that it names."""
+
+    def __init__(self) -> None:
+        self.words: dict[int, float] = {}
+        self.notes: dict[int, float] = {}
+        self.literal: dict[int, float] = {}
+        self.near: dict[int, float] = {}
+        self.dated: list[int] = []
 
 
 def gather(
     reader: IndexReader, query: Query, terms: Terms, narrowed: Filter, vector: bytes | None, *, by_words: bool
 ) -> Pool:
-    """Ask the index and open what it names.
+    """Ask the index and open the best of what it names.
 
     Args:
         reader: the index.
@@ -110,53 +145,91 @@ def gather(
         vector: of the query; None to go by words alone.
         by_words: False to go by meaning alone.
     """
-    words: dict[int, float] = {}
-    notes: dict[int, float] = {}
+    named = _Named()
     if by_words:
-        words, notes = _matches(reader, query, narrowed)
-    near = dict(reader.nearest(vector, narrowed, CHUNKS_BY_MEANING)) if vector is not None else {}
-    rows = reader.chunks(list(dict.fromkeys((*words, *near))))
-    rows.update(_openings(reader, notes, rows))
+        _by_words(reader, query, narrowed, named)
     if vector is not None:
-        missing = [i for i in rows if i not in near]
-        near.update(reader.cosines(vector, missing))
-        by_line = reader.line_cosines(vector, list(rows))
-    else:
-        by_line = {}
+        named.near = dict(reader.nearest(vector, narrowed, CHUNKS_BY_MEANING))
+    nearest = max(named.near.values(), default=0.0)
+    _by_date(reader, query, narrowed, named)
+    ids = list(dict.fromkeys((*named.words, *named.literal, *named.near, *named.dated)))
+    if vector is not None:
+        named.near.update(reader.cosines(vector, [i for i in ids if i not in named.near]))
+    chosen = _best(reader, query, named, ids)
+    rows = reader.chunks(chosen)
+    if by_words:
+        rows.update(_openings(reader, named.notes, rows))
+    by_line = reader.line_cosines(vector, list(rows)) if vector is not None else {}
     excluded = Exclusion(query.negations)
     chunks: list[Candidate] = []
-    for row in sorted(rows.values(), key=lambda r: (r.path, r.position)):
+    for row in sorted(rows.values(), key=lambda row: (row.note_id, row.position)):
         chunk = Candidate(row)
-        chunk.words = words.get(row.id, 0.0)
-        chunk.note_words = notes.get(row.note_id, 0.0)
-        chunk.meaning = near.get(row.id)
+        chunk.words = named.words.get(row.id, 0.0)
+        chunk.note_words = named.notes.get(row.note_id, 0.0)
+        chunk.meaning = named.near.get(row.id)
+        chunk.date = date_fit(query, row)
         _open(chunk, terms if by_words else None, by_line.get(row.id), excluded)
-        chunks.append(chunk)
+        if chunk.lines and (chunk.counts or chunk.note_words or chunk.meaning is not None or chunk.date):
+            chunks.append(chunk)
     total = reader.chunk_count()
     idfs = _idfs(reader, terms, chunks, total) if by_words else {}
-    _weigh_lines(chunks, idfs)
-    return Pool(chunks, idfs, total)
+    _weigh(chunks, terms, idfs)
+    return Pool(chunks, idfs, total, nearest)
 
 
-def _matches(reader: IndexReader, query: Query, narrowed: Filter) -> tuple[dict[int, float], dict[int, float]]:
-    """BM25 by chunk and by note for what FTS5 can look up; chunks found by literals have 0 so far."""
+def _by_words(reader: IndexReader, query: Query, narrowed: Filter, named: _Named) -> None:
+    """BM25 by chunk and by note; chunks that hold a literal or a beginning of a word, with the share of those held."""
     from tars_memory.index.fulltext import expression
 
-    texts = [*query.words, *(" ".join(phrase) for phrase in query.phrases)]
-    words: dict[int, float] = {}
-    notes: dict[int, float] = {}
-    match = expression(texts)
+    match = expression([*query.words, *(" ".join(phrase) for phrase in query.phrases)])
     if match:
-        words = dict(reader.match_chunks(match, narrowed, CHUNKS_BY_WORDS))
-        notes = dict(reader.match_notes(match, narrowed, NOTES_BY_WORDS))
+        named.words = dict(reader.match_chunks(match, narrowed, CHUNKS_BY_WORDS))
+        named.notes = dict(reader.match_notes(match, narrowed, NOTES_BY_WORDS))
+    for chunk, held in reader.match_text(query.literals, narrowed, CHUNKS_BY_WORDS) if query.literals else ():
+        named.literal[chunk] = held / len(query.literals)
     if query.prefixes:
         match = expression((), prefixes=[prefix[: max(3, len(prefix) - LOST_BY_STEMMING)] for prefix in query.prefixes])
         for chunk, _ in reader.match_chunks(match, narrowed, CHUNKS_BY_PREFIX):
-            words.setdefault(chunk, 0.0)
-    if query.literals:
-        for chunk, _ in reader.match_text(query.literals, narrowed, CHUNKS_BY_WORDS):
-            words.setdefault(chunk, 0.0)
-    return words, notes
+            named.literal.setdefault(chunk, 1.0)
+
+
+def _by_date(reader: IndexReader, query: Query, narrowed: Filter, named: _Named) -> None:
+    """Chunks of the days that the query names: they may answer without holding one of its words."""
+    for stretch in query.dates:
+        if (stretch.end - stretch.start).days <= LONGEST_DATE and not stretch.yearless:
+            inside = _between(narrowed, stretch.start.isoformat(), stretch.end.isoformat())
+            named.dated += reader.newest(inside, CHUNKS_BY_DATE)
+
+
+def _between(narrowed: Filter, start: str, end: str) -> Filter:
+    """The same filter, for these days at most."""
+    from tars_memory.index.filters import Filter
+
+    values = {name: getattr(narrowed, name) for name in Filter.__slots__}
+    values["since"] = max(start, narrowed.since or start)
+    values["until"] = min(end, narrowed.until or end)
+    return Filter(**values)
+
+
+def _best(reader: IndexReader, query: Query, named: _Named, ids: Sequence[int]) -> list[int]:
+    """The chunks worth reading, by the sum of what the index says of them."""
+    if len(ids) <= CHUNKS_READ:
+        return list(ids)
+    notes = {chunk: note for chunk, (note, _) in reader.places(ids).items()}
+    dates: dict[int, float] = {}
+    if query.dates:
+        dates = {row.id: date_fit(query, row) for row in reader.notes(set(notes.values())).values()}
+    words = fusion.shares_of(named.words)
+    note_words = fusion.shares_of(named.notes)
+    near = fusion.shares_of(named.near)
+    rough = {
+        chunk: fusion.ROUGH_WORDS * max(words.get(chunk, 0.0), named.literal.get(chunk, 0.0))
+        + fusion.ROUGH_MEANING * near.get(chunk, 0.0)
+        + fusion.ROUGH_NOTE * note_words.get(note, 0.0)
+        + fusion.ROUGH_DATE * dates.get(note, 0.0)
+        for chunk, note in notes.items()
+    }
+    return sorted(rough, key=lambda chunk: (-rough[chunk], chunk))[:CHUNKS_READ]
 
 
 def _openings(reader: IndexReader, notes: Mapping[int, float], rows: Mapping[int, ChunkRow]) -> dict[int, ChunkRow]:
@@ -165,32 +238,36 @@ def _openings(reader: IndexReader, notes: Mapping[int, float], rows: Mapping[int
     absent = [note for note in list(notes)[:NOTES_OPENED] if note not in present]
     if not absent:
         return {}
-    opened: dict[int, ChunkRow] = reader.chunks([ids[0] for ids in reader.note_chunks(absent).values() if ids])
-    return opened
+    return reader.chunks([ids[0] for ids in reader.note_chunks(absent).values() if ids])
 
 
 def _open(chunk: Candidate, terms: Terms | None, cosines: Sequence[float] | None, excluded: Exclusion) -> None:
     """The chunk's lines with their counts and cosines; blocks that hold something excluded are left out."""
+    row = chunk.row
     banned = _banned(chunk.texts, excluded) if excluded else frozenset()
+    kept = [i for i, text in enumerate(chunk.texts) if text and i not in banned and not text.isspace()]
+    if not kept:
+        return
+    counts: list[dict[str, int]] = []
     if terms is not None:
-        head = " ".join((chunk.row.title, *chunk.row.headings))
-        chunk.counts = terms.count("\n".join((head, chunk.row.text)))
-    previous: Line | None = None
-    for i, text in enumerate(chunk.texts):
-        if i in banned or not text or text.isspace():
-            continue
-        line = Line(chunk, i, chunk.row.start_line + i if not chunk.row.partial else chunk.row.start_line)
-        line.length = text.count(" ") + 1
-        if terms is not None:
-            line.counts = terms.count(text) if chunk.counts else {}
+        head = "\n".join((row.title, *row.aliases, *row.headings, row.date or ""))
+        chunk.counts, *counts = terms.count_lines([head, *(chunk.texts[i] for i in kept)])
+        for one in counts:
+            for term, n in one.items():
+                chunk.counts[term] = chunk.counts.get(term, 0) + n
+        if terms.phrases:
+            terms.add_phrases("\n".join(chunk.texts[i] for i in kept), chunk.counts)
+    before: Line | None = None
+    for at, i in enumerate(kept):
+        line = Line(chunk, i, row.start_line if row.partial else row.start_line + i, len(chunk.texts[i]))
+        if counts:
+            line.counts = counts[at]
         if cosines is not None and i < len(cosines):
             line.meaning = cosines[i]
         elif chunk.meaning is not None:
             line.meaning = chunk.meaning
-        line.before = previous
-        if previous is not None:
-            previous.after = line
-        previous = line
+        line.before = before
+        before = line
         chunk.lines.append(line)
 
 
@@ -202,25 +279,25 @@ def _idfs(reader: IndexReader, terms: Terms, chunks: Sequence[Candidate], total:
     return {term: idf(max(total, 1), min(held.get(term, 0), total)) for term in terms.keys}
 
 
-def _weigh_lines(chunks: Sequence[Candidate], idfs: Mapping[str, float]) -> None:
-    """BM25 of every line among the candidates' lines, and of chunks for the terms that FTS5 doesn't know."""
-    lengths = [line.length for chunk in chunks for line in chunk.lines]
-    if not lengths or not idfs:
+def _weigh(chunks: Sequence[Candidate], terms: Terms, idfs: Mapping[str, float]) -> None:
+    """BM25 of every line, and of chunks for terms that the index has not counted; the line before, across chunks."""
+    lines = [line for chunk in chunks for line in chunk.lines]
+    if not lines or not idfs:
         return
-    average = sum(lengths) / len(lengths)
-    chunk_average = sum(lengths) / len(chunks)
+    average = sum(line.length for line in lines) / len(lines)
+    chunk_average = average * len(lines) / len(chunks)
+    uncounted = frozenset((*terms.literals, *(f"{prefix}*" for prefix in terms.prefixes)))
+    last: Candidate | None = None
     for chunk in chunks:
-        extra = {term: n for term, n in chunk.counts.items() if term in idfs and not _in_fulltext(term)}
+        if last is not None and last.row.note_id == chunk.row.note_id and last.row.position == chunk.row.position - 1:
+            chunk.lines[0].before = last.lines[-1]
+        last = chunk
+        extra = {term: n for term, n in chunk.counts.items() if term in uncounted}
         if extra:
             chunk.words += bm25(extra, idfs, sum(line.length for line in chunk.lines), chunk_average)
         for line in chunk.lines:
             if line.counts:
                 line.words = bm25(line.counts, idfs, line.length, average)
-
-
-def _in_fulltext(term: str) -> bool:
-    """Whether the chunk's BM25 has counted the term: words and phrases are, literals and prefixes are not."""
-    return term.startswith('"') or (WORD.fullmatch(term) is not None and term.isascii())
 
 
 def _banned(texts: Sequence[str], excluded: Exclusion) -> frozenset[int]:
@@ -243,11 +320,12 @@ def _starts_item(text: str) -> bool:
     return bool(rest) and (head in ("-", "*", "+") or (head[-1:] in (".", ")") and head[:-1].isdigit()))
 
 
-def day_of(row: ChunkRow) -> date | None:
-    """The chunk's day; None when it has none or it is only a file's time."""
-    if row.date is None or row.date_is_weak:
-        return None
+def date_fit(query: Query, row: ChunkRow | NoteRow) -> float:
+    """How well a chunk's or a note's own day fits the dates that the query names, 0 to 1."""
+    if not query.dates or row.date is None or row.date_is_weak:
+        return 0.0
     try:
-        return date.fromisoformat(row.date)
+        day = date.fromisoformat(row.date)
     except ValueError:
-        return None
+        return 0.0
+    return max(fusion.date_worth(named.distance(day)) for named in query.dates)

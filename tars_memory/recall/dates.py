@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from itertools import pairwise
 
-from tars_memory.recall.words import WORD
+from tars_memory.index.words import WORD
 
 _MONTHS = {
     name: number
@@ -80,7 +80,13 @@ def named_dates(text: str, today: date) -> list[NamedDate]:
         text: a question or note text.
         today: what relative words (``yesterday``, ``last week``, ``3 days ago``) count from.
     """
-    return [named for named, _, _ in _Scan(text[:_LONGEST], today).run()]
+    return [named for named, _ in dated(text, today)]
+
+
+def dated(text: str, today: date) -> list[tuple[NamedDate, list[str]]]:
+    """Every date that the text names, in order, each with the words that name it."""
+    scan = _Scan(text[:_LONGEST], today)
+    return [(named, scan.words[first:last]) for named, first, last in scan.run()]
 
 
 def parse_day(value: str, today: date) -> NamedDate | None:

@@ -7,27 +7,29 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tars_memory.index.fulltext import fold as fold_signs
+from tars_memory.index.words import WORD, fold
 from tars_memory.recall.stemming import stem
-from tars_memory.recall.words import WORD, fold, symbols
+from tars_memory.recall.words import symbols
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tars_memory.recall.query import Query
 
 K1 = 1.2
 B = 0.75
 """BM25 as FTS5 has it fixed (``fts5_aux.c``); lines and chunks are weighed by the same rule."""
-LEAST_IDF = 1e-6
-"""FTS5's floor for words that more than half of all rows hold."""
+_REST = re.compile(r"[^\W_]*")
 
 
 def idf(rows: int, holding: int) -> float:
-    """How much a word says that ``holding`` of ``rows`` rows hold, as FTS5's ``bm25()`` reckons."""
-    return max(LEAST_IDF, math.log((rows - holding + 0.5) / (holding + 0.5)))
+    """How much a word says that ``holding`` of ``rows`` rows hold: positive however common it is (Lucene's form)."""
+    return math.log(1 + (rows - holding + 0.5) / (holding + 0.5))
 
 
 class Terms:
@@ -46,7 +48,7 @@ class Terms:
         self.literals = tuple(dict.fromkeys(fold_signs(literal) for literal in query.literals))
         self.prefixes = query.prefixes
         self._wanted = frozenset(self.stems)
-        self._finder = _word_finder(self.stems)
+        self._heads = _heads(self.stems)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -60,34 +62,60 @@ class Terms:
 
     def count(self, text: str) -> dict[str, int]:
         """How often each term that occurs stands in a text, by its key."""
-        counts: dict[str, int] = {}
-        folded = fold(text)
-        if self._finder is not None:
-            for word in self._finder.findall(folded):
-                root = stem(word)
-                if root in self._wanted:
-                    counts[root] = counts.get(root, 0) + 1
-        if self.phrases or self.prefixes:
-            self._count_sequences(folded, counts)
-        if self.literals:
-            signs = fold_signs(text)
-            for literal in self.literals:
-                if literal in signs:
-                    counts[literal] = signs.count(literal)
+        return self.count_lines((text,))[0]
+
+    def count_lines(self, lines: Sequence[str]) -> list[dict[str, int]]:
+        """How often each term that occurs stands in each of the lines, by its key."""
+        counts: list[dict[str, int]] = [{} for _ in lines]
+        folded = [fold(line) for line in lines]
+        for i, root in self._stems_in(folded):
+            counts[i][root] = counts[i].get(root, 0) + 1
+        for i, line in enumerate(folded):
+            if self.phrases:
+                self.add_phrases(line, counts[i])
+            if self.prefixes:
+                self._add_prefixes(line, counts[i])
+        for literal in self.literals:
+            for i, line in enumerate(lines):
+                n = fold_signs(line).count(literal)
+                if n:
+                    counts[i][literal] = n
         return counts
 
-    def _count_sequences(self, folded: str, counts: dict[str, int]) -> None:
+    def _stems_in(self, folded: Sequence[str]) -> Iterator[tuple[int, str]]:
+        """(line, stem) for every word of the folded lines that has one of the stems.
+
+        Words are found by how their stem begins, with the string search of the interpreter: most lines hold none, and
+        cutting every line into words would cost several times as much.
+        """
+        text = "\n".join(folded)
+        ends: list[int] = []
+        for head in self._heads:
+            at = text.find(head)
+            while at >= 0:
+                end = _REST.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty string too
+                if not (at and text[at - 1].isalnum()):
+                    root = stem(text[at:end])
+                    if root in self._wanted:
+                        if not ends:
+                            ends = list(accumulate(len(line) + 1 for line in folded))
+                        yield bisect_right(ends, at), root
+                at = text.find(head, end)
+
+    def add_phrases(self, text: str, counts: dict[str, int]) -> None:
+        """Count the phrases of a whole text, over the ends of its lines; counts that are there are replaced."""
+        joined = f" {' '.join(map(stem, WORD.findall(fold(text))))} "
+        for key in self.phrase_keys:
+            n = joined.count(f" {key[1:-1]} ")
+            if n:
+                counts[key] = n
+
+    def _add_prefixes(self, folded: str, counts: dict[str, int]) -> None:
         words = WORD.findall(folded)
         for prefix in self.prefixes:
             n = sum(word.startswith(prefix) for word in words)
             if n:
                 counts[f"{prefix}*"] = n
-        if self.phrases:
-            joined = f" {' '.join(map(stem, words))} "
-            for key in self.phrase_keys:
-                n = joined.count(f" {key[1:-1]} ")
-                if n:
-                    counts[key] = n
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where the terms stand in a text: ``(start, end)`` pairs, in order, disjoint."""
@@ -149,12 +177,13 @@ def bm25(counts: Mapping[str, int], idfs: Mapping[str, float], length: float, av
     return sum(idfs.get(term, 0.0) * n * (K1 + 1) / (n + penalty) for term, n in counts.items())
 
 
-def _word_finder(stems: Sequence[str]) -> re.Pattern[str] | None:
-    """A pattern for words that may have one of the stems: Porter changes no more than a word's end."""
-    if not stems:
-        return None
-    heads = sorted({re.escape(root[: max(1, min(len(root) - 1, 5))]) for root in stems})
-    return re.compile(rf"(?<![^\W_])(?:{'|'.join(heads)})[^\W_]*")
+def _heads(stems: Sequence[str]) -> tuple[str, ...]:
+    """Beginnings that every word with one of the stems has: Porter rewrites no more than an ending's last letters."""
+    heads: set[str] = set()
+    for root in stems:
+        changed = root.endswith(("i", "e", "bl")) and len(root) > 1
+        heads.add(root[:-1] if changed else root)
+    return tuple(sorted(head for head in heads if not any(head != other and head.startswith(other) for other in heads)))
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.recall.model import Hit
+from tars_memory.recall.ranking import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,25 +27,36 @@ def passages(lines: Sequence[Line]) -> Iterator[Hit]:
         row = anchor.chunk.row
         if (row.note_id, anchor.number) in taken:
             continue
-        first = last = anchor
-        size = len(anchor.chunk.texts[anchor.index])
-        while size < ENOUGH:
-            around = [
-                line
-                for line in (first.before, last.after)
-                if line is not None and line.chunk is anchor.chunk and (row.note_id, line.number) not in taken
-            ]
-            if not around:
-                break
-            wider = max(around, key=lambda line: line.score)
-            size += len(anchor.chunk.texts[wider.index])
-            first, last = (wider, last) if wider.index < first.index else (first, wider)
+        first, last = _widened(anchor, taken)
         taken.update((row.note_id, row.start_line + i) for i in range(first.index, last.index + 1))
         texts = anchor.chunk.texts[first.index : last.index + 1]
         hit = _hit(row, first.number, last.number, "\n".join(texts))
         hit.score = anchor.score
-        hit.explain = anchor.parts
+        hit.explain = dict(zip(PARTS, anchor.parts, strict=True))
         yield hit
+
+
+def _widened(anchor: Line, taken: set[tuple[int, int]]) -> tuple[Line, Line]:
+    """The first and the last line of the passage around a line."""
+    lines, texts, note = anchor.chunk.lines, anchor.chunk.texts, anchor.chunk.row.note_id
+    first = last = lines.index(anchor)
+    size = anchor.length
+
+    def free(inner: int, outer: int) -> bool:
+        """Whether the passage may go on over this neighbour: not shown yet, and nothing left out between the two."""
+        if not 0 <= outer < len(lines) or (note, lines[outer].number) in taken:
+            return False
+        between = sorted((lines[inner].index, lines[outer].index))
+        return not any(text.strip() for text in texts[between[0] + 1 : between[1]])
+
+    while size < ENOUGH:
+        around = [at for inner, at in ((first, first - 1), (last, last + 1)) if free(inner, at)]
+        if not around:
+            break
+        wider = max(around, key=lambda at: lines[at].score)
+        size += lines[wider].length + 1
+        first, last = min(first, wider), max(last, wider)
+    return lines[first], lines[last]
 
 
 def whole(row: ChunkRow) -> Hit:

@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError
+from tars_memory.index.words import STOP_WORDS, WORD, fold, tokens
 from tars_memory.recall import dates
-from tars_memory.recall.words import STOP_WORDS, WORD, fold, symbols, tokens, unspaced_runs
+from tars_memory.recall.words import ASKING_WORDS, symbols, unspaced_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,12 +49,14 @@ class Query:
         tiers, tags, paths: filters, any of each; ``not_tags``, ``not_paths``, ``not_tiers``: none of them.
         since, until: first and last day, inclusive, or None.
         dates: the dates that the text names.
+        date_words: the words that name them.
+        is_sentence: it was asked in whole words: some of them only carry its grammar.
         notices: sentences for the person about how the query was read.
     """
 
     __slots__ = (
-        "dates", "literals", "meaning", "negations", "not_paths", "not_tags", "not_tiers", "notices", "paths",
-        "phrases", "prefixes", "quoted", "since", "tags", "text", "tiers", "until", "words",
+        "date_words", "dates", "is_sentence", "literals", "meaning", "negations", "not_paths", "not_tags", "not_tiers",
+        "notices", "paths", "phrases", "prefixes", "quoted", "since", "tags", "text", "tiers", "until", "words",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -74,6 +77,8 @@ class Query:
         self.since: date | None = None
         self.until: date | None = None
         self.dates: list[dates.NamedDate] = []
+        self.date_words: frozenset[str] = frozenset()
+        self.is_sentence = False
         self.notices: list[str] = []
 
     @property
@@ -285,13 +290,18 @@ class _Reading:
         query = self.query
         if not (self.words or self.phrases or self.literals or query.prefixes):
             self.words, self.literals = self.stopped, {} if self.stopped else self.signs
+        query.is_sentence = bool(self.stopped) and self.words is not self.stopped
+        if query.is_sentence:
+            self.words = {word: None for word in self.words if word not in ASKING_WORDS} or self.words
         query.words = tuple(self.words)[:MOST_WORDS]
         query.phrases = tuple(self.phrases)[:MOST_WORDS]
         query.literals = tuple(self.literals)[:MOST_WORDS]
         if len(self.words) > MOST_WORDS:
             query.notices.append(f"the query has {len(self.words)} words: the first {MOST_WORDS} are looked up")
         query.meaning = " ".join(part for part in self.said if part)
-        query.dates = dates.named_dates(query.meaning, self.today)
+        dated = dates.dated(query.meaning, self.today)
+        query.dates = [named for named, _ in dated]
+        query.date_words = frozenset(word for _, words in dated for word in words)
 
 
 def _with_signs(piece: str, parts: list[str]) -> str:

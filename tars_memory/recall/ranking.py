@@ -1,49 +1,78 @@
-"""The score of every candidate line, part by part. Pure."""
+"""The score of every candidate line, part by part. Pure.
+
+Chunks and notes are ranked by their best line; a line then stands below its note's score by as much as it is worse
+than the best line there. So notes come in the right order, and the lines of the good notes before those of others.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from tars_memory.recall import fusion
-from tars_memory.recall.candidates import day_of
 from tars_memory.recall.speakers import Speakers
 
 if TYPE_CHECKING:
-    from tars_memory.recall.candidates import Candidate, Pool
+    from tars_memory.recall.candidates import Line, Pool
     from tars_memory.recall.query import Query
+
+PARTS = (
+    "note: words", "note: date", "note: best line", "line: words", "line: chunk's words", "line: chunk's meaning",
+    "line: meaning", "line: speaker", "line: best of the note",
+)  # fmt: skip
+"""What ``--explain`` calls the parts of a score; their sum is the score."""
 
 
 def rank(pool: Pool, query: Query) -> None:
     """Give every line of the pool its score and the weighted parts that it is the sum of."""
     lines = pool.lines
-    note_words = _by_chunk(pool, fusion.shares([chunk.note_words for chunk in pool.chunks]))
-    chunk_words = _by_chunk(pool, fusion.shares([chunk.words for chunk in pool.chunks]))
-    line_words = fusion.shares([line.words for line in lines])
-    meaning = fusion.spread([line.meaning for line in lines])
     named = Speakers(query.meaning)
-    speakers = named.shares(line.chunk.texts[line.index] for line in lines)
-    days = {id(chunk): _date(chunk, query) for chunk in pool.chunks} if query.dates else {}
-    place = {id(line): i for i, line in enumerate(lines)}
-    for i, line in enumerate(lines):
-        chunk = id(line.chunk)
-        before = line_words[place[id(line.before)]] if line.before is not None else 0.0
-        line.parts = {
-            "note words": fusion.NOTE_WORDS * note_words[chunk],
-            "chunk words": fusion.CHUNK_WORDS * chunk_words[chunk],
-            "line words": fusion.LINE_WORDS * line_words[i],
-            "words of the line before": fusion.LINE_WORDS_BEFORE * before,
-            "meaning": fusion.LINE_MEANING * meaning[i],
-            "speaker": fusion.SPEAKER * speakers[i],
-            "date": fusion.DATE * days.get(chunk, 0.0),
-        }
-        line.score = sum(line.parts.values())
+    for line in lines:
+        line.speaker = named.share_in(line.chunk.texts[line.index])
+    words = [_with_before(line) for line in lines]
+    by_words = fusion.scale(words)
+    by_meaning = fusion.scale(line.meaning for line in lines)
+    chunk_words = fusion.scale(chunk.words for chunk in pool.chunks)
+    chunk_meaning = fusion.scale(chunk.meaning or 0.0 for chunk in pool.chunks)
+    note_words = fusion.scale(chunk.note_words for chunk in pool.chunks)
+    best: dict[int, float] = {}
+    top: dict[int, float] = {}
+    for line, line_words in zip(lines, words, strict=True):
+        chunk = line.chunk
+        note = chunk.row.note_id
+        w, m = line_words * by_words, max(line.meaning, 0.0) * by_meaning
+        cw, cm = chunk.words * chunk_words, max(chunk.meaning or 0.0, 0.0) * chunk_meaning
+        joint = (
+            fusion.BEST_WORDS * w
+            + fusion.BEST_CHUNK_WORDS * cw
+            + fusion.BEST_CHUNK_MEANING * cm
+            + fusion.BEST_MEANING * m
+            + fusion.BEST_SPEAKER * line.speaker
+        )
+        if joint > best.get(note, -1.0):
+            best[note] = joint
+        line.parts = (
+            fusion.SPREAD * fusion.LINE_WORDS * w,
+            fusion.SPREAD * fusion.LINE_CHUNK_WORDS * cw,
+            fusion.SPREAD * fusion.LINE_CHUNK_MEANING * cm,
+            fusion.SPREAD * fusion.LINE_MEANING * m,
+            fusion.SPREAD * fusion.LINE_SPEAKER * line.speaker,
+        )
+        line.score = sum(line.parts)
+        if line.score > top.get(note, -1.0):
+            top[note] = line.score
+    for line in lines:
+        chunk = line.chunk
+        note = chunk.row.note_id
+        line.parts = (
+            fusion.NOTE_WORDS * chunk.note_words * note_words,
+            fusion.NOTE_DATE * chunk.date,
+            fusion.NOTE_BEST * best[note],
+            *line.parts,
+            -top[note],
+        )
+        line.score = sum(line.parts)
 
 
-def _by_chunk(pool: Pool, values: list[float]) -> dict[int, float]:
-    return {id(chunk): value for chunk, value in zip(pool.chunks, values, strict=True)}
-
-
-def _date(chunk: Candidate, query: Query) -> float:
-    """How well the chunk's day fits the dates that the query names."""
-    day = day_of(chunk.row)
-    return max((fusion.date_worth(named.distance(day)) for named in query.dates), default=0.0) if day else 0.0
+def _with_before(line: Line) -> float:
+    """BM25 of a line with what it inherits of the line before."""
+    return line.words + fusion.BEFORE * line.before.words if line.before is not None else line.words

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tars_memory.recall.candidates import Line, Pool
     from tars_memory.recall.query import Query
 
+BREADTH = 5
+"""One hit in so many is kept for the best passage of a further note: a long note does not crowd out the others."""
 MODES = ("hybrid", "lexical", "semantic")
 
 
@@ -46,7 +48,7 @@ def search(
         mode: ``hybrid``, ``lexical`` or ``semantic``.
         scope: '' for the vault outside projects, else the project whose notes are searched too.
         limit: most hits.
-        read: bytes of a note by its path, to verify hits; raises OSError when the note can't be read.
+        read: bytes of a note by its path, to verify hits; raises OSError or TarsError when the note can't be read.
         vault_name: for the Obsidian links.
         explain: keep the parts of each score.
         stale: notes that the index is behind; passed on.
@@ -61,19 +63,35 @@ def search(
     else:
         terms = Terms(query)
         pool = gather(reader, query, terms, narrowed, vector, by_words=mode != "semantic")
-        if not relevance.answers(terms, pool):
+        if not relevance.answers(query, terms, pool, mode):
             result.abstained = True
             return result
         ranking.rank(pool, query)
         found = passages(_quoting(pool, terms) if query.exact else pool.lines)
-    for rank, hit in enumerate(islice(verified(found, read), limit), start=1):
+    result.hits = _shown(found, read, limit)
+    for rank, hit in enumerate(result.hits, start=1):
         hit.rank = rank
         hit.obsidian_url = obsidian_url(vault_name, hit.path, headings=hit.headings, block_id=hit.block_id)
         if not explain:
             hit.explain = {}
-        result.hits.append(hit)
     result.abstained = not result.hits
     return result
+
+
+def _shown(found: Iterator[Hit], read: Callable[[str], bytes], limit: int) -> list[Hit]:
+    """The first hits that their notes still hold; the last ones make room for the best notes that have none yet."""
+    hits = list(islice(verified(found, read), limit))
+    paths = list(dict.fromkeys(hit.path for hit in hits))
+    wanted = limit // BREADTH - len(paths)
+    if len(hits) < limit or wanted <= 0:
+        return hits
+    others: dict[str, Hit] = {}
+    for hit in found:
+        if hit.path not in paths and hit.path not in others and next(verified([hit], read), None):
+            others[hit.path] = hit
+            if len(others) == wanted:
+                break
+    return [*hits[: limit - len(others)], *others.values()]
 
 
 def _narrowed(query: Query, scope: str) -> Filter:

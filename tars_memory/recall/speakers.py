@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from tars_memory.recall.words import tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from tars_memory.index.words import tokens
 
 _SPEAKER = re.compile(
     r"\s*(?:[-*+]\s+)?(?:\d\d?:\d\d\s+)?(?:\*\*|__)?"
@@ -40,6 +36,6 @@ class Speakers:
             self._shares[name] = share
         return share
 
-    def shares(self, lines: Iterable[str]) -> list[float]:
-        """For each line, how much of its speaker's name the question holds."""
-        return [self.share(speaker(line)) for line in lines]
+    def share_in(self, line: str) -> float:
+        """How much of the name of who speaks the line the question holds."""
+        return self.share(speaker(line))

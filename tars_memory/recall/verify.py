@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tars_memory.errors import TarsError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -26,14 +28,14 @@ def verified(hits: Iterable[Hit], read: Callable[[str], bytes]) -> Iterator[Hit]
 
     Args:
         hits: best first; consumed only as far as the answers are.
-        read: the note's bytes by its path; raises OSError when it can't be read.
+        read: the note's bytes by its path; raises OSError or TarsError when it can't be read.
     """
     notes: dict[str, list[str] | None] = {}
     for hit in hits:
         if hit.path not in notes:
             try:
                 notes[hit.path] = note_lines(read(hit.path))
-            except OSError:
+            except (OSError, TarsError):
                 notes[hit.path] = None
         lines = notes[hit.path]
         if lines is not None and located(hit, lines):

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+from recalled import Recalled
+
+from tars_memory.vault.vault import Vault
+
+NOTES = {
+    "Memory.md": "# Memory\n\n## Drinks\n\n- likes oolong tea\n- takes oat milk\n\n"
+    "## Work\n\n- editor: Helix ^m-ed1t0r22\n",
+    "2026-11-14.md": "## Log\n\n- 14:30 met Anna in Zürich about the harbour\n- 15:10 C++ build broke again\n",
+    "2026-03-15.md": "## Log\n\n- 09:00 quarterly plan for the garden shed\n",
+    "Servers.md": "# Servers\n\nThe router answers at 10.0.0.1 and the printer at 10.0.0.11.\n\nUse a-b routing.\n",
+    "Reise.md": "---\ntags: [travel, travel/asia]\naliases: [Nippon]\n---\n\n# Reise\n\n東京タワーに行った。\n\n楽しい 🚀 trip\n",
+    "User's guide.md": "# Guide\n\n"
+    "The user's editor opens at once; users' editors too.\n\nC is another language.\n",
+    "projects/alpha/Notes.md": "# Alpha\n\nThe secret oolong codename is Marigold.\n",
+    "projects/beta/Notes.md": "# Beta\n\nThe other oolong codename is Foxglove.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory):
+    recalled = Recalled(tmp_path_factory.mktemp("recall"), NOTES)
+    yield recalled
+    recalled.close()
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical", "semantic"])
+def test_a_hit_says_exactly_where_it_stands(vault, mode):
+    result = vault.search("oolong tea", mode)
+    hit = result.hits[0]
+    assert result.mode == mode
+    assert not result.abstained
+    assert (hit.rank, hit.path, hit.tier, hit.title) == (1, "Memory.md", "semantic", "Memory")
+    assert hit.headings == ("Memory", "Drinks")
+    lines = (vault.root / hit.path).read_text("utf-8").split("\n")
+    assert "\n".join(lines[hit.start_line - 1 : hit.end_line]) == hit.text
+    assert "- likes oolong tea" in hit.text
+    assert hit.obsidian_url == "obsidian://open?vault=My%20Vault&file=Memory%23Drinks"
+
+
+def test_json_has_the_documented_fields(vault):
+    record = vault.search("oolong tea").to_json()
+    assert list(record) == ["query", "mode", "hits", "abstained", "stale", "notices"]
+    assert list(record["hits"][0]) == [
+        "rank", "score", "path", "start_line", "end_line", "tier", "date", "title", "headings", "text", "block_id",
+        "obsidian_url",
+    ]  # fmt: skip
+    assert "explain" in vault.search("oolong tea", explain=True).to_json()["hits"][0]
+
+
+def test_explained_parts_add_up_to_the_score(vault):
+    for hit in vault.search("oolong tea in Zürich", explain=True).hits:
+        assert sum(hit.explain.values()) == pytest.approx(hit.score)
+
+
+def test_without_a_vector_the_answer_is_by_keywords_and_says_so(vault):
+    assert vault.search("oolong", "lexical").mode == "lexical"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("user's editor", "The user's editor opens at once; users' editors too."),
+        ("C++", "- 15:10 C++ build broke again"),
+        ('"unclosed harbour', "- 14:30 met Anna in Zürich about the harbour"),
+        ("a-b", "Use a-b routing."),
+        ("2026-03-15", "- 09:00 quarterly plan for the garden shed"),
+        ("10.0.0.1", "The router answers at 10.0.0.1 and the printer at 10.0.0.11."),
+        ("東京", "東京タワーに行った。"),
+        ("京", "東京タワーに行った。"),
+        ("Zürich", "- 14:30 met Anna in Zürich about the harbour"),
+        ("zurich", "- 14:30 met Anna in Zürich about the harbour"),
+        ("🚀", "楽しい 🚀 trip"),
+        ("Nippon", "東京タワーに行った。"),
+        ("harb*", "- 14:30 met Anna in Zürich about the harbour"),
+        ("quarter*", "- 09:00 quarterly plan for the garden shed"),
+        ("Foo: harbour", "- 14:30 met Anna in Zürich about the harbour"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_any_string_finds_what_the_text_holds(vault, text, line, mode):
+    assert line in "\n".join(vault.found(text, mode)[:1])
+
+
+@pytest.mark.parametrize("text", ["qqqxyzzy", "zebra quantum", "\0", "->", "“”", "x" * 100_000, "\ud800"])
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_nonsense_finds_nothing(vault, text, mode):
+    result = vault.search(text, mode)
+    assert result.hits == []
+    assert result.abstained
+    assert result.to_json()["query"] == text
+
+
+def test_negation_leaves_out_entries_not_neighbours(vault):
+    assert "- takes oat milk" in "\n".join(vault.found("likes takes"))
+    hits = vault.found("likes takes -milk")
+    assert any("oolong" in text for text in hits)
+    assert not any("milk" in text for text in hits)
+    assert vault.found('oolong -"oolong tea"') == []
+
+
+def test_quotes_alone_have_to_be_held(vault):
+    assert vault.found('"oolong tea"') == ["- likes oolong tea\n- takes oat milk"]
+    assert vault.found('"tea oolong"') == []
+    assert vault.found('"tea oolong" likes')
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("codename tier:daily", []),
+        ("build tier:daily", ["2026-11-14.md"]),
+        ("plan since:2026-03 until:2026-04", ["2026-03-15.md"]),
+        ("plan since:2w", []),
+        ("met since:2w", ["2026-11-14.md"]),
+        ("trip tag:travel", ["Reise.md"]),
+        ("trip tag:travel/asia", ["Reise.md"]),
+        ("trip -tag:travel", []),
+        ("editor path:User*", ["User's guide.md"]),
+        ("editor -path:User -path:Memory", []),
+        ("tag:travel", ["Reise.md"]),
+        ("tier:daily", ["2026-11-14.md", "2026-03-15.md"]),
+    ],
+)
+def test_filters(vault, text, paths):
+    assert list(dict.fromkeys(hit.path for hit in vault.search(text, "lexical").hits)) == paths
+
+
+def test_filters_hold_for_meaning_too(vault):
+    for text in ("oolong tier:daily", "oolong tag:travel", "oolong since:2026-11-01", "oolong path:Servers.md"):
+        for hit in vault.search(text, "semantic").hits:
+            assert hit.path in ("2026-11-14.md", "Reise.md", "2026-03-15.md", "Servers.md")
+
+
+def test_the_block_id_is_in_the_link(vault):
+    hit = vault.search("Helix", "lexical").hits[0]
+    assert hit.block_id == "m-ed1t0r22"
+    assert hit.obsidian_url.endswith("file=Memory%23%5Em-ed1t0r22")
+
+
+def test_a_project_is_seen_from_inside_only(vault):
+    assert all("codename" not in text for text in vault.found("oolong codename", "hybrid"))
+    inside = "\n".join(vault.found("oolong codename", "hybrid", scope="alpha"))
+    assert "Marigold" in inside
+    assert "likes oolong tea" in inside
+    assert "Foxglove" not in inside
+
+
+def test_the_limit(vault):
+    assert len(vault.search("the oolong editor harbour plan", limit=2).hits) == 2
+
+
+def test_stale_and_notices_are_passed_on(vault):
+    result = vault.search("oolong", stale=3, notices=["the model is missing"])
+    assert result.stale == 3
+    assert result.notices == ["the model is missing"]
+
+
+def test_changed_notes_between_index_and_print(tmp_path):
+    recalled = Recalled(tmp_path, {"a.md": "tea with lemon\n", "b.md": "tea with honey\n", "c.md": "tea with mint\n"})
+    (recalled.root / "a.md").write_text("new first line\n\ntea with lemon\n")
+    (recalled.root / "b.md").write_text("nothing of it\n")
+    (recalled.root / "c.md").unlink()
+    hits = recalled.search("tea", "lexical").hits
+    assert [(hit.rank, hit.path, hit.start_line, hit.text) for hit in hits] == [(1, "a.md", 3, "tea with lemon")]
+    (recalled.root / "a.md").unlink()
+    assert recalled.search("tea").abstained
+    recalled.close()
+
+
+def test_a_named_date_and_speaker_lift_their_lines(tmp_path):
+    turns = "**Anna:** I painted the boat.\n**Ben:** I painted the fence.\n"
+    recalled = Recalled(tmp_path, {f"sessions/2026-{m:02d}-10 talk.md": f"# Talk\n\n{turns}" for m in (1, 5, 9)})
+    for text, path in [("What did Ben paint in May?", "sessions/2026-05-10 talk.md"),
+                       ("What did Ben paint on 10 September 2026?", "sessions/2026-09-10 talk.md")]:  # fmt: skip
+        hit = recalled.search(text, explain=True).hits[0]
+        assert hit.path == path
+        assert hit.explain["date"] > 0
+        assert hit.explain["speaker"] > 0
+    recalled.close()
+
+
+def test_no_line_of_another_project_in_a_thousand_queries(tmp_path):
+    chance = random.Random(7)
+    common = [f"word{i}" for i in range(60)]
+    marks = {"": "shared", "a": "alphamark", "b": "betamark"}
+    notes = {}
+    for scope, mark in marks.items():
+        folder = f"projects/{scope}/" if scope else ""
+        for n in range(8):
+            lines = [f"- {' '.join(chance.choices(common, k=7))} {mark}" for _ in range(12)]
+            notes[f"{folder}Note {n}.md"] = "# Note\n\n" + "\n".join(lines) + "\n"
+    recalled = Recalled(tmp_path, notes)
+    forms = ["{0} {1}", '"{0} {1}"', "{0}*", "{0} -{1}", "{0} path:projects/", "alphamark {0}", "betamark", "tier:note"]
+    seen = set()
+    for i in range(1000):
+        text = forms[i % len(forms)].format(*chance.sample(common, 2))
+        scope = ("", "a", "b")[i % 3]
+        mode = ("hybrid", "lexical", "semantic")[i % 5 % 3]
+        for hit in recalled.search(text, mode, scope=scope, limit=20).hits:
+            owner = hit.path.split("/")[1] if hit.path.startswith("projects/") else ""
+            assert owner in ("", scope)
+            assert all(line.split()[-1] in (marks[""], marks[scope]) for line in hit.text.split("\n"))
+            seen.add(owner)
+    assert seen == {"", "a", "b"}
+    recalled.close()
+
+
+def test_an_empty_vault(tmp_path):
+    recalled = Recalled(tmp_path, {})
+    assert recalled.search("tea").abstained
+    assert recalled.search("tier:note").hits == []
+    assert isinstance(recalled.index.vault, Vault)
+    recalled.close()
