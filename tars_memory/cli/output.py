@@ -58,6 +58,11 @@ def line(text: str) -> str:
     return text if text.isprintable() else clean(text).replace("\n", " ").replace("\t", " ")
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 file``, ``2 files``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def to_json(value: Any, indent: int | None = None) -> str:
     """JSON with verbatim text; control, bidi and tag characters and lone surrogates are escaped."""
     import json

@@ -108,7 +108,7 @@ def test_progress_is_shown_on_a_terminal_only(env: dict[str, str], tmp_path: Pat
     code, screen = on_a_terminal([*FAKE, "reindex"], env, tmp_path)
     assert code == 0 and b"reading notes" in screen and b"5/5" in screen
     done = run([*FAKE, "reindex"], env, cwd=tmp_path)
-    assert (done.stdout, done.stderr) == (b"2 notes read, 0 gone, 1 files skipped\n", b"")
+    assert (done.stdout, done.stderr) == (b"2 notes read, 0 gone, 1 file skipped\n", b"")
 
 
 def test_only_a_person_at_a_terminal_writes_rules(env: dict[str, str], tmp_path: Path) -> None:

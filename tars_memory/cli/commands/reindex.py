@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from tars_memory.cli.call import Call
+from tars_memory.cli.output import counted
 from tars_memory.cli.parsing import call_of, command
 
 
@@ -37,11 +38,11 @@ def tell(call: Call, report: Any) -> int:
         call.out.record({**{n: getattr(report, n, None) for n in names.split()}, "notices": notices})
         return 0
     skipped = sum((report.skipped or {}).values())
-    told = [f"{report.changed} notes read", f"{report.removed} gone"]
+    told = [f"{counted(report.changed, 'note')} read", f"{report.removed} gone"]
     if skipped:
-        told.append(f"{skipped} files skipped")
+        told.append(f"{counted(skipped, 'file')} skipped")
     if report.pending_vectors:
-        told.append(f"{report.pending_vectors} passages without a vector yet")
+        told.append(f"{counted(report.pending_vectors, 'passage')} without a vector yet")
     call.out.data(", ".join(told))
     return 0
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory.cli.call import Call
-from tars_memory.cli.output import line
+from tars_memory.cli.output import counted, line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 
@@ -124,8 +124,7 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
 
 
 def _behind(stale: int) -> str:
-    files = "1 file" if stale == 1 else f"{stale} files"
-    return f"the index is behind by {files}: tars-memory reindex brings it up to date"
+    return f"the index is behind by {counted(stale, 'file')}: tars-memory reindex brings it up to date"
 
 
 def _keep(call: Call, result: "SearchResult") -> None:
