@@ -30,7 +30,7 @@ check: $(VENV)/.installed  ## ruff, mypy, import contracts, docs in step with th
 	$(BIN)/mypy
 	PYTHONPATH=. $(BIN)/lint-imports --no-cache
 	@mkdir -p $(TMPDIR)
-	$(BIN)/pytest -q -p no:cacheprovider tests/test_docs.py tests/test_architecture.py
+	$(BIN)/pytest -q -p no:cacheprovider tests/test_docs.py tests/test_architecture.py tests/cli/test_commands_page.py
 
 prove: $(VENV)/.installed  ## the heavy proofs: fault injection at every system call, 20,000 documents, long races
 	@mkdir -p $(TMPDIR)
