@@ -260,12 +260,19 @@ def _check(result: int, name: str) -> None:
 
 
 def _keep_owner(target: int, found: os.stat_result) -> None:
+    """Owner and group as they were. A person who may not give files away becomes the owner, as with any editor that
+    saves by rename; but nobody may lose rights by it.
+    """
     try:
         os.fchown(target, found.st_uid, found.st_gid)
     except PermissionError:
-        # The owner changes, as with any editor that saves by rename; nobody may lose his rights by it.
-        os.fchown(target, -1, found.st_gid)
-        if (found.st_mode >> 6 & 7) & ~(found.st_mode >> 3 & 7):
+        owner, group, other = (found.st_mode >> shift & 7 for shift in (6, 3, 0))
+        try:
+            os.fchown(target, -1, found.st_gid)
+            lost = owner & ~group
+        except PermissionError:
+            lost = (owner | group) & ~other
+        if lost:
             raise
 
 

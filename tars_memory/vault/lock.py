@@ -40,7 +40,7 @@ HOLDER_BYTES = 200
 RANGE_OFFSET = 1 << 30
 """Windows locks a byte far behind the text, so that the holder's name stays readable for others."""
 
-FIRST_WAIT, LONGEST_WAIT = 0.0005, 0.02
+FIRST_WAIT, LONGEST_WAIT = 0.0005, 0.004
 """Seconds between two tries: doubled up to the longest, each shortened by chance, or waiters would march in step."""
 
 
@@ -76,15 +76,15 @@ class VaultLock:
 
     def _acquire(self) -> int:
         deadline = time.monotonic() + self.timeout
-        wait = FIRST_WAIT
         while True:
             fd = self._open()
             locked = current = False
             try:
-                locked = self._try(fd)
+                locked = self._wait(fd, deadline)
                 current = locked and self._is_current(fd)
                 if current:
                     self._sign(fd)
+                    return fd
             except OSError as error:
                 current = False
                 raise UnwritableError(
@@ -95,17 +95,23 @@ class VaultLock:
                 current = False
                 raise
             finally:
-                if not current:
+                if not current:  # locked, yet not current: the state folder was replaced while we waited
                     self._release(fd, locked)
-            if current:
-                return fd
-            if not locked and time.monotonic() >= deadline:
+            if not locked:
                 raise BusyError(
                     f"the vault is busy: {self.holder() or 'another process'} holds the lock",
                     f"waited {self.timeout:g} s; try again when it has ended",
                 )
+
+    def _wait(self, fd: int, deadline: float) -> bool:
+        """Take the lock by the deadline; False if another held it all the time."""
+        wait = FIRST_WAIT
+        while not self._try(fd):
+            if time.monotonic() >= deadline:
+                return False
             time.sleep(wait * (0.5 + random.random() / 2))  # noqa: S311 - spreads the waiters, guards nothing
             wait = min(wait * 2, LONGEST_WAIT)
+        return True
 
     def holder(self) -> str:
         """Who holds the lock, or held it last: ``process 4711 (remember)``; empty if unknown."""

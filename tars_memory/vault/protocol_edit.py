@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tars_memory.vault import lease
+from tars_memory.vault.exchange import UnsupportedError
 from tars_memory.vault.folder import close, digest, read_all, read_note, same_file, sync, write_all
 from tars_memory.vault.journal import text_of
 from tars_memory.vault.protocol import aside_of
@@ -64,12 +65,35 @@ def create(job: Job, base: bytes, new: bytes, spans: Sequence[Span], line: int) 
         job.folder.sync()
     except FileExistsError:
         return job.discard(own)
+    except UnsupportedError:
+        job.discard(own)
+        return _create_directly(job, base, new, spans, line)
     except OSError:
         _unmake(job, own, new)
         raise
     if clean:
         job.end(True, line)
     return True
+
+
+def _create_directly(job: Job, base: bytes, new: bytes, spans: Sequence[Span], line: int) -> bool:
+    """Where a file can't be given its name at the end: begin with the name; what a kill cuts off is settled later."""
+    job.begin("create", spans, None, new, temp=job.temp, base=text_of(base), direct=True)
+    try:
+        fd = job.folder.file(job.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    except FileExistsError:
+        return job.end(False)
+    try:
+        write_all(fd, new)
+        sync(fd)
+        job.folder.sync()
+    except OSError:
+        job.folder.remove(job.name)
+        job.end(False)
+        raise
+    finally:
+        close(fd)
+    return job.end(True, line)
 
 
 def remove(job: Job, note: Note) -> bool:

@@ -11,8 +11,8 @@ import os
 from typing import TYPE_CHECKING
 
 from tars_memory.vault.document import apply
-from tars_memory.vault.folder import Folder, close, digest, read_note, same_file, sync
-from tars_memory.vault.journal import Record, unpack
+from tars_memory.vault.folder import Folder, close, digest, read_note, same_file, sync, write_all
+from tars_memory.vault.journal import Record, base_of, unpack
 from tars_memory.vault.model import Splice
 from tars_memory.vault.protocol import aside_of, keep_in_limbo, put_back
 from tars_memory.vault.spans import lines_of, present
@@ -50,6 +50,9 @@ def settle(root: Folder, folder: Folder, name: str, record: Record, exchange: Ex
     temp = str(record["temp"])
     left = next((each for each in (temp, aside_of(temp)) if folder.look(each) is not None), None)
     note = read_note(folder, name, leases=exchange.leases, keep=False)
+    if record.get("direct") and note is not None:
+        _finish_new(folder, name, record, note)
+        note = read_note(folder, name, leases=exchange.leases, keep=False)
     if left is None:
         return Settled(_stands(note, record))
     if record["op"] == "create":  # our file never holds anybody else's text
@@ -95,6 +98,18 @@ def _settle_left(
         _stands(note, record),
         f"{record['file']}: a text that a killed process left behind is kept as {where}: compare and remove it",
     )
+
+
+def _finish_new(folder: Folder, name: str, record: Record, note: Note) -> None:
+    """A new note that could only be written under its own name, and was cut off: write the rest."""
+    new = _result(base_of(record), record)
+    if len(note.data) < len(new) and new.startswith(note.data):
+        fd = folder.file(name, os.O_WRONLY | os.O_APPEND)
+        try:
+            write_all(fd, new[len(note.data) :])
+            sync(fd)
+        finally:
+            close(fd)
 
 
 def _settle_append(folder: Folder, name: str, record: Record, exchange: Exchange) -> Settled:

@@ -13,7 +13,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import BusyError, UnwritableError
-from tars_memory.vault.history import settled
 from tars_memory.vault.journal import replace_file
 from tars_memory.vault.lock import VaultLock
 
@@ -113,6 +112,8 @@ class Spool:
             except (BusyError, UnwritableError):
                 yield []
                 return
+            from tars_memory.vault.history import settled
+
             items = []
             for item in self.pending():
                 if settled(journal, item.id):
