@@ -187,10 +187,13 @@ class Memory:
         """Take back the last transactions, or the one named; an undo can be undone by its name.
 
         Raises:
+            UsageError: it would change a rule, and no person sits at a terminal.
             NotFoundError: there is nothing to undo.
             ConflictError: a note has moved on too far; nothing of that note was written.
         """
-        return self.store().undo(txn, last=last)
+        from tars_memory.capture.undo import undo
+
+        return undo(self.context(), txn, last=last)
 
     # --- looking
 

@@ -1,0 +1,38 @@
+"""Undo: exact bytes back; rules only for a person."""
+
+from __future__ import annotations
+
+import pytest
+
+from tars_memory.capture.amend import forget
+from tars_memory.capture.remember import remember
+from tars_memory.capture.undo import undo
+from tars_memory.errors import NotFoundError, UsageError
+
+
+def test_a_rule_is_not_undone_without_a_person(bench):
+    bench.put("Procedural.md", "## Notes\n- be kind\n")
+    before = bench.get("Procedural.md")
+    first = remember(bench.ctx(), "be brief", tier="procedural")
+    second = forget(bench.ctx(), "be kind")
+    now = bench.get("Procedural.md")
+    fact = remember(bench.ctx(), "fact")
+    agent = lambda: bench.ctx("agent", interactive=False)  # noqa: E731
+    for call in (
+        lambda: undo(agent(), first.txn),
+        lambda: undo(agent(), second.txn),
+        lambda: undo(agent(), last=2),
+        lambda: undo(agent(), last=3),
+    ):
+        with pytest.raises(UsageError, match=r"Procedural\.md"):
+            call()
+    assert bench.get("Procedural.md") == now
+    assert undo(agent())[0].txn
+    assert fact.path not in bench.files()
+    undo(bench.ctx(), last=2)
+    assert bench.get("Procedural.md") == before
+
+
+def test_nothing_to_undo_is_said(bench):
+    with pytest.raises(NotFoundError):
+        undo(bench.ctx("agent"))
