@@ -42,10 +42,10 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
     """
     argv = list(argv)
     call.out.json = call.out.json or "--json" in argv[: argv.index("--") if "--" in argv else len(argv)]
-    if isinstance(error, typer.TyperException):
+    if hasattr(error, "format_message"):  # typer's own; the class has another name in each of its versions
         command = getattr(getattr(error, "ctx", None), "command_path", PROGRAM)
         message = error.format_message().rstrip(".")
-        return _say(call, message[:1].lower() + message[1:], f"{command} --help shows how", error.exit_code)
+        return _say(call, message[:1].lower() + message[1:], f"{command} --help shows how", USAGE)
     if isinstance(error, TarsError):
         more: dict[str, Any] = {}
         hint = error.hint

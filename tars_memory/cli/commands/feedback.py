@@ -15,8 +15,8 @@ def feedback(
     ctx: typer.Context,
     verdict: Annotated[str | None, typer.Argument(metavar="good|bad", help="Was it right?")] = None,
     note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="All remaining words.")] = None,
-    question: Annotated[str | None, typer.Option(metavar="TEXT", help="What was asked.")] = None,
-    answer: Annotated[str | None, typer.Option(metavar="TEXT", help="What was answered.")] = None,
+    question: Annotated[str | None, typer.Option("--question", metavar="TEXT", help="What was asked.")] = None,
+    answer: Annotated[str | None, typer.Option("--answer", metavar="TEXT", help="What was answered.")] = None,
 ) -> int:
     """Note in rewards.md what went well, or in corrections.md what went badly, for the next review."""
     call = call_of(ctx)

@@ -14,8 +14,8 @@ SHOWN = 200
 
 def history(
     ctx: typer.Context,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="At most N writes.")] = 20,
-    path: Annotated[str | None, typer.Option(metavar="NOTE", help="Only writes to this note.")] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most N writes.")] = 20,
+    path: Annotated[str | None, typer.Option("--path", metavar="NOTE", help="Only writes to this note.")] = None,
 ) -> int:
     """List our writes, newest first: name, time, command, who, note, and what changed.
 

@@ -13,9 +13,9 @@ ENTRY = "ref path line end_line section text tags time state block_id"
 def list_(
     ctx: typer.Context,
     tier: Annotated[
-        str | None, typer.Option(metavar="TIER", help="semantic, procedural, daily, episodic or note.")
+        str | None, typer.Option("--tier", metavar="TIER", help="semantic, procedural, daily, episodic or note.")
     ] = None,
-    section: Annotated[str | None, typer.Option(metavar="NAME", help="Only under this heading.")] = None,
+    section: Annotated[str | None, typer.Option("--section", metavar="NAME", help="Only under this heading.")] = None,
 ) -> int:
     """List the entries of Memory.md and Procedural.md, or of one tier, each with its REF.
 

@@ -14,9 +14,13 @@ TIERS = ("semantic", "procedural")
 def remember(
     ctx: typer.Context,
     text: Annotated[list[str] | None, typer.Argument(metavar="TEXT…", help="All remaining words.")] = None,
-    tier: Annotated[str, typer.Option(metavar="TIER", help="semantic (facts) or procedural (rules).")] = "semantic",
-    section: Annotated[str | None, typer.Option(metavar="NAME", help="The heading to put it under.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="Add #TAG; repeatable.")] = None,
+    tier: Annotated[
+        str, typer.Option("--tier", metavar="TIER", help="semantic (facts) or procedural (rules).")
+    ] = "semantic",
+    section: Annotated[
+        str | None, typer.Option("--section", metavar="NAME", help="The heading to put it under.")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Add #TAG; repeatable.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Take the text from stdin, all of it as one entry.")] = False,
 ) -> int:
     """Keep a fact in Memory.md, or with --tier procedural a rule in Procedural.md.

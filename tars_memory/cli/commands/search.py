@@ -21,21 +21,23 @@ def search(
     query: Annotated[
         list[str] | None, typer.Argument(metavar="QUERY…", help='Words, "phrases", -not, auto*, tag:x, since:2w.')
     ] = None,
-    mode: Annotated[str | None, typer.Option(metavar="MODE", help="hybrid, lexical or semantic.")] = None,
+    mode: Annotated[str | None, typer.Option("--mode", metavar="MODE", help="hybrid, lexical or semantic.")] = None,
     tier: Annotated[
         list[str] | None,
-        typer.Option(metavar="TIER", help="semantic, procedural, daily, episodic or note; repeatable."),
+        typer.Option("--tier", metavar="TIER", help="semantic, procedural, daily, episodic or note; repeatable."),
     ] = None,
     tag: Annotated[
-        list[str] | None, typer.Option(metavar="TAG", help="Only notes or lines with it; repeatable.")
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="Only notes or lines with it; repeatable.")
     ] = None,
-    path: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Only below it; repeatable.")] = None,
+    path: Annotated[list[str] | None, typer.Option("--path", metavar="GLOB", help="Only below it; repeatable.")] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="DATE", help="From this day on: 2026-03-15, 2w, yesterday.")
+        str | None, typer.Option("--since", metavar="DATE", help="From this day on: 2026-03-15, 2w, yesterday.")
     ] = None,
-    until: Annotated[str | None, typer.Option(metavar="DATE", help="Up to this day.")] = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", min=1, max=1000, help="At most N hits (10).")] = None,
-    project: Annotated[str | None, typer.Option(metavar="NAME", help="Search this project too.")] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="DATE", help="Up to this day.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, max=1000, help="At most N hits (10).")
+    ] = None,
+    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Search this project too.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="One query a line from stdin.")] = False,
     paths: Annotated[bool, typer.Option("--paths", help="Print the notes only, each once.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show every part of the scores.")] = False,

@@ -12,7 +12,7 @@ from tars_memory.errors import UsageError
 def undo(
     ctx: typer.Context,
     txn: Annotated[str | None, typer.Argument(metavar="[TXN]", help="The write, as history names it.")] = None,
-    last: Annotated[int | None, typer.Option(metavar="N", min=1, help="Take the last N writes back.")] = None,
+    last: Annotated[int | None, typer.Option("--last", metavar="N", min=1, help="Take the last N writes back.")] = None,
 ) -> int:
     """Take the last write back, or the one named, or the last N. An undo can be undone.
 
