@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError
 from tars_memory.vault import edits, entries
-from tars_memory.vault.document import Document, plain_heading
+from tars_memory.vault.document import Document, line_of, plain_heading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,10 +56,14 @@ def repeated(data: bytes, words: str, path: str) -> Entry | None:
 
 
 def placed(written: Written, words: str, *, timed: bool) -> tuple[int, str]:
-    """Line and REF of the bullet that was just written: the last one with these words at or after its first line."""
-    found = [
-        entry
-        for entry in entries.read(written.path, Document(written.text), timed=timed)
-        if entry.text == words and entry.line >= written.line
-    ]
-    return (found[0].line, found[0].ref) if found else (written.line, entries.ref(written.path, words))
+    """Line and REF of the bullet that was just written, which has these words.
+
+    The note is parsed only if they stand in it more than once, which a long log need not pay for.
+    """
+    said = words.encode("utf-8", "surrogateescape")
+    if written.text.count(said) == 1:
+        return line_of(written.text, written.text.index(said)), entries.ref(written.path, words)
+    for entry in entries.read(written.path, Document(written.text), timed=timed):
+        if entry.text == words and entry.line >= written.line:
+            return entry.line, entry.ref
+    return written.line, entries.ref(written.path, words)

@@ -271,6 +271,11 @@ def apply(data: bytes, splices: Iterable[Splice]) -> bytes:
     return b"".join((*parts, data[at:]))
 
 
+def line_of(data: bytes, offset: int) -> int:
+    """The 1-based line that holds the byte at ``offset``, without parsing the note."""
+    return len(re.findall(rb"\r\n|\r|\n", data[:offset])) + 1
+
+
 def plain_heading(text: str) -> str:
     """The words of a heading without link, emphasis, code and escape marks, spaces collapsed."""
     text = re.sub(r"!?\[\[([^\]|]*\|)?([^\]]*)\]\]", r"\2", text)

@@ -8,6 +8,7 @@ that would change more gives way to the next best place.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 INDENTS = (b"", b"   ", b" ", b"  ")
 """Before a new bullet. If all else fails, a few blanks keep what follows and is indented from becoming its child."""
+
+NEAR = 3
+"""So many blocks before and after a new bullet are parsed again: two could be told apart by it, one is to spare."""
 
 
 def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
@@ -44,16 +48,15 @@ def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
     target = document.find_section(section)
     count = bullet.count("\n") + 1
     if target is not None:
-        before, first = _region(document, target, None)
         for splice in _places(document, target, bullet):
-            after, _ = _region(document, target, splice)
+            before, after, first = _around(document, splice)
             line = after.line_at(splice.start - first + _blank(splice))
-            if after.section_at(line).start_line == 1 and _added(before, after, line, count):
+            if _added(before, after, line, count):
                 return [splice]
     for splice in _new_section(document, bullet, section):
-        after = Document(apply(data, [splice]))
-        made = after.section_at(after.line_at(splice.start + _blank(splice)))
-        if made.title == plain_heading(section) and _added(document, after, made.start_line + 1, count, heading=True):
+        before, after, first = _around(document, splice)
+        made = after.section_at(after.line_at(splice.start - first + _blank(splice)))
+        if made.title == plain_heading(section) and _added(before, after, made.start_line + 1, count, heading=True):
             return [splice]
     raise ConflictError(
         f"no place under the heading {section!r} takes a bullet without changing what stands around it",
@@ -181,18 +184,24 @@ def _after(document: Document, line: int, bullet: list[bytes], before: bytes, af
     return Splice(at, at, unfinished + (nl if before else b"") + nl.join(bullet) + nl + (nl if after else b""))
 
 
-def _region(document: Document, target: Section, splice: Splice | None) -> tuple[Document, int]:
-    """The target section with the heading after it, spliced; and the offset where it begins.
+def _around(document: Document, splice: Splice) -> tuple[Document, Document, int]:
+    """The blocks around a splice, without it and with it; and the offset where they begin.
 
-    A top-level heading ends whatever was open, so this part parses by itself as it does within the note.
+    Top-level blocks parse by themselves as they do within the note; where they don't, this is the whole note.
     """
-    following = [section for section in document.sections if section.start_line > target.start_line][:1]
-    last = following[0].body_line - 1 if following else len(document.lines)
-    start, end = document.lines[target.start_line - 1].start, document.lines[last - 1].next
-    data = document.data[start:end]
-    if splice:
-        data = apply(data, [Splice(splice.start - start, splice.end - start, splice.data)])
-    return Document(data), start
+    line = document.line_at(splice.start)
+    blocks = document.blocks
+    index = bisect_right(blocks, line, key=lambda block: block.start_line)
+    first = blocks[max(0, index - NEAR)].start_line if blocks else document.body_line
+    last = blocks[index + NEAR].start_line - 1 if index + NEAR < len(blocks) else len(document.lines)
+    if first <= last:
+        start, end = document.lines[first - 1].start, document.lines[last - 1].next
+        data = document.data[start:end]
+        before = Document(data)
+        if _shape(before) == _shape(document, first, last):
+            moved = Splice(splice.start - start, splice.end - start, splice.data)
+            return before, Document(apply(data, [moved])), start
+    return document, Document(apply(document.data, [splice])), 0
 
 
 def _added(before: Document, after: Document, line: int, count: int, *, heading: bool = False) -> bool:
@@ -214,12 +223,19 @@ def _added(before: Document, after: Document, line: int, count: int, *, heading:
     ]
 
 
-def _shape(document: Document) -> list[tuple[object, int, int, int]]:
-    """Everything that stands in a note: what it is, and its first, own last and last line."""
-    bullets = [((b.depth, b.worded), b.line, b.own_end_line, b.end_line) for b in document.bullets]
-    blocks = [(b.kind, b.start_line, b.start_line, b.end_line) for b in document.blocks]
-    headings = [(s.path, s.start_line, s.start_line, s.body_line - 1) for s in document.sections if s.level]
-    return [*bullets, *blocks, *headings]
+def _shape(document: Document, first: int = 1, last: int | None = None) -> list[tuple[object, int, int, int]]:
+    """What stands in a note from line to line: what it is, and its first, own last and last line, counted anew."""
+    within = range(first, (last or len(document.lines)) + 1)
+    bullets = [((b.depth, b.worded), b.line, b.own_end_line, b.end_line) for b in document.bullets if b.line in within]
+    blocks = [(b.kind, b.start_line, b.start_line, b.end_line) for b in document.blocks if b.start_line in within]
+    headings = [
+        ((s.title, s.level), s.start_line, s.start_line, s.body_line - 1)
+        for s in document.sections
+        if s.level and s.start_line in within
+    ]
+    back = first - 1
+    found = (*bullets, *blocks, *headings)
+    return [(what, start - back, own_end - back, end - back) for what, start, own_end, end in found]
 
 
 def _starts(document: Document, gone: range) -> list[tuple[object, int]]:
