@@ -61,8 +61,8 @@ def show_hits(out: Output, result: SearchResult) -> None:
 
 
 def lit(text: str, query: Query) -> Text:
-    """The text, its matches in bold, cut to :data:`LINES` lines around the first match."""
-    lines = text.expandtabs(4).split("\n")
+    """The text without its blank lines, its matches in bold, cut to :data:`LINES` lines around the first match."""
+    lines = [each for each in text.expandtabs(4).split("\n") if each.strip()]
     if len(lines) > LINES:
         first = next((i for i, each in enumerate(lines) if spans(query, each)), 0)
         start = max(0, min(first - 1, len(lines) - LINES))
