@@ -67,7 +67,7 @@ def _grown(size: int, folder: Path) -> list[tuple[str, ...]]:
             matched = "SELECT rowid FROM chunk_words WHERE chunk_words MATCH ? ORDER BY rank LIMIT 100"
             connection.execute(matched, (text,)).fetchall()
             nearest = "SELECT chunk, distance FROM chunk_vectors WHERE vector MATCH ? AND k = 100"
-            connection.execute(nearest, (vectors[number],)).fetchall()
+            connection.execute(nearest, (vectors[number].vector,)).fetchall()
 
         def search(number: int) -> None:
             asked = queries.parse(texts[number], _TODAY)
@@ -75,7 +75,7 @@ def _grown(size: int, folder: Path) -> list[tuple[str, ...]]:
                 reader, asked, vector=vectors[number], mode="hybrid", limit=10, read=read, vault_name="bench",
             )  # fmt: skip
 
-        reader.nearest(vectors[0], Filter(), 10)  # loads sqlite-vec
+        reader.nearest(vectors[0].vector, Filter(), 10)  # loads sqlite-vec
         timed(bare, 5)
         timed(search, 5)
         floor, ours = timed(bare, QUERIES), timed(search, QUERIES)

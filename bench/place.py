@@ -18,6 +18,7 @@ from tars_memory.settings import LayoutOptions, LimitsOptions, Places
 
 if TYPE_CHECKING:
     from tars_memory.index.indexer import Index
+    from tars_memory.index.queryvector import QueryVector
     from tars_memory.index.session import Embedded
 
 PYTHON = sys.executable
@@ -43,20 +44,25 @@ class RandomEmbedder:
         self._np = np
 
     def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
-        """Two vectors of the hat, added; lines from the hat as they lie."""
+        """Two vectors of the hat, added; bits of as many words as a line has, stop words aside."""
         from tars_memory.index.session import Embedded
 
-        np = self._np
         for text in texts:
-            one, other = self._dice.integers(0, len(self._hat), 2)
-            vector = self._hat[one] + self._hat[other]
-            lines = self._hat[self._dice.integers(0, len(self._hat), text.count("\n"))]
-            small = np.clip(np.rint(lines * 508), -127, 127).astype(np.int8)
-            yield Embedded((vector / np.linalg.norm(vector)).astype("<f4").tobytes(), small.tobytes())
+            lines = [min(255, len(line.split())) for line in text.split("\n")[1:]]
+            yield Embedded(self._vector(), bytes(lines), self._dice.bytes(sum(lines) * self.dimension // 8))
 
-    def embed_query(self, text: str) -> bytes:
-        """The vector of a passage."""
-        return next(self.embed_passages([text])).vector
+    def embed_query(self, text: str) -> QueryVector:
+        """As of a passage of one line."""
+        from tars_memory.index.queryvector import QueryVector
+
+        size = self.dimension // 8
+        return QueryVector(self._vector(), tuple(self._dice.bytes(size) for _ in text.split()))
+
+    def _vector(self) -> bytes:
+        one, other = self._dice.integers(0, len(self._hat), 2)
+        vector = self._hat[one] + self._hat[other]
+        data: bytes = (vector / self._np.linalg.norm(vector)).astype("<f4").tobytes()
+        return data
 
 
 class Place:

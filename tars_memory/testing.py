@@ -6,21 +6,19 @@ memory = Memory(make_vault(tmp_path, {"Tea.md": "# Tea\n\n- likes oolong\n"}), e
 from __future__ import annotations
 
 import hashlib
-import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from math import sqrt
 from struct import pack
 from typing import TYPE_CHECKING
 
+from tars_memory.index.queryvector import QueryVector
 from tars_memory.index.session import Embedded
-from tars_memory.index.vectors import quantised
+from tars_memory.index.words import STOP_WORDS, WORD, fold, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
-
-WORD = re.compile(r"\w+")
 
 
 class HashEmbedder:
@@ -37,22 +35,32 @@ class HashEmbedder:
         self.texts: list[str] = []
 
     def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
-        """The vectors of each text and of its lines after the first; in order, lazily."""
+        """The vectors of each text and of the words of its lines after the first; in order, lazily."""
         for text in texts:
             self.texts.append(text)
-            vector = hashed(text)
-            rows = (quantised(hashed(line) if WORD.search(line) else vector) for line in text.split("\n")[1:])
-            yield Embedded(vector, b"".join(rows))
+            lines = [hashed_words(line)[:255] for line in text.split("\n")[1:]]
+            bits = b"".join(word for line in lines for word in line)
+            yield Embedded(hashed(text), bytes(map(len, lines)), bits)
 
-    def embed_query(self, text: str) -> bytes:
-        """The vector of a query: that of a passage of the same words."""
-        return hashed(text)
+    def embed_query(self, text: str) -> QueryVector:
+        """The vectors of a query: those of a passage of the same words."""
+        return QueryVector(hashed(text), tuple(hashed_words(text)))
+
+
+def hashed_words(text: str, dimension: int = HashEmbedder.dimension) -> list[bytes]:
+    """Bits for each word that is no stop word: the same for the same word, half of them differ between any two."""
+    words = (fold(word) for word in WORD.findall(text))
+    return [
+        hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=dimension // 8).digest()
+        for word in words
+        if word not in STOP_WORDS
+    ]
 
 
 def hashed(text: str, dimension: int = HashEmbedder.dimension) -> bytes:
     """A vector from the words of a text, whatever their order and case."""
     values = [0.0] * dimension
-    for word in WORD.findall(text.casefold()):
+    for word in tokens(text):
         for index, sign in _places(word, dimension):
             values[index] += sign
     length = sqrt(sum(value * value for value in values))

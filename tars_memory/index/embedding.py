@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index import models, runtime
-from tars_memory.index.session import Embedded, Session, clean, pool, quantised, unit
+from tars_memory.index.queryvector import QueryVector
+from tars_memory.index.session import Embedded, Session, clean, pool, unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -43,20 +44,20 @@ class Embedder(Protocol):
         """Numbers in a vector."""
 
     def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
-        """The vectors of each text and of its lines after the first; in order, lazily."""
+        """The vectors of each text and of the words of its lines after the first; in order, lazily."""
 
-    def embed_query(self, text: str) -> bytes:
-        """The vector of a query."""
+    def embed_query(self, text: str) -> QueryVector:
+        """The vectors of a query and of its words."""
 
 
 class Runner(Protocol):
     """What runs a model on one text; safe to call from several threads."""
 
-    def query(self, text: str) -> bytes:
-        """The vector of a query."""
+    def query(self, text: str) -> QueryVector:
+        """The vectors of a query and of its words."""
 
     def passage(self, text: str) -> Embedded:
-        """The vectors of a passage and of its lines."""
+        """The vectors of a passage and of its words."""
 
 
 class ModelEmbedder:
@@ -71,7 +72,7 @@ class ModelEmbedder:
         self._full: Runner | None = None
 
     def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
-        """The vectors of each text and of its lines after the first, from one pass each; in order, lazily.
+        """The vectors of each text and of the words of its lines after the first, from one pass each; in order, lazily.
 
         Raises:
             ModelUnavailableError: the model can't be opened or gives no vectors.
@@ -82,8 +83,8 @@ class ModelEmbedder:
             return map(self._few().passage, first)
         return in_order(self._many().passage, chain(first, source))
 
-    def embed_query(self, text: str) -> bytes:
-        """The vector of a query, without the memory of earlier queries that ``queryvector`` has."""
+    def embed_query(self, text: str) -> QueryVector:
+        """The vectors of a query, without the memory of earlier queries that ``queryvector`` has."""
         return self._few().query(text)
 
     def _few(self) -> Runner:
@@ -106,18 +107,17 @@ class FastEmbed:
         self._model = model
         self._numpy = numpy
 
-    def query(self, text: str) -> bytes:
-        """The vector of a query, as fastembed makes it for this model."""
+    def query(self, text: str) -> QueryVector:
+        """The vector of a query, as fastembed makes it for this model; it gives none of words."""
         prefixed = clean(self.manifest.query_prefix + text)
-        data: bytes = unit(self._numpy, next(iter(self._model.query_embed(prefixed)))).tobytes()
-        return data
+        return QueryVector(unit(self._numpy, next(iter(self._model.query_embed(prefixed)))), ())
 
     def passage(self, text: str) -> Embedded:
-        """The vectors of a passage and of its lines; lines have that of the whole if only fastembed can pool."""
+        """The vectors of a passage and of its words; none of words if only fastembed can run the model."""
         prefixed = clean(self.manifest.passage_prefix + text)
         if self.manifest.runner != "onnxruntime":
             vector = unit(self._numpy, next(iter(self._model.passage_embed([prefixed], batch_size=1))))
-            return Embedded(vector.tobytes(), quantised(self._numpy, vector) * text.count("\n"))
+            return Embedded(vector, bytes(text.count("\n")), b"")
         inner = self._model.model
         hidden = inner.onnx_embed([prefixed]).model_output
         return pool(self._numpy, hidden, inner.tokenizer.encode(prefixed).offsets, self.manifest, text)

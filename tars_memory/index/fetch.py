@@ -104,7 +104,7 @@ def agrees(manifest: models.Manifest, folder: Path) -> bool:
     reference = open_fastembed(manifest, folder)
     try:
         session = Session(manifest, folder)
-        pairs = [(session.query(text), reference.query(text)) for text in PROBES]
+        pairs = [(session.query(text).vector, reference.query(text).vector) for text in PROBES]
     except ModelUnavailableError:
         return False
     return all(distance(ours, theirs) <= TOLERANCE for ours, theirs in pairs)

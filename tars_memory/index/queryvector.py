@@ -1,7 +1,7 @@
 """The vector of a query, by the cheapest way that gives it: remembered from an earlier search, else the model.
 
 A remembered vector costs one small file read and imports nothing heavy. The memory is best effort: what can't be
-read, has the wrong length or no direction is made again, what can't be written is not written. A file a query needs no
+read or was damaged is made again, what can't be written is not written. A file a query needs no
 lock, no driver, and can't damage its neighbours.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
-from tars_memory.errors import ModelUnavailableError
 from tars_memory.index import models
 
 if TYPE_CHECKING:
@@ -23,6 +23,15 @@ if TYPE_CHECKING:
 FOLDER = "queries"
 KEPT = 2_000
 """Query vectors kept; 3 MB of content. The oldest go first."""
+
+
+class QueryVector(NamedTuple):
+    """What the model makes of a query."""
+
+    vector: bytes
+    """Of the whole: float32 little-endian, L2-normalised."""
+    words: tuple[bytes, ...]
+    """Of each word that is no stop word, in order: the signs of its vector, one bit a dimension."""
 
 
 class QueryVectors:
@@ -40,32 +49,32 @@ class QueryVectors:
         """
         self._model = options.model
         self._cache = cache
-        self._embed: Callable[[str], bytes] | None = None
+        self._embed: Callable[[str], QueryVector] | None = None
         self._asked = False
         manifest = models.manifest_of(options.model, cache)
         self.identity = manifest.identity
         self.dimension = manifest.dimension
 
-    def vector(self, text: str) -> bytes:
-        """The query's vector: float32 little-endian, L2-normalised.
+    def query(self, text: str) -> QueryVector:
+        """The query's vectors.
 
         Raises:
-            ModelUnavailableError: it isn't remembered and the model can't be used; never waits for a network.
+            ModelUnavailableError: they aren't remembered and the model can't be used; never waits for a network.
         """
         path = self._path(text)
         known = _read(path, self.dimension)
         if known is not None:
             return known
         embed = self._embed or _open(self._model, self._cache)
-        vector = embed(text)
+        made = embed(text)
         if self._asked:
             self._embed = embed
         self._asked = True
-        _write(path, vector)
-        return vector
+        _write(path, made)
+        return made
 
     def remembered(self, text: str) -> bool:
-        """Whether the vector is at hand without the model."""
+        """Whether the vectors are at hand without the model."""
         return _read(self._path(text), self.dimension) is not None
 
     def _path(self, text: str) -> Path:
@@ -73,16 +82,16 @@ class QueryVectors:
         return self._cache / FOLDER / self.identity / digest[:32]
 
 
-def query_vector(text: str, options: EmbeddingOptions, cache: Path) -> bytes:
-    """The vector of one query, for a process that asks once; see :class:`QueryVectors`.
+def query_vector(text: str, options: EmbeddingOptions, cache: Path) -> QueryVector:
+    """The vectors of one query, for a process that asks once; see :class:`QueryVectors`.
 
     Raises:
-        ModelUnavailableError: it isn't remembered and the model can't be used; never waits for a network.
+        ModelUnavailableError: they aren't remembered and the model can't be used; never waits for a network.
     """
-    return QueryVectors(options, cache).vector(text)
+    return QueryVectors(options, cache).query(text)
 
 
-def _open(model: str, cache: Path) -> Callable[[str], bytes]:
+def _open(model: str, cache: Path) -> Callable[[str], QueryVector]:
     manifest, folder = models.ready(model, cache)
     if manifest.runner == "onnxruntime":
         from tars_memory.index.session import Session
@@ -93,31 +102,28 @@ def _open(model: str, cache: Path) -> Callable[[str], bytes]:
     return open_fastembed(manifest, folder).query
 
 
-def _read(path: Path, dimension: int) -> bytes | None:
-    """The remembered vector, if it is one: the right length, and of length 1."""
+def _read(path: Path, dimension: int) -> QueryVector | None:
+    """What is remembered, if it is whole: vector, words, checksum of both."""
     try:
         data = path.read_bytes()
     except OSError:
         return None
-    return data if is_vector(data, dimension) else None
+    content, sum_ = data[:-4], data[-4:]
+    end, size = 4 * dimension, dimension // 8
+    if len(content) < end or (len(content) - end) % size or crc32(content).to_bytes(4, "little") != sum_:
+        return None
+    return QueryVector(content[:end], tuple(content[at : at + size] for at in range(end, len(content), size)))
 
 
-def is_vector(data: bytes, dimension: int) -> bool:
-    """Whether these bytes are a float32 little-endian vector of that dimension and of length 1."""
-    from math import hypot
-    from struct import unpack
-
-    return len(data) == 4 * dimension and abs(hypot(*unpack(f"<{dimension}f", data)) - 1.0) < 1e-3
-
-
-def _write(path: Path, vector: bytes) -> None:
-    """Remember a vector, under a name of its own first so that no reader meets half of it."""
+def _write(path: Path, made: QueryVector) -> None:
+    """Remember, under a name of its own first so that no reader meets half of it."""
+    content = made.vector + b"".join(made.words)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary.write_bytes(vector)
+        temporary.write_bytes(content + crc32(content).to_bytes(4, "little"))
         temporary.replace(path)
-        if vector[0] < 8:  # one time in 32, for a listing costs as much as a search
+        if made.vector[0] < 8:  # one time in 32, for a listing costs as much as a search
             _prune(path.parent)
     except OSError:
         pass
@@ -127,6 +133,3 @@ def _prune(folder: Path) -> None:
     entries = sorted((entry.stat().st_mtime, entry.path) for entry in os.scandir(folder))
     for _, path in entries[: max(0, len(entries) - KEPT)]:
         os.unlink(path)
-
-
-__all__ = ["ModelUnavailableError", "QueryVectors", "is_vector", "query_vector"]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index import models, runtime
-from tars_memory.index.vectors import LINE_SCALE
+from tars_memory.index.queryvector import QueryVector
+from tars_memory.index.words import STOP_WORDS, WORD, fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,15 +22,24 @@ MAX_CHARACTERS = 20_000
 """Longer texts are cut before they are split into word pieces: no model here sees more than a tenth of it."""
 
 
+MOST_WORDS = 255
+"""Words of one line that are given a vector: what one byte can count."""
+
+
 class Embedded(NamedTuple):
-    """The vectors of one text, from one pass through the model."""
+    """The vectors of one passage, from one pass through the model.
+
+    A passage's first line says where the rest stands; only the rest has words. A word of it that is no stop word and
+    lies within what the model sees has a vector of its own, the mean of its pieces', of which the signs are kept: one
+    bit a dimension.
+    """
 
     vector: bytes
     """Of the whole: float32 little-endian, L2-normalised."""
-    lines: bytes
-    """Of each line after the first (which says where the text stands), as seen in the whole: L2-normalised, then one
-    signed byte a dimension, ``clip(round(x * 508), -127, 127)``; one row a line, in order. A line without words or past
-    what the model sees has the row of the whole."""
+    counts: bytes
+    """One byte for each line after the first: how many of its words have a vector, at most 255."""
+    bits: bytes
+    """The words' vectors in order, ``dimension / 8`` bytes each."""
 
 
 class Session:
@@ -75,14 +85,18 @@ class Session:
             ) from error
         self._inputs = {node.name for node in self._model.get_inputs()}
 
-    def query(self, text: str) -> bytes:
-        """The vector of a query: float32 little-endian, L2-normalised."""
-        hidden, _ = self._run(self.manifest.query_prefix + text)
-        data: bytes = unit(self._numpy, whole(self._numpy, hidden, self.manifest.pooling)).tobytes()
-        return data
+    def query(self, text: str) -> QueryVector:
+        """The vectors of a query, and of its words."""
+        np, prefix = self._numpy, self.manifest.query_prefix
+        hidden, offsets = self._run(prefix + text)
+        vector = unit(np, whole(np, hidden, self.manifest.pooling))
+        spans = [(start + len(prefix), end + len(prefix)) for start, end in content_words(text)]
+        bits, _ = word_bits(np, hidden, offsets, spans)
+        size = self.dimension // 8
+        return QueryVector(vector, tuple(bits[start : start + size] for start in range(0, len(bits), size)))
 
     def passage(self, text: str) -> Embedded:
-        """The vectors of a passage, and of each of its lines after the first."""
+        """The vectors of a passage, and of the words of its lines after the first."""
         hidden, offsets = self._run(self.manifest.passage_prefix + text)
         return pool(self._numpy, hidden, offsets, self.manifest, text)
 
@@ -103,20 +117,50 @@ def pool(np: Any, hidden: Any, offsets: Sequence[tuple[int, int]], manifest: mod
         np: numpy.
         hidden: (1, tokens, dimension), or (1, dimension) of a model that pools by itself.
         offsets: character span of each token in prefix + text; empty for those that the tokenizer added.
-        manifest: names the pooling of the whole, and the prefix; a line is always the mean of its tokens.
+        manifest: names the pooling of the whole, and the prefix; a word is always the mean of its pieces.
         text: the passage, without the prefix.
     """
     vector = unit(np, whole(np, hidden, manifest.pooling))
-    small = quantised(np, vector)
+    start = len(manifest.passage_prefix)
+    spans: list[tuple[int, int]] = []
+    lines: list[int] = []
+    for number, line in enumerate(text.split("\n")):
+        if number:
+            words = [(start + first, start + last) for first, last in content_words(line)][:MOST_WORDS]
+            spans += words
+            lines += [number - 1] * len(words)
+        start += len(line) + 1
+    bits, found = word_bits(np, hidden, offsets, spans)
+    counts = bytearray(text.count("\n"))
+    for index in found:
+        counts[lines[index]] += 1
+    return Embedded(vector, bytes(counts), bits)
+
+
+def content_words(text: str) -> Iterator[tuple[int, int]]:
+    """The character spans [start, end) of the words of a text that are no stop words."""
+    return (match.span() for match in WORD.finditer(text) if fold(match[0]) not in STOP_WORDS)
+
+
+def word_bits(
+    np: Any, hidden: Any, offsets: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int]]
+) -> tuple[bytes, list[int]]:
+    """The signs of the words' vectors, and which of the spans have one: those that any token lies in."""
     if hidden.ndim == 2:
-        return Embedded(vector.tobytes(), small * text.count("\n"))
-    rows = []
-    for first, last in token_ranges(offsets, line_spans(text, len(manifest.passage_prefix))):
+        return b"", []
+    found: list[int] = []
+    edges: list[int] = []
+    for index, (first, last) in enumerate(token_ranges(offsets, spans)):
         if first < last:
-            rows.append(quantised(np, unit(np, hidden[0, first:last].mean(axis=0, dtype=np.float64))))
-        else:
-            rows.append(small)
-    return Embedded(vector.tobytes(), b"".join(rows))
+            found.append(index)
+            edges += (first, last)
+    if not found:
+        return b"", []
+    if edges[-1] == hidden.shape[1]:
+        edges.pop()  # reduceat sums to the end by itself
+    sums = np.add.reduceat(hidden[0], edges, axis=0)[::2]
+    data: bytes = np.packbits(sums > 0, axis=1).tobytes()
+    return data, found
 
 
 def whole(np: Any, hidden: Any, pooling: str) -> Any:
@@ -124,16 +168,6 @@ def whole(np: Any, hidden: Any, pooling: str) -> Any:
     if hidden.ndim == 2:
         return hidden[0]
     return hidden[0, 0] if pooling == "cls" else hidden[0].sum(axis=0, dtype=np.float64) / hidden.shape[1]
-
-
-def line_spans(text: str, shift: int = 0) -> list[tuple[int, int]]:
-    """The character spans [start, end) of the lines of a text after its first, moved by so many characters."""
-    spans = []
-    start = shift
-    for line in text.split("\n"):
-        spans.append((start, start + len(line)))
-        start += len(line) + 1
-    return spans[1:]
 
 
 def token_ranges(offsets: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -148,14 +182,8 @@ def token_ranges(offsets: Sequence[tuple[int, int]], spans: Sequence[tuple[int, 
         yield (inner[first], inner[last - 1] + 1) if found else (0, 0)
 
 
-def quantised(np: Any, vector: Any) -> bytes:
-    """The unit vector as one signed byte a dimension; equal to :func:`tars_memory.index.vectors.quantised`."""
-    data: bytes = np.clip(np.rint(vector.astype(np.float64) * LINE_SCALE), -127, 127).astype(np.int8).tobytes()
-    return data
-
-
-def unit(np: Any, vector: Any) -> Any:
-    """The vector at length 1, as an array of float32 little-endian.
+def unit(np: Any, vector: Any) -> bytes:
+    """The vector at length 1: float32 little-endian.
 
     Raises:
         ModelUnavailableError: it has no direction (zeros, infinities, NaN): the model is damaged.
@@ -166,7 +194,8 @@ def unit(np: Any, vector: Any) -> Any:
             "the embedding model gives vectors without direction",
             "remove its folder in the cache; it is made anew by the next search or reindex",
         )
-    return (vector / length).astype("<f4")
+    data: bytes = (vector / length).astype("<f4").tobytes()
+    return data
 
 
 def clean(text: str) -> str:

@@ -17,8 +17,7 @@ import pytest
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index import embedding, models, prepare, runtime, session
 from tars_memory.index.fetch import distance
-from tars_memory.index.session import MAX_CHARACTERS, Session, line_spans, token_ranges
-from tars_memory.index.vectors import quantised
+from tars_memory.index.session import MAX_CHARACTERS, Session, token_ranges
 from tars_memory.settings import EmbeddingOptions
 
 OPTIONS = EmbeddingOptions()
@@ -86,7 +85,7 @@ def test_passages_are_to_the_bit_what_fastembed_gives(
 def test_queries_agree_with_fastembed(prepared: tuple[models.Manifest, Path], fast: embedding.FastEmbed) -> None:
     opened = Session(*prepared)
     for text in TEXTS:
-        assert distance(opened.query(text), fast.query(text)) <= 1e-5
+        assert distance(opened.query(text).vector, fast.query(text).vector) <= 1e-5
 
 
 def test_the_optimised_copy_gives_the_vectors_of_the_original(prepared: tuple[models.Manifest, Path]) -> None:
@@ -98,12 +97,14 @@ def test_the_optimised_copy_gives_the_vectors_of_the_original(prepared: tuple[mo
     given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
     mean = original.run(None, given)[0][0].mean(axis=0)
     expected = (mean / np.linalg.norm(mean)).astype("<f4").tobytes()
-    assert distance(opened.query(TEXTS[0]), expected) <= 1e-5
+    assert distance(opened.query(TEXTS[0]).vector, expected) <= 1e-5
 
 
 def test_vectors_have_length_one_and_mean_something(prepared: tuple[models.Manifest, Path]) -> None:
     opened = Session(*prepared)
-    cat, kitten, bond = (opened.query(text) for text in ("a cat sleeps", "the kitten is asleep", "bond yields fell"))
+    cat, kitten, bond = (
+        opened.query(text).vector for text in ("a cat sleeps", "the kitten is asleep", "bond yields fell")
+    )
     assert all(len(vector) == 4 * 384 for vector in (cat, kitten, bond))
     assert math.hypot(*numbers(cat)) == pytest.approx(1, abs=1e-6)
     assert cosine(cat, kitten) > 0.6 > 0.2 > cosine(cat, bond)
@@ -112,37 +113,62 @@ def test_vectors_have_length_one_and_mean_something(prepared: tuple[models.Manif
 def test_the_tokenizer_sees_256_pieces_not_the_128_baked_into_its_file(prepared: tuple[models.Manifest, Path]) -> None:
     opened = Session(*prepared)
     words = ["tea"] * 200
-    assert opened.query(" ".join([*words, "submarine"])) != opened.query(" ".join(words))
+    assert opened.query(" ".join([*words, "submarine"])).vector != opened.query(" ".join(words)).vector
     assert opened.query(" ".join(["tea"] * 300 + ["submarine"])) == opened.query(" ".join(["tea"] * 300))
 
 
-def test_lines_are_seen_in_the_whole_from_the_same_pass(
+def likeness(one: bytes, other: bytes) -> float:
+    return 1 - 2 * (int.from_bytes(one) ^ int.from_bytes(other)).bit_count() / (8 * len(one))
+
+
+def test_words_have_bits_by_line_from_the_same_pass(
     prepared: tuple[models.Manifest, Path], fast: embedding.FastEmbed
 ) -> None:
-    lines = ["Anna › Moves › 2026-03-01", "Anna moved to Cork.", "", "The harbour freezes in January.", "filler " * 300]
+    lines = ["Anna › Moves › 2026-03-01", "Anna moved to Cork.", "", "The harbour freezes.", "salt " * 300]
     text = "\n".join([*lines, "past what the model sees"])
     ours = Session(*prepared, repack=True).passage(text)
     assert ours == fast.passage(text)
-    rows = [ours.lines[start : start + 384] for start in range(0, len(ours.lines), 384)]
-    whole = quantised(ours.vector)
-    assert [row == whole for row in rows] == [False, True, False, False, True]
-    question = quantised(Session(*prepared).query("Where does Anna live?"))
-    near = [sum(a * b for a, b in zip(unpack("384b", row), unpack("384b", question), strict=True)) for row in rows]
-    assert near[0] > near[2]
-    alone = Session(*prepared).passage("\n".join(lines[:2])).lines
-    assert alone != rows[0]  # the same line in another note says something else
+    assert ours.vector == fast.passage(text).vector
+    seen = ours.counts[3]
+    assert list(ours.counts) == [3, 0, 2, seen, 0]
+    assert 200 < seen < 255
+    assert len(ours.bits) == 48 * sum(ours.counts)
+    words = [ours.bits[start : start + 48] for start in range(0, 5 * 48, 48)]
+    question = Session(*prepared).query("Where does Anna live, in which town?")
+    assert len(question.words) == 3  # Anna, live, town
+    anna, _, town = question.words
+    assert max(range(5), key=lambda number: likeness(anna, words[number])) == 0
+    assert max(range(5), key=lambda number: likeness(town, words[number])) == 2
+    other = Session(*prepared).passage("\n".join(lines[:2])).bits
+    assert other[:48] != words[0]  # the same word says something else in another text
+    assert likeness(other[:48], words[0]) > 0.5
 
 
-def test_line_vectors_are_quantised_as_the_index_does(prepared: tuple[models.Manifest, Path]) -> None:
+def test_the_bits_of_a_word_are_the_signs_of_the_mean_of_its_pieces(prepared: tuple[models.Manifest, Path]) -> None:
     np = runtime.load_numpy()
-    vector = Session(*prepared).query("tea")
-    assert session.quantised(np, np.frombuffer(vector, "<f4")) == quantised(vector)
-    assert session.quantised(np, np.array([-1.0, 0.5 / 508, 1.5 / 508, 1.0])) == bytes([129, 0, 2, 127])
+    opened = Session(*prepared)
+    hidden, offsets = opened._run("the untranslatable tea")
+    pieces = [index for index, (start, end) in enumerate(offsets) if 4 <= start < end <= 18]
+    assert len(pieces) > 1
+    mean = hidden[0, pieces].mean(axis=0)
+    assert opened.query("the untranslatable tea").words[0] == np.packbits(mean > 0).tobytes()
 
 
-def test_line_spans() -> None:
-    assert line_spans("a\nbc\n\nd", 10) == [(12, 14), (15, 15), (16, 17)]
-    assert line_spans("one line") == []
+def test_words_at_the_very_end_of_what_the_model_says(prepared: tuple[models.Manifest, Path]) -> None:
+    np = runtime.load_numpy()
+    hidden = np.array([[[1.0] * 8, [-1.0] * 8, [3.0] * 8]])
+    offsets = [(0, 3), (4, 6), (6, 9)]
+    assert session.word_bits(np, hidden, offsets, [(0, 3), (4, 9), (20, 25)]) == (b"\xff\xff", [0, 1])
+    assert session.word_bits(np, hidden, offsets, [(20, 25)]) == (b"", [])
+    assert session.word_bits(np, hidden[0], offsets, [(0, 3)]) == (b"", [])
+
+
+def test_a_line_of_too_many_words(prepared: tuple[models.Manifest, Path]) -> None:
+    np = runtime.load_numpy()
+    offsets = [(2 * number, 2 * number + 1) for number in range(302)]
+    embedded = session.pool(np, np.ones((1, 302, 384)), offsets, prepared[0], "h\n" + " ".join("x" * 300) + "\ny")
+    assert list(embedded.counts) == [255, 1]
+    assert len(embedded.bits) == 256 * 48
 
 
 def test_token_ranges() -> None:
@@ -206,7 +232,7 @@ def test_in_order_passes_a_failure_on() -> None:
 
 def test_a_prepared_model_is_found_without_the_packages(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "embedded_sources", lambda: pytest.fail("looked for the package"))
-    assert len(embedding.open_embedder(OPTIONS, cache).embed_query("tea")) == 1536
+    assert len(embedding.open_embedder(OPTIONS, cache).embed_query("tea").vector) == 1536
 
 
 def test_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,13 +296,13 @@ def test_a_newer_onnxruntime_writes_a_copy_of_its_own_or_does_without(
 ) -> None:
     onnxruntime = runtime.load_onnxruntime()
     manifest, folder = models.ready("embedded", tmp_path)
-    vector = Session(manifest, folder).query("tea")
+    vector = Session(manifest, folder).query("tea").vector
     monkeypatch.setattr(onnxruntime, "__version__", "99.0")
-    assert distance(Session(manifest, folder).query("tea"), vector) <= 1e-5
+    assert distance(Session(manifest, folder).query("tea").vector, vector) <= 1e-5
     assert (folder / "onnxruntime-99.0" / "model.onnx").exists()
     monkeypatch.setattr(onnxruntime, "__version__", "99.1")
     monkeypatch.setattr(prepare.tempfile, "mkdtemp", lambda **_: (_ for _ in ()).throw(OSError("read-only")))
-    assert distance(Session(manifest, folder).query("tea"), vector) <= 1e-5
+    assert distance(Session(manifest, folder).query("tea").vector, vector) <= 1e-5
 
 
 def test_several_prepare_at_once(tmp_path: Path) -> None:

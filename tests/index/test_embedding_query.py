@@ -12,11 +12,12 @@ import pytest
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index import models, queryvector
-from tars_memory.index.queryvector import QueryVectors, is_vector, query_vector
+from tars_memory.index.queryvector import QueryVector, QueryVectors, query_vector
 from tars_memory.settings import EmbeddingOptions
-from tars_memory.testing import hashed
+from tars_memory.testing import HashEmbedder
 
 OPTIONS = EmbeddingOptions()
+expected = HashEmbedder().embed_query
 
 
 @pytest.fixture
@@ -24,9 +25,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the model is asked; it is played by a hash."""
     questions: list[str] = []
 
-    def embed(text: str) -> bytes:
+    def embed(text: str) -> QueryVector:
         questions.append(text)
-        return hashed(text)
+        return expected(text)
 
     monkeypatch.setattr(queryvector, "_open", lambda model, cache: embed)
     return questions
@@ -38,25 +39,27 @@ def remembered(cache: Path) -> list[Path]:
 
 def test_a_query_is_embedded_once(tmp_path: Path, asked: list[str]) -> None:
     first = query_vector("tea", OPTIONS, tmp_path)
-    assert query_vector("tea", OPTIONS, tmp_path) == first == hashed("tea")
+    assert query_vector("tea", OPTIONS, tmp_path) == first == expected("tea")
     assert query_vector("Tea", OPTIONS, tmp_path) == first
     assert asked == ["tea", "Tea"]
 
 
-@pytest.mark.parametrize("damage", [b"", b"short", b"\0" * 1536, b"\xff" * 1536, os.urandom(1536), b"x" * 4000])
+@pytest.mark.parametrize(
+    "damage", [b"", b"short", b"\0" * 1536, b"\xff" * 1536, os.urandom(1536), b"x" * 4000, b"x" * 1588]
+)
 def test_a_damaged_memory_is_made_again(damage: bytes, tmp_path: Path, asked: list[str]) -> None:
     query_vector("tea", OPTIONS, tmp_path)
     (path,) = remembered(tmp_path)
     path.write_bytes(damage)
-    assert query_vector("tea", OPTIONS, tmp_path) == hashed("tea")
-    assert path.read_bytes() == hashed("tea")
+    assert query_vector("tea", OPTIONS, tmp_path) == expected("tea")
+    assert QueryVectors(OPTIONS, tmp_path).remembered("tea")
     assert asked == ["tea", "tea"]
 
 
 def test_a_memory_that_cannot_be_written_is_done_without(tmp_path: Path, asked: list[str]) -> None:
     (tmp_path / "queries").write_text("a file where the folder should be")
-    assert query_vector("tea", OPTIONS, tmp_path) == hashed("tea")
-    assert query_vector("tea", OPTIONS, tmp_path) == hashed("tea")
+    assert query_vector("tea", OPTIONS, tmp_path) == expected("tea")
+    assert query_vector("tea", OPTIONS, tmp_path) == expected("tea")
     assert asked == ["tea", "tea"]
 
 
@@ -64,7 +67,7 @@ def test_the_oldest_are_forgotten(tmp_path: Path, asked: list[str], monkeypatch:
     monkeypatch.setattr(queryvector, "KEPT", 10)
     vectors = QueryVectors(OPTIONS, tmp_path)
     for number in range(400):
-        vectors.vector(f"question {number}")
+        vectors.query(f"question {number}")
         (newest,) = [path for path in remembered(tmp_path) if path.stat().st_mtime > 1_000_000]
         os.utime(newest, (number, number))
     assert 10 <= len(remembered(tmp_path)) < 250
@@ -78,8 +81,8 @@ def test_the_model_is_closed_after_one_question_and_stays_open_after_two(
     opened: list[weakref.ref[object]] = []
 
     class Model:
-        def embed(self, text: str) -> bytes:
-            return hashed(text)
+        def embed(self, text: str) -> QueryVector:
+            return expected(text)
 
     def open_model(model: str, cache: Path) -> object:
         fresh = Model()
@@ -90,7 +93,7 @@ def test_the_model_is_closed_after_one_question_and_stays_open_after_two(
     vectors = QueryVectors(OPTIONS, tmp_path)
     alive = []
     for number in range(4):
-        vectors.vector(str(number))
+        vectors.query(str(number))
         alive.append([model() is not None for model in opened])
     assert alive == [[False], [False, True], [False, True], [False, True]]
 
@@ -113,7 +116,7 @@ def test_queries_are_not_readable_in_the_cache(tmp_path: Path, asked: list[str])
 
 def test_any_text_is_a_query(tmp_path: Path, asked: list[str]) -> None:
     for text in ("", "\0", "\ud800", "🎉", "x" * 100_000, "../../escape"):
-        assert is_vector(query_vector(text, OPTIONS, tmp_path), 384)
+        assert query_vector(text, OPTIONS, tmp_path) == query_vector(text, OPTIONS, tmp_path) == expected(text)
     assert len(remembered(tmp_path)) == 6
 
 
@@ -128,12 +131,12 @@ def test_a_remembered_query_imports_nothing_heavy_and_needs_no_model(tmp_path: P
         "import sys; from pathlib import Path\n"
         "from tars_memory.index.queryvector import query_vector\n"
         "from tars_memory.settings import EmbeddingOptions\n"
-        "print(len(query_vector('tea', EmbeddingOptions(), Path(sys.argv[1]))))\n"
+        "print([*map(len, query_vector('tea', EmbeddingOptions(), Path(sys.argv[1])))])\n"
         "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'fastembed', 'sqlite3', 'importlib.metadata', 'asyncio'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     result = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60)
-    assert result.stdout.splitlines() == ["1536", "[]"], result.stderr
+    assert result.stdout.splitlines() == ["[1536, 1]", "[]"], result.stderr
 
 
 def test_the_real_model_answers_and_is_quiet(tmp_path: Path) -> None:
@@ -141,11 +144,11 @@ def test_the_real_model_answers_and_is_quiet(tmp_path: Path) -> None:
         "import os, sys; from pathlib import Path\n"
         "from tars_memory.index.queryvector import query_vector\n"
         "from tars_memory.settings import EmbeddingOptions\n"
-        "print(len(query_vector('tea', EmbeddingOptions(), Path(sys.argv[1]))))\n"
+        "print([*map(len, query_vector('tea', EmbeddingOptions(), Path(sys.argv[1])))])\n"
         "print('fastembed' in sys.modules, 'OPENBLAS_NUM_THREADS' in os.environ)"
     )
     env = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     result = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60, env=env
     )
-    assert (result.stdout, result.stderr) == ("1536\nFalse False\n", "")
+    assert (result.stdout, result.stderr) == ("[1536, 1]\nFalse False\n", "")
