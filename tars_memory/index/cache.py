@@ -1,4 +1,4 @@
-"""The embedding cache: (model, hash of the text) → vector and line vectors, in a file that survives every rebuild.
+"""The embedding cache: (model, hash of the text) → vector and words' bits, in a file that survives every rebuild.
 
 It holds no text. A damaged file is put aside by making a new one; what is lost is embedded again.
 """
@@ -56,17 +56,17 @@ class VectorCache:
         return int(row[0]) if row else None
 
     def get(self, model: int, hashes: Sequence[bytes]) -> dict[bytes, tuple[bytes, bytes]]:
-        """The vectors that are there, with their line vectors; a row with a flipped bit counts as not there."""
+        """The vectors that are there, with their words; a row with a flipped bit counts as not there."""
         found: dict[bytes, tuple[bytes, bytes]] = {}
         for start in range(0, len(hashes), _PAGE):
             some = hashes[start : start + _PAGE]
             marks = ",".join("?" * len(some))
             rows = self._connection.execute(
-                f"SELECT hash, vector, lines, crc FROM vectors WHERE model = ? AND hash IN ({marks})", (model, *some)
+                f"SELECT hash, vector, words, crc FROM vectors WHERE model = ? AND hash IN ({marks})", (model, *some)
             )
-            for digest, vector, lines, crc in rows:
-                if crc32(lines, crc32(vector)) == crc:
-                    found[digest] = (vector, lines)
+            for digest, vector, words, crc in rows:
+                if crc32(words, crc32(vector)) == crc:
+                    found[digest] = (vector, words)
         return found
 
     def missing(self, model: int, hashes: Iterable[bytes]) -> list[bytes]:
@@ -81,14 +81,14 @@ class VectorCache:
         return [digest for digest in wanted if digest not in known]
 
     def put(self, model: int, rows: Sequence[tuple[bytes, bytes, bytes]]) -> None:
-        """Keep (hash, vector, line vectors) rows, in one transaction."""
-        values = [(model, digest, vector, lines, crc32(lines, crc32(vector))) for digest, vector, lines in rows]
+        """Keep (hash, vector, words) rows, in one transaction."""
+        values = [(model, digest, vector, words, crc32(words, crc32(vector))) for digest, vector, words in rows]
         with database.transaction(self._connection):
             self._connection.executemany(
                 "DELETE FROM vectors WHERE model = ? AND hash = ?", [row[:2] for row in values]
             )
             self._connection.executemany(
-                "INSERT INTO vectors (model, hash, vector, lines, crc) VALUES (?, ?, ?, ?, ?)", values
+                "INSERT INTO vectors (model, hash, vector, words, crc) VALUES (?, ?, ?, ?, ?)", values
             )
 
     def count(self) -> int:

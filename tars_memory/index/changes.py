@@ -18,6 +18,8 @@ STAMP = Struct("<qqqq")
 """size, mtime_ns, ctime_ns, inode."""
 LOOK_AGAIN = b""
 """The stamp of a note that must be read again whatever its stat says."""
+UNSURE = b"?"
+"""Stands behind a stamp too young to be believed."""
 
 RACY_NS = 50_000_000
 """A change this young may share its time stamp with the next one: file systems keep time in steps of up to 10 ms."""
@@ -36,16 +38,19 @@ class Changes:
         added: paths that were not there before.
         changed: paths whose stamp differs; whether the bytes differ only reading tells.
         missing: paths that were there before.
+        unsure: paths whose stamp is the same but was too young to be believed when it was taken.
     """
 
-    __slots__ = ("added", "changed", "missing")
+    __slots__ = ("added", "changed", "missing", "unsure")
 
-    def __init__(self, added: list[str], changed: list[str], missing: list[str]) -> None:
+    def __init__(self, added: list[str], changed: list[str], missing: list[str], unsure: list[str]) -> None:
         self.added = added
         self.changed = changed
         self.missing = missing
+        self.unsure = unsure
 
     def __len__(self) -> int:
+        """How many notes differ for certain."""
         return len(self.added) + len(self.changed) + len(self.missing)
 
 
@@ -108,11 +113,15 @@ def is_racy(stamp: bytes, now_ns: int) -> bool:
 def diff(stored: Mapping[str, bytes], found: Mapping[str, bytes]) -> Changes:
     """Compare the stamps of the last sweep with those of this one; each list sorted by path."""
     if stored == found:
-        return Changes([], [], [])
+        return Changes([], [], [], [])
     added = sorted(found.keys() - stored.keys())
     missing = sorted(stored.keys() - found.keys())
-    changed = sorted(path for path, now in found.items() if stored.get(path, now) != now)
-    return Changes(added, changed, missing)
+    changed, unsure = [], []
+    for path, now in found.items():
+        was = stored.get(path, now)
+        if was != now:
+            (unsure if was == now + UNSURE else changed).append(path)
+    return Changes(added, sorted(changed), missing, sorted(unsure))
 
 
 def brake(stored: int, found: int, changes: Changes, *, other_device: bool = False) -> str | None:

@@ -12,13 +12,11 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.index.fulltext import clean
+from tars_memory.index.schema import CHUNKER as CHUNKER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import date
-
-CHUNKER = 1
-"""Raise it with every change that makes other chunks or other embedded text of the same bytes."""
 
 SIZE = 800
 """Characters of a chunk: MiniLM sees 256 word pieces, about 1,000 characters with the prefix; 1,600 and 3,200 ranked
@@ -295,8 +293,8 @@ def _cut(lines: list[str], unit: Unit, size: int) -> Iterator[tuple[int, int, li
             yield first, number - 1, []
             first, used = number, 0
         if length > SIZE + 1:
-            for piece in pieces(line):
-                yield number, number, [piece]
+            for start, stop in pieces(line):
+                yield number, number, [line[start:stop]]
             first, used = number + 1, 0
         else:
             used += length
@@ -304,8 +302,8 @@ def _cut(lines: list[str], unit: Unit, size: int) -> Iterator[tuple[int, int, li
         yield first, unit.end, []
 
 
-def pieces(line: str) -> Iterator[str]:
-    """A long line in overlapping pieces of at most :data:`SIZE` characters, cut after sentences where it has any."""
+def pieces(line: str) -> Iterator[tuple[int, int]]:
+    """Where to cut a long line into overlapping pieces of at most :data:`SIZE` characters, cut after sentences where it has any."""
     ends = [match.end() for match in _SENTENCE.finditer(line)]
     ends.append(len(line))
     start = 0
@@ -321,7 +319,7 @@ def pieces(line: str) -> Iterator[str]:
             stop = min(len(line), start + SIZE)
             blank = line.rfind(" ", start + SIZE // 2, stop) + 1
             stop = blank if blank and stop < len(line) else stop
-        yield line[start:stop]
+        yield start, stop
         if stop >= len(line):
             return
         start = _overlap_start(ends, start, stop, line)

@@ -153,7 +153,8 @@ def _embed(
             digest = order.popleft()
             done += 1
             if vectors.is_usable(embedded.vector, embedder.dimension):
-                page.append((digest, embedded.vector, embedded.lines))
+                words = len(embedded.counts).to_bytes(2, "little") + embedded.counts + embedded.bits
+                page.append((digest, embedded.vector, words))
         if not page and done == before:
             return
         before = done

@@ -109,20 +109,19 @@ class Index:
                     f"the index can't be written: {error}", "is the disk full or read-only?"
                 ) from error
             else:
-                report = RefreshReport()
+                report = RefreshReport(self.pending)
                 report.stale = 1
                 report.notices.append(f"the index could not be brought up to date: {error}")
         report.took = time.monotonic() - begun
         return report
 
     def _refresh(self, budget: RefreshBudget, progress: Progress | None) -> RefreshReport:
-        report = RefreshReport()
+        report = RefreshReport(self.pending)
         look = self._look()
         meta = intake.meta(self.connection())
         if meta.get("sweep") != look.sweep.digest or meta.get("recipe") != look.recipe:
             self._settle(look, meta, budget, report, progress)
         self._count_skipped(report)
-        report.pending_vectors = self.pending()
         return report
 
     def _settle(
@@ -146,7 +145,7 @@ class Index:
             report.stale = len(difference)
             report.notices.append(f"{report.stale} notes changed since the last reindex and are not searched yet")
             return
-        wait = WRITER_WAIT if not complete else budget.wait if difference else 0.0
+        wait = WRITER_WAIT if not complete else budget.wait if difference or difference.unsure else 0.0
         try:
             with self.files.lock(wait) as held:
                 if held:
@@ -194,7 +193,6 @@ class Index:
         report = self.refresh(RefreshBudget(None, WRITER_WAIT, strict=True), progress)
         if embed and self.embedder is not None:
             self.embed_pending(None, progress)
-        report.pending_vectors = self.pending()
         return report
 
     def rebuild(self, *, embed: bool = True, progress: Progress | None = None, override: bool = True) -> RefreshReport:
@@ -203,7 +201,7 @@ class Index:
         Vectors come back from the cache without a model.
         """
         begun = time.monotonic()
-        report = RefreshReport()
+        report = RefreshReport(self.pending)
         before = self._path
         try:
             with self.files.lock(WRITER_WAIT) as held:
@@ -216,7 +214,6 @@ class Index:
             raise UnwritableError(f"the index can't be rebuilt: {error}", "is the disk full or read-only?") from error
         if embed and self.embedder is not None:
             self.embed_pending(None, progress)
-        report.pending_vectors = self.pending()
         report.took = time.monotonic() - begun
         return report
 
@@ -373,10 +370,8 @@ class Index:
 
     def _recipe(self) -> str:
         """Everything but the notes that decides what the rows look like."""
-        from tars_memory.index.chunking import CHUNKER
-
         layout = sorted((key, str(value)) for key, value in vars(self.vault.layout).items() if not key.startswith("_"))
-        return f"{schema.VERSION} {CHUNKER} {self.limits.max_note_bytes} {layout}"
+        return f"{schema.VERSION} {schema.CHUNKER} {self.limits.max_note_bytes} {layout}"
 
     def _count_skipped(self, report: RefreshReport) -> None:
         report.skipped = dict(self.vault.skipped)

@@ -54,10 +54,12 @@ def take_in(
 ) -> None:
     """Write the difference between a look and what is stored now. The caller holds the lock."""
     rows = connection.execute("SELECT path, stamp, hash FROM files").fetchall()
+    if not rows:  # so that a first build that is cut off goes on where it was
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('recipe', ?)", (look.recipe,))
     same = meta(connection).get("recipe") == look.recipe
     known = {path: (stamp if same else changes.LOOK_AGAIN, digest) for path, stamp, digest in rows}
     difference = changes.diff({path: stamp for path, (stamp, _) in known.items()}, look.found)
-    paths = sorted((*difference.added, *difference.changed))
+    paths = sorted((*difference.added, *difference.changed, *difference.unsure))
     gone = difference.missing
     for start in range(0, max(len(paths), bool(gone)), BATCH):
         batch = paths[start : start + BATCH]
@@ -92,7 +94,7 @@ def _write_batch(
     skipped: list[tuple[str, bytes, bytes]] = []
     for path in batch:
         stamp = look.found[path]
-        kept = changes.LOOK_AGAIN if changes.is_racy(stamp, look.started) else stamp
+        kept = stamp + changes.UNSURE if changes.is_racy(stamp, look.started) else stamp
         row = reading.read(vault, path, stamp, kept, hashes.get(path), limits.max_note_bytes)
         if row is None:
             continue  # it went away meanwhile: the next sweep settles it

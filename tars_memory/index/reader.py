@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.index import database, fulltext
 from tars_memory.index.filters import Filter, conditions_of, vector_conditions
 from tars_memory.index.rows import ChunkRow, NoteRow, iso
-from tars_memory.index.schema import TIERS
+from tars_memory.index.schema import BETWEEN, TIERS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -158,25 +158,17 @@ class IndexReader:
             if len(other) == len(vector)
         }
 
-    def line_cosines(self, vector: bytes, chunks: Iterable[int]) -> dict[int, list[float]]:
-        """Cosine of a query vector to every line of these chunks, in order of the lines; no entry without vectors."""
-        from tars_memory.index import vectors
+    def word_bits(self, chunks: Iterable[int]) -> dict[int, tuple[bytes, bytes]]:
+        """The words of these chunks as the model saw them: (how many in each line, one byte a line; the words' bits).
 
-        if not self.dimension or not vectors.is_usable(vector, self.dimension) or not self._attach():
+        ``dimension / 8`` bytes a word, in order of the words. No entry for a chunk without a vector.
+        """
+        if not self.dimension or not self._attach():
             return {}
-        query, size = vectors.quantised(vector), self.dimension
-        if not vectors.load(self._connection):
-            return {chunk: vectors.line_cosines(query, lines) for chunk, lines in self._cached("v.lines", chunks)}
-        found: dict[int, list[float]] = {}
-        rows = self._connection.execute(
-            f"SELECT c.id, 1.0 - vec_distance_cosine(vec_int8(substr(v.lines, {size} * n.i + 1, {size})), vec_int8(?))"
-            " FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value"  # cross: in this order, or it scans the cache
-            " CROSS JOIN cache.vectors v ON v.hash = c.hash AND v.model = ?"
-            f" CROSS JOIN numbers n ON n.i < length(v.lines) / {size} ORDER BY c.id, n.i",
-            (query, json.dumps(list(chunks)), self._model),
-        )
-        for chunk, cosine in rows:
-            found.setdefault(int(chunk), []).append(float(cosine))
+        found = {}
+        for chunk, words in self._cached("v.words", chunks):
+            body = 2 + int.from_bytes(words[:2], "little")
+            found[chunk] = (words[2:body], words[body:])
         return found
 
     # --- rows
@@ -323,4 +315,4 @@ def _varints(data: bytes) -> list[int]:
 
 
 def _list(text: str) -> tuple[str, ...]:
-    return tuple(json.loads(text)) if text != "[]" else ()
+    return tuple(text.split(BETWEEN)) if text else ()

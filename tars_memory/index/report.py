@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 READER_NOTES = 200
 """Changed notes that a reader takes in by itself; more are left to ``reindex`` or the watcher."""
 READER_WAIT = 0.1
@@ -42,19 +47,28 @@ class RefreshReport:
         changed: notes that were written.
         removed: notes that were dropped.
         stale: notes that the index is behind the vault; 0 if it matches.
-        pending_vectors: chunks that have no vector yet.
+        pending_vectors: chunks that have no vector yet, counted when asked for.
         skipped: reason → files that are not indexed.
         notices: sentences for the person.
         took: seconds.
     """
 
-    __slots__ = ("changed", "notices", "pending_vectors", "removed", "skipped", "stale", "took")
+    __slots__ = ("_pending", "changed", "notices", "removed", "skipped", "stale", "took")
 
-    def __init__(self) -> None:
+    def __init__(self, pending: Callable[[], int] | None = None) -> None:
+        self._pending = pending
         self.changed = 0
         self.removed = 0
         self.stale = 0
-        self.pending_vectors = 0
         self.skipped: dict[str, int] = {}
         self.notices: list[str] = []
         self.took = 0.0
+
+    @property
+    def pending_vectors(self) -> int:
+        """Chunks that have no vector yet."""
+        return self._pending() if self._pending is not None else 0
+
+    @pending_vectors.setter
+    def pending_vectors(self, count: int) -> None:
+        self._pending = lambda: count

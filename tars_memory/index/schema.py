@@ -12,11 +12,16 @@ from tars_memory.index.fulltext import SIGNS, WORDS
 if TYPE_CHECKING:
     import sqlite3
 
+CHUNKER = 1
+"""Raise it with every change that makes other chunks or other embedded text of the same bytes."""
 VERSION = 1
 """Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic")
 """The codes of the tier columns are positions in here."""
+
+BETWEEN = "\x1f"
+"""Parts the items of a list in one column (the ASCII unit separator; in no name)."""
 
 SCRIPT = f"""
 CREATE TABLE meta (                 -- recipe, root, device, model, counters
@@ -26,7 +31,7 @@ CREATE TABLE meta (                 -- recipe, root, device, model, counters
 
 CREATE TABLE files (                -- what the last sweep saw
   path  TEXT PRIMARY KEY,
-  stamp BLOB NOT NULL,              -- size, mtime_ns, ctime_ns, inode; empty: look again (git's racy rule)
+  stamp BLOB NOT NULL,              -- size, mtime_ns, ctime_ns, inode; a '?' behind: too young (git's racy rule)
   hash  BLOB NOT NULL,              -- of the bytes, and the file's day if it has no other; or why it isn't indexed
   note  INTEGER                     -- notes.id; null: not indexed
 ) WITHOUT ROWID;
@@ -47,9 +52,9 @@ CREATE TABLE notes (
   day_source TEXT NOT NULL,         -- name, property, mtime (weak), '' (none)
   title      TEXT NOT NULL,
   about      TEXT NOT NULL,         -- aliases, tags, other properties, file name: searched at note level
-  aliases    TEXT NOT NULL,         -- JSON list
-  tags       TEXT NOT NULL,         -- JSON list: of the front matter
-  links      TEXT NOT NULL,         -- JSON list: targets of wiki links
+  aliases    TEXT NOT NULL,         -- parted by schema.BETWEEN
+  tags       TEXT NOT NULL,         -- of the front matter, likewise
+  links      TEXT NOT NULL,         -- targets of wiki links, likewise
   lines      INTEGER NOT NULL
 );
 
@@ -74,7 +79,7 @@ CREATE TABLE chunk_texts (
   head     TEXT NOT NULL,           -- title › headings › date
   text     TEXT NOT NULL,           -- verbatim lines, parted by one newline
   signs    TEXT NOT NULL,           -- fulltext.signs(text): CJK, emoji, C++; mostly empty
-  headings TEXT NOT NULL,           -- JSON list
+  headings TEXT NOT NULL,           -- parted by schema.BETWEEN
   block_id TEXT                     -- if the chunk is one block that has an id
 );
 
@@ -113,10 +118,6 @@ CREATE TABLE vector_garbage (       -- rows of chunk_vectors whose chunk went wh
   chunk INTEGER PRIMARY KEY
 );
 
-CREATE TABLE numbers (i INTEGER PRIMARY KEY);   -- 0 … 4095, to unfold packed line vectors in SQL
-WITH RECURSIVE count (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM count WHERE i < 4095)
-INSERT INTO numbers SELECT i FROM count;
-
 PRAGMA user_version = {VERSION};
 """
 
@@ -145,7 +146,7 @@ CREATE TABLE vectors (
   model  INTEGER NOT NULL,
   hash   BLOB NOT NULL,             -- of the embedded text
   vector BLOB NOT NULL,             -- float32, little-endian, length 1
-  lines  BLOB NOT NULL,             -- int8, a row for each line of the chunk
+  words  BLOB NOT NULL,             -- lines (2 bytes), words of each (a byte), then a bit a dimension of each word
   crc    INTEGER NOT NULL           -- of both
 );
 CREATE UNIQUE INDEX vectors_by_hash ON vectors (model, hash);

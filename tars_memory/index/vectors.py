@@ -1,7 +1,7 @@
 """Nearest neighbours: ``vec0`` as a rebuildable index over the cached vectors, or the same answer without it.
 
 The truth of a vector is its row in the embedding cache. ``chunk_vectors`` repeats the float vectors for the KNN; the
-line vectors are read from the cache for the few candidates that want them. Where sqlite-vec does not load, the cache
+bits of the words are read from the cache for the few candidates that want them. Where sqlite-vec does not load, the cache
 is compared row by row: exactly the same neighbours, by numpy if it is installed and in plain Python otherwise.
 """
 
@@ -23,8 +23,6 @@ BLOCK = 1024
 """Vectors that sqlite-vec keeps in one block; the space of a deleted one is never used again."""
 BLOAT = 1.5
 """Blocks held against blocks needed above which the KNN index is made anew."""
-LINE_SCALE = 508.0
-"""Line vectors are int8: ``clip(round(x · 508))``; measured to lose nothing, 1 bit a dimension loses 0.5–1.7 MRR."""
 
 
 def floats(vector: bytes) -> array[float]:
@@ -40,11 +38,6 @@ def is_usable(vector: bytes, dimension: int) -> bool:
         return False
     square = math.fsum(number * number for number in floats(vector))
     return math.isfinite(square) and square > 1e-12
-
-
-def quantised(vector: bytes) -> bytes:
-    """A float32 vector as int8, as the line vectors are."""
-    return array("b", (max(-127, min(127, round(number * LINE_SCALE))) for number in floats(vector))).tobytes()
 
 
 def load(connection: sqlite3.Connection) -> bool:
@@ -158,25 +151,4 @@ def _cosines(vector: bytes, others: list[bytes]) -> list[float]:
     asked = numpy.frombuffer(vector, dtype="<f4")
     lengths = numpy.sqrt(numpy.einsum("ij,ij->i", matrix, matrix)) * (float(numpy.linalg.norm(asked)) or 1.0)
     cosines: list[float] = (matrix @ asked / numpy.where(lengths == 0, 1, lengths)).astype(float).tolist()
-    return cosines
-
-
-def line_cosines(query: bytes, lines: bytes) -> list[float]:
-    """Cosines of an int8 query to the packed int8 line vectors of one chunk, without sqlite-vec."""
-    dimension = len(query)
-    try:
-        import numpy
-    except ImportError:
-        asked = array("b", query)
-        length = math.sqrt(sum(number * number for number in asked)) or 1.0
-        found = []
-        for at in range(0, len(lines), dimension):
-            row = array("b", lines[at : at + dimension])
-            norm = math.sqrt(sum(number * number for number in row)) or 1.0
-            found.append(sum(map(int.__mul__, asked, row)) / (length * norm))
-        return found
-    matrix = numpy.frombuffer(lines, dtype=numpy.int8).reshape(-1, dimension).astype(numpy.float32)
-    asked_at = numpy.frombuffer(query, dtype=numpy.int8).astype(numpy.float32)
-    lengths = numpy.sqrt(numpy.einsum("ij,ij->i", matrix, matrix)) * (float(numpy.linalg.norm(asked_at)) or 1.0)
-    cosines: list[float] = (matrix @ asked_at / numpy.where(lengths == 0, 1, lengths)).astype(float).tolist()
     return cosines

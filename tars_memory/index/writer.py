@@ -6,11 +6,10 @@ its row, its number and its vector; only its place is updated.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.index.fulltext import signs
-from tars_memory.index.schema import TIERS
+from tars_memory.index.schema import BETWEEN, TIERS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -73,7 +72,7 @@ class Writer:
             parsed, scope = note.parsed, self._scope(note.scope)
             key, kept = self._make_room(note)
             files.append((note.path, note.stamp, note.hash, key))
-            lists = (_json(parsed.aliases), _json(parsed.tags), _json(parsed.links))
+            lists = (_joined(parsed.aliases), _joined(parsed.tags), _joined(parsed.links))
             said = (parsed.day, parsed.day_source, parsed.title, parsed.about, *lists, parsed.lines)
             note_rows.append((key, note.path, note.tier, scope, *said))
             body = []
@@ -189,8 +188,8 @@ def note_head(title: str, day: int, source: str) -> str:
 
 def _texts(chunk: Chunk) -> tuple[str, str, str, str, str | None]:
     """head, text, signs, headings, block id as they are stored."""
-    return chunk.head, chunk.text, signs(chunk.text), _json(chunk.headings), chunk.block_id
+    return chunk.head, chunk.text, signs(chunk.text), _joined(chunk.headings), chunk.block_id
 
 
-def _json(values: tuple[str, ...]) -> str:
-    return json.dumps(values, ensure_ascii=False) if values else "[]"
+def _joined(values: tuple[str, ...]) -> str:
+    return BETWEEN.join(value.replace(BETWEEN, " ") for value in values)

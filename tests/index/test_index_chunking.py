@@ -1,0 +1,165 @@
+"""Chunks: verbatim, with exact lines, bounded by headings, none lost."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tars_memory.index import chunking
+from tars_memory.index.chunking import OVERLAP, SIZE, parse, pieces, plain
+
+
+def lines_of(data: bytes) -> list[str]:
+    return re.split(r"\r\n|\r|\n", data.decode("utf-8-sig", "replace"))
+
+
+MARKDOWN = st.lists(
+    st.sampled_from(
+        [
+            "# A",
+            "## B #tag",
+            "- item",
+            "  - nested ^id",
+            "> quote",
+            "```",
+            "~~~",
+            "| a |",
+            "|---|",
+            "text",
+            "",
+            " ",
+            "%%",
+            "$$",
+        ]
+    )
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+    | st.sampled_from(["word " * 400, "x" * 2000, "One. Two! Three? " * 100, "東京。" * 500, "---", "[a]: b"]),
+    max_size=20,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(MARKDOWN, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
+def test_every_chunk_is_the_notes_own_lines_and_no_word_is_lost(parts: list[str], ending: str, bom: bool) -> None:
+    data = (b"\xef\xbb\xbf" if bom else b"") + ending.join(parts).encode()
+    note = parse("n.md", data)
+    lines = lines_of(data)
+    covered = set()
+    for chunk in note.chunks:
+        own = lines[chunk.start_line - 1 : chunk.end_line]
+        if chunk.partial:
+            assert chunk.start_line == chunk.end_line
+            assert chunk.text in own[0]
+            assert len(chunk.text) <= SIZE
+        else:
+            assert chunk.text == "\n".join(own)
+            assert len(chunk.text) <= SIZE or len(own) > 1
+        covered.update(range(chunk.start_line, chunk.end_line + 1))
+    headings = " ".join(name for chunk in note.chunks for name in chunk.headings)
+    body = 1
+    if lines[0].rstrip(" \t") == "---" and len(note.chunks) and note.chunks[0].start_line > 1:
+        body = note.chunks[0].start_line
+    for number, line in enumerate(lines, 1):
+        if number >= body and re.search(r"[^\W_]", line) and number not in covered:
+            words = re.findall(r"[^\W_]+", line)
+            assert any(word in headings for word in words), (number, line)
+
+
+@given(st.text(alphabet="ab .!?。\"'", min_size=SIZE + 1, max_size=5000))
+def test_the_pieces_of_a_line_overlap_and_lose_nothing(line: str) -> None:
+    end = 0
+    for start, stop in pieces(line):
+        assert 0 < stop - start <= SIZE
+        assert start <= end  # no gap
+        assert start == 0 or start >= end - OVERLAP
+        assert stop > end
+        end = stop
+    assert end == len(line)
+
+
+def test_a_huge_line_is_cut_in_linear_time() -> None:
+    assert len(list(pieces("word " * 200_000))) > 1000
+
+
+def test_small_blocks_are_packed_under_their_heading_only() -> None:
+    note = parse("n.md", b"intro\n\n# A\n\n- one\n- two\n\ntext\n\n## B\n\nmore\n\n# Empty\n")
+    assert [(c.start_line, c.end_line, c.headings) for c in note.chunks] == [
+        (1, 1, ()),
+        (5, 8, ("A",)),
+        (12, 12, ("A", "B")),
+        (14, 14, ("Empty",)),
+    ]
+    assert note.chunks[2].head == "n › A › B"
+
+
+def test_a_long_list_is_cut_on_lines_of_about_equal_length() -> None:
+    data = "\n".join(f"- item {number} " + "x" * 80 for number in range(30)).encode()
+    sizes = [len(chunk.text) for chunk in parse("n.md", data).chunks]
+    assert max(sizes) <= SIZE
+    assert min(sizes) > SIZE / 2
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "day", "expected"),
+    [
+        ("2026-03-15.md", "", date(2026, 3, 15), (20260315, "name")),
+        ("sessions/2026-03-15 1015 tea.md", "---\ndate: 2020-01-01\n---\n", None, (20260315, "name")),
+        ("a.md", "---\ndate: 2020-01-02T10:00\n---\n", None, (20200102, "property")),
+        ("a.md", "---\ncreated: '[[2020-01-03]]'\n---\n", None, (20200103, "property")),
+        ("2026-99-15.md", "", None, (20260707, "mtime")),
+        ("a.md", "---\ndate: soon\n---\n", None, (20260707, "mtime")),
+    ],
+)
+def test_dates(path: str, text: str, day: date | None, expected: tuple[int, str]) -> None:
+    note = parse(path, text.encode(), day=day, modified=date(2026, 7, 7))
+    assert (note.day, note.day_source) == expected
+
+
+def test_a_weak_date_is_no_part_of_the_head() -> None:
+    assert parse("a.md", b"x", modified=date(2026, 7, 7)).chunks[0].head == "a"
+    assert parse("a.md", b"---\ndate: 2020-01-02\n---\nx").chunks[0].head == "a › 2020-01-02"
+
+
+def test_names_tags_links_and_properties() -> None:
+    note = parse(
+        "people/Anna.md",
+        b"---\ntitle: Anna B.\naliases: [Annie]\ntags: [Person, work/x]\nemail: a@b.example\n---\n"
+        b"# Home #here\n\nlives in [[Cork|there]] #a/b `#no` x#no #12\n\n```\n#code\n```\n- line ^m-1\n",
+    )
+    assert (note.title, note.aliases, note.tags, note.links) == ("Anna B.", ("Annie",), ("person", "work/x"), ("Cork",))
+    assert "a@b.example" in note.about
+    assert "people" in note.about
+    assert "Anna" in note.about
+    assert note.chunks[0].tags == ("a/b", "here", "person", "work/x")
+
+
+def test_a_note_of_properties_alone_can_be_cited() -> None:
+    note = parse("a.md", b"---\nphone: 12345\n---\n")
+    assert [(c.text, c.start_line, c.end_line) for c in note.chunks] == [("---\nphone: 12345\n---", 1, 3)]
+
+
+def test_machinery_is_not_embedded() -> None:
+    line = "- 14:30 [extracted] likes **tea** ([[2026-11-21#^d-1|2026-11-21]]) ^m-7f3ak2cq"
+    assert "extracted" not in plain(line)
+    assert "m-7f" not in plain(line)
+    assert "likes tea" in plain(line)
+    chunk = parse("a.md", b"- one ^m-1\n").chunks[0]
+    assert chunk.block_id == "m-1"
+    assert chunk.text == "- one ^m-1"
+
+
+def test_a_note_too_big_for_the_parser_is_read_by_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"# A\n\ntext one\n\n```\n# no heading\n```\n\n## B\n\ntext two\n"
+    small = parse("n.md", data)
+    monkeypatch.setattr(chunking, "SCAN_BYTES", 10)
+    big = parse("n.md", data)
+    assert [(c.text, c.headings) for c in big.chunks] == [(c.text, c.headings) for c in small.chunks]
+
+
+def test_the_embedded_text_has_a_line_for_every_line_of_the_chunk() -> None:
+    chunk = parse("a.md", b"one\n\ntwo **x** ^id\n").chunks[0]
+    assert chunking.embedded_text(chunk.head, chunk.text) == "a\none\n\ntwo x"

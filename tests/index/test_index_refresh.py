@@ -1,0 +1,361 @@
+"""Refresh: what is taken in, what is left, what is said; and that nothing in the vault changes."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tars_memory.errors import UnwritableError, VaultError
+from tars_memory.index import indexer
+from tars_memory.index.fulltext import expression
+from tars_memory.index.indexer import Index, RefreshBudget
+from tars_memory.index.reader import Filter
+from tars_memory.vault.vault import Vault
+
+
+def paths(index: Index, word: str, within: Filter | None = None) -> list[str]:
+    reader = index.reader()
+    ids = [chunk for chunk, _ in reader.match_chunks(expression([word]), within or Filter(), 50)]
+    return sorted(row.path for row in reader.chunks(ids).values())
+
+
+def settle(index: Index) -> None:
+    """Refresh until no stamp is too young to be believed."""
+    for _ in range(200):
+        index.refresh()
+        if index.connection().execute("SELECT count(*) FROM files WHERE length(stamp) <> 32").fetchone()[0] == 0:
+            return
+    raise AssertionError("never settles")
+
+
+def test_create_edit_rename_delete(make_index) -> None:
+    index = make_index({"a.md": "tea\n", "b.md": "milk\n"})
+    root = index.vault.root
+    assert index.refresh().changed == 2
+    (root / "a.md").write_text("copper\n")
+    assert index.refresh().changed == 1
+    assert paths(index, "tea") == []
+    assert paths(index, "copper") == ["a.md"]
+    (root / "a.md").rename(root / "c.md")
+    report = index.refresh()
+    assert (report.changed, report.removed) == (1, 1)
+    assert paths(index, "copper") == ["c.md"]
+    (root / "c.md").unlink()
+    assert index.refresh().removed == 1
+    assert paths(index, "copper") == []
+
+
+def test_a_refresh_without_changes_writes_nothing(make_index) -> None:
+    index = make_index({"a.md": "tea\n"})
+    settle(index)
+    before = index.connection().execute("PRAGMA data_version").fetchone(), index.connection().total_changes
+    report = index.refresh()
+    assert (report.changed, report.removed, report.stale) == (0, 0, 0)
+    assert (index.connection().execute("PRAGMA data_version").fetchone(), index.connection().total_changes) == before
+
+
+def test_a_touch_reads_but_changes_no_chunk(make_index) -> None:
+    index = make_index({"2026-03-15.md": "tea\n"})
+    settle(index)
+    ids = index.connection().execute("SELECT id FROM chunks").fetchall()
+    os.utime(index.vault.root / "2026-03-15.md", (1_000_000_000, 1_000_000_000))
+    assert index.refresh().changed == 0
+    assert index.connection().execute("SELECT id FROM chunks").fetchall() == ids
+
+
+def test_a_same_size_edit_with_its_time_put_back_is_seen(make_index) -> None:
+    index = make_index({"a.md": "tea\n"})
+    settle(index)
+    note = index.vault.root / "a.md"
+    was = note.stat()
+    with open(note, "r+b") as file:
+        file.write(b"sea")
+    os.utime(note, ns=(was.st_atime_ns, was.st_mtime_ns))
+    assert index.refresh().changed == 1
+    assert paths(index, "sea") == ["a.md"]
+
+
+def test_unchanged_chunks_keep_their_number_and_vector(make_index) -> None:
+    text = "# A\n\nfirst\n\n# B\n\nsecond\n"
+    index = make_index({"a.md": text})
+    index.reindex()
+    before = dict(index.connection().execute("SELECT t.text, c.id FROM chunks c JOIN chunk_texts t ON t.id = c.id"))
+    (index.vault.root / "a.md").write_text("new line\n\n" + text.replace("second", "third"))
+    index.refresh()
+    after = (
+        index.connection()
+        .execute(
+            "SELECT t.text, c.id, c.start_line, c.embedded FROM chunks c JOIN chunk_texts t ON t.id = c.id ORDER BY c.position"
+        )
+        .fetchall()
+    )
+    assert [row[0] for row in after] == ["new line", "first", "third"]
+    assert after[1] == ("first", before["first"], 5, after[1][3])
+    assert after[1][3] != 0
+    assert after[2][1] != before["second"]
+    assert index.verify() == []
+
+
+def test_beyond_its_budget_a_reader_answers_from_the_old_rows(make_index) -> None:
+    index = make_index({"a.md": "tea\n"})
+    index.refresh()
+    for number in range(5):
+        (index.vault.root / f"n{number}.md").write_text("milk\n")
+    report = index.refresh(RefreshBudget(notes=4))
+    assert report.stale == 5
+    assert "5 notes" in report.notices[0]
+    assert paths(index, "milk") == []
+    assert paths(index, "tea") == ["a.md"]
+    assert index.refresh().changed == 5
+
+
+def test_the_first_refresh_takes_in_whatever_there_is(make_index) -> None:
+    index = make_index({f"{n}.md": f"note {n}\n" for n in range(300)})
+    assert index.refresh(RefreshBudget(notes=10)).changed == 300
+
+
+def test_a_first_refresh_that_was_cut_off_goes_on(make_index, monkeypatch) -> None:
+    index = make_index({f"{n}.md": f"note {n}\n" for n in range(50)})
+    monkeypatch.setattr(indexer.intake, "BATCH", 20)
+
+    def stop(phase: str, done: int, total: int) -> None:
+        if done >= 40:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index.refresh(progress=stop)
+    index.close()
+    index = make_index()
+    assert index.refresh(RefreshBudget(notes=5)).changed == 10
+    assert index.verify() == []
+
+
+def test_a_busy_lock_is_waited_for_but_not_long(make_index) -> None:
+    index = make_index({"a.md": "tea\n"})
+    index.refresh()
+    (index.vault.root / "b.md").write_text("milk\n")
+    with index.files.lock(1.0) as held:
+        assert held
+        report = make_index().refresh()
+        assert report.stale == 1
+        assert 0.05 < report.took < 5
+        with pytest.raises(UnwritableError):
+            make_index().refresh(RefreshBudget(None, 0.01, strict=True))
+    assert index.refresh().changed == 1
+
+
+def test_the_brake(make_index) -> None:
+    index = make_index({f"{n}.md": "tea\n" for n in range(40)})
+    index.refresh()
+    for number in range(30):
+        (index.vault.root / f"{number}.md").unlink()
+    report = index.refresh()
+    assert report.stale == 30
+    assert "unmounted" in report.notices[0]
+    assert len(paths(index, "tea")) == 40
+    with pytest.raises(VaultError):
+        index.reindex()
+    assert index.reindex(full=True).changed == 10
+    assert len(paths(index, "tea")) == 10
+
+
+def test_a_vault_that_is_gone_is_an_error_and_the_index_stays(make_index) -> None:
+    index = make_index({"a.md": "tea\n"})
+    index.refresh()
+    index.vault.root.rename(index.vault.root.with_name("away"))
+    with pytest.raises(VaultError):
+        index.refresh()
+    assert paths(index, "tea") == ["a.md"]
+
+
+def test_a_note_that_one_look_missed_is_kept(make_index, monkeypatch) -> None:
+    index = make_index({"a.md": "tea\n", "b.md": "milk\n"})
+    settle(index)
+    whole = index.vault.sweep
+    looks = []
+
+    def sweep():
+        looks.append(1)
+        found = whole()
+        if len(looks) == 1:  # an editor that saves by rename is between its two steps
+            found = [folder._replace(names=["b.md"], numbers=folder.numbers[-4:]) for folder in found]
+        return found
+
+    monkeypatch.setattr(index.vault, "sweep", sweep)
+    assert index.refresh().removed == 0
+    assert len(looks) == 2
+    assert paths(index, "tea") == ["a.md"]
+
+
+def test_odd_files_are_skipped_and_counted(make_index, tmp_path) -> None:
+    index = make_index(
+        {"a.md": "tea\n", "big.md": b"x" * 5000, ".obsidian/x.md": "no", "n.sync-conflict-20260101-101010.md": "c"}
+    )
+    root = index.vault.root
+    os.mkfifo(root / "pipe.md")
+    (root / "dangling.md").symlink_to("nowhere.md")
+    outside = tmp_path / "outside.md"
+    outside.write_text("secret tea\n")
+    (root / "out.md").symlink_to(outside)
+    index = make_index(max_note_bytes=1000)
+    report = index.refresh()
+    assert report.changed == 1
+    assert paths(index, "tea") == ["a.md"]
+    assert report.skipped["too big"] == 1
+    assert report.skipped["dangling link"] == 1
+    assert report.skipped["link out of the vault"] == 1
+    assert report.skipped["conflict copy"] == 1
+    assert report.skipped["not a regular file"] == 1
+    settle(index)
+    assert index.refresh().skipped == report.skipped
+    (root / "big.md").write_text("small tea\n")
+    assert index.refresh().changed == 1
+    assert index.verify() == []
+
+
+def test_a_name_in_another_encoding_is_passed_over(make_index) -> None:
+    index = make_index({"a.md": "tea\n"})
+    with open(os.fsencode(index.vault.root) + b"/\xff.md", "wb") as file:
+        file.write(b"tea\n")
+    settle(index)
+    assert index.refresh().stale == 0
+    assert paths(index, "tea") == ["a.md"]
+    assert index.verify() == []
+
+
+def test_a_sweep_sees_what_a_walk_sees(make_index, tmp_path) -> None:
+    index = make_index(
+        {"a.md": "1", "x/b.MD": "2", "x/y/c.md": "3", ".h.md": "4", "d (conflict 1).md": "5", "conflicts.md": "6"}
+    )
+    vault = index.vault
+    os.mkfifo(vault.root / "p.md")
+    (vault.root / "l.md").symlink_to("a.md")
+    walked = {path: [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino] for path, stat in vault.walk()}
+    skipped = vault.skipped
+    swept = {
+        folder.prefix + name: folder.numbers[4 * at : 4 * at + 4]
+        for folder in vault.sweep()
+        for at, name in enumerate(folder.names)
+    }
+    assert swept == walked
+    assert vault.skipped == skipped
+    assert len(swept) == 4
+
+
+def test_projects_are_seen_from_inside_alone(make_index) -> None:
+    index = make_index({"a.md": "tea\n", "projects/p/n.md": "tea p\n", "projects/q/n.md": "tea q\n"})
+    index.reindex()
+    assert paths(index, "tea") == ["a.md"]
+    assert paths(index, "tea", Filter(scope="p")) == ["a.md", "projects/p/n.md"]
+    assert paths(index, "tea", Filter(scope="unknown")) == ["a.md"]
+
+
+def test_nothing_of_the_vault_changes_and_the_index_is_private(make_index, tmp_path) -> None:
+    os.umask(0o022)
+    index = make_index({"a.md": "tea\n", "x/b.md": b"\xef\xbb\xbfcrlf\r\n\xff\0"})
+    before = snapshot(index.vault.root)
+    index.reindex()
+    index.optimise()
+    assert index.verify() == []
+    assert snapshot(index.vault.root) == before
+    for folder in ("state", "cache"):
+        assert (tmp_path / folder).stat().st_mode & 0o777 == 0o700
+        files = list((tmp_path / folder).iterdir())
+        assert files
+        for file in files:
+            assert file.stat().st_mode & 0o777 == 0o600, file.name
+
+
+def snapshot(root: Path) -> dict[str, tuple[str, int, int]]:
+    return {
+        str(path.relative_to(root)): (
+            hashlib.md5(path.read_bytes()).hexdigest(),
+            path.stat().st_mtime_ns,
+            path.stat().st_mode,
+        )
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_two_processes_refresh_at_once(make_index) -> None:
+    index = make_index({f"{n}.md": f"note {n}\n" for n in range(60)})
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from tars_memory.index.indexer import Index\nfrom tars_memory.settings import LimitsOptions\n"
+        "from tars_memory.vault.vault import Vault\n"
+        "root, state, cache = map(Path, sys.argv[1:])\n"
+        "index = Index(Vault.open(root), state, cache, LimitsOptions())\n"
+        "index.refresh(); print(index.status()['notes'])"
+    )
+    argv = [sys.executable, "-c", code, str(index.vault.root), str(index.files.folder), str(index.cache)]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    running = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=env) for _ in range(3)]
+    assert [process.communicate(timeout=60)[0] for process in running] == ["60\n"] * 3
+    assert index.verify() == []
+
+
+def test_a_reader_in_the_middle_of_a_rebuild_answers(make_index) -> None:
+    index = make_index({f"{n}.md": "tea\n" for n in range(30)})
+    index.refresh()
+    other = make_index()
+    found: list[int] = []
+
+    def ask(phase: str, done: int, total: int) -> None:
+        found.append(len(paths(other, "tea")))
+
+    index.rebuild(embed=False, progress=ask)
+    assert found == [30]
+    assert len(paths(other, "tea")) == 30
+    assert other.files.current() == index.files.current()
+    assert [name for name in os.listdir(index.files.folder) if name.endswith(".db")] == [index.files.current().name]
+
+
+def test_other_settings_make_other_rows(make_index) -> None:
+    index = make_index({"21.11.2026.md": "tea\n"})
+    index.refresh()
+    assert index.status()["tiers"] == {"note": 1}
+    (index.vault.root / ".obsidian").mkdir()
+    (index.vault.root / ".obsidian/daily-notes.json").write_text('{"format": "DD.MM.YYYY"}')
+    index = make_index()
+    assert index.refresh().changed == 1
+    assert index.status()["tiers"] == {"daily": 1}
+    assert index.verify() == []
+
+
+def test_the_lock_is_the_kernels(make_index, tmp_path) -> None:
+    index = make_index({"a.md": "tea\n"})
+    with index.files.lock(0.0) as held:
+        assert held
+        handle = os.open(tmp_path / "state" / "index.lock", os.O_RDWR)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(handle)
+
+
+def test_a_thread_of_edits_beside_refreshes_ends_in_step(make_index) -> None:
+    index = make_index({f"{n}.md": "start\n" for n in range(5)})
+    root = index.vault.root
+
+    def edit() -> None:
+        for turn in range(60):
+            path = root / f"{turn % 5}.md"
+            temporary = root / ".tmp"
+            temporary.write_text(f"turn {turn}\n")
+            os.replace(temporary, path)
+
+    thread = threading.Thread(target=edit)
+    thread.start()
+    while thread.is_alive():
+        index.refresh()
+    thread.join()
+    index.refresh()
+    assert index.verify() == []
+    assert Vault.open(root).sweep()
