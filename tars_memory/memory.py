@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tars_memory.capture.model import Receipt, Today
     from tars_memory.index.embedding import Embedder
     from tars_memory.index.indexer import Index, RefreshReport
+    from tars_memory.index.queryvector import QueryVector
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.model import SearchResult
     from tars_memory.recall.query import Query
@@ -92,7 +93,7 @@ class Memory:
         self._now = now
         self._embedder = embedder
         self._opened: Index | None = None
-        self._ask_model: Callable[[str], bytes] | None = None
+        self._ask_model: Callable[[str], QueryVector] | None = None
 
     @classmethod
     def init(
@@ -405,7 +406,7 @@ class Memory:
 
     def _query_vector(
         self, query: Query, reader: IndexReader, report: RefreshReport, notices: builtins.list[str], *, needed: bool
-    ) -> bytes | None:
+    ) -> QueryVector | None:
         """The query's vector, if it can be had and the index holds vectors of the same model; else a notice."""
         try:
             if 0 < report.pending_vectors <= SEARCH_EMBEDS:
@@ -431,7 +432,7 @@ class Memory:
         if held != self.fingerprint():
             raise ModelUnavailableError("the index holds another model's vectors", "tars-memory reindex makes new ones")
 
-    def _ask(self, text: str) -> bytes:
+    def _ask(self, text: str) -> QueryVector:
         if self._ask_model is None:
             if self._embedder is not None:
                 self._ask_model = self._embedder.embed_query
@@ -439,7 +440,7 @@ class Memory:
                 from tars_memory.index.queryvector import QueryVectors
 
                 options = self.settings.options("embedding", EmbeddingOptions)
-                self._ask_model = QueryVectors(options, self.settings.places.cache).vector
+                self._ask_model = QueryVectors(options, self.settings.places.cache).query
         return self._ask_model(text)
 
     def _made_state(self) -> Path:

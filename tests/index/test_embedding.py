@@ -134,11 +134,9 @@ def test_words_have_bits_by_line_from_the_same_pass(
     assert 200 < seen < 255
     assert len(ours.bits) == 48 * sum(ours.counts)
     words = [ours.bits[start : start + 48] for start in range(0, 5 * 48, 48)]
-    question = Session(*prepared).query("Where does Anna live, in which town?")
-    assert len(question.words) == 3  # Anna, live, town
-    anna, _, town = question.words
-    assert max(range(5), key=lambda number: likeness(anna, words[number])) == 0
-    assert max(range(5), key=lambda number: likeness(town, words[number])) == 2
+    asked = Session(*prepared).query("Does the harbour freeze, Anna?").words
+    nearest = [max(range(5), key=lambda number: likeness(word, words[number])) for word in asked]
+    assert nearest == [3, 4, 0]  # harbour, freeze, Anna
     other = Session(*prepared).passage("\n".join(lines[:2])).bits
     assert other[:48] != words[0]  # the same word says something else in another text
     assert likeness(other[:48], words[0]) > 0.5
