@@ -116,7 +116,8 @@ def diff(stored: Mapping[str, bytes], found: Mapping[str, bytes]) -> Changes:
         return Changes([], [], [], [])
     added = sorted(found.keys() - stored.keys())
     missing = sorted(stored.keys() - found.keys())
-    changed, unsure = [], []
+    changed: list[str] = []
+    unsure: list[str] = []
     for path, now in found.items():
         was = stored.get(path, now)
         if was != now:

@@ -303,7 +303,7 @@ def _cut(lines: list[str], unit: Unit, size: int) -> Iterator[tuple[int, int, li
 
 
 def pieces(line: str) -> Iterator[tuple[int, int]]:
-    """Where to cut a long line into overlapping pieces of at most :data:`SIZE` characters, cut after sentences where it has any."""
+    """Where to cut a long line into overlapping pieces of at most :data:`SIZE` characters: after sentences, if any."""
     ends = [match.end() for match in _SENTENCE.finditer(line)]
     ends.append(len(line))
     start = 0

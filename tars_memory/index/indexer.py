@@ -70,14 +70,8 @@ class Index:
         """
         try:
             return question(self.reader())
-        except (
-            database.IndexDamagedError,
-            database.driver().module.Error,
-            ValueError,
-            TypeError,
-            LookupError,
-        ) as error:
-            if not self._is_damage(error):
+        except Exception as error:
+            if not _is_damage(error):
                 raise
         self.rebuild(embed=False, override=False)
         return question(self.reader())
@@ -101,9 +95,11 @@ class Index:
         budget = budget or RefreshBudget()
         try:
             report = self._refresh(budget, progress)
-        except (database.IndexDamagedError, database.driver().module.Error) as error:
-            if self._is_damage(error):
+        except Exception as error:
+            if _is_damage(error):
                 report = self.rebuild(embed=False, progress=progress, override=budget.override)
+            elif not isinstance(error, database.driver().module.Error):
+                raise
             elif budget.strict:
                 raise UnwritableError(
                     f"the index can't be written: {error}", "is the disk full or read-only?"
@@ -380,7 +376,14 @@ class Index:
             name = bytes(reason).decode("ascii", "replace")
             report.skipped[name] = report.skipped.get(name, 0) + count
 
-    @staticmethod
-    def _is_damage(error: BaseException) -> bool:
-        """Whether an error means that the rows are not what we wrote: SQLite says so, or they can't be decoded."""
-        return database.damaged(error)
+
+def _is_damage(error: Exception) -> bool:
+    """Whether the rows are not what we wrote: SQLite says so, or one of them can't be taken apart in this room."""
+    if database.damaged(error):
+        return True
+    if not isinstance(error, ValueError | TypeError | LookupError):
+        return False
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and os.path.dirname(trace.tb_frame.f_code.co_filename) == os.path.dirname(__file__)

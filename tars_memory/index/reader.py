@@ -130,7 +130,7 @@ class IndexReader:
             if spare:
                 alive = self._alive([chunk for chunk, _ in found])
                 found = [pair for pair in found if pair[0] in alive]
-            return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:k]
+            return vectors.nearest(found, k)
         if not self._attach():
             return []
         conditions, values = conditions_of(within, self._scopes, "c")

@@ -1,8 +1,8 @@
 """Nearest neighbours: ``vec0`` as a rebuildable index over the cached vectors, or the same answer without it.
 
 The truth of a vector is its row in the embedding cache. ``chunk_vectors`` repeats the float vectors for the KNN; the
-bits of the words are read from the cache for the few candidates that want them. Where sqlite-vec does not load, the cache
-is compared row by row: exactly the same neighbours, by numpy if it is installed and in plain Python otherwise.
+bits of the words are read from the cache for the few candidates that want them. Where sqlite-vec does not load, the
+cache is compared row by row: exactly the same neighbours, by numpy if it is installed and in plain Python otherwise.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 MAX_K = 4096
 """sqlite-vec's own limit of neighbours."""
+TIES = 8
+"""Neighbours asked for beyond k: two that are equally near must come out the same whoever computed them."""
+DIGITS = 6
+"""Decimals of a cosine; float32 sums in another order differ in the seventh."""
 BLOCK = 1024
 """Vectors that sqlite-vec keeps in one block; the space of a deleted one is never used again."""
 BLOAT = 1.5
@@ -101,7 +105,7 @@ def is_bloated(connection: sqlite3.Connection) -> bool:
 def knn(
     connection: sqlite3.Connection, vector: bytes, conditions: Sequence[str], values: Sequence[Any], k: int
 ) -> list[tuple[int, float]]:
-    """The k nearest chunks by sqlite-vec as (chunk, cosine), best first.
+    """The nearest chunks by sqlite-vec as (chunk, cosine), in no order; a few more than k.
 
     ``conditions`` are SQL on the metadata columns and ``chunk``, applied inside the KNN; ``values`` are what their
     question marks stand for.
@@ -109,9 +113,14 @@ def knn(
     where = "".join(f" AND {condition}" for condition in conditions)
     rows = connection.execute(
         f"SELECT chunk, distance FROM chunk_vectors WHERE vector MATCH ? AND k = ?{where}",
-        (vector, min(k, MAX_K), *values),
+        (vector, min(k + TIES, MAX_K), *values),
     )
     return [(int(chunk), 1.0 - float(distance)) for chunk, distance in rows]
+
+
+def nearest(found: Iterable[tuple[int, float]], k: int) -> list[tuple[int, float]]:
+    """The k best of (chunk, cosine) pairs, best first; equally near ones in order of their numbers."""
+    return sorted(found, key=lambda pair: (-round(pair[1], DIGITS), pair[0]))[:k]
 
 
 def compare(vector: bytes, rows: Iterable[tuple[int, bytes]], k: int) -> list[tuple[int, float]]:
@@ -119,7 +128,7 @@ def compare(vector: bytes, rows: Iterable[tuple[int, bytes]], k: int) -> list[tu
     import heapq
 
     scored = (pair for block in _blocks(rows) for pair in zip(block[0], _cosines(vector, block[1]), strict=True))
-    return heapq.nsmallest(k, scored, key=lambda pair: (-pair[1], pair[0]))
+    return nearest(heapq.nlargest(k + TIES, scored, key=lambda pair: (pair[1], -pair[0])), k)
 
 
 def _blocks(rows: Iterable[tuple[int, bytes]]) -> Iterator[tuple[list[int], list[bytes]]]:

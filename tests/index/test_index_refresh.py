@@ -92,7 +92,8 @@ def test_unchanged_chunks_keep_their_number_and_vector(make_index) -> None:
     after = (
         index.connection()
         .execute(
-            "SELECT t.text, c.id, c.start_line, c.embedded FROM chunks c JOIN chunk_texts t ON t.id = c.id ORDER BY c.position"
+            "SELECT t.text, c.id, c.start_line, c.embedded FROM chunks c JOIN chunk_texts t ON t.id = c.id"
+            " ORDER BY c.position"
         )
         .fetchall()
     )
