@@ -16,7 +16,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UnwritableError
-from tars_memory.vault.folder import sync, write_all
+from tars_memory.vault.folder import close, sync, write_all
 from tars_memory.vault.spans import Span
 
 if TYPE_CHECKING:
@@ -38,9 +38,6 @@ TAIL_BYTES = 16384
 
 BLOCK_BYTES = 1 << 18
 """How much is read at once when going back."""
-
-DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
-"""Crockford's base 32: sorts like the numbers, and no two digits look alike."""
 
 
 class Journal:
@@ -155,7 +152,7 @@ class Journal:
         """Give the handle back; harmless if done before."""
         if self._fd is not None:
             fd, self._fd = self._fd, None
-            os.close(fd)
+            close(fd)
 
     # -- reading: with or without the lock
 
@@ -245,24 +242,12 @@ def replace_file(path: Path, data: bytes) -> None:
             write_all(fd, data)
             sync(fd)
         finally:
-            os.close(fd)
+            close(fd)
         os.replace(temporary, path)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
-
-
-def next_txn(now: datetime, last: str | None) -> str:
-    """A transaction's name: nine digits that sort by time, and always after the last one, whatever the clock says."""
-    number = int(now.timestamp() * 1000)
-    if last:
-        number = max(number, _number(last) + 1)
-    digits = ""
-    for _ in range(9):
-        number, digit = divmod(number, 32)
-        digits = DIGITS[digit] + digits
-    return digits
 
 
 def pack(spans: Sequence[Span]) -> list[list[Any]]:
@@ -313,13 +298,6 @@ def _holds(record: Record, text: str) -> bool:
     return any(part and text in part for part in (*texts, record.get("base")))
 
 
-def _number(txn: str) -> int:
-    number = 0
-    for digit in txn:
-        number = number * 32 + max(DIGITS.find(digit), 0)
-    return number
-
-
 def _read_at(fd: int, start: int, length: int) -> bytes:
     os.lseek(fd, start, os.SEEK_SET)
     parts = []
@@ -354,4 +332,4 @@ def _sync_folder(folder: Path) -> None:
         try:
             os.fsync(fd)
         finally:
-            os.close(fd)
+            close(fd)

@@ -16,7 +16,6 @@ from tars_memory.errors import ConflictError, NotFoundError, TarsError, Unwritab
 from tars_memory.vault.document import apply
 from tars_memory.vault.exchange import UnsupportedError
 from tars_memory.vault.folder import Folder, Note, NotPlainError, digest, read_note, steps
-from tars_memory.vault.journal import Record, next_txn
 from tars_memory.vault.model import Splice
 from tars_memory.vault.protocol import Job
 from tars_memory.vault.protocol_append import append
@@ -24,10 +23,12 @@ from tars_memory.vault.protocol_edit import create as create_note
 from tars_memory.vault.protocol_edit import edit, remove
 from tars_memory.vault.recovery import settle
 from tars_memory.vault.spans import Span, appended, first_changed_line, spans_of
+from tars_memory.vault.txn import next_txn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tars_memory.vault.journal import Record
     from tars_memory.vault.store import Store
 
 Plan = Callable[[bytes | None], Sequence[Splice]]
@@ -135,9 +136,7 @@ class Transaction:
         """
         with writing(path):
             for attempt in range(ATTEMPTS):
-                if attempt:
-                    time.sleep(min(0.002 * attempt, 0.05))
-                self._settle()
+                self._pause(attempt)
                 written = self._attempt(path, plan, create, undoes, restore)
                 if written is not None:
                     if written.changed:
@@ -148,29 +147,36 @@ class Transaction:
     def remove(self, path: str, expected: str, *, undoes: str | None = None) -> Written | None:
         """Remove a note if it still has this SHA-256; None if it hasn't."""
         with writing(path):
-            self._settle()
-            note = self._read(path)
-            if note is None:
-                return None
-            try:
-                if digest(note.data) != expected:
+            for attempt in range(ATTEMPTS):
+                self._pause(attempt)
+                note = self._read(path)
+                if note is None:
                     return None
-                span = Span(0, note.data, b"", None, None)
-                written = Written(self.id, path, b"", [span])
-                if self._store.dry_run:
-                    self._planned[path] = None
-                elif not remove(self._job(path, undoes), note):
-                    return None
-            finally:
-                note.close()
-        self.written.append(written)
-        return written
+                try:
+                    if digest(note.data) != expected:
+                        return None
+                    if self._store.dry_run:
+                        self._planned[path] = None
+                    elif not remove(self._job(path, undoes), note):
+                        continue
+                finally:
+                    note.close()
+                written = Written(self.id, path, b"", [Span(0, note.data, b"", None, None)])
+                self.written.append(written)
+                return written
+        raise ConflictError(f"{path} changes faster than it can be removed", "try again when the other program rests")
 
     def mark(self, undoes: str) -> None:
         """Say that a transaction is taken back though nothing was left to write."""
         if not self._store.dry_run:
             with writing(os.fspath(self._store.journal.folder)):
                 self._store.journal.append([{"t": "mark", "txn": self.id, "undoes": undoes}], durable=True)
+
+    def _pause(self, attempt: int) -> None:
+        """Give whoever saves the note time to end, and settle what the attempt before may have left."""
+        if attempt:
+            time.sleep(min(0.002 * attempt, 0.05))
+        self._settle()
 
     def _attempt(self, path: str, plan: Plan, create: bytes, undoes: str | None, restore: bool) -> Written | None:
         note = self._read(path)

@@ -25,19 +25,20 @@ class Steps:
         self.at = -1
         self.action: Callable[[], None] = lambda: None
         self.on = False
+        self.acted = False
         self._main = threading.get_ident()
         for name in CALLS:
             patch.setattr(os, name, self._wrapped(getattr(os, name)))
 
     def begin(self, at: int, action: Callable[[], None]) -> None:
-        self.count, self.at, self.action, self.on = 0, at, action, True
+        self.count, self.at, self.action, self.on, self.acted = 0, at, action, True, False
 
     def step(self) -> None:
         if not self.on or threading.get_ident() != self._main:
             return
         self.count += 1
         if self.count == self.at:
-            self.on = False
+            self.on, self.acted = False, True
             try:
                 self.action()
             finally:
