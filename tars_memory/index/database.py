@@ -222,16 +222,23 @@ def set_journal_mode(connection: sqlite3.Connection, path: Path) -> str:
     now = str(connection.execute("PRAGMA journal_mode").fetchone()[0])
     if now == wanted or (now != "wal" and wanted == "truncate"):
         return now
+    connection.execute("PRAGMA busy_timeout = 0")
     try:
         return str(connection.execute(f"PRAGMA journal_mode = {wanted}").fetchone()[0])
     except driver().module.OperationalError:
         return now
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
 
 
 def wal_is_safe(version: tuple[int, ...], path: Path) -> bool:
     """Whether this SQLite's WAL is free of the reset bug and the file lies on a local disk."""
-    fixed = version >= FIXED_WAL or any(version[:2] == at[:2] and version >= at for at in FIXED_WAL_BRANCHES)
-    return fixed and _is_local(path)
+    return wal_is_fixed(version) and _is_local(path)
+
+
+def wal_is_fixed(version: tuple[int, ...]) -> bool:
+    """Whether this SQLite's WAL is free of the reset bug."""
+    return version >= FIXED_WAL or any(version[:2] == at[:2] and version >= at for at in FIXED_WAL_BRANCHES)
 
 
 def _is_local(path: Path) -> bool:

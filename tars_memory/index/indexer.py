@@ -313,6 +313,8 @@ class Index:
                 connection = database.connect(path)
             except FileNotFoundError:
                 continue  # swapped between looking and opening
+            if not database.wal_is_fixed(database.driver().version):
+                database.set_journal_mode(connection, path)  # another Python may have made it with a log
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version != schema.VERSION:
                 connection.close()

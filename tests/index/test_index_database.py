@@ -59,6 +59,22 @@ def test_an_index_on_a_network_disk_has_no_log(make_index, monkeypatch) -> None:
     assert not [name for name in os.listdir(index.files.folder) if name.endswith("-wal")]
 
 
+def test_a_log_is_taken_back_by_an_sqlite_that_may_break_it(make_index, monkeypatch) -> None:
+    monkeypatch.setattr(database, "wal_is_safe", lambda version, path: True)
+    index = make_index({"a.md": "tea\n"})
+    index.refresh()
+    assert index.status()["journal"] == "wal"
+    monkeypatch.undo()
+    monkeypatch.setattr(database, "wal_is_fixed", lambda version: False)
+    other = make_index()
+    assert other.status()["journal"] == "wal"  # in use elsewhere: left as it is
+    other.close()
+    index.close()
+    index = make_index()
+    assert index.status()["journal"] != "wal"
+    assert index.verify() == []
+
+
 def test_opening_never_makes_a_file(tmp_path) -> None:
     with pytest.raises(FileNotFoundError):
         database.connect(tmp_path / "none.db")
