@@ -7,6 +7,8 @@ BIN    := $(VENV)/bin
 DEMO   := .demo
 SOURCES := pyproject.toml $(shell find tars_memory vault-template -type f ! -name '*.pyc' | sed 's/ /\\ /g')
 
+# An empty environment has no PATH at all.
+export PATH := $(or $(PATH),/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export TMPDIR := $(CURDIR)/.cache/tmp
