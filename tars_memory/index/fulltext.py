@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,12 +40,27 @@ _UNSPACED = (
 """Scripts that are written without blanks between words."""
 _SYMBOLS = "\u00a2-\u00a9\u00ac\u00ae-\u00b1\u20a0-\u20cf\u2100-\u2bff\u3200-\u33ff\ufffc\ufffd\U0001f000-\U0001faff"
 """Currency, letter-like, arrows, mathematics, dingbats and emoji: what ``unicode61`` drops."""
-_SIGN = re.compile(rf"[{_UNSPACED}]|[{_SYMBOLS}]|[^\W_]+[+#]+(?![^\W_])")
-_CANDIDATE = re.compile(rf"[{_UNSPACED}{_SYMBOLS}]|[^\W_][+#]")
 _GAP = re.compile(r"\S")
 _MARKS = re.compile("[\u0300-\u036f\ufe0f\u200d]")
 _ENDS = re.compile(r"([+#])")
 _TOKEN = re.compile(r"[^\W_]")
+
+
+@cache
+def _sign() -> re.Pattern[str]:
+    """One sign; compiled on first use, for it takes 3 ms and a question in plain words needs none."""
+    return re.compile(rf"[{_UNSPACED}]|[{_SYMBOLS}]|[^\W_]+[+#]+(?![^\W_])")
+
+
+@cache
+def _candidate() -> re.Pattern[str]:
+    """What a text with signs holds before it is normalised."""
+    return re.compile(rf"[{_UNSPACED}{_SYMBOLS}]|[^\W_][+#]")
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text can hold no sign, at a glance."""
+    return text.isascii() and "+" not in text and "#" not in text
 
 
 def clean(text: str) -> str:
@@ -64,13 +80,11 @@ def has_words(text: str) -> bool:
 
 def signs(text: str) -> str:
     """The signs of a text, parted by blanks, those that don't touch parted by a token of their own; mostly empty."""
-    if text.isascii() and "+" not in text and "#" not in text:
-        return ""
-    if not _CANDIDATE.search(text):
+    if _is_plain(text) or not _candidate().search(text):
         return ""
     found: list[str] = []
     end = -1
-    for match in _SIGN.finditer(text := unicodedata.normalize("NFKC", text)):
+    for match in _sign().finditer(text := unicodedata.normalize("NFKC", text)):
         if found and match.start() != end and _GAP.search(text, end, match.start()):
             found.append("\ue000")
         found.append(_ENDS.sub(r" \1", match[0]) if match[0][-1] in "+#" else match[0])
@@ -106,7 +120,9 @@ def sign_expression(text: str) -> str:
 
 def word_part(text: str) -> str:
     """What of a string is left for the words' tokenizer once its signs are taken out."""
-    rest = _SIGN.sub(" ", unicodedata.normalize("NFKC", text[:MAX_TERM]))
+    rest = text[:MAX_TERM]
+    if not _is_plain(rest):
+        rest = _sign().sub(" ", unicodedata.normalize("NFKC", rest))
     return " ".join(rest.split()) if has_words(rest) else ""
 
 

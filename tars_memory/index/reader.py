@@ -148,15 +148,15 @@ class IndexReader:
 
         if not self.dimension or not vectors.is_usable(vector, self.dimension) or not self._attach():
             return {}
-        rows = self._cached("v.vector", chunks)
         if not vectors.load(self._connection):
-            return dict(vectors.compare(vector, rows, len(rows)))
-        sql = "SELECT 1.0 - vec_distance_cosine(?, ?)"
-        return {
-            chunk: float(self._connection.execute(sql, (vector, other)).fetchone()[0])
-            for chunk, other in rows
-            if len(other) == len(vector)
-        }
+            held = self._cached("v.vector", chunks)
+            return dict(vectors.compare(vector, held, len(held)))
+        rows = self._connection.execute(
+            "SELECT c.id, 1.0 - vec_distance_cosine(v.vector, ?) FROM json_each(?) j JOIN chunks c ON c.id = j.value"
+            " JOIN cache.vectors v ON v.hash = c.hash AND v.model = ? AND length(v.vector) = ?",
+            (vector, json.dumps(list(chunks)), self._model, len(vector)),
+        )
+        return {int(chunk): float(cosine) for chunk, cosine in rows}
 
     def word_bits(self, chunks: Iterable[int]) -> dict[int, tuple[bytes, bytes]]:
         """The words of these chunks as the model saw them: (how many in each line, one byte a line; the words' bits).
