@@ -388,7 +388,7 @@ class Memory:
             ModelUnavailableError: a model that was never fetched is set.
         """
         from tars_memory.index import models
-        from tars_memory.index.chunking import CHUNKER
+        from tars_memory.index.schema import CHUNKER
 
         if self._embedder is not None:
             return self._embedder.fingerprint
@@ -396,8 +396,8 @@ class Memory:
         return models.manifest_of(options.model, self.settings.places.cache).fingerprint(str(CHUNKER))
 
     def _open_embedder(self) -> Embedder:
-        from tars_memory.index.chunking import CHUNKER
         from tars_memory.index.embedding import open_embedder
+        from tars_memory.index.schema import CHUNKER
 
         if self._embedder is not None:
             return self._embedder
