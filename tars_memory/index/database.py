@@ -258,7 +258,7 @@ def _is_local(path: Path) -> bool:
 def file_system_of(path: str, mountinfo: str) -> str | None:
     """The type of the file system that holds an absolute path, by the text of ``/proc/self/mountinfo``."""
     best, kind = -1, None
-    for line in mountinfo.splitlines():
+    for line in mountinfo.split("\n"):
         left, separator, right = line.partition(" - ")
         fields = left.split(" ")
         if not separator or len(fields) < 5:

@@ -11,6 +11,7 @@ Text is kept as UTF-8 with surrogate escapes: any bytes come back as they were.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -214,7 +215,7 @@ class Journal:
         purged = 0
         for path in self.files():
             lines, found = [], 0
-            for line in path.read_bytes().splitlines(keepends=True):
+            for line in io.BytesIO(path.read_bytes()):
                 record = _parse(line)
                 if record is not None and _holds(record, text):
                     found += 1
