@@ -235,7 +235,8 @@ def read_note(
         had_text = had_text or note == "cut"
         if time.monotonic() >= deadline:
             raise UnwritableError(
-                f"{folder.at(name)} is being saved by another program", "let it finish, then try again"
+                f"{folder.at(name)} is being saved, or held open for writing, by another program",
+                "let it finish, or close the note there, then try again",
             )
         time.sleep(wait)
         wait = min(wait * 2, 0.02)

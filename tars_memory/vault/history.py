@@ -141,14 +141,17 @@ def find_transactions(journal: Journal, txn: str | None, last: int) -> list[tupl
     raise NotFoundError(f"only {len(found)} writes can be undone", "tars-memory history lists them")
 
 
-def settled(journal: Journal, item: str) -> bool:
-    """Whether a spool item was placed already by a process that was killed before it could remove the item."""
-    needle = f'"settles":"{item}"'.encode()
-    names = {(record["txn"], record["n"]) for record in journal.records(lambda line: needle in line)}
-    if not names:
-        return False
-    ends = (record for record in journal.records(lambda line: line.startswith(b'{"t":"end"')))
-    return any((record["txn"], record["n"]) in names and record["ok"] for record in ends)
+def placed_items(journal: Journal) -> set[str]:
+    """The spool items that were written; one that is still in the spool then was left by a process that was killed."""
+    items: set[str] = set()
+    ok: dict[tuple[str, int], bool] = {}
+    for record in journal.records(lambda line: line.startswith(b'{"t":"end"') or b'"settles":"' in line):
+        name = (record["txn"], record.get("n", -1))
+        if record["t"] == "end":
+            ok = {name: record["ok"]}  # its beginning comes next
+        elif "settles" in record and ok.get(name):
+            items.add(str(record["settles"]))
+    return items
 
 
 def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:

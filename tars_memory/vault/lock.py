@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -109,7 +108,8 @@ class VaultLock:
         while not self._try(fd):
             if time.monotonic() >= deadline:
                 return False
-            time.sleep(wait * (0.5 + random.random() / 2))  # noqa: S311 - spreads the waiters, guards nothing
+            chance = os.getpid() * time.monotonic_ns() % 997 / 997  # enough to spread waiters; random costs an import
+            time.sleep(wait * (0.5 + chance / 2))
             wait = min(wait * 2, LONGEST_WAIT)
         return True
 

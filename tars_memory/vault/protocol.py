@@ -47,9 +47,11 @@ class Job:
         journal: open for writing.
         record: the fields of the ``begin`` record that do not depend on the protocol.
         notices: takes what a person must be told.
+
+    ``temp`` is the name of our file beside the note, once begun; ``made`` says that it exists.
     """
 
-    __slots__ = ("exchange", "folder", "journal", "name", "notices", "record", "root", "temp")
+    __slots__ = ("exchange", "folder", "journal", "made", "name", "notices", "record", "root", "temp")
 
     def __init__(
         self,
@@ -68,10 +70,13 @@ class Job:
         self.journal = journal
         self.record = record
         self.notices = notices
-        self.temp = temp_name(name, record["txn"])
+        self.temp = ""
+        self.made = False
 
     def begin(self, op: str, spans: Sequence[Span], old: bytes | None, new: bytes | None, **more: Any) -> None:
         """Make the intent durable, before anything in the vault is touched."""
+        if op != "append":
+            more["temp"] = self.temp = self._free_name()
         record = self.record | {
             "t": "begin",
             "op": op,
@@ -92,14 +97,25 @@ class Job:
             self.journal.left = None
         return ok
 
+    def _free_name(self) -> str:
+        """A name beside the note for our file. Another machine's left-over, synced here, may bear the same number."""
+        txn = str(self.record["txn"])
+        for number in range(1, 1000):
+            name = temp_name(self.name, txn)
+            if self.folder.look(name) is None and self.folder.look(aside_of(name)) is None:
+                break
+            txn = f"{self.record['txn']}-{number}"
+        return name
+
     def discard(self, own: os.stat_result | None) -> bool:
         """Remove our file beside the note, if it is ours; the record ends only if that worked. Always False."""
         with contextlib.suppress(OSError):
-            found = self.folder.look(self.temp)
-            if found is not None and own is not None and not same_file(found, own):
-                return False  # an exchange that failed, and yet was made: for recovery to settle
-            if found is not None:
-                self.folder.remove(self.temp)
+            if self.made:
+                found = self.folder.look(self.temp)
+                if found is not None and own is not None and not same_file(found, own):
+                    return False  # an exchange that failed, and yet was made: for recovery to settle
+                if found is not None:
+                    self.folder.remove(self.temp)
             self.end(False)
         return False
 

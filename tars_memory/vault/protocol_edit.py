@@ -27,7 +27,7 @@ LATE_WAIT = 1.0
 
 def edit(job: Job, note: Note, new: bytes, spans: Sequence[Span], line: int) -> bool:
     """Exchange the note for one with the new text; the old one goes when it is known to be what was read."""
-    job.begin("edit", spans, note.data, new, temp=job.temp)
+    job.begin("edit", spans, note.data, new)
     own = None
     try:
         own = _prepare(job, new, note)
@@ -57,7 +57,7 @@ def edit(job: Job, note: Note, new: bytes, spans: Sequence[Span], line: int) -> 
 
 def create(job: Job, base: bytes, new: bytes, spans: Sequence[Span], line: int) -> bool:
     """Make a note that appears with its whole text, unless somebody made it first."""
-    job.begin("create", spans, None, new, temp=job.temp, base=text_of(base))
+    job.begin("create", spans, None, new, base=text_of(base))
     own = None
     try:
         own = _prepare(job, new, None)
@@ -78,7 +78,7 @@ def create(job: Job, base: bytes, new: bytes, spans: Sequence[Span], line: int) 
 
 def _create_directly(job: Job, base: bytes, new: bytes, spans: Sequence[Span], line: int) -> bool:
     """Where a file can't be given its name at the end: begin with the name; what a kill cuts off is settled later."""
-    job.begin("create", spans, None, new, temp=job.temp, base=text_of(base), direct=True)
+    job.begin("create", spans, None, new, base=text_of(base), direct=True)
     try:
         fd = job.folder.file(job.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     except FileExistsError:
@@ -98,7 +98,7 @@ def _create_directly(job: Job, base: bytes, new: bytes, spans: Sequence[Span], l
 
 def remove(job: Job, note: Note) -> bool:
     """Remove the note if it still is exactly what was read."""
-    job.begin("remove", (), note.data, None, temp=job.temp, base=text_of(note.data))
+    job.begin("remove", (), note.data, None, base=text_of(note.data))
     try:
         if not _unchanged(job, note):
             return job.end(False)
@@ -131,6 +131,7 @@ def remove(job: Job, note: Note) -> bool:
 def _prepare(job: Job, new: bytes, note: Note | None) -> os.stat_result:
     """Write the new text beside the note, durable and dressed like it; answers what it is."""
     fd = job.folder.file(job.temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if note else 0o666)
+    job.made = True
     try:
         write_all(fd, new)
         if note is not None and note.fd is not None:

@@ -63,7 +63,7 @@ class Spool:
         Raises:
             UnwritableError: it can't even be kept; the message repeats the text.
         """
-        item = f"{time.time_ns():020}-{os.getpid()}"
+        item = f"{time.time_ns():020}-{os.urandom(4).hex()}"
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             data = json.dumps({"command": command, "arguments": arguments}).encode("ascii")
@@ -112,11 +112,12 @@ class Spool:
             except (BusyError, UnwritableError):
                 yield []
                 return
-            from tars_memory.vault.history import settled
+            from tars_memory.vault.history import placed_items
 
             items = []
+            placed = placed_items(journal)
             for item in self.pending():
-                if settled(journal, item.id):
+                if item.id in placed:
                     self.remove(item.id)
                 else:
                     items.append(item)

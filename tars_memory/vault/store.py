@@ -15,7 +15,7 @@ from tars_memory.vault import exchange as exchanges
 from tars_memory.vault.folder import Folder
 from tars_memory.vault.journal import Journal
 from tars_memory.vault.lock import VaultLock
-from tars_memory.vault.protocol import LIMBO
+from tars_memory.vault.protocol import ASIDE_SUFFIX, LIMBO, TEMP_SUFFIX, aside_of
 from tars_memory.vault.transaction import Plan, Transaction, Written, writing
 
 if TYPE_CHECKING:
@@ -118,8 +118,9 @@ class Store:
 
     def recover(self) -> list[str]:
         """Settle what a killed process left, for doctor; returns what there was to tell."""
+        known = len(self.notices)
         with self.transaction("recover"):
-            return list(self.notices)
+            return self.notices[known:]
 
     def pending(self) -> list[str]:
         """What the next writer has to settle; read only, no lock. (A write going on right now looks the same.)"""
@@ -127,6 +128,24 @@ class Store:
         if record is None:
             return []
         return [f"{record['command']} {record['txn']} on {record['file']} was not finished"]
+
+    def leftovers(self) -> list[str]:
+        """Files of ours beside notes, relative to the vault, that no write going on accounts for.
+
+        A power cut can bring one back after its removal, and another machine's may have been synced here. Compare it
+        with its note, then remove it. Read only; walks the whole vault, for doctor.
+        """
+        record = self.journal.unfinished() or {}
+        current = {record.get("temp"), aside_of(str(record.get("temp")))}
+        found: list[str] = []
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = [name for name in folders if name not in (".git", ".obsidian", ".trash")]
+            found += (
+                os.path.relpath(os.path.join(folder, name), self.root).replace(os.sep, "/")
+                for name in names
+                if name.startswith(".") and name.endswith((TEMP_SUFFIX, ASIDE_SUFFIX)) and name not in current
+            )
+        return sorted(found)
 
     def limbo(self) -> list[str]:
         """Files in ``.tars/limbo/``: saves that could neither be placed nor destroyed, for a person to look at."""

@@ -10,6 +10,7 @@ import errno
 import os
 import time
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError
@@ -23,7 +24,7 @@ from tars_memory.vault.protocol_edit import create as create_note
 from tars_memory.vault.protocol_edit import edit, remove
 from tars_memory.vault.recovery import settle
 from tars_memory.vault.spans import Span, appended, first_changed_line, spans_of
-from tars_memory.vault.txn import next_txn
+from tars_memory.vault.txn import next_txn, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,8 +103,9 @@ class Transaction:
         with writing(os.fspath(journal.folder)):
             last = journal.open(store.now())
             self._settle()
-            if journal.begins_file:
-                journal.prune(store.now(), store.journal_days)
+            if last is not None and journal.begins_file:
+                # A clock that jumps ahead must not cost the history: a month after the last write at most is believed.
+                journal.prune(min(store.now(), time_of(str(last["txn"])) + timedelta(days=31)), store.journal_days)
         self.id = next_txn(store.now(), str(last["txn"]) if last else None)
 
     def close(self) -> None:

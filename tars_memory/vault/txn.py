@@ -31,6 +31,13 @@ def next_txn(now: datetime, last: str | None) -> str:
     return digits
 
 
+def time_of(txn: str) -> datetime:
+    """When a transaction began, or a little later if the clock had gone back."""
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(_number(txn) / 1000, UTC)
+
+
 def _number(txn: str) -> int:
     number = 0
     for digit in txn:

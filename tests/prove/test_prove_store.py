@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "vault"))
 import test_store_kills
 import test_store_races
 from crowds import check_appends, check_editor
+from kills import PROGRAM, Case, left_over
 from noise import document, splices
 from storekit import Place, add
 
@@ -136,3 +137,51 @@ def test_a_journal_of_many_months_does_not_slow_the_last_undo(fast_base: Path) -
         place.store().undo()
     assert place.get("a.md") == b"- one\n"
     assert read[0] < 2_000_000
+
+
+PROGRAM_CASES: dict[str, tuple[list[str], list[list[str]], str]] = {
+    "remember": (["remember", "likes", "oolong"], [], "Memory.md"),
+    "log": (["log", "drank", "oolong"], [], "2026-11-21.md"),
+    "edit": (["edit", "likes green tea", "likes", "oolong"], [["remember", "likes green tea"]], "Memory.md"),
+    "forget": (["forget", "likes green tea"], [["remember", "likes green tea"]], "Memory.md"),
+    "undo": (["undo"], [["remember", "likes oolong"]], "Memory.md"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAM_CASES))
+def test_the_program_itself(tmp_path: Path, name: str) -> None:
+    """The real command line: killed at, or refused, each call that touches the vault or its state."""
+    arguments, before, note = PROGRAM_CASES[name]
+    prepared = [["init", "{vault}"], *before]
+    case = Case(tmp_path, (*PROGRAM, *arguments), note, None, [(*PROGRAM, *each) for each in prepared])
+    assert case.old != case.new
+    typed = "oolong" if "oolong" in arguments else ""
+    write = case.from_the_lock_on()
+    assert len(write) > 25
+
+    def check(call: str, number: int, slot: str) -> None:
+        killed = case.kill(call, number, slot)
+        where = (call, number, killed.said)
+        assert killed.code == -9, where
+        assert killed.note in (case.old, case.new), where
+        after = case.again(slot, (*PROGRAM, "remember", "recovered"))
+        assert after.returncode == 0, (*where, after.stderr)
+        assert left_over(killed.sandbox) == [], where
+        lines = b"".join(file.read_bytes() for file in (killed.sandbox / "vault").glob("*.md"))
+        assert lines.count(b"- recovered") == 1, where
+        assert lines.count(b"oolong") <= 1, where
+
+        for error in ("EIO", "ENOSPC", "EROFS"):
+            failed = case.fail(call, number, error, slot)
+            where = (call, number, error, failed.code, failed.said)
+            assert "Traceback" not in failed.said, where
+            assert failed.code != 70, where
+            if failed.note != case.new:
+                assert failed.note == case.old, where
+                assert failed.code != 0, where
+                kept = typed.encode() in failed.spooled or typed in failed.said
+                assert kept or not typed or (call, number) not in write, where
+            assert left_over(failed.sandbox) == [] or case.again(slot, (*PROGRAM, "doctor")).returncode in (0, 1)
+            assert left_over(failed.sandbox) == [], where
+
+    case.every(check, sample(case.calls, len(name)))

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 
 CALLS = (
     "open,openat,creat,read,pread64,write,pwrite64,writev,fsync,fdatasync,close,lseek,ftruncate,truncate,"
@@ -28,7 +29,11 @@ CALLS = (
 LINE = re.compile(r"^(\d+) +(\w+)\(")
 
 DRIVER = (sys.executable, "-sP", str(Path(__file__).with_name("driver.py")), "{vault}", "{state}")
+PROGRAM = (sys.executable, "-s", "-m", "tars_memory", "--vault", "{vault}")
 NAIVE = (sys.executable, "-sP", str(Path(__file__).with_name("naive.py")), "{vault}", "{state}")
+
+
+SLOTS = ("one", "two")
 
 
 class Outcome:
@@ -53,6 +58,9 @@ class Outcome:
 class Case:
     """A write to drive.
 
+    Two sandboxes are prepared alike, so that two runs can go side by side; each is always at the same path, because
+    a vault's state belongs to its path.
+
     Args:
         base: a folder of its own.
         command: the writer, with ``{vault}`` and ``{state}``.
@@ -67,58 +75,81 @@ class Case:
         self.base = base
         self.command = command
         self.note = note
-        self.template = base / "template"
-        (self.template / "vault").mkdir(parents=True)
-        if old is not None:
-            (self.template / "vault" / note).write_bytes(old)
-        for each in before:
-            subprocess.run(self._filled(each, self.template), check=True, env=_environment(self.template))
+        for slot in SLOTS:
+            sandbox = base / slot
+            (sandbox / "vault").mkdir(parents=True)
+            if old is not None:
+                (sandbox / "vault" / note).write_bytes(old)
+            for each in before:
+                run = self.again(slot, each)
+                assert run.returncode == 0, run.stderr
+            shutil.copytree(sandbox, base / f"{slot}.template", symlinks=True)
+        self.template = base / f"{SLOTS[0]}.template"
         self.old = self._note(self.template)
-        self._traced(self.base / "clean", [])  # whatever a first run has to compile
-        calls, outcome = self._traced(self.base / "clean", [])
+        for slot in SLOTS:  # whatever a first run has to compile
+            self._traced(slot, [])
+        traced, outcome = self._traced(SLOTS[0], [])
+        self.calls = [(call, number) for call, number, _ in traced]
+        self._locked = next((at for at, (_, _, line) in enumerate(traced) if "/lock" in line), 0)
         assert outcome.code == 0, outcome.said
         self.new = outcome.note
-        self.calls = calls
 
-    def kill(self, call: str, number: int, slot: str = "kill") -> Outcome:
+    def kill(self, call: str, number: int, slot: str = SLOTS[0]) -> Outcome:
         """Run it, and kill it when it makes the n-th call of that name."""
-        return self._traced(self.base / slot, ["-e", f"inject={call}:signal=KILL:when={number}"])[1]
+        return self._traced(slot, ["-e", f"inject={call}:signal=KILL:when={number}"])[1]
 
-    def fail(self, call: str, number: int, error: str, slot: str = "fail") -> Outcome:
+    def fail(self, call: str, number: int, error: str, slot: str = SLOTS[0]) -> Outcome:
         """Run it, and let the n-th call of that name fail."""
-        return self._traced(self.base / slot, ["-e", f"inject={call}:error={error}:when={number}"])[1]
+        return self._traced(slot, ["-e", f"inject={call}:error={error}:when={number}"])[1]
 
-    def limit(self, size: int, slot: str = "limit") -> Outcome:
+    def limit(self, size: int, slot: str = SLOTS[0]) -> Outcome:
         """Run it while no file can grow beyond ``size`` bytes: as a full disk, with writes that end half-way."""
-        return self._run(self.base / slot, ["prlimit", f"--fsize={size}"])
+        return self._run(slot, ["prlimit", f"--fsize={size}"])
 
-    def again(self, sandbox: Path, command: Sequence[str]) -> int:
+    def again(self, slot: str, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         """Run an undisturbed command in what a run left behind."""
+        sandbox = self.base / slot
         return subprocess.run(
-            self._filled(command, sandbox), check=False, capture_output=True, env=_environment(sandbox)
-        ).returncode
+            self._filled(command, sandbox), check=False, capture_output=True, text=True, env=_environment(sandbox)
+        )
 
     def every(self, run: Callable[[str, int, str], None], calls: Sequence[tuple[str, int]] | None = None) -> int:
         """Call ``run(call, number, slot)`` for each of the writer's calls, two at a time; answers how many."""
         chosen = self.calls if calls is None else list(calls)
-        with ThreadPoolExecutor(2) as pool:
-            for _ in pool.map(lambda item: run(item[1][0], item[1][1], f"slot{item[0]}"), enumerate(chosen)):
+        free: SimpleQueue[str] = SimpleQueue()
+        for slot in SLOTS:
+            free.put(slot)
+
+        def one(call: tuple[str, int]) -> None:
+            slot = free.get()
+            try:
+                run(*call, slot)
+            finally:
+                free.put(slot)
+
+        with ThreadPoolExecutor(len(SLOTS)) as pool:
+            for _ in pool.map(one, chosen):
                 pass
         return len(chosen)
 
-    def _traced(self, sandbox: Path, options: list[str]) -> tuple[list[tuple[str, int]], Outcome]:
-        log = self.base / f"{sandbox.name}.trace"
+    def _traced(self, slot: str, options: list[str]) -> tuple[list[tuple[str, int, str]], Outcome]:
+        log = self.base / f"{slot}.trace"
         trace = ["strace", "-f", "-y", "-qq", "-o", str(log)]
         if not any("signal=" in option for option in options):
             trace.append("--seccomp-bpf")  # much faster, but then strace 6.1 sends no signals
-        outcome = self._run(sandbox, [*trace, "-e", "trace=?" + CALLS.replace(",", ",?"), *options])
-        calls = list(_calls(log, str(sandbox)))
+        outcome = self._run(slot, [*trace, "-e", "trace=?" + CALLS.replace(",", ",?"), *options])
+        calls = list(_calls(log, str(outcome.sandbox)))
         log.unlink()
         return calls, outcome
 
-    def _run(self, sandbox: Path, wrapper: list[str]) -> Outcome:
-        shutil.rmtree(sandbox, ignore_errors=True)
-        shutil.copytree(self.template, sandbox, symlinks=True)
+    def from_the_lock_on(self) -> set[tuple[str, int]]:
+        """The calls of the write itself, without those that look for the vault and its settings before."""
+        return set(self.calls[self._locked :])
+
+    def _run(self, slot: str, wrapper: list[str]) -> Outcome:
+        sandbox = self.base / slot
+        shutil.rmtree(sandbox)
+        shutil.copytree(self.base / f"{slot}.template", sandbox, symlinks=True)
         run = subprocess.run(
             [*wrapper, *self._filled(self.command, sandbox)],
             check=False,
@@ -127,8 +158,7 @@ class Case:
             errors="replace",
             env=_environment(sandbox),
         )
-        spool = sandbox / "state" / "spool"
-        spooled = b"\n".join(file.read_bytes() for file in spool.glob("*.json")) if spool.exists() else b""
+        spooled = b"\n".join(file.read_bytes() for file in (sandbox / "state").rglob("spool/*.json"))
         code = -9 if run.returncode in (-9, 137) else run.returncode
         return Outcome(code, run.stderr, self._note(sandbox), spooled, sandbox)
 
@@ -153,11 +183,12 @@ def _environment(sandbox: Path) -> dict[str, str]:
         "TARS_MEMORY_HOME": str(sandbox),
         "PYTHONHASHSEED": "0",
         "LC_ALL": "C.UTF-8",
+        "TARS_NOW": "2026-11-21T10:15:00+00:00",
     }
 
 
-def _calls(log: Path, sandbox: str) -> Iterator[tuple[str, int]]:
-    """Of the first process, each call that touches the sandbox: its name, and its number among those of that name."""
+def _calls(log: Path, sandbox: str) -> Iterator[tuple[str, int, str]]:
+    """Of the first process, each call that touches the sandbox: name, number among those of that name, line."""
     numbers: Counter[str] = Counter()
     first = None
     for line in log.read_text("utf-8", "replace").splitlines():
@@ -169,4 +200,4 @@ def _calls(log: Path, sandbox: str) -> Iterator[tuple[str, int]]:
         if process == first:
             numbers[name] += 1
             if sandbox in line and "execve" not in line:
-                yield name, numbers[name]
+                yield name, numbers[name], line

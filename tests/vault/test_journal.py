@@ -101,6 +101,12 @@ class TestFiles:
         # On 24 April the month that ended on 31 December is more than 90 days old, the next one is not.
         assert names == ["2027-01", "2027-02", "2027-03", "2027-04"]
 
+    def test_a_clock_that_jumps_ahead_costs_no_history(self, place: Place) -> None:
+        for days in (0, 31, 4000, 1):
+            place.clock.move(days=days)
+            place.write("a.md", add(b"- x\n"))
+        assert len(place.store().undo(last=4)) == 4
+
     def test_a_crash_in_the_old_month_is_settled_before_the_new_file(self, place: Place) -> None:
         place.put("a.md", b"- one\n")
         place.write("a.md", add(b"- two\n"))

@@ -293,6 +293,14 @@ def test_several_notes_in_one_transaction(place: Place) -> None:
     assert place.files() == ["a.md"]
 
 
+def test_what_a_power_cut_brought_back_is_told(place: Place) -> None:
+    place.put("x/.a.md.1m7ysm950.tars-tmp", b"old")
+    place.put(".tars/limbo/a.md.1m7ysm950", b"somebody's")
+    place.write("x/a.md", add(b"- one\n"))
+    assert place.store().leftovers() == ["x/.a.md.1m7ysm950.tars-tmp"]
+    assert place.store().limbo() == ["a.md.1m7ysm950"]
+
+
 def test_a_note_that_never_rests_is_a_conflict(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tars_memory.vault.transaction.ATTEMPTS", 3)
     place.put("a.md", b"0\n")
