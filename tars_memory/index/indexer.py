@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tars_memory.errors import UnwritableError, VaultError
 from tars_memory.index import changes, database, intake, schema
 from tars_memory.index.files import IndexFiles
+from tars_memory.index.opened import OpenIndex, create
 from tars_memory.index.report import WRITER_WAIT, RefreshBudget, RefreshReport
 
 if TYPE_CHECKING:
@@ -53,14 +54,15 @@ class Index:
         self.cache = cache
         self.limits = limits
         self.embedder = embedder
-        self._connection: sqlite3.Connection | None = None
-        self._path: Path | None = None
+        self._open = OpenIndex(self.files)
 
     def close(self) -> None:
         """Close the file."""
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = self._path = None
+        self._open.close()
+
+    def connection(self) -> sqlite3.Connection:
+        """The open index, the newest file; made empty if there is none."""
+        return self._open.connection()
 
     def read(self, question: Callable[[IndexReader], Answer]) -> Answer:
         """Ask the index; if it turns out to be damaged, it is rebuilt and asked again.
@@ -198,7 +200,7 @@ class Index:
         """
         begun = time.monotonic()
         report = RefreshReport(self.pending)
-        before = self._path
+        before = self._open.path
         try:
             with self.files.lock(WRITER_WAIT) as held:
                 if not held:
@@ -216,43 +218,19 @@ class Index:
     def _build(self, report: RefreshReport, progress: Progress | None) -> None:
         from tars_memory.index import filling
 
-        model = self._old_model()
+        model = self._open.model()
         path = self.files.building()
-        self._create(path)
-        self._connection, self._path = database.connect(path), path
+        connection = create(path)
         try:
-            self._connection.execute("PRAGMA journal_mode = OFF")
-            self._connection.execute("PRAGMA synchronous = OFF")
-            intake.take_in(self._connection, self.vault, self.limits, self._look(), report, progress)
+            connection.execute("PRAGMA journal_mode = OFF")
+            intake.take_in(connection, self.vault, self.limits, self._look(), report, progress)
             if model:
-                filling.restore(self._connection, self.cache, *model)
-            self._connection.execute("PRAGMA journal_mode = DELETE")
-            database.set_journal_mode(self._connection, path)
+                filling.restore(connection, self.cache, *model)
+            connection.execute("PRAGMA journal_mode = DELETE")
+            database.set_journal_mode(connection, path)
         finally:
-            self.close()
+            connection.close()
         self.files.install(path)
-
-    def _old_model(self) -> tuple[str, int] | None:
-        """Fingerprint and dimension of the model in the file that is being replaced, if it can still say."""
-        path = self.files.current()
-        if path is None:
-            return None
-        try:
-            connection = database.connect(path)
-            try:
-                meta = intake.meta(connection)
-            finally:
-                connection.close()
-            return (str(meta["model"]), int(meta["dimension"]))
-        except (
-            database.IndexDamagedError,
-            database.driver().module.Error,
-            LookupError,
-            ValueError,
-            TypeError,
-            OSError,
-        ):
-            return None
 
     def embed_pending(self, limit: int | None = None, progress: Progress | None = None) -> int:
         """Give vectors to chunks that have none: from the cache, else from the model, ``limit`` texts at most.
@@ -299,63 +277,11 @@ class Index:
 
     # --- inside
 
-    def connection(self) -> sqlite3.Connection:
-        """The open index; made empty if there is none, opened anew if another process has swapped it."""
-        current = self.files.current()
-        if self._connection is not None and (self._path == current or self._path is None):
-            return self._connection
-        if self._connection is not None and self._path is not None and self._path.suffix == ".new":
-            return self._connection
-        self.close()
-        for _ in range(3):
-            path = self.files.current() or self._make()
-            try:
-                connection = database.connect(path)
-            except FileNotFoundError:
-                continue  # swapped between looking and opening
-            if not database.wal_is_fixed(database.driver().version):
-                database.set_journal_mode(connection, path)  # another Python may have made it with a log
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version != schema.VERSION:
-                connection.close()
-                raise database.IndexDamagedError(f"{path.name} is of version {version}")
-            self._connection, self._path = connection, path
-            return connection
-        raise UnwritableError(f"the index in {self.files.folder} can't be opened", "try again")
-
-    def _make(self) -> Path:
-        """An empty index, so that it can be filled batch by batch and answers from the first one on."""
-        try:
-            with self.files.lock(WRITER_WAIT) as held:
-                current = self.files.current()
-                if current is not None or not held:
-                    return current or self.files.folder / "busy"
-                path = self.files.building()
-                self._create(path)
-                return self.files.install(path)
-        except OSError as error:
-            raise UnwritableError(
-                f"the index can't be made in {self.files.folder}: {error}", "set TARS_MEMORY_HOME to a writable folder"
-            ) from error
-
     def made_beside(self, path: Path) -> sqlite3.Connection:
         """A new index of the vault as it is now, in a file of its own that nobody else reads; vectors left out."""
-        other = Index(self.vault, self.files.folder, self.cache, self.limits)
-        other._create(path)
-        other._connection, other._path = database.connect(path), path.with_suffix(".new")
-        other._connection.execute("PRAGMA synchronous = OFF")
-        intake.take_in(other._connection, self.vault, self.limits, self._look(), RefreshReport(), None)
-        return other._connection
-
-    def _create(self, path: Path) -> None:
-        database.create(path)
-        connection = database.connect(path)
-        try:
-            connection.execute("PRAGMA synchronous = OFF")  # nobody reads it before it is installed, which syncs it
-            schema.create(connection)
-            database.set_journal_mode(connection, path)
-        finally:
-            connection.close()
+        connection = create(path)
+        intake.take_in(connection, self.vault, self.limits, self._look(), RefreshReport(), None)
+        return connection
 
     def _look(self) -> intake.Look:
         """One look at every note.

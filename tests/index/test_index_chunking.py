@@ -42,7 +42,7 @@ MARKDOWN = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(MARKDOWN, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
 def test_every_chunk_is_the_notes_own_lines_and_no_word_is_lost(parts: list[str], ending: str, bom: bool) -> None:
     data = (b"\xef\xbb\xbf" if bom else b"") + ending.join(parts).encode()
