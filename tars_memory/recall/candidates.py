@@ -9,13 +9,14 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
-from tars_memory.recall import fusion
+from tars_memory.recall import fusion, interaction
 from tars_memory.recall.lexical import Exclusion, bm25, idf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tars_memory.index.filters import Filter
+    from tars_memory.index.queryvector import QueryVector
     from tars_memory.index.reader import IndexReader
     from tars_memory.index.rows import ChunkRow, NoteRow
     from tars_memory.recall.lexical import Terms
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
 
 CHUNKS_BY_WORDS = 300
 NOTES_BY_WORDS = 200
-CHUNKS_BY_MEANING = 200
+CHUNKS_BY_MEANING = 100
 CHUNKS_BY_DATE = 100
 CHUNKS_BY_PREFIX = 500
-"""How many candidates each way names at most."""
-CHUNKS_READ = 120
-"""How many of them are read line by line. docs/development/ranking.md: 60 loses a point of cov@2400, 200 gains none."""
+"""How many candidates each way names at most. sqlite-vec's selection costs rows times neighbours: 100 at 150,000 rows
+cost a tenth more than 10, 300 cost half as much again."""
+CHUNKS_READ = 60
+"""How many of them are read line by line: 40 to 200 score alike on three sets (docs/development/ranking.md)."""
 NOTES_OPENED = 10
 """Of that many best notes at least the first chunk is read: an alias or a property may be all that matched."""
 LONGEST_DATE = 40
@@ -47,7 +49,7 @@ class Line:
         length: characters.
         counts: how often each term occurs.
         words: BM25 among the lines read.
-        meaning: cosine with the query.
+        nearest: for each word of the query how near the nearest word of the line is; empty without word vectors.
         speaker: how much of its speaker's name the query holds.
         before: the line before it, if that is a candidate too.
         parts: of the score, weighted, by :data:`tars_memory.recall.ranking.PARTS`.
@@ -55,7 +57,7 @@ class Line:
     """
 
     __slots__ = (
-        "before", "chunk", "counts", "index", "length", "meaning", "number", "parts", "score", "speaker", "words",
+        "before", "chunk", "counts", "index", "length", "nearest", "number", "parts", "score", "speaker", "words",
     )  # fmt: skip
 
     def __init__(self, chunk: Candidate, index: int, number: int, length: int) -> None:
@@ -65,7 +67,7 @@ class Line:
         self.length = length
         self.counts: dict[str, int] = {}
         self.words = 0.0
-        self.meaning = 0.0
+        self.nearest: list[float] = []
         self.speaker = 0.0
         self.before: Line | None = None
         self.parts: tuple[float, ...] = ()
@@ -133,7 +135,14 @@ class _Named:
 
 
 def gather(
-    reader: IndexReader, query: Query, terms: Terms, narrowed: Filter, vector: bytes | None, *, by_words: bool
+    reader: IndexReader,
+    query: Query,
+    terms: Terms,
+    narrowed: Filter,
+    vector: QueryVector | None,
+    *,
+    by_words: bool,
+    limit: int,
 ) -> Pool:
     """Ask the index and open the best of what it names.
 
@@ -144,22 +153,24 @@ def gather(
         narrowed: where to look.
         vector: of the query; None to go by words alone.
         by_words: False to go by meaning alone.
+        limit: hits that are wanted.
     """
     named = _Named()
     if by_words:
         _by_words(reader, query, narrowed, named)
     if vector is not None:
-        named.near = dict(reader.nearest(vector, narrowed, CHUNKS_BY_MEANING))
+        named.near = dict(reader.nearest(vector.vector, narrowed, CHUNKS_BY_MEANING))
     nearest = max(named.near.values(), default=0.0)
     _by_date(reader, query, narrowed, named)
     ids = list(dict.fromkeys((*named.words, *named.literal, *named.near, *named.dated)))
     if vector is not None:
-        named.near.update(reader.cosines(vector, [i for i in ids if i not in named.near]))
-    chosen = _best(reader, query, named, ids)
+        named.near.update(reader.cosines(vector.vector, [i for i in ids if i not in named.near]))
+    chosen = _best(reader, query, named, ids, max(CHUNKS_READ, limit + limit // 2))
     rows = reader.chunks(chosen)
     if by_words:
         rows.update(_openings(reader, named.notes, rows))
-    by_line = reader.line_cosines(vector, list(rows)) if vector is not None else {}
+    asked = interaction.numbers(vector.words) if vector is not None else []
+    bits = reader.word_bits(list(rows)) if asked else {}
     excluded = Exclusion(query.negations)
     chunks: list[Candidate] = []
     for row in sorted(rows.values(), key=lambda row: (row.note_id, row.position)):
@@ -168,7 +179,9 @@ def gather(
         chunk.note_words = named.notes.get(row.note_id, 0.0)
         chunk.meaning = named.near.get(row.id)
         chunk.date = date_fit(query, row)
-        _open(chunk, terms if by_words else None, by_line.get(row.id), excluded)
+        _open(chunk, terms if by_words else None, excluded)
+        if row.id in bits:
+            _compare(chunk, asked, *bits[row.id])
         if chunk.lines and (chunk.counts or chunk.note_words or chunk.meaning is not None or chunk.date):
             chunks.append(chunk)
     total = reader.chunk_count()
@@ -211,9 +224,9 @@ def _between(narrowed: Filter, start: str, end: str) -> Filter:
     return Filter(**values)
 
 
-def _best(reader: IndexReader, query: Query, named: _Named, ids: Sequence[int]) -> list[int]:
+def _best(reader: IndexReader, query: Query, named: _Named, ids: Sequence[int], most: int) -> list[int]:
     """The chunks worth reading, by the sum of what the index says of them."""
-    if len(ids) <= CHUNKS_READ:
+    if len(ids) <= most:
         return list(ids)
     notes = {chunk: note for chunk, (note, _) in reader.places(ids).items()}
     dates: dict[int, float] = {}
@@ -229,7 +242,7 @@ def _best(reader: IndexReader, query: Query, named: _Named, ids: Sequence[int]) 
         + fusion.ROUGH_DATE * dates.get(note, 0.0)
         for chunk, note in notes.items()
     }
-    return sorted(rough, key=lambda chunk: (-rough[chunk], chunk))[:CHUNKS_READ]
+    return sorted(rough, key=lambda chunk: (-rough[chunk], chunk))[:most]
 
 
 def _openings(reader: IndexReader, notes: Mapping[int, float], rows: Mapping[int, ChunkRow]) -> dict[int, ChunkRow]:
@@ -241,8 +254,8 @@ def _openings(reader: IndexReader, notes: Mapping[int, float], rows: Mapping[int
     return reader.chunks([ids[0] for ids in reader.note_chunks(absent).values() if ids])
 
 
-def _open(chunk: Candidate, terms: Terms | None, cosines: Sequence[float] | None, excluded: Exclusion) -> None:
-    """The chunk's lines with their counts and cosines; blocks that hold something excluded are left out."""
+def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion) -> None:
+    """The chunk's lines with their counts; blocks that hold something excluded are left out."""
     row = chunk.row
     banned = _banned(chunk.texts, excluded) if excluded else frozenset()
     kept = [i for i, text in enumerate(chunk.texts) if text and i not in banned and not text.isspace()]
@@ -262,13 +275,17 @@ def _open(chunk: Candidate, terms: Terms | None, cosines: Sequence[float] | None
         line = Line(chunk, i, row.start_line if row.partial else row.start_line + i, len(chunk.texts[i]))
         if counts:
             line.counts = counts[at]
-        if cosines is not None and i < len(cosines):
-            line.meaning = cosines[i]
-        elif chunk.meaning is not None:
-            line.meaning = chunk.meaning
         line.before = before
         before = line
         chunk.lines.append(line)
+
+
+def _compare(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes) -> None:
+    """How near the words of each line are to those of the query."""
+    width = len(bits) // (sum(counts) or 1)
+    words = interaction.by_line(counts, bits, width)
+    for line in chunk.lines:
+        line.nearest = interaction.nearest(asked, words[line.index] if line.index < len(words) else (), 8 * width)
 
 
 def _idfs(reader: IndexReader, terms: Terms, chunks: Sequence[Candidate], total: int) -> dict[str, float]:

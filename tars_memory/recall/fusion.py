@@ -19,27 +19,38 @@ ROUGH_DATE = 0.3
 """The sum of normalised scores that beat reciprocal ranks on five public sets (65.3 against 56.1); .4–.6 is flat."""
 
 # --- which notes come first
-NOTE_WORDS = 0.15
+NOTE_WORDS = 0.10
 NOTE_DATE = 0.30
-NOTE_BEST = 0.40
-"""Weights of the whole note's BM25, of its day, and of the best line in it (the next group)."""
-BEST_WORDS = 0.35
-BEST_CHUNK_WORDS = 0.20
-BEST_CHUNK_MEANING = 0.20
-BEST_MEANING = 0.20
+NOTE_BEST = 0.25
+NOTE_CHUNK_NEAREST = 0.15
+NOTE_NEAREST = 0.05
+NOTE_LINE_NEAREST = 0.10
+"""Weights of the whole note's BM25, of its day, of the best line in it (next group), and of how near its words are to
+the query's: those of its best chunk, of all that is read of it together, of its best line with the line before."""
+BEST_WORDS = 0.25
+BEST_CHUNK_WORDS = 0.10
+BEST_CHUNK_MEANING = 0.70
 BEST_SPEAKER = 0.30
 """What makes a line the best of its note, as far as the order of notes goes."""
 
 # --- which lines of a note come first
 LINE_WORDS = 0.10
-LINE_CHUNK_WORDS = 0.08
-LINE_CHUNK_MEANING = 0.05
-LINE_MEANING = 0.25
+LINE_CHUNK_WORDS = 0.10
+LINE_CHUNK_MEANING = 0.10
+LINE_NEAREST = 0.25
 LINE_SPEAKER = 0.16
+LINE_BESIDE = 0.20
+"""The last: how well the chunks before and after match. An answer in a long note spreads over several."""
 BEFORE = 0.6
 """A line inherits this much of the words of the line before it: a question is answered in the next line."""
-SPREAD = 0.5
+SPREAD = 0.45
 """How far the lines of one note lie apart, in the scale of the notes' scores."""
+NEAREST_FLOOR = 0.20
+"""What unrelated words reach by chance; only what is above it counts."""
+NEAREST_SPEAKER = 0.07
+"""What the named speaker adds to how near a line's words are."""
+LEAST_NEAREST = 0.05
+"""The best of the candidates counts as at least this far above the floor: small differences are not blown up."""
 
 DAYS_AFTER = 7.0
 DAYS_BEFORE = 3.0

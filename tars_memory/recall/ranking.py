@@ -1,7 +1,8 @@
 """The score of every candidate line, part by part. Pure.
 
-Chunks and notes are ranked by their best line; a line then stands below its note's score by as much as it is worse
-than the best line there. So notes come in the right order, and the lines of the good notes before those of others.
+Notes are ranked by what they hold as wholes and by their best chunk and line; a line then stands below its note's
+score by as much as it is worse than the best line there. So notes come in the right order, and the lines of the good
+notes before those of others.
 """
 
 from __future__ import annotations
@@ -9,17 +10,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.recall import fusion
+from tars_memory.recall.interaction import mean
 from tars_memory.recall.speakers import Speakers
 
 if TYPE_CHECKING:
-    from tars_memory.recall.candidates import Line, Pool
+    from collections.abc import Iterable
+
+    from tars_memory.recall.candidates import Candidate, Line, Pool
     from tars_memory.recall.query import Query
 
 PARTS = (
-    "note: words", "note: date", "note: best line", "line: words", "line: chunk's words", "line: chunk's meaning",
-    "line: meaning", "line: speaker", "line: best of the note",
+    "note: words", "note: date", "note: best line", "note: nearest words of a chunk", "note: nearest words",
+    "note: nearest words of a line", "line: words", "line: chunk's words", "line: chunk's meaning",
+    "line: nearest words", "line: speaker", "line: chunks beside", "line: best of the note",
 )  # fmt: skip
 """What ``--explain`` calls the parts of a score; their sum is the score."""
+
+
+class _Note:
+    """What is known of one note while its lines are scored."""
+
+    __slots__ = ("best", "chunk_nearest", "line_nearest", "nearest", "top")
+
+    def __init__(self) -> None:
+        self.best = 0.0
+        self.top = float("-inf")
+        self.nearest: list[float] = []
+        self.chunk_nearest = 0.0
+        self.line_nearest = 0.0
 
 
 def rank(pool: Pool, query: Query) -> None:
@@ -28,49 +46,99 @@ def rank(pool: Pool, query: Query) -> None:
     named = Speakers(query.meaning)
     for line in lines:
         line.speaker = named.share_in(line.chunk.texts[line.index])
+    notes: dict[int, _Note] = {chunk.row.note_id: _Note() for chunk in pool.chunks}
+    nearest_of = _collect_nearest(pool, notes)
     words = [_with_before(line) for line in lines]
     by_words = fusion.scale(words)
-    by_meaning = fusion.scale(line.meaning for line in lines)
+    nearest = [mean(line.nearest) for line in lines]
+    by_nearest = _scale_above(nearest)
     chunk_words = fusion.scale(chunk.words for chunk in pool.chunks)
     chunk_meaning = fusion.scale(chunk.meaning or 0.0 for chunk in pool.chunks)
+    beside = _beside(pool.chunks, nearest_of, chunk_words)
+    i = 0
+    for chunk, near in zip(pool.chunks, beside, strict=True):
+        note = notes[chunk.row.note_id]
+        around = chunk.words * chunk_words
+        meant = max(chunk.meaning or 0.0, 0.0) * chunk_meaning
+        best = fusion.BEST_CHUNK_WORDS * around + fusion.BEST_CHUNK_MEANING * meant
+        for line in chunk.lines:
+            said = words[i] * by_words
+            note.best = max(note.best, best + fusion.BEST_WORDS * said + fusion.BEST_SPEAKER * line.speaker)
+            line.parts = (
+                fusion.SPREAD * fusion.LINE_WORDS * said,
+                fusion.SPREAD * fusion.LINE_CHUNK_WORDS * around,
+                fusion.SPREAD * fusion.LINE_CHUNK_MEANING * meant,
+                fusion.SPREAD * fusion.LINE_NEAREST * (nearest[i] - fusion.NEAREST_FLOOR) * by_nearest,
+                fusion.SPREAD * fusion.LINE_SPEAKER * line.speaker,
+                fusion.SPREAD * fusion.LINE_BESIDE * near,
+            )
+            line.score = sum(line.parts)
+            note.top = max(note.top, line.score)
+            i += 1
+    _add_notes(pool, notes)
+
+
+def _add_notes(pool: Pool, notes: dict[int, _Note]) -> None:
+    """Add the parts of the note to those of each line."""
     note_words = fusion.scale(chunk.note_words for chunk in pool.chunks)
-    best: dict[int, float] = {}
-    top: dict[int, float] = {}
-    for line, line_words in zip(lines, words, strict=True):
-        chunk = line.chunk
-        note = chunk.row.note_id
-        w, m = line_words * by_words, max(line.meaning, 0.0) * by_meaning
-        cw, cm = chunk.words * chunk_words, max(chunk.meaning or 0.0, 0.0) * chunk_meaning
-        joint = (
-            fusion.BEST_WORDS * w
-            + fusion.BEST_CHUNK_WORDS * cw
-            + fusion.BEST_CHUNK_MEANING * cm
-            + fusion.BEST_MEANING * m
-            + fusion.BEST_SPEAKER * line.speaker
-        )
-        if joint > best.get(note, -1.0):
-            best[note] = joint
-        line.parts = (
-            fusion.SPREAD * fusion.LINE_WORDS * w,
-            fusion.SPREAD * fusion.LINE_CHUNK_WORDS * cw,
-            fusion.SPREAD * fusion.LINE_CHUNK_MEANING * cm,
-            fusion.SPREAD * fusion.LINE_MEANING * m,
-            fusion.SPREAD * fusion.LINE_SPEAKER * line.speaker,
-        )
-        line.score = sum(line.parts)
-        if line.score > top.get(note, -1.0):
-            top[note] = line.score
-    for line in lines:
-        chunk = line.chunk
-        note = chunk.row.note_id
-        line.parts = (
+    by_chunk = _scale_above(note.chunk_nearest for note in notes.values())
+    by_note = _scale_above(mean(note.nearest) for note in notes.values())
+    by_line = _scale_above(note.line_nearest for note in notes.values())
+    floor = fusion.NEAREST_FLOOR
+    for chunk in pool.chunks:
+        note = notes[chunk.row.note_id]
+        parts = (
             fusion.NOTE_WORDS * chunk.note_words * note_words,
             fusion.NOTE_DATE * chunk.date,
-            fusion.NOTE_BEST * best[note],
-            *line.parts,
-            -top[note],
+            fusion.NOTE_BEST * note.best,
+            fusion.NOTE_CHUNK_NEAREST * (note.chunk_nearest - floor) * by_chunk,
+            fusion.NOTE_NEAREST * (mean(note.nearest) - floor) * by_note,
+            fusion.NOTE_LINE_NEAREST * (note.line_nearest - floor) * by_line,
         )
-        line.score = sum(line.parts)
+        base = sum(parts) - note.top
+        for line in chunk.lines:
+            line.parts = (*parts, *line.parts, -note.top)
+            line.score += base
+
+
+def _collect_nearest(pool: Pool, notes: dict[int, _Note]) -> list[float]:
+    """How near the words of each chunk and note are to those of the query: in one line, one chunk, the whole note."""
+    found: list[float] = []
+    for chunk in pool.chunks:
+        note = notes[chunk.row.note_id]
+        best: list[float] = []
+        for line in chunk.lines:
+            if not line.nearest:
+                continue
+            best = list(map(max, best, line.nearest)) if best else line.nearest
+            both = line.nearest
+            if line.before is not None and line.before.nearest:
+                both = list(map(max, both, line.before.nearest))
+            note.line_nearest = max(note.line_nearest, mean(both) + fusion.NEAREST_SPEAKER * line.speaker)
+        found.append(mean(best))
+        note.chunk_nearest = max(note.chunk_nearest, found[-1])
+        note.nearest = list(map(max, note.nearest, best)) if note.nearest and best else best or note.nearest
+    return found
+
+
+def _beside(chunks: list[Candidate], nearest: list[float], by_words: float) -> list[float]:
+    """For each chunk how strong its neighbours in the note are, 0 to 1: those that are no candidates are 0."""
+    by_nearest = _scale_above(nearest)
+    strength: dict[tuple[int, int], float] = {}
+    for chunk, near in zip(chunks, nearest, strict=True):
+        said = chunk.words * by_words
+        meant = (near - fusion.NEAREST_FLOOR) * by_nearest if by_nearest else said
+        strength[chunk.row.note_id, chunk.row.position] = (said + meant) / 2
+    return [
+        (strength.get((row.note_id, row.position - 1), 0.0) + strength.get((row.note_id, row.position + 1), 0.0)) / 2
+        for row in (chunk.row for chunk in chunks)
+    ]
+
+
+def _scale_above(values: Iterable[float]) -> float:
+    """What brings the largest of the values above the floor to 1; 0 if none of them is above 0."""
+    most = max(values, default=0.0)
+    return 1 / max(most - fusion.NEAREST_FLOOR, fusion.LEAST_NEAREST) if most > 0 else 0.0
 
 
 def _with_before(line: Line) -> float:

@@ -45,7 +45,7 @@ def answers(query: Query, terms: Terms, pool: Pool, mode: str) -> bool:
         held = _held(chunk, weights, date_stems)
         notes.setdefault(chunk.row.note_id, set()).update(held)
         share = sum(weights[term] for term in held) / total
-        if chunk.meaning is not None and chunk.meaning + HELD_WORTH * share >= FLOOR:
+        if chunk.meaning is not None and max(chunk.meaning, 0.0) + HELD_WORTH * share >= FLOOR:
             return True
     if not query.is_sentence and _holds_rare(pool, set().union(*notes.values())):
         return True

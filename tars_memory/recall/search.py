@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tars_memory.index.filters import Filter
+    from tars_memory.index.queryvector import QueryVector
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.candidates import Line, Pool
     from tars_memory.recall.query import Query
@@ -29,7 +30,7 @@ def search(
     reader: IndexReader,
     query: Query,
     *,
-    vector: bytes | None = None,
+    vector: QueryVector | None = None,
     mode: str = "hybrid",
     scope: str = "",
     limit: int = 10,
@@ -62,7 +63,7 @@ def search(
         found = _newest(reader, narrowed, limit) if query.filters else iter(())
     else:
         terms = Terms(query)
-        pool = gather(reader, query, terms, narrowed, vector, by_words=mode != "semantic")
+        pool = gather(reader, query, terms, narrowed, vector, by_words=mode != "semantic", limit=limit)
         if not relevance.answers(query, terms, pool, mode):
             result.abstained = True
             return result

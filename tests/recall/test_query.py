@@ -27,10 +27,16 @@ def test_stop_words_are_kept_when_nothing_else_is_left(text):
     assert read(text).searches
 
 
+def test_words_that_only_ask_are_dropped_from_sentences():
+    assert read("Summarize the discussion about budgets").words == ("budgets",)
+    assert read("discussion budgets").words == ("discussion", "budgets")
+    assert read("What was said?").words == ("said",)
+
+
 def test_a_quoted_phrase_is_words_in_a_row():
-    query = read('say "the big one" now')
+    query = read('paint "the big one" now')
     assert query.quoted == (("the", "big", "one"),)
-    assert {"say", "big", "one", "now"} <= set(query.words)
+    assert {"paint", "big", "one", "now"} <= set(query.words)
     assert not query.exact
 
 
