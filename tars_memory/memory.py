@@ -89,7 +89,8 @@ class Memory:
         self.actor = actor
         self.interactive = interactive
         self.dry_run = dry_run
-        self.notices: list[str] = []
+        self.vault.problem = self.settings.vault_problem
+        self.notices: list[str] = [] if self.vault.problem is None else [f"ignored: {self.vault.problem.message}"]
         self._now = now
         self._embedder = embedder
         self._opened: Index | None = None

@@ -22,6 +22,8 @@ APP = "tars-memory"
 VAULT_FOLDER = ".tars"
 VAULT_SECTIONS = frozenset({"layout", "limits"})
 """The sections that a vault's own ``.tars/config.toml`` may set."""
+NEVER_BY_ENVIRONMENT = frozenset({"permissions"})
+"""The sections that only the person's own file may set: whoever calls could set a variable, and so permit himself."""
 
 
 class Options:
@@ -75,7 +77,7 @@ class RecallOptions(Options):
 
 
 class PermissionOptions(Options):
-    """``[permissions]``: what may happen without a person at the terminal. Never read from a vault."""
+    """``[permissions]``: what may happen without a person at the terminal. Read from the person's own file alone."""
 
     unattended_rules: bool = False
 
@@ -87,18 +89,25 @@ class Settings:
     """All options, and where the vault is said to be.
 
     ``given`` maps ``section.key`` to the place that set it (``config``, ``vault config``, or the variable's name).
+    ``vault_problem`` is what can't be used in the vault's own file, or None: it came with a sync, perhaps half of it,
+    and must not end a command.
     """
 
     def __init__(self, env: Mapping[str, str], places: Places) -> None:
         self.env = env
         self.places = places
         self.given: dict[str, str] = {}
+        self.vault_problem: UsageError | None = None
         self._user = _read_toml(places.config / "config.toml")
         self._vault: dict[str, Any] = {}
 
     def read_vault(self, root: Path) -> None:
         """Take in the vault's own configuration; keys outside :data:`VAULT_SECTIONS` are ignored."""
-        table = _read_toml(root / VAULT_FOLDER / "config.toml")
+        try:
+            table = _read_toml(root / VAULT_FOLDER / "config.toml")
+        except UsageError as error:
+            self.vault_problem = error
+            table = {}
         self._vault = {name: value for name, value in table.items() if name in VAULT_SECTIONS}
 
     def vault_path(self) -> str | None:
@@ -118,15 +127,23 @@ class Settings:
         tables = (("config", self._user), ("vault config", self._vault))
         for key in kind.__annotations__:
             variable = f"TARS_MEMORY_{section}_{key}".upper()
-            said: list[tuple[str, object]] = [(variable, self.env[variable])] if variable in self.env else []
+            said: list[tuple[str, object]] = []
+            if variable in self.env and section not in NEVER_BY_ENVIRONMENT:
+                said.append((variable, self.env[variable]))
             for place, table in tables:
                 part = table.get(section)
                 if isinstance(part, dict) and key in part:
                     said.append((place, part[key]))
-            if said:
-                place, value = said[0]
-                values[key] = _typed(value, getattr(kind, key), f"{section}.{key} ({place})")
+            for place, value in said:
+                try:
+                    values[key] = _typed(value, getattr(kind, key), f"{section}.{key} ({place})")
+                except UsageError as error:
+                    if place != "vault config":
+                        raise
+                    self.vault_problem = self.vault_problem or error
+                    continue
                 self.given[f"{section}.{key}"] = place
+                break
         return kind(**values)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import TarsError, UsageError
@@ -10,8 +12,6 @@ from tars_memory.settings import LayoutOptions
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
-    import re
-    from datetime import date
     from pathlib import Path
 
 DAILY_FORMAT = "YYYY-MM-DD"
@@ -19,6 +19,10 @@ PROJECTS = "projects"
 OBSIDIAN_DAILY = ".obsidian/daily-notes.json"
 OBSIDIAN_PERIODIC = ".obsidian/plugins/periodic-notes/data.json"
 OBSIDIAN_TEMPLATES = ".obsidian/templates.json"
+
+_SOME_DAY = date(2026, 11, 21)
+_UNNAMEABLE = "[\x00-\x1f\x7f\ud800-\udc7f\udd00-\udfff]"
+"""Control characters, and surrogates that stand for no byte of a file's name."""
 
 
 class Layout:
@@ -62,14 +66,17 @@ class Layout:
         )
         self.daily_template_path = _template(said.get("template") if template is None else template)
         self._set_format(form or said.get("format") or DAILY_FORMAT, "layout.daily_format" if form else source)
+        self._check_daily("layout" if folder is not None or form else source)
 
     @classmethod
     def of(cls, root: Path, options: LayoutOptions | None = None) -> Layout:
-        """The layout of the vault at ``root``. An Obsidian setting that can't be read becomes :attr:`problem`."""
+        """The layout of the vault at ``root``. A setting of Obsidian's or ours that can't be used is :attr:`problem`."""
         try:
             return cls(options, _obsidian(root))
         except UsageError as error:
-            layout = cls(options)
+            layout = cls()
+            if options is not None:
+                layout.log_heading, layout.notes_section = options.log_heading, options.notes_section
             layout.problem = error
             return layout
 
@@ -133,6 +140,20 @@ class Layout:
                 "set it to something like YYYY-MM-DD there, or under [layout] daily_format in the config file",
             ) from error
         self.daily_format = form
+
+    def _check_daily(self, source: str) -> None:
+        """What is logged must be found again, as a line of that day.
+
+        Raises:
+            UsageError: the daily notes would be hidden, a project's or sessions, or no file can have such a name.
+        """
+        path = self.daily_path(_SOME_DAY)
+        hidden = any(step.startswith(".") for step in path.split("/"))
+        if hidden or re.search(_UNNAMEABLE, path) or self.scope_of(path) or self.tier_of(path) is not Tier.DAILY:
+            raise UsageError(
+                f"folder and format of the daily notes ({source}) make {path!r}, which is no place for a daily note",
+                "name a folder that is not hidden, outside projects and sessions, and a format like YYYY-MM-DD",
+            )
 
 
 def _obsidian(root: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from tars_memory.vault import folder as beneath
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tars_memory.errors import TarsError
     from tars_memory.vault.layout import Layout
 
 ID_FILE = "vault-id"
@@ -55,7 +56,10 @@ class Vault:
         id: from ``.tars/vault-id``; None before the first write.
         skipped: what the last walk passed over: reason to count.
         limits: what is too big to read.
+        problem: why the layout is not known although the notes are; becomes :attr:`Layout.problem`.
     """
+
+    problem: TarsError | None = None
 
     def __init__(self, root: Path, layout: LayoutOptions | None = None, limits: LimitsOptions | None = None) -> None:
         self.root = root
@@ -92,6 +96,7 @@ class Vault:
             from tars_memory.vault.layout import Layout
 
             self._layout = Layout.of(self.root, self._options)
+            self._layout.problem = self._layout.problem or self.problem
         return self._layout
 
     def ensure_id(self) -> str | None:

@@ -176,3 +176,34 @@ def test_no_time_of_day_from_a_date() -> None:
     with pytest.raises(ValueError, match="time of day"):
         moment.render("HH", date(2026, 1, 1))
     assert moment.render("x", datetime(2026, 1, 1, tzinfo=UTC)) == "1767225600000"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"folder": ".obsidian"},
+        {"folder": "a/.hidden"},
+        {"format": "[.]YYYY-MM-DD"},
+        {"format": "YYYY-MM-DD[/]"},
+        {"format": "[../]YYYY-MM-DD"},
+        {"format": "[sessions/]YYYY-MM-DD"},
+        {"folder": "sessions"},
+        {"folder": "projects/a"},
+        {"format": "YYYY-MM-DD\0"},
+        {"format": "YYYY-MM-DD[\n]"},
+        {"folder": "\ud800"},
+    ],
+)
+def test_a_place_where_a_log_line_would_not_be_found_again_is_a_problem(tmp_path: Path, said: dict[str, str]) -> None:
+    obsidian(tmp_path, ".obsidian/daily-notes.json", said)
+    layout = Layout.of(tmp_path, LayoutOptions(notes_section="Facts"))
+    assert layout.problem is not None
+    assert layout.notes_section == "Facts"
+    with pytest.raises(UsageError, match="daily note"):
+        layout.daily_path(DAY)
+
+
+def test_a_setting_of_ours_that_cannot_be_used_is_a_problem_too(tmp_path: Path) -> None:
+    layout = Layout.of(tmp_path, LayoutOptions(daily_format="YYYY", log_heading="Day"))
+    assert layout.problem is not None
+    assert layout.log_heading == "Day"

@@ -1,0 +1,71 @@
+"""Where a setting may come from, and what a bad one does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tars_memory.errors import UnwritableError, UsageError
+from tars_memory.memory import Memory
+from tars_memory.settings import LayoutOptions, PermissionOptions, Places, RecallOptions, Settings
+
+RULE = {"TARS_MEMORY_PERMISSIONS_UNATTENDED_RULES": "true"}
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+def settings(base: Path, env: dict[str, str] | None = None) -> Settings:
+    env = {"TARS_MEMORY_HOME": str(base / "home"), **(env or {})}
+    return Settings(env, Places.of(env))
+
+
+def memory(base: Path, env: dict[str, str] | None = None) -> Memory:
+    (base / "vault").mkdir(exist_ok=True)
+    return Memory(base / "vault", env={"TARS_MEMORY_HOME": str(base / "home"), **(env or {})})
+
+
+def test_the_nearest_place_wins(tmp_path: Path) -> None:
+    write(tmp_path / "home/config/config.toml", "[layout]\nlog_heading = 'Mine'\nnotes_section = 'Mine'\n")
+    write(tmp_path / "vault/.tars/config.toml", "[layout]\nnotes_section = 'Its'\nsessions_folder = 'Its'\n")
+    said = settings(tmp_path, {"TARS_MEMORY_LAYOUT_LOG_HEADING": "Now"})
+    said.read_vault(tmp_path / "vault")
+    layout = said.options("layout", LayoutOptions)
+    assert (layout.log_heading, layout.notes_section, layout.sessions_folder) == ("Now", "Mine", "Its")
+    assert layout.daily_folder is None
+
+
+def test_nobody_permits_himself_by_a_variable_or_through_the_vault(tmp_path: Path) -> None:
+    write(tmp_path / "vault/.tars/config.toml", "[permissions]\nunattended_rules = true\n")
+    said = settings(tmp_path, RULE)
+    said.read_vault(tmp_path / "vault")
+    assert said.options("permissions", PermissionOptions).unattended_rules is False
+    write(tmp_path / "home/config/config.toml", "[permissions]\nunattended_rules = true\n")
+    assert settings(tmp_path).options("permissions", PermissionOptions).unattended_rules is True
+
+
+def test_a_script_with_the_variable_changes_no_rule(tmp_path: Path) -> None:
+    with memory(tmp_path, RULE) as script:
+        assert script.remember("Obey", tier="procedural").written is False
+    assert not (tmp_path / "vault/Procedural.md").exists()
+
+
+@pytest.mark.parametrize("text", ["[layout", "\0", "[layout]\ndaily_folder = 5\n", "[limits]\nmax_note_bytes = 'x'\n"])
+def test_what_is_wrong_in_the_vaults_own_file_is_said_and_ends_nothing(tmp_path: Path, text: str) -> None:
+    write(tmp_path / "vault/.tars/config.toml", text)
+    with memory(tmp_path) as script:
+        receipt = script.remember("a fact")
+        assert receipt.written
+        assert any("ignored" in notice for notice in receipt.notices)
+        with pytest.raises(UnwritableError) as caught:
+            script.log("a day whose note is unknown")
+    assert caught.value.spooled
+
+
+def test_what_is_wrong_in_the_persons_own_file_is_said_at_once(tmp_path: Path) -> None:
+    write(tmp_path / "home/config/config.toml", "[recall]\nlimit = true\n")
+    with pytest.raises(UsageError, match="recall.limit"):
+        settings(tmp_path).options("recall", RecallOptions)
