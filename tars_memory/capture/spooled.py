@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.capture.context import Context
-from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, TarsError, UnwritableError
+from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UnwritableError
 
 if TYPE_CHECKING:
     from tars_memory.capture.model import Receipt
@@ -16,15 +16,18 @@ def place_spool(ctx: Context) -> int:
     """Call again what could not be written, each as of the instant and by the actor of its first call.
 
     A log line typed yesterday thus goes into yesterday's note. An edit or a removal whose entry is gone by now is
-    given up, and a notice repeats it; anything else that fails stays where it is.
+    given up, and a notice repeats it; anything else that fails stays where it is, and holds up nothing else: a note
+    that can't be written is no reason to keep words from another one.
 
     Returns:
         How many items were placed.
 
     Raises:
-        UnwritableError: the vault still can't be written; all that is left stays in the spool.
+        BusyError: another process holds the lock; all that is left stays in the spool.
+        UnwritableError: the spool can't be read.
     """
     count = 0
+    stuck: dict[str, int] = {}
     ours = ctx.store.actor
     with ctx.spool.placing(ctx.store.journal) as items:
         for item in items:
@@ -43,8 +46,11 @@ def place_spool(ctx: Context) -> int:
                 )
                 ctx.store.actor = again.actor
                 receipt = _call(again, item.command, arguments)
-            except UnwritableError:
+            except BusyError:
                 raise
+            except UnwritableError as error:
+                stuck[error.message] = stuck.get(error.message, 0) + 1
+                continue
             except (NotFoundError, AmbiguousError, ConflictError) as error:
                 if item.command not in ("edit", "forget"):
                     ctx.notices.append(f"kept in the spool as {item.id}: {error.message}")
@@ -60,6 +66,7 @@ def place_spool(ctx: Context) -> int:
             finally:
                 ctx.store.actor = ours
             ctx.spool.remove(item.id)
+    ctx.notices += [f"{number} in the spool can't be placed yet: {why}" for why, number in stuck.items()]
     return count
 
 

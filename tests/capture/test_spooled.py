@@ -106,3 +106,18 @@ def test_a_dry_run_neither_spools_nor_places(bench):
     log(bench.ctx(dry_run=True), "two")
     assert [item.arguments["text"] for item in bench.spool.pending()] == ["one"]
     assert bench.files() == set()
+
+
+def test_what_cannot_be_placed_holds_up_nothing_else(bench):
+    (bench.root / "Memory.md").mkdir()
+    for text in ("one", "two"):
+        with pytest.raises(UnwritableError):
+            remember(bench.ctx(), text)
+    receipt = log(bench.ctx(), "day")
+    assert receipt.written
+    assert bench.get("2026-11-21.md") == "## Log\n- 14:30 day\n"
+    assert [notice for notice in receipt.notices if notice.startswith("2 in the spool can't be placed yet")]
+    (bench.root / "Memory.md").rmdir()
+    log(bench.ctx(), "evening")
+    assert [line for line in bench.get("Memory.md").splitlines() if line.startswith("- ")] == ["- one", "- two"]
+    assert bench.spool.pending() == []
