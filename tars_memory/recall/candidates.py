@@ -182,7 +182,8 @@ def gather(
         _open(chunk, terms if by_words else None, excluded)
         if row.id in bits:
             _compare(chunk, asked, *bits[row.id])
-        if chunk.lines and (chunk.counts or chunk.note_words or chunk.meaning is not None or chunk.date):
+        by_note = chunk.note_words and not excluded
+        if chunk.lines and (chunk.counts or by_note or chunk.meaning is not None or chunk.date):
             chunks.append(chunk)
     total = reader.chunk_count()
     idfs = _idfs(reader, terms, chunks, total) if by_words else {}

@@ -25,8 +25,11 @@ NOTE_BEST = 0.25
 NOTE_CHUNK_NEAREST = 0.15
 NOTE_NEAREST = 0.05
 NOTE_LINE_NEAREST = 0.10
+NOTE_EXACT = 0.50
 """Weights of the whole note's BM25, of its day, of the best line in it (next group), and of how near its words are to
-the query's: those of its best chunk, of all that is read of it together, of its best line with the line before."""
+the query's: those of its best chunk, of all that is read of it together, of its best line with the line before; and of
+the share of the query that was written to be matched as it stands (a quote, ``10.0.0.1``, ``C++``, 東京, ``auto*``)
+and is."""
 BEST_WORDS = 0.25
 BEST_CHUNK_WORDS = 0.10
 BEST_CHUNK_MEANING = 0.70
@@ -39,6 +42,7 @@ LINE_CHUNK_WORDS = 0.10
 LINE_CHUNK_MEANING = 0.10
 LINE_NEAREST = 0.25
 LINE_SPEAKER = 0.16
+LINE_EXACT = 0.50
 LINE_BESIDE = 0.20
 """The last: how well the chunks before and after match. An answer in a long note spreads over several."""
 BEFORE = 0.6
@@ -49,8 +53,10 @@ NEAREST_FLOOR = 0.20
 """What unrelated words reach by chance; only what is above it counts."""
 NEAREST_SPEAKER = 0.07
 """What the named speaker adds to how near a line's words are."""
-LEAST_NEAREST = 0.05
-"""The best of the candidates counts as at least this far above the floor: small differences are not blown up."""
+LEAST_NEAREST = 0.20
+LEAST_MEANING = 0.40
+"""The best of the candidates counts as at least this far above the floor, as at least this near: where nothing is near
+in meaning the differences are noise, and are not blown up. On the sets measured nearly every question has better."""
 
 DAYS_AFTER = 7.0
 DAYS_BEFORE = 3.0
@@ -63,10 +69,10 @@ def shares_of(values: Mapping[int, float]) -> dict[int, float]:
     return {key: max(value, 0.0) / most for key, value in values.items()} if most > 0 else {}
 
 
-def scale(values: Iterable[float]) -> float:
-    """What brings the largest of the values to 1; 0 if none is positive."""
+def scale(values: Iterable[float], least: float = 0.0) -> float:
+    """What brings the largest of the values, or the least that it counts as, to 1; 0 if none is positive."""
     most = max(values, default=0.0)
-    return 1 / most if most > 0 else 0.0
+    return 1 / max(most, least) if most > 0 else 0.0
 
 
 def date_worth(days: int) -> float:

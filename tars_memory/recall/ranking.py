@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 PARTS = (
     "note: words", "note: date", "note: best line", "note: nearest words of a chunk", "note: nearest words",
-    "note: nearest words of a line", "line: words", "line: chunk's words", "line: chunk's meaning",
-    "line: nearest words", "line: speaker", "line: chunks beside", "line: best of the note",
+    "note: nearest words of a line", "note: held as written",
+    "line: words", "line: chunk's words", "line: chunk's meaning",
+    "line: nearest words", "line: speaker", "line: held as written", "line: chunks beside", "line: best of the note",
 )  # fmt: skip
 """What ``--explain`` calls the parts of a score; their sum is the score."""
 
@@ -30,10 +31,11 @@ PARTS = (
 class _Note:
     """What is known of one note while its lines are scored."""
 
-    __slots__ = ("best", "chunk_nearest", "line_nearest", "nearest", "top")
+    __slots__ = ("best", "chunk_nearest", "exact", "line_nearest", "nearest", "top")
 
     def __init__(self) -> None:
         self.best = 0.0
+        self.exact = 0.0
         self.top = float("-inf")
         self.nearest: list[float] = []
         self.chunk_nearest = 0.0
@@ -53,7 +55,8 @@ def rank(pool: Pool, query: Query) -> None:
     nearest = [mean(line.nearest) for line in lines]
     by_nearest = _scale_above(nearest)
     chunk_words = fusion.scale(chunk.words for chunk in pool.chunks)
-    chunk_meaning = fusion.scale(chunk.meaning or 0.0 for chunk in pool.chunks)
+    chunk_meaning = fusion.scale((chunk.meaning or 0.0 for chunk in pool.chunks), fusion.LEAST_MEANING)
+    as_written = _as_written(pool, query)
     beside = _beside(pool.chunks, nearest_of, chunk_words)
     i = 0
     for chunk, near in zip(pool.chunks, beside, strict=True):
@@ -64,12 +67,15 @@ def rank(pool: Pool, query: Query) -> None:
         for line in chunk.lines:
             said = words[i] * by_words
             note.best = max(note.best, best + fusion.BEST_WORDS * said + fusion.BEST_SPEAKER * line.speaker)
+            held = sum(share for term, share in as_written.items() if term in line.counts) if as_written else 0.0
+            note.exact = max(note.exact, held)
             line.parts = (
                 fusion.SPREAD * fusion.LINE_WORDS * said,
                 fusion.SPREAD * fusion.LINE_CHUNK_WORDS * around,
                 fusion.SPREAD * fusion.LINE_CHUNK_MEANING * meant,
-                fusion.SPREAD * fusion.LINE_NEAREST * (nearest[i] - fusion.NEAREST_FLOOR) * by_nearest,
+                fusion.SPREAD * fusion.LINE_NEAREST * _above(nearest[i]) * by_nearest,
                 fusion.SPREAD * fusion.LINE_SPEAKER * line.speaker,
+                fusion.SPREAD * fusion.LINE_EXACT * held,
                 fusion.SPREAD * fusion.LINE_BESIDE * near,
             )
             line.score = sum(line.parts)
@@ -84,16 +90,16 @@ def _add_notes(pool: Pool, notes: dict[int, _Note]) -> None:
     by_chunk = _scale_above(note.chunk_nearest for note in notes.values())
     by_note = _scale_above(mean(note.nearest) for note in notes.values())
     by_line = _scale_above(note.line_nearest for note in notes.values())
-    floor = fusion.NEAREST_FLOOR
     for chunk in pool.chunks:
         note = notes[chunk.row.note_id]
         parts = (
             fusion.NOTE_WORDS * chunk.note_words * note_words,
             fusion.NOTE_DATE * chunk.date,
             fusion.NOTE_BEST * note.best,
-            fusion.NOTE_CHUNK_NEAREST * (note.chunk_nearest - floor) * by_chunk,
-            fusion.NOTE_NEAREST * (mean(note.nearest) - floor) * by_note,
-            fusion.NOTE_LINE_NEAREST * (note.line_nearest - floor) * by_line,
+            fusion.NOTE_CHUNK_NEAREST * _above(note.chunk_nearest) * by_chunk,
+            fusion.NOTE_NEAREST * _above(mean(note.nearest)) * by_note,
+            fusion.NOTE_LINE_NEAREST * _above(note.line_nearest) * by_line,
+            fusion.NOTE_EXACT * note.exact,
         )
         base = sum(parts) - note.top
         for line in chunk.lines:
@@ -127,7 +133,7 @@ def _beside(chunks: list[Candidate], nearest: list[float], by_words: float) -> l
     strength: dict[tuple[int, int], float] = {}
     for chunk, near in zip(chunks, nearest, strict=True):
         said = chunk.words * by_words
-        meant = (near - fusion.NEAREST_FLOOR) * by_nearest if by_nearest else said
+        meant = _above(near) * by_nearest if by_nearest else said
         strength[chunk.row.note_id, chunk.row.position] = (said + meant) / 2
     return [
         (strength.get((row.note_id, row.position - 1), 0.0) + strength.get((row.note_id, row.position + 1), 0.0)) / 2
@@ -135,10 +141,21 @@ def _beside(chunks: list[Candidate], nearest: list[float], by_words: float) -> l
     ]
 
 
+def _above(nearest: float) -> float:
+    """How much nearer than by chance."""
+    return max(nearest - fusion.NEAREST_FLOOR, 0.0)
+
+
 def _scale_above(values: Iterable[float]) -> float:
-    """What brings the largest of the values above the floor to 1; 0 if none of them is above 0."""
-    most = max(values, default=0.0)
-    return 1 / max(most - fusion.NEAREST_FLOOR, fusion.LEAST_NEAREST) if most > 0 else 0.0
+    """What brings the nearest of all to 1; 0 if none is nearer than by chance."""
+    return fusion.scale((_above(value) for value in values), fusion.LEAST_NEAREST)
+
+
+def _as_written(pool: Pool, query: Query) -> dict[str, float]:
+    """The terms that were written to be matched as they stand, each with its share of the query's idf."""
+    total = sum(pool.idfs.values())
+    terms = [term for term in pool.idfs if term[0] == '"' or term[-1] == "*" or term in query.literals]
+    return {term: pool.idfs[term] / total for term in terms} if total else {}
 
 
 def _with_before(line: Line) -> float:

@@ -64,7 +64,7 @@ def search(
     else:
         terms = Terms(query)
         pool = gather(reader, query, terms, narrowed, vector, by_words=mode != "semantic", limit=limit)
-        if not relevance.answers(query, terms, pool, mode):
+        if not relevance.answers(query, pool, mode):
             result.abstained = True
             return result
         ranking.rank(pool, query)

@@ -130,7 +130,7 @@ def test_filters(vault, text, paths):
 
 
 def test_filters_hold_for_meaning_too(vault):
-    for text in ("oolong tier:daily", "oolong tag:travel", "oolong since:2026-11-01", "oolong path:Servers.md"):
+    for text in ("oolong tier:daily", "oolong tag:travel", "oolong until:2026-11-20", "oolong path:Servers.md"):
         for hit in vault.search(text, "semantic").hits:
             assert hit.path in ("2026-11-14.md", "Reise.md", "2026-03-15.md", "Servers.md")
 
