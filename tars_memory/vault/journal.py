@@ -165,8 +165,12 @@ class Journal:
         """
         try:
             for path in reversed(self.files()):
-                with contextlib.suppress(FileNotFoundError), path.open("rb") as file:  # it may be pruned just now
-                    yield from _lines_backwards(file.fileno(), os.fstat(file.fileno()).st_size)
+                with contextlib.suppress(FileNotFoundError):  # it may be pruned just now
+                    fd = os.open(path, os.O_RDONLY | _BINARY)
+                    try:
+                        yield from _lines_backwards(fd, os.fstat(fd).st_size)
+                    finally:
+                        close(fd)
         except OSError as error:
             raise UnwritableError(
                 f"the journal {self.folder} can't be read: {error.strerror or error}",
@@ -228,9 +232,8 @@ class Journal:
         return purged
 
 
-_FLAGS = (
-    os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
-)
+_BINARY = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
+_FLAGS = os.O_RDWR | os.O_APPEND | _BINARY
 _KEPT = ("t", "txn", "n", "time", "command", "actor", "file", "op", "undoes", "settles")
 
 

@@ -88,7 +88,8 @@ class Store:
             stack.callback(transaction.close)
             if not self.dry_run:
                 transaction.begin()
-            yield transaction
+            with writing(os.fspath(self.root)):  # what the caller looks at under the lock may fail as well
+                yield transaction
 
     def undo(self, txn: str | None = None, *, last: int = 1) -> list[Written]:
         """Take writes back: one transaction by name, or the last ones still in force (undos are not counted).

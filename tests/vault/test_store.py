@@ -301,6 +301,11 @@ def test_what_a_power_cut_brought_back_is_told(place: Place) -> None:
     assert place.store().limbo() == ["a.md.1m7ysm950"]
 
 
+def test_what_a_caller_fails_to_read_under_the_lock(place: Place) -> None:
+    with pytest.raises(UnwritableError, match="Is a directory"), place.store().transaction("log"):
+        place.root.read_bytes()
+
+
 def test_a_note_that_never_rests_is_a_conflict(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tars_memory.vault.transaction.ATTEMPTS", 3)
     place.put("a.md", b"0\n")
