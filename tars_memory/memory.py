@@ -175,14 +175,17 @@ class Memory:
 
         Args:
             target: its REF, or words that fit it alone.
-            everywhere: also purge it from journal, spool and index; it can't be undone then.
+            everywhere: also purge it, and what it said before it was edited, from journal, spool and index; it can't be
+                undone then. What was forgotten already can still be purged.
         """
-        from tars_memory import upkeep
+        from tars_memory import forgetting
         from tars_memory.capture.amend import forget
 
+        if everywhere:
+            return forgetting.forget_everywhere(self, target)
         receipt = forget(self.context(), target)
         if receipt.written:
-            receipt.notices += upkeep.purge(self, receipt.text) if everywhere else upkeep.COPIES
+            receipt.notices += forgetting.COPIES
         return receipt
 
     def undo(self, txn: str | None = None, *, last: int = 1) -> builtins.list[Written]:
@@ -359,9 +362,11 @@ class Memory:
         if self._opened is None:
             from tars_memory.index.indexer import Index
 
-            self._opened = Index(
-                self.vault, self._made_state(), self.settings.places.cache, self.limits, self._open_embedder
-            )
+            try:
+                state = self._made_state()
+            except UnwritableError:
+                state = self.state  # an index that is there already answers all the same
+            self._opened = Index(self.vault, state, self.settings.places.cache, self.limits, self._open_embedder)
         return self._opened
 
     def context(self, *, writes: bool = True) -> Context:

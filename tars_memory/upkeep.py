@@ -13,15 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tars_memory.index.report import RefreshReport
     from tars_memory.memory import Memory
     from tars_memory.settings import Settings
-
-COPIES = [
-    "copies remain in the journal (for undo) and in the index until the next search: forget --everywhere purges both",
-    "what your sync or Obsidian keeps of old versions is out of reach",
-]
-"""What ``forget`` says of copies that it leaves."""
-
 
 def status(memory: Memory) -> dict[str, Any]:
     """One object: where things are, how far the index is, which model and driver are in use; additive only.
@@ -30,11 +24,11 @@ def status(memory: Memory) -> dict[str, Any]:
         ``vault``, ``index``, ``model``, ``waiting`` (spool, unfinished writes), ``settings`` and ``notices``.
     """
     index = memory.index()
-    report = index.refresh()
+    report = _refresh(memory)
     spool = Spool(memory.state / "spool")
     model = _model(memory)
     notices = [*memory.notices, *report.notices]
-    told = index.read(lambda _: index.status())
+    told = index.status()
     if report.pending_vectors and model["usable"]:
         notices.append(f"{report.pending_vectors} passages have no vector yet: tars-memory reindex makes them")
     return {
@@ -55,6 +49,20 @@ def status(memory: Memory) -> dict[str, Any]:
     }
 
 
+def _refresh(memory: Memory) -> RefreshReport:
+    """The index brought in step with the vault; where there is none and none can be made, all of the vault is stale."""
+    from tars_memory.index.report import RefreshReport
+
+    try:
+        return memory.index().refresh()
+    except UnwritableError as error:
+        report = RefreshReport()
+        report.stale = sum(1 for _ in memory.vault.walk())
+        report.skipped = memory.vault.skipped
+        report.notices.append(f"{error.message}; {error.hint}")
+        return report
+
+
 def doctor(memory: Memory) -> dict[str, Any]:
     """Settle what a crash left, place what waits, then look; in a dry run only look.
 
@@ -70,11 +78,12 @@ def doctor(memory: Memory) -> dict[str, Any]:
 
 def _writes(memory: Memory) -> Iterator[tuple[str, str, str]]:
     """Unfinished writes, text that waits, lines of ours that something overwrote."""
-    store = memory.store(writes=not memory.dry_run)
+    store = memory.store(writes=False)
     try:
         if not memory.dry_run:
             from tars_memory.capture.spooled import place_spool
 
+            store = memory.store()
             store.recover()
             place_spool(memory.context())
     except TarsError as error:
@@ -112,9 +121,8 @@ def _vault(memory: Memory) -> Iterator[tuple[str, str, str]]:
 
 def _index(memory: Memory) -> Iterator[tuple[str, str, str]]:
     try:
-        index = memory.index()
-        report = index.refresh()
-        told = index.read(lambda _: index.status())
+        report = _refresh(memory)
+        told = memory.index().status()
     except TarsError as error:
         yield "index", error.message, error.hint
         return
@@ -172,30 +180,6 @@ def use_model(memory: Memory, name: str, folder: Path | None) -> dict[str, Any]:
         notices.append(f'{path} has an [embedding] section of its own: write model = "{name}" there')
     notices.append("tars-memory reindex makes the vectors anew; until then searches answer by keywords")
     return {"model": name, "config": str(path), "notices": notices}
-
-
-def purge(memory: Memory, text: str) -> list[str]:
-    """Take a forgotten text out of journal, spool and index, look whether it is gone, and say what we can't reach.
-
-    Returns:
-        sentences for the person.
-    """
-    store = memory.store()
-    held = store.purge(text) + Spool(store.state / "spool").purge(text)
-    memory.index().rebuild(embed=False)
-    memory.close()
-    found = [path for path in sorted(store.state.rglob("*")) if path.is_file() and _holds(path, text)]
-    told = [f"purged from {held} records of journal and spool, and from the index; this can't be undone"]
-    told += [f"a copy remains in {path}" for path in found]
-    return [*told, "what your sync or Obsidian keeps of old versions is out of reach"]
-
-
-def _holds(path: Path, text: str) -> bool:
-    import json
-
-    data = path.read_bytes()
-    shapes = (text.encode("utf-8", "surrogateescape"), json.dumps(text)[1:-1].encode("ascii"))
-    return any(shape in data for shape in shapes)
 
 
 def _model(memory: Memory) -> dict[str, Any]:

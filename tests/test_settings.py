@@ -67,5 +67,5 @@ def test_what_is_wrong_in_the_vaults_own_file_is_said_and_ends_nothing(tmp_path:
 
 def test_what_is_wrong_in_the_persons_own_file_is_said_at_once(tmp_path: Path) -> None:
     write(tmp_path / "home/config/config.toml", "[recall]\nlimit = true\n")
-    with pytest.raises(UsageError, match="recall.limit"):
+    with pytest.raises(UsageError, match=r"recall\.limit"):
         settings(tmp_path).options("recall", RecallOptions)

@@ -54,12 +54,13 @@ def edit(ctx: Context, target: str, text: str) -> Receipt:
     return Receipt(written.txn or None, entry.path, line, ref, words, written=done, notices=ctx.notices)
 
 
-def forget(ctx: Context, target: str) -> Receipt:
+def forget(ctx: Context, target: str, *, later: bool = True) -> Receipt:
     """Take an entry out of its note, with the bullets nested under it.
 
     Args:
         ctx: the command's view of the vault.
         target: a REF, or words that fit one entry only.
+        later: if it can't be done now, the next command that writes does it.
 
     Returns:
         A receipt with the entry's words and the line where it stood.
@@ -68,11 +69,12 @@ def forget(ctx: Context, target: str) -> Receipt:
         NotFoundError: no such entry.
         AmbiguousError: several; they are listed.
         ConflictError: the entry changed meanwhile.
-        UnwritableError: the removal is in the spool.
+        UnwritableError: the removal is in the spool, if ``later``.
     """
     entry = find(ctx, target)
     timed = ctx.layout.timed(entry.path)
-    with ctx.writing("forget", {"target": entry.ref, "text": entry.text}) as transaction:
+    arguments = {"target": entry.ref, "text": entry.text} if later else None
+    with ctx.writing("forget", arguments) as transaction:
         if _is_rule(ctx, entry):
             return _proposed(ctx, transaction, entry, "remove", "")
         written = transaction.write(entry.path, lambda data: edits.remove_bullet(data or b"", entry, timed=timed))

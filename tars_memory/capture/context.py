@@ -68,14 +68,14 @@ class Context:
         return self.unattended_rules or (self.interactive and self.actor == "person")
 
     @contextlib.contextmanager
-    def writing(self, command: str, arguments: dict[str, Any]) -> Iterator[Transaction]:
+    def writing(self, command: str, arguments: dict[str, Any] | None) -> Iterator[Transaction]:
         """A transaction; if the vault can't be written, the command and its arguments go to the spool.
 
         What waits in the spool is placed first.
 
         Args:
             command: as history shows it; :func:`tars_memory.capture.spooled.place_spool` calls it again.
-            arguments: of the use case, JSON values.
+            arguments: of the use case, JSON values; None keeps nothing: it can't be done later.
 
         Raises:
             UnwritableError: with ``spooled`` set to the spool item, unless this is a dry run.
@@ -90,7 +90,7 @@ class Context:
             with self.store.transaction(command, settles=self.settles) as transaction:
                 yield transaction
         except UnwritableError as error:
-            if self.settles is None and not self.store.dry_run and error.spooled is None:
+            if arguments is not None and self.settles is None and not self.store.dry_run and error.spooled is None:
                 kept = {**arguments, "now": self.now.isoformat(), "actor": self.actor}
                 error.spooled = self.spool.put(command, {**kept, "interactive": self.interactive})
             raise

@@ -1,0 +1,126 @@
+"""Forgetting for good: the copies of an entry that are ours, taken out of journal, spool and index, and looked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tars_memory.errors import NotFoundError
+from tars_memory.vault import entries as grammar
+from tars_memory.vault.document import Document
+from tars_memory.vault.inbox import INBOX
+from tars_memory.vault.spool import Spool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tars_memory.capture.model import Receipt
+    from tars_memory.memory import Memory
+    from tars_memory.vault.history import JournalEntry
+    from tars_memory.vault.layout import Layout
+
+OUT_OF_REACH = "what your sync or Obsidian keeps of old versions is out of reach"
+
+COPIES = [
+    "copies remain in the journal (for undo) and in the index until the next search: forget --everywhere purges both",
+    OUT_OF_REACH,
+]
+"""What ``forget`` says of copies that it leaves."""
+
+REPEATS = 10
+"""So many entries with the same words in one note a REF is tried for."""
+
+
+def forget_everywhere(memory: Memory, target: str) -> Receipt:
+    """Remove an entry and purge it; one that was forgotten before is purged all the same.
+
+    Raises:
+        NotFoundError: there is no such entry, and none was forgotten.
+        UnwritableError: it can't be removed now; nothing is kept for later, for then it could not be purged.
+    """
+    from tars_memory.capture.amend import forget
+    from tars_memory.capture.model import Receipt
+
+    layout = memory.vault.layout
+    history = list(memory.store(writes=False).history(None))
+    try:
+        receipt = forget(memory.context(), target, later=False)
+    except NotFoundError:
+        gone = _forgotten(history, target, layout)
+        if gone is None:
+            raise
+        path, line, text = gone
+        ref = grammar.ref(path, text)
+        receipt = Receipt(None, path, line, ref, text, written=False, notices=memory.notices)
+        if not memory.dry_run:
+            receipt.notices += ["it was forgotten before", *purge(memory, wordings(history, path, text, layout))]
+        return receipt
+    if receipt.written:
+        receipt.notices += purge(memory, wordings(history, receipt.path, receipt.text, layout))
+    return receipt
+
+
+def wordings(history: list[JournalEntry], path: str, text: str, layout: Layout) -> list[str]:
+    """The words of an entry, and those it had before it was edited, as far as the journal knows.
+
+    Args:
+        history: newest first.
+        path: of its note.
+        text: its words now, or when it was forgotten.
+        layout: says where entries begin with a time.
+    """
+    found = [text]
+    for entry in history:
+        if entry.file == path and entry.op == "edit" and entry.before and entry.after:
+            before, after = _texts(path, entry.before, layout), _texts(path, entry.after, layout)
+            if len(before) == len(after) == 1 and after[0] in found and before[0] not in found:
+                found += before
+    return found
+
+
+def purge(memory: Memory, texts: list[str]) -> list[str]:
+    """Take forgotten words out of journal, spool and index, look whether they are gone, and say what we can't reach.
+
+    Returns:
+        sentences for the person.
+    """
+    store = memory.store()
+    held = sum(store.purge(text) + Spool(store.state / "spool").purge(text) for text in texts)
+    memory.index().rebuild(embed=False)
+    memory.close()
+    told = [f"purged from {held} records of journal and spool, and from the index; this can't be undone"]
+    standing = [path for path, _ in memory.vault.walk() if _holds(memory.root / path, texts)]
+    told += [f"the same words stand in {path}" for path in sorted(standing)]
+    ours = [path for path in sorted(store.state.rglob("*")) if not (standing and path.name.startswith("index"))]
+    ours += [*sorted(memory.settings.places.state.glob("crash-*")), *sorted((memory.root / INBOX).glob("*"))]
+    told += [f"a copy remains in {path}" for path in ours if path.is_file() and _holds(path, texts)]
+    return [*told, OUT_OF_REACH]
+
+
+def _forgotten(history: list[JournalEntry], target: str, layout: Layout) -> tuple[str, int, str] | None:
+    """Note, line and words of the entry that was forgotten last and is named by its REF or its words."""
+    said = " ".join(target.split()).casefold()
+    for entry in history:
+        if entry.command == "forget" and not entry.undone and not entry.purged:
+            for text in _texts(entry.file, entry.before, layout)[:1]:
+                refs = {grammar.ref(entry.file, text, number) for number in range(REPEATS)}
+                if said in refs or said == " ".join(text.split()).casefold():
+                    return entry.file, entry.line, text
+    return None
+
+
+def _texts(path: str, lines: str, layout: Layout) -> list[str]:
+    """The words of the entries in some lines of a note."""
+    document = Document(lines.encode("utf-8", "surrogateescape"))
+    return [entry.text for entry in grammar.read(path, document, timed=layout.timed(path))]
+
+
+def _holds(path: Path, texts: list[str]) -> bool:
+    import json
+
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return False
+    shapes = [text.encode("utf-8", "surrogateescape") for text in texts]
+    shapes += [json.dumps(text)[1:-1].encode("ascii") for text in texts]
+    return any(shape in data for shape in shapes)
