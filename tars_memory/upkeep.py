@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tars_memory.memory import Memory
     from tars_memory.settings import Settings
 
+
 def status(memory: Memory) -> dict[str, Any]:
     """One object: where things are, how far the index is, which model and driver are in use; additive only.
 

@@ -176,18 +176,22 @@ def load_vec(connection: Any, library: str) -> None:
         connection.enable_load_extension(False)
 
 
-def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
+def connect(path: Path, way: str = "mode=rw", *, alone: bool = False) -> sqlite3.Connection:
     """Open an existing database file; it is never made by opening.
 
     The connection is in autocommit mode: transactions are begun and ended by name.
+
+    Args:
+        path: of the file.
+        way: parameters of SQLite's file URI (sqlite.org/uri.html).
+        alone: keep every other process out for as long as it is open; a write-ahead log then needs no shared memory.
 
     Raises:
         FileNotFoundError: there is no such file.
         IndexDamagedError: it is no database.
     """
     module = driver().module
-    mode = "ro" if readonly else "rw"
-    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    uri = f"{path.absolute().as_uri()}?{way}"
     try:
         connection: sqlite3.Connection = module.connect(uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
     except module.OperationalError as error:
@@ -195,6 +199,8 @@ def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
             raise FileNotFoundError(str(path)) from error
         raise
     try:
+        if alone:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA cell_size_check = ON")
         connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -298,6 +304,16 @@ def damaged(error: BaseException) -> bool:
         return True
     said = str(error).lower()
     return any(words in said for words in DAMAGE_WORDS)
+
+
+REFUSAL_CODES = frozenset({3, 8, 10, 13, 14})
+"""SQLITE_PERM, READONLY, IOERR, FULL and CANTOPEN."""
+
+
+def refused(error: BaseException) -> bool:
+    """Whether an error says that the disk or its permissions won't have it (and not: busy, or damaged)."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return isinstance(code, int) and code & 0xFF in REFUSAL_CODES and not damaged(error)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tars_memory.errors import UnwritableError, VaultError
 from tars_memory.index import changes, database, intake, schema
 from tars_memory.index.files import IndexFiles
-from tars_memory.index.opened import OpenIndex, create
+from tars_memory.index.opened import OpenIndex, create, spoken
 from tars_memory.index.report import WRITER_WAIT, RefreshBudget, RefreshReport
 
 if TYPE_CHECKING:
@@ -68,15 +68,16 @@ class Index:
         """Ask the index; if it turns out to be damaged, it is rebuilt and asked again.
 
         Raises:
-            UnwritableError: it is damaged and can't be rebuilt.
+            UnwritableError: there is none and none can be made, or it is damaged and can't be rebuilt.
         """
-        try:
+        with spoken("the index can't be read"):
+            try:
+                return question(self.reader())
+            except Exception as error:
+                if not _is_damage(error):
+                    raise
+            self.rebuild(embed=False, override=False)
             return question(self.reader())
-        except Exception as error:
-            if not _is_damage(error):
-                raise
-        self.rebuild(embed=False, override=False)
-        return question(self.reader())
 
     def reader(self) -> IndexReader:
         """What recall asks, on the file that answers now; never refreshed by itself."""
@@ -89,27 +90,21 @@ class Index:
     def refresh(self, budget: RefreshBudget | None = None, progress: Progress | None = None) -> RefreshReport:
         """Bring the rows in step with the vault; vectors are left to :meth:`embed_pending`.
 
+        An index that can't be written stays as it is, and the report says how far it is behind.
+
         Raises:
             VaultError: (strict) the vault looks unmounted or emptied.
-            UnwritableError: (strict) the index is busy or can't be written.
+            UnwritableError: there is no index and none can be made; (strict) it is busy or can't be written.
         """
         begun = time.monotonic()
         budget = budget or RefreshBudget()
         try:
-            report = self._refresh(budget, progress)
+            with spoken("the index can't be read"):
+                report = self._refresh(budget, progress)
         except Exception as error:
-            if _is_damage(error):
-                report = self.rebuild(embed=False, progress=progress, override=budget.override)
-            elif not isinstance(error, database.driver().module.Error):
+            if not _is_damage(error):
                 raise
-            elif budget.strict:
-                raise UnwritableError(
-                    f"the index can't be written: {error}", "is the disk full or read-only?"
-                ) from error
-            else:
-                report = RefreshReport(self.pending)
-                report.stale = 1
-                report.notices.append(f"the index could not be brought up to date: {error}")
+            report = self.rebuild(embed=False, progress=progress, override=budget.override)
         report.took = time.monotonic() - begun
         return report
 
@@ -144,19 +139,21 @@ class Index:
             report.notices.append(f"{report.stale} notes changed since the last reindex and are not searched yet")
             return
         wait = WRITER_WAIT if not complete else budget.wait if difference or difference.unsure else 0.0
+        reason = "the index is busy in another process"
+        held = False
         try:
-            with self.files.lock(wait) as held:
+            with spoken("the index can't be written"), self.files.lock(wait) as held:
                 if held:
                     intake.take_in(self.connection(), self.vault, self.limits, look, report, progress)
-        except OSError as error:
+        except UnwritableError as error:
             if budget.strict:
-                raise UnwritableError(f"the index can't be written: {error}", "is its folder writable?") from error
-            held = False
+                raise
+            reason, held = error.message, False
         if difference and not held:
             if budget.strict:
-                raise UnwritableError("the index is busy in another process", "try again when it is done")
-            report.stale = len(difference)
-            report.notices.append(f"the index is busy; {report.stale} changed notes are not searched yet")
+                raise UnwritableError(reason, "try again when it is done")
+            report.stale = len(difference) - report.changed - report.removed
+            report.notices.append(f"{reason}; changed notes that are not searched yet: {report.stale}")
 
     def _brakes(
         self,
@@ -201,15 +198,12 @@ class Index:
         begun = time.monotonic()
         report = RefreshReport(self.pending)
         before = self._open.path
-        try:
-            with self.files.lock(WRITER_WAIT) as held:
-                if not held:
-                    raise UnwritableError("the index is busy in another process", "try again when it is done")
-                self.close()
-                if override or before is None or self.files.current() == before:
-                    self._build(report, progress)
-        except OSError as error:
-            raise UnwritableError(f"the index can't be rebuilt: {error}", "is the disk full or read-only?") from error
+        with spoken("the index can't be rebuilt"), self.files.lock(WRITER_WAIT) as held:
+            if not held:
+                raise UnwritableError("the index is busy in another process", "try again when it is done")
+            self.close()
+            if override or before is None or self.files.current() == before:
+                self._build(report, progress)
         if embed and self.embedder is not None:
             self.embed_pending(None, progress)
         report.took = time.monotonic() - begun
@@ -220,16 +214,20 @@ class Index:
 
         model = self._open.model()
         path = self.files.building()
-        connection = create(path)
         try:
-            connection.execute("PRAGMA journal_mode = OFF")
-            intake.take_in(connection, self.vault, self.limits, self._look(), report, progress)
-            if model:
-                filling.restore(connection, self.cache, *model)
-            connection.execute("PRAGMA journal_mode = DELETE")
-            database.set_journal_mode(connection, path)
-        finally:
-            connection.close()
+            connection = create(path)
+            try:
+                connection.execute("PRAGMA journal_mode = OFF")
+                intake.take_in(connection, self.vault, self.limits, self._look(), report, progress)
+                if model:
+                    filling.restore(connection, self.cache, *model)
+                connection.execute("PRAGMA journal_mode = DELETE")
+                database.set_journal_mode(connection, path)
+            finally:
+                connection.close()
+        except BaseException:
+            self.files.remove(path)  # on a full disk it would stand in the way of everything else
+            raise
         self.files.install(path)
 
     def embed_pending(self, limit: int | None = None, progress: Progress | None = None) -> int:
@@ -239,11 +237,17 @@ class Index:
 
         Raises:
             ModelUnavailableError: texts are to be embedded and the model can't be used.
+            UnwritableError: the vectors can't be kept; with a ``limit`` they just stay pending.
         """
         from tars_memory.index import filling
 
-        if self.embedder is not None:
-            filling.embed(self.connection(), self.files, self.cache, self.embedder, limit, progress)
+        try:
+            with spoken("the vectors can't be kept"):
+                if self.embedder is not None:
+                    filling.embed(self.connection(), self.files, self.cache, self.embedder, limit, progress)
+        except UnwritableError:
+            if limit is None:
+                raise
         return self.pending()
 
     def pending(self) -> int:
@@ -258,29 +262,41 @@ class Index:
         """What the index is and how it stands; see :func:`tars_memory.index.upkeep.status`."""
         from tars_memory.index import upkeep
 
-        return upkeep.status(self)
+        try:
+            return self.read(lambda _: upkeep.status(self))
+        except UnwritableError:
+            return upkeep.status_of_none(self)
 
     def verify(self) -> list[str]:
         """The differences between this index and one made anew, one sentence each; none: it is right.
 
         Vectors that are pending are no difference.
+
+        Raises:
+            UnwritableError: the other one can't be made beside it.
         """
         from tars_memory.index import upkeep
 
-        return upkeep.verify(self)
+        with spoken("a second index to compare with can't be made"):
+            return upkeep.verify(self)
 
     def optimise(self) -> None:
         """Merge the full-text tables, gather statistics, give free space back."""
         from tars_memory.index import upkeep
 
-        upkeep.optimise(self)
+        with spoken("the index can't be written"):
+            upkeep.optimise(self)
 
     # --- inside
 
     def made_beside(self, path: Path) -> sqlite3.Connection:
         """A new index of the vault as it is now, in a file of its own that nobody else reads; vectors left out."""
         connection = create(path)
-        intake.take_in(connection, self.vault, self.limits, self._look(), RefreshReport(), None)
+        try:
+            intake.take_in(connection, self.vault, self.limits, self._look(), RefreshReport(), None)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _look(self) -> intake.Look:

@@ -1,7 +1,12 @@
-"""The index file that answers now: opened, made if there is none, opened anew when another process has swapped it."""
+"""The index file that answers now: opened, made if there is none, opened anew when another process has swapped it.
+
+What can't be written is opened for reading all the same; :func:`spoken` makes a sentence of what a disk says against
+everything else.
+"""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UnwritableError
@@ -10,6 +15,7 @@ from tars_memory.index.report import WRITER_WAIT
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tars_memory.index.files import IndexFiles
@@ -39,20 +45,23 @@ class OpenIndex:
     def connection(self) -> sqlite3.Connection:
         """The open file, the newest one.
 
+        It can be read; whether it can be written shows when somebody tries.
+
         Raises:
             IndexDamagedError: it is no index of this version.
-            UnwritableError: there is none and none can be made.
+            UnwritableError: there is none and none can be made, or it may not even be read.
         """
-        if self._connection is not None and self.path == self.files.current():
-            return self._connection
-        self.close()
-        for _ in range(3):
-            self.path = self.files.current() or self._make()
-            try:
-                self._connection = _opened(self.path)
-            except FileNotFoundError:
-                continue  # swapped between looking and opening
-            return self._connection
+        with spoken(f"the index in {self.files.folder} can't be opened"):
+            if self._connection is not None and self.path == self.files.current():
+                return self._connection
+            self.close()
+            for _ in range(3):
+                self.path = self.files.current() or self._make()
+                try:
+                    self._connection = _opened(self.path)
+                except FileNotFoundError:
+                    continue  # swapped between looking and opening
+                return self._connection
         raise UnwritableError(f"the index in {self.files.folder} can't be opened", "try again")
 
     def model(self) -> tuple[str, int] | None:
@@ -61,7 +70,7 @@ class OpenIndex:
         if path is None:
             return None
         try:
-            connection = database.connect(path)
+            connection = _opened(path)
             try:
                 meta = intake.meta(connection)
             finally:
@@ -76,34 +85,72 @@ class OpenIndex:
 
     def _make(self) -> Path:
         """An empty index, so that it can be filled batch by batch and answers from the first one on."""
-        try:
-            with self.files.lock(WRITER_WAIT) as held:
-                current = self.files.current()
-                if current is not None:
-                    return current
-                if not held:
-                    raise UnwritableError("the index is busy in another process", "try again when it is done")
-                path = self.files.building()
-                create(path).close()
-                return self.files.install(path)
-        except OSError as error:
-            raise UnwritableError(
-                f"the index can't be made in {self.files.folder}: {error}", "set TARS_MEMORY_HOME to a writable folder"
-            ) from error
+        hint = "free some space there, or set TARS_MEMORY_HOME to a writable folder"
+        with spoken(f"the index can't be made in {self.files.folder}", hint), self.files.lock(WRITER_WAIT) as held:
+            current = self.files.current()
+            if current is not None:
+                return current
+            if not held:
+                raise UnwritableError("the index is busy in another process", "try again when it is done")
+            path = self.files.building()
+            create(path).close()
+            return self.files.install(path)
+
+
+@contextmanager
+def spoken(what: str, hint: str = "is the disk full or read-only?") -> Iterator[None]:
+    """Say what the disk or SQLite refuse inside as a sentence for the person; damage stays what it is.
+
+    Raises:
+        UnwritableError: ``what``, and why.
+    """
+    try:
+        yield
+    except Exception as error:
+        if database.damaged(error) or not isinstance(error, OSError | database.driver().module.Error):
+            raise
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise UnwritableError(f"{what}: {reason}", hint) from error
 
 
 def create(path: Path) -> sqlite3.Connection:
     """A new, empty index, open; written without waiting for the disk, as nobody reads it before it is installed."""
     database.create(path)
     connection = database.connect(path)
-    connection.execute("PRAGMA synchronous = OFF")
-    schema.create(connection)
-    database.set_journal_mode(connection, path)
+    try:
+        connection.execute("PRAGMA synchronous = OFF")
+        schema.create(connection)
+        database.set_journal_mode(connection, path)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    connection = database.connect(path)
+    """The file, open: for reading and writing if it can be, else for reading by the first way that works.
+
+    A write-ahead log wants a file of shared memory beside the database even for reading. On a full disk, where it
+    can't be made, being alone with the database does without. Where nothing may be written the database is read as
+    it stands, unless a log holds what it lacks: then both are read from a copy.
+    """
+    try:
+        return _checked(database.connect(path), path)
+    except database.driver().module.OperationalError as error:
+        if not database.refused(error):
+            raise
+        refusal = error
+    for way in (_alone, _as_it_stands, _copied):
+        try:
+            return way(path)
+        except (OSError, database.driver().module.OperationalError) as error:
+            if database.damaged(error):
+                raise
+    raise refusal
+
+
+def _checked(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
+    """The connection, if it leads to an index of this version."""
     try:
         if not database.wal_is_fixed(database.driver().version):
             database.set_journal_mode(connection, path)  # another Python may have made it with a log
@@ -115,3 +162,26 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection.close()
         raise database.IndexDamagedError(f"{path.name} is of version {version}")
     return connection
+
+
+def _alone(path: Path) -> sqlite3.Connection:
+    return _checked(database.connect(path, alone=True), path)
+
+
+def _as_it_stands(path: Path) -> sqlite3.Connection:
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size:
+        raise OSError(f"{log.name} holds what {path.name} lacks")
+    return _checked(database.connect(path, "mode=ro&immutable=1"), path)
+
+
+def _copied(path: Path) -> sqlite3.Connection:
+    from pathlib import Path
+    from shutil import copyfile
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="tars-memory-", ignore_cleanup_errors=True) as folder:
+        copy = Path(folder) / path.name
+        for suffix in ("", "-wal"):
+            copyfile(f"{path}{suffix}", f"{copy}{suffix}")
+        return _checked(database.connect(copy), copy)  # has read from both by now: their names can go

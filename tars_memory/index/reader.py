@@ -280,13 +280,15 @@ class IndexReader:
         return self._connection.execute(sql, (json.dumps(list(ids)), self._model)).fetchall()
 
     def _attach(self) -> bool:
-        """Bring the embedding cache in reach; False if there is none or it does not know the model."""
+        """Bring the embedding cache in reach; False if there is none, or none that can be read and knows the model."""
         if not self._attached:
             if not self._cache.exists():
                 return False
             try:
                 self._connection.execute("ATTACH ? AS cache", (f"{self._cache.absolute().as_uri()}?mode=ro",))
             except database.driver().module.OperationalError as error:
+                if database.refused(error):
+                    return False
                 if "already in use" not in str(error):
                     raise
             self._attached = True

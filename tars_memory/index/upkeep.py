@@ -64,14 +64,13 @@ def status(index: Index) -> dict[str, Any]:
     meta = dict(one("SELECT key, value FROM meta").fetchall())
     chunks = int(one("SELECT count(*) FROM chunks").fetchone()[0])
     pending = filling.pending(connection)
-    cache = index.cache / schema.CACHE_FILE
     tiers = {
         schema.TIERS[tier]: count
         for tier, count in one("SELECT tier, count(*) FROM notes GROUP BY tier ORDER BY tier").fetchall()
     }
     return {
+        **status_of_none(index),
         "path": str(path),
-        "version": schema.VERSION,
         "bytes": _size(path) if path else 0,
         "journal": str(one("PRAGMA journal_mode").fetchone()[0]),
         "notes": int(one("SELECT count(*) FROM notes").fetchone()[0]),
@@ -84,6 +83,18 @@ def status(index: Index) -> dict[str, Any]:
         "model": meta.get("model"),
         "complete": meta.get("complete") == 1,
         "indexed": meta.get("indexed"),
+    }
+
+
+def status_of_none(index: Index) -> dict[str, Any]:
+    """The same where there is no index and none can be made: what only an index knows is None."""
+    cache = index.cache / schema.CACHE_FILE
+    unknown = ("path", "bytes", "journal", "notes", "scopes", "without_own_date", "chunks", "vectors")
+    return {
+        **dict.fromkeys((*unknown, "pending_vectors", "model", "indexed")),
+        "tiers": {},
+        "version": schema.VERSION,
+        "complete": False,
         "cache_path": str(cache),
         "cache_bytes": _size(cache),
         **database.capabilities().as_dict(),
