@@ -150,25 +150,25 @@ class Memory:
         """Keep a fact in Memory.md, or with ``tier="procedural"`` a rule; an exact repeat is said, not written."""
         from tars_memory.capture.remember import remember
 
-        return remember(self.context(), text, tier=tier, section=section, tags=tuple(tags))
+        return remember(self._keeping(text), text, tier=tier, section=section, tags=tuple(tags))
 
     def log(self, text: str) -> Receipt:
         """Add a line with the time to today's note."""
         from tars_memory.capture.daily import log
 
-        return log(self.context(), text)
+        return log(self._keeping(text), text)
 
     def feedback(self, good: bool, note: str, *, question: str | None = None, answer: str | None = None) -> Receipt:
         """Note what went well (rewards.md) or badly (corrections.md)."""
         from tars_memory.capture.feedback import feedback
 
-        return feedback(self.context(), good, note, question, answer)
+        return feedback(self._keeping(note), good, note, question, answer)
 
     def edit(self, target: str, text: str) -> Receipt:
         """Give an entry other words; ``target`` is its REF, or words that fit it alone."""
         from tars_memory.capture.amend import edit
 
-        return edit(self.context(), target, text)
+        return edit(self._keeping(text), target, text)
 
     def forget(self, target: str, *, everywhere: bool = False) -> Receipt:
         """Remove an entry; its notices say which copies remain.
@@ -386,6 +386,19 @@ class Memory:
         )
         context.notices = self.notices
         return context
+
+    def _keeping(self, text: str) -> Context:
+        """What capture is given to write this text.
+
+        Raises:
+            UnwritableError: there is no state folder, so not even a spool: the message repeats the text.
+        """
+        try:
+            return self.context()
+        except UnwritableError as error:
+            raise UnwritableError(
+                f"your text could NOT be kept, copy it from here: {text}", f"{error.message}; {error.hint}"
+            ) from error
 
     def fingerprint(self) -> str:
         """Of the model that is set, over this version's chunks.

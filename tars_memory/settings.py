@@ -214,8 +214,11 @@ def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
     """The vault's real path: ``--vault``, ``TARS_MEMORY_DIR``, a ``.tars`` folder here or above, the configuration.
 
     Raises:
+        UsageError: the flag is empty, as an unset variable makes it.
         VaultError: none is named or found, or the named one is no folder.
     """
+    if flag == "":
+        raise UsageError("--vault is empty", "name the vault's folder, or leave --vault out")
     named = flag or settings.env.get("TARS_MEMORY_DIR")
     if not named:
         for folder in (cwd, *cwd.parents):
@@ -234,7 +237,8 @@ def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
             raise VaultError(f"{root} is no folder", "name the vault's folder with --vault")
     except (OSError, RuntimeError, ValueError) as error:
         raise VaultError(
-            f"no vault at {named!r}: {error}", "is it mounted? tars-memory init makes a new one"
+            f"no vault at {named!r}: {getattr(error, 'strerror', None) or error}",
+            "is it mounted? tars-memory init makes a new one",
         ) from error
     return real
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -101,7 +102,14 @@ def _paths(ctx: Context, tier: str | None) -> list[str]:
 
 
 def _existing(ctx: Context, *paths: str) -> list[str]:
-    return [path for path in paths if ctx.vault.look(path) is not None]
+    """Those that are there as regular files; of one that is there as something else a notice tells."""
+    found = [path for path in paths if ctx.vault.look(path) is not None]
+    for path in paths:
+        if path not in found and os.path.lexists(ctx.vault.root / path):
+            notice = f"{path} is a link or no file: it is neither read nor written; put the note itself there"
+            if notice not in ctx.notices:
+                ctx.notices.append(notice)
+    return found
 
 
 def _read(ctx: Context, path: str, word: str = "") -> Iterator[Entry]:

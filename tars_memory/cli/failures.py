@@ -44,7 +44,7 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
     call.out.json = call.out.json or "--json" in argv[: argv.index("--") if "--" in argv else len(argv)]
     if hasattr(error, "format_message"):  # typer's own; the class has another name in each of its versions
         command = getattr(getattr(error, "ctx", None), "command_path", PROGRAM)
-        message = error.format_message().rstrip(".")
+        message = error.format_message().rstrip(".").replace("a valid int range", "a whole number")
         return _say(call, message[:1].lower() + message[1:], f"{command} --help shows how", USAGE)
     if isinstance(error, TarsError):
         more: dict[str, Any] = {}

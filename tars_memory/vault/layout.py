@@ -70,7 +70,7 @@ class Layout:
 
     @classmethod
     def of(cls, root: Path, options: LayoutOptions | None = None) -> Layout:
-        """The layout of the vault at ``root``. A setting, of Obsidian's or ours, that can't be used: :attr:`problem`."""
+        """The layout of the vault at ``root``. A setting that can't be used, Obsidian's or ours, is :attr:`problem`."""
         try:
             return cls(options, _obsidian(root))
         except UsageError as error:

@@ -58,7 +58,8 @@ def make_root(path: Path) -> Path:
     except (FileExistsError, NotADirectoryError) as error:
         raise VaultError(f"{path} is no folder", "name a folder, new or existing: tars-memory init PATH") from error
     except (OSError, RuntimeError, ValueError) as error:
-        raise UnwritableError(f"{path} can't be made: {error}", "name a folder that you may write") from error
+        why = getattr(error, "strerror", None) or error
+        raise UnwritableError(f"{path} can't be made: {why}", "name a folder that you may write") from error
 
 
 def fill_vault(vault: Vault, store: Store) -> InitReport:

@@ -80,7 +80,7 @@ class FakeMemory:
 DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("remember", "log", "feedback", "forget", "edit"), receipt()),
     "today": SimpleNamespace(path="2026-11-21.md", date=date(2026, 11, 21), text="## Log\n\n- 14:30 tea\n"),
-    "undo": [SimpleNamespace(txn="t2", path="Memory.md", line=7)],
+    "undo": [SimpleNamespace(txn="t2", path="Memory.md", line=7, before=b"- likes tea\n", after=b"")],
     "history": [
         SimpleNamespace(
             txn="t1", time="2026-11-21T14:30:00+01:00", command="remember", actor="person", file="Memory.md",

@@ -113,7 +113,8 @@ def test_what_fits_several_entries_lists_them(tm: Run, memory: Any) -> None:
 
 
 def test_undo(tm: Run, memory: Any) -> None:
-    assert tm("undo").out == "Memory.md:7\n"
+    answer = tm("undo")
+    assert (answer.out, answer.err) == ("Memory.md:7\n", "tars-memory: removed: - likes tea\n")
     tm("undo", "t9")
     tm("undo", "--last", "3", "--json")
     assert [call[1:] for call in memory.asked] == [

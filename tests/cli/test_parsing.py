@@ -169,3 +169,12 @@ def test_the_instant_comes_from_the_option_before_the_variable(tm: Callable[...,
     assert tm("status", TARS_NOW="later").code == 2
     tm("status")
     assert memory.opened["now"] is None
+
+
+@pytest.mark.parametrize("call", [["init", ""], ["--vault", "", "init"]])
+def test_an_empty_path_is_not_this_folder(call: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tars_memory.cli.app import run
+
+    monkeypatch.chdir(tmp_path)
+    assert run(call) == 2
+    assert list(tmp_path.iterdir()) == []

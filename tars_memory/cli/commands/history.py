@@ -41,8 +41,7 @@ def history(
 def row(entry: object) -> list[str]:
     """One write as columns of plain text."""
     told = fields(entry, ENTRY)
-    before, after = (line(_text(told[side])).strip()[:SHOWN] for side in ("before", "after"))
-    change = f"{before} → {after}" if before and after else (after or (f"removed: {before}" if before else ""))
+    change = change_of(told["before"], told["after"])
     mark = f"{told['op']} (undone)" if told["undone"] else str(told["op"])
     return [
         *(line(_text(told[name])) for name in ("txn", "time", "command", "actor")),
@@ -50,6 +49,12 @@ def row(entry: object) -> list[str]:
         line(told["file"]),
         change,
     ]
+
+
+def change_of(before: object, after: object) -> str:
+    """What a write changed, on one line."""
+    was, now = (line(_text(side)).strip()[:SHOWN] for side in (before, after))
+    return f"{was} → {now}" if was and now else (now or (f"removed: {was}" if was else ""))
 
 
 def _text(value: Any) -> str:

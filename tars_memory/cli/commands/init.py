@@ -6,6 +6,7 @@ import typer
 
 from tars_memory.cli.output import line
 from tars_memory.cli.parsing import call_of, command
+from tars_memory.errors import UsageError
 
 
 def init(
@@ -21,6 +22,8 @@ def init(
     from tars_memory.memory import Memory
 
     call = call_of(ctx)
+    if path == "" or call.vault == "":
+        raise UsageError("PATH is empty", "name the folder, or stand in it and leave PATH out")
     place = path or call.vault or call.env.get("TARS_MEMORY_DIR") or "."
     made = Memory.init(
         place, actor=call.actor, interactive=call.interactive, now=call.now, dry_run=call.dry_run, env=call.env

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from tars_memory.cli.commands.history import change_of
 from tars_memory.cli.output import fields, line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
@@ -29,6 +30,8 @@ def undo(
         return 0
     for each in written:
         call.out.data(f"{line(each.path)}:{each.line}" if each.line else line(each.path))
+        change = change_of(each.before, each.after)
+        call.out.say(change if each.before else f"put back: {change}")
     if not written:
         call.out.say("there is nothing to undo")
     return 0
