@@ -43,7 +43,7 @@ def forget_everywhere(memory: Memory, target: str) -> Receipt:
     layout = memory.vault.layout
     history = list(memory.store(writes=False).history(None))
     try:
-        receipt = forget(memory.context(), target, later=False)
+        receipt = forget(memory.capture(), target, later=False)
     except NotFoundError:
         gone = _forgotten(history, target, layout)
         if gone is None:

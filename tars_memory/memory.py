@@ -11,8 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.errors import ModelUnavailableError, UnwritableError
+from tars_memory.errors import ModelUnavailableError, UnwritableError, UsageError
 from tars_memory.settings import (
+    ALLOWED,
     EmbeddingOptions,
     LayoutOptions,
     LimitsOptions,
@@ -183,7 +184,7 @@ class Memory:
 
         if everywhere:
             return forgetting.forget_everywhere(self, target)
-        receipt = forget(self.context(), target)
+        receipt = forget(self.capture(), target)
         if receipt.written:
             receipt.notices += forgetting.COPIES
         return receipt
@@ -198,7 +199,7 @@ class Memory:
         """
         from tars_memory.capture.undo import undo
 
-        return undo(self.context(), txn, last=last)
+        return undo(self.capture(), txn, last=last)
 
     # --- looking
 
@@ -206,19 +207,19 @@ class Memory:
         """Today's note."""
         from tars_memory.capture.daily import today
 
-        return today(self.context(writes=False))
+        return today(self.capture(writes=False))
 
     def show(self, target: str) -> Entry:
         """The entry with this REF, or the only one that these words fit."""
         from tars_memory.capture.listing import show
 
-        return show(self.context(writes=False), target)
+        return show(self.capture(writes=False), target)
 
     def list(self, tier: str | None = None, section: str | None = None) -> builtins.list[Entry]:
         """The entries of a tier, or of Memory.md and Procedural.md."""
         from tars_memory.capture.listing import entries
 
-        return entries(self.context(writes=False), tier, section)
+        return entries(self.capture(writes=False), tier, section)
 
     def history(self, limit: int | None = 20, path: str | None = None) -> builtins.list[JournalEntry]:
         """What was written, newest first."""
@@ -244,7 +245,7 @@ class Memory:
         answers by keywords and says so.
 
         Raises:
-            UsageError: a bad date or tier.
+            UsageError: a bad date, tier or mode.
             ModelUnavailableError: ``mode="semantic"`` and the model can't be used.
         """
         from tars_memory.recall import query as queries
@@ -252,6 +253,8 @@ class Memory:
 
         options = self.settings.options("recall", RecallOptions)
         mode = mode or options.mode
+        if mode not in ALLOWED["recall.mode"]:
+            raise UsageError(f"mode {mode!r} is unknown", f"it is one of {', '.join(map(str, ALLOWED['recall.mode']))}")
         now = self.now()
         query = queries.parse(
             text, now.date(), tiers=tuple(tiers), tags=tuple(tags), paths=tuple(paths), since=since, until=until
@@ -369,7 +372,7 @@ class Memory:
             self._opened = Index(self.vault, state, self.settings.places.cache, self.limits, self._open_embedder)
         return self._opened
 
-    def context(self, *, writes: bool = True) -> Context:
+    def capture(self, *, writes: bool = True) -> Context:
         """What capture is given."""
         from tars_memory.capture.context import Context
         from tars_memory.vault.spool import Spool
@@ -394,7 +397,7 @@ class Memory:
             UnwritableError: there is no state folder, so not even a spool: the message repeats the text.
         """
         try:
-            return self.context()
+            return self.capture()
         except UnwritableError as error:
             raise UnwritableError(
                 f"your text could NOT be kept, copy it from here: {text}", f"{error.message}; {error.hint}"

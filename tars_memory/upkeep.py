@@ -86,7 +86,7 @@ def _writes(memory: Memory) -> Iterator[tuple[str, str, str]]:
 
             store = memory.store()
             store.recover()
-            place_spool(memory.context())
+            place_spool(memory.capture())
     except TarsError as error:
         yield "writing", error.message, error.hint
     for sentence in store.pending():
