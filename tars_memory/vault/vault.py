@@ -331,13 +331,13 @@ def _make_id(root: Path) -> str | None:
     """Write a new id unless another process does so first; returns the one that stands there then."""
     made = os.urandom(16).hex()
     made = "-".join((made[:8], made[8:12], made[12:16], made[16:20], made[20:]))
-    temporary = f".{ID_FILE}.{os.getpid()}{TEMPORARY}"
+    temporary = f".{ID_FILE}.{made}{TEMPORARY}"  # of this call alone: threads share a process
     folder = beneath.Folder.open(root)
     try:
         folder.make(VAULT_FOLDER)
         inner = folder.child(VAULT_FOLDER)
         try:
-            fd = inner.file(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            fd = inner.file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             try:
                 beneath.write_all(fd, f"{made}\n".encode("ascii"))
                 beneath.sync(fd)
