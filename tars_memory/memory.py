@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from tars_memory.index.indexer import Index, RefreshReport
     from tars_memory.index.queryvector import QueryVector
     from tars_memory.index.reader import IndexReader
+    from tars_memory.recall.context import Context as Packed
     from tars_memory.recall.model import SearchResult
     from tars_memory.recall.query import Query
+    from tars_memory.recall.ranked import Answer
     from tars_memory.vault.history import JournalEntry
     from tars_memory.vault.model import Actor, Entry
     from tars_memory.vault.store import Store, Written
@@ -282,6 +284,68 @@ class Memory:
             )
 
         return index.read(question)
+
+    def context(
+        self,
+        question: str = "",
+        *,
+        budget: int | None = None,
+        days: int | None = None,
+        file_cap: int | None = None,
+        project: str | None = None,
+        loaded: bool = True,
+        mode: str | None = None,
+    ) -> Packed:
+        """What a model should know before it answers, packed for a prompt; nothing is written and no model is asked.
+
+        Args:
+            question: in plain words; without one nothing is recalled.
+            budget: most tokens (2,000).
+            days: daily notes, today's included (1).
+            file_cap: most characters of one always-loaded note (20,000).
+            project: whose notes may be used too.
+            loaded: False for facts and recalled lines alone, without the notes that are always loaded.
+            mode: of the search, as for :meth:`search`.
+
+        Raises:
+            UsageError: a number below zero, or a project that can't be one.
+        """
+        from tars_memory.recall import context as packing
+        from tars_memory.recall.ranked import ranked
+        from tars_memory.vault.typed import typed_lines
+
+        mode = mode or self.settings.options("recall", RecallOptions).mode
+        notices: builtins.list[str] = []
+
+        def answers(query: Query) -> builtins.list[Answer]:
+            report = self.index().refresh()
+            notices.extend(report.notices)
+            if report.stale:
+                notices.append(f"the index is behind by {report.stale} files: tars-memory reindex brings it up to date")
+
+            def ask(reader: IndexReader) -> builtins.list[Answer]:
+                vector = None
+                if mode != "lexical" and query.meaning:
+                    vector = self._query_vector(query, reader, report, notices, needed=mode == "semantic")
+                return ranked(reader, query, vector=vector, mode=mode, scope=project or "")
+
+            return self.index().read(ask)
+
+        journal = self.store(writes=False).journal
+        packed = packing.context(
+            self.vault,
+            question,
+            now=self.now(),
+            typed=lambda path: typed_lines(journal, path),
+            answers=answers,
+            budget=packing.BUDGET if budget is None else budget,
+            days=packing.DAYS if days is None else days,
+            file_cap=packing.FILE_CAP if file_cap is None else file_cap,
+            project=project,
+            loaded=loaded,
+        )
+        packed.notices += notices
+        return packed
 
     # --- the index
 

@@ -82,6 +82,15 @@ class PermissionOptions(Options):
     unattended_rules: bool = False
 
 
+ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
+    "limits.max_note_bytes": (1_000, 2_000_000_000),
+    "store.lock_timeout": (0, 86_400),
+    "store.journal_days": (1, 36_500),
+    "recall.limit": (1, 1_000),
+    "recall.mode": ("hybrid", "lexical", "semantic"),
+}
+"""Least and greatest number, or the words, that a setting may have; the others may have any of their type."""
+
 AnyOptions = TypeVar("AnyOptions", bound=Options)
 
 
@@ -136,7 +145,8 @@ class Settings:
                     said.append((place, part[key]))
             for place, value in said:
                 try:
-                    values[key] = _typed(value, getattr(kind, key), f"{section}.{key} ({place})")
+                    typed = _typed(value, getattr(kind, key), f"{section}.{key} ({place})")
+                    values[key] = _allowed(typed, f"{section}.{key}", place)
                 except UsageError as error:
                     if place != "vault config":
                         raise
@@ -210,6 +220,10 @@ class Places:
         return folder
 
 
+_KINDS: dict[type, str] = {str: "text in quotes", int: "whole number", float: "number", bool: "true or false"}
+_SETTINGS_HINT = "mend it there; docs/settings.md lists all settings"
+
+
 def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
     """The vault's real path: ``--vault``, ``TARS_MEMORY_DIR``, a ``.tars`` folder here or above, the configuration.
 
@@ -274,6 +288,23 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} is no valid TOML: {error}", "mend it or move it away") from error
 
 
+def _allowed(value: Any, name: str, place: str) -> Any:
+    """The value, if it is one of :data:`ALLOWED`.
+
+    Raises:
+        UsageError: it is none.
+    """
+    known = ALLOWED.get(name, ())
+    if isinstance(value, str):
+        if known and value not in known:
+            raise UsageError(f"{name} ({place}): {value!r} is unknown", f"it is one of {', '.join(map(str, known))}")
+    elif known:
+        least, greatest = known[:2]
+        if not least <= value <= greatest:
+            raise UsageError(f"{name} ({place}): {value} is not between {least} and {greatest}", _SETTINGS_HINT)
+    return value
+
+
 def _typed(value: object, default: object, where: str) -> object:
     """The value as its default's type; text (from the environment) is converted, a wrong TOML type is refused."""
     kind: type = str if default is None else type(default)
@@ -282,12 +313,12 @@ def _typed(value: object, default: object, where: str) -> object:
             return True
         if value.lower() in ("0", "false", "no", "off", ""):
             return False
-        raise UsageError(f"{where}: {value!r} is neither true nor false")
+        raise UsageError(f"{where}: {value!r} is neither true nor false", _SETTINGS_HINT)
     if isinstance(value, str) or (kind is float and isinstance(value, int) and not isinstance(value, bool)):
         try:
             return kind(value)
         except ValueError as error:
-            raise UsageError(f"{where}: {value!r} is no {kind.__name__}") from error
+            raise UsageError(f"{where}: {value!r} is no {_KINDS[kind]}", _SETTINGS_HINT) from error
     if type(value) is not kind:
-        raise UsageError(f"{where} must be of type {kind.__name__}, not {type(value).__name__}")
+        raise UsageError(f"{where} must be a {_KINDS[kind]}, not {value!r}", _SETTINGS_HINT)
     return value

@@ -8,7 +8,15 @@ import pytest
 
 from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.memory import Memory
-from tars_memory.settings import LayoutOptions, PermissionOptions, Places, RecallOptions, Settings
+from tars_memory.settings import (
+    LayoutOptions,
+    LimitsOptions,
+    PermissionOptions,
+    Places,
+    RecallOptions,
+    Settings,
+    StoreOptions,
+)
 
 RULE = {"TARS_MEMORY_PERMISSIONS_UNATTENDED_RULES": "true"}
 
@@ -63,6 +71,28 @@ def test_what_is_wrong_in_the_vaults_own_file_is_said_and_ends_nothing(tmp_path:
         with pytest.raises(UnwritableError) as caught:
             script.log("a day whose note is unknown")
     assert caught.value.spooled
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value"),
+    [
+        ("store", "lock_timeout", "nan"),
+        ("store", "lock_timeout", "-1"),
+        ("store", "lock_timeout", "inf"),
+        ("store", "lock_timeout", "soon"),
+        ("store", "journal_days", "-5"),
+        ("recall", "limit", "0"),
+        ("recall", "limit", "-3"),
+        ("recall", "mode", "bogus"),
+        ("limits", "max_note_bytes", "-1"),
+    ],
+)
+def test_a_value_out_of_range_is_said(tmp_path: Path, section: str, key: str, value: str) -> None:
+    kinds = {"store": StoreOptions, "recall": RecallOptions, "limits": LimitsOptions}
+    said = settings(tmp_path, {f"TARS_MEMORY_{section}_{key}".upper(): value})
+    with pytest.raises(UsageError, match=rf"{section}\.{key}") as caught:
+        said.options(section, kinds[section])
+    assert caught.value.hint
 
 
 def test_what_is_wrong_in_the_persons_own_file_is_said_at_once(tmp_path: Path) -> None:

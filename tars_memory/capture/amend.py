@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def edit(ctx: Context, target: str, text: str) -> Receipt:
-    """Give an entry other words. Its time, state, provenance, block id and nested bullets stay.
+    """Give an entry other words. Its time, state, provenance, block id and nested bullets stay, and a task stays one.
 
     Args:
         ctx: the command's view of the vault.
         target: a REF, or words that fit one entry only.
-        text: the new words.
+        text: the new words; those of a task may begin with a box, to tick it.
 
     Raises:
         UsageError: no text.
@@ -32,8 +32,9 @@ def edit(ctx: Context, target: str, text: str) -> Receipt:
         ConflictError: the entry changed meanwhile.
         UnwritableError: the change is in the spool.
     """
-    words = grammar.neutralise(text)
+    grammar.neutralise(text)
     entry = find(ctx, target)
+    words = _reworded(entry, text)
     timed = ctx.layout.timed(entry.path)
     with ctx.writing("edit", {"target": entry.ref, "text": text}) as transaction:
         if _is_rule(ctx, entry):
@@ -82,6 +83,15 @@ def forget(ctx: Context, target: str, *, later: bool = True) -> Receipt:
     return Receipt(
         written.txn or None, entry.path, entry.line, entry.ref, entry.text, written=done, notices=ctx.notices
     )
+
+
+def _reworded(entry: Entry, text: str) -> str:
+    """The new words; a task keeps its box unless the text brings another one."""
+    box = grammar.task(entry.text)
+    if not box:
+        return grammar.neutralise(text)
+    new = grammar.task(text.lstrip())
+    return (new or box) + grammar.neutralise(text.lstrip()[len(new) :])
 
 
 def _is_rule(ctx: Context, entry: Entry) -> bool:

@@ -162,6 +162,12 @@ def tag(text: str) -> str:
     return name
 
 
+def task(text: str) -> str:
+    """The box of a task at the start of an entry's words, with the blanks after it; empty if it is no task."""
+    box = re.match(r"\[[^\[\]]\][ \t]+", text)
+    return box[0] if box else ""
+
+
 def plain(line: str) -> str:
     """One line without machinery: no state tag, no block id; of a provenance link only its label (the date)."""
     match = re.match(r"([ \t]*(?:[-*+][ \t]+)?" + _TIME + "?)" + _STATE, line)

@@ -128,3 +128,14 @@ def test_a_log_line_is_edited_without_its_time(bench):
     receipt = log(bench.ctx(), "met Ana")
     edit(bench.ctx(), receipt.ref, "met Anna")
     assert bench.get("2026-11-21.md") == "## Log\n- 14:30 met Anna\n"
+
+
+def test_a_task_stays_a_task(bench):
+    bench.put("Memory.md", "## Notes\n- [ ] pay rent\n- [x] call Anna\n- plain\n")
+    receipt = edit(bench.ctx(), "pay rent", "pay rent by Friday")
+    assert show(bench.ctx(), receipt.ref).text == receipt.text == "[ ] pay rent by Friday"
+    edit(bench.ctx(), "by Friday", "[x] pay rent by Friday")
+    edit(bench.ctx(), "plain", "[x] forged")
+    assert bench.get("Memory.md") == "## Notes\n- [x] pay rent by Friday\n- [x] call Anna\n- \\[x] forged\n"
+    with pytest.raises(UsageError):
+        edit(bench.ctx(), "by Friday", "[ ] ")
