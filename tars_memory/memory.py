@@ -116,11 +116,13 @@ class Memory:
             VaultError: the path is no folder.
             UnwritableError: it can't be written.
         """
-        from tars_memory.vault.template import fill_vault, make_root
+        from tars_memory.vault.template import fill_vault, imagined, make_root
 
-        root = Path(path)
+        root = Path(path).expanduser()
+        if dry_run and not os.path.lexists(root):
+            return imagined(root)
         memory = cls(
-            root if dry_run and root.is_dir() else make_root(root),
+            make_root(root),
             actor=actor,
             interactive=interactive,
             now=now,

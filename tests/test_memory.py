@@ -51,3 +51,14 @@ def test_a_tier_note_that_is_a_link_is_told(tmp_path: Path) -> None:
     memory = Memory(tmp_path / "vault", env={"TARS_MEMORY_HOME": str(tmp_path / "home")})
     assert memory.list() == []
     assert any("Memory.md is a link" in notice for notice in memory.notices)
+
+
+def test_trying_an_init_makes_not_even_the_folder(tmp_path: Path) -> None:
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    tried = Memory.init(tmp_path / "new/deep", dry_run=True, env=env)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("", "utf-8")
+    with pytest.raises(VaultError, match="no folder"):
+        Memory.init(tmp_path / "file/deep", dry_run=True, env=env)
+    made = Memory.init(tmp_path / "new/deep", env=env)
+    assert (made.root, {*made.created, ".tars/vault-id"}) == (tried.root, set(tried.created))

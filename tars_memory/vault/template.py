@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UnwritableError, VaultError
+from tars_memory.settings import VAULT_FOLDER
 from tars_memory.vault import moment
 
 if TYPE_CHECKING:
@@ -60,6 +62,19 @@ def make_root(path: Path) -> Path:
     except (OSError, RuntimeError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise UnwritableError(f"{path} can't be made: {why}", "name a folder that you may write") from error
+
+
+def imagined(path: Path) -> InitReport:
+    """What would be made at a path where nothing is, for a dry run.
+
+    Raises:
+        VaultError: something on the way to it is no folder.
+    """
+    real = path.resolve()
+    there = next(parent for parent in real.parents if os.path.lexists(parent))
+    if not there.is_dir():
+        raise VaultError(f"{there} is no folder", "name a folder, new or existing: tars-memory init PATH")
+    return InitReport(real, [*FRESH, f"{VAULT_FOLDER}/vault-id"], fresh=True, notices=[])
 
 
 def fill_vault(vault: Vault, store: Store) -> InitReport:
