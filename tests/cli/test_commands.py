@@ -381,3 +381,18 @@ def test_an_editor_that_is_not_there_is_a_sentence(
     tm("search", "tea")
     answer = tm("open", EDITOR="no-such-editor-here")
     assert answer.code == 2 and "no-such-editor-here" in answer.err
+
+
+@pytest.mark.parametrize("editor", ["'", " ", '"nano'])
+def test_an_editor_that_is_no_command_is_said(
+    tm: Run, memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, editor: str
+) -> None:
+    from tars_memory.cli.call import Call
+
+    monkeypatch.setattr(Call, "actor", "person")
+    memory.root, memory.state = tmp_path, tmp_path / "state"
+    memory.answers["search"] = result(hit())
+    tm("search", "tea")
+    answer = tm("open", EDITOR=editor)
+    assert answer.code == 2
+    assert "EDITOR=nano" in answer.err

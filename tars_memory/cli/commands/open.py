@@ -67,8 +67,13 @@ def _opener(call: Call, note: Path, at: int, url: str | None) -> list[str] | Non
     editor = call.env.get("VISUAL") or call.env.get("EDITOR")
     if not editor or not call.interactive:
         return None
-    words = shlex.split(editor, posix=os.name != "nt")
-    name = Path(words[0]).stem if words else ""
+    try:
+        words = shlex.split(editor, posix=os.name != "nt")
+    except ValueError:
+        words = []
+    if not words:
+        raise UsageError(f"VISUAL or EDITOR is {editor!r}, which is no command", "set it to your editor: EDITOR=nano")
+    name = Path(words[0]).stem
     if name in GOTO:
         return [*words, "--goto", f"{note}:{at}"]
     return [*words, f"{note}:{at}"] if name in COLON_LINE else [*words, f"+{at}", str(note)]
