@@ -3,6 +3,9 @@
 A chunk is the smallest unit worth citing (an entry, a paragraph, a table, a fence), packed with its neighbours under
 the same heading up to :data:`SIZE` characters. Its text is the note's lines from the first to the last, verbatim, so
 that line *i* of the text is line ``start_line + i`` of the note. Only a single line that is too long is cut inside.
+
+A heading with nothing under it goes with the text beside it: alone it would be near to any question. An HTML comment
+belongs to no chunk: nobody sees it in Obsidian.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from tars_memory.index.fulltext import clean
 from tars_memory.index.schema import CHUNKER as CHUNKER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from datetime import date
 
 SIZE = 800
@@ -86,7 +89,14 @@ class Unit:
         self.path = path
 
 
-def parse(path: str, data: bytes, *, day: date | None = None, modified: date | None = None) -> Parsed:
+def parse(
+    path: str,
+    data: bytes,
+    *,
+    day: date | None = None,
+    modified: date | None = None,
+    skeleton: Collection[str] | None = None,
+) -> Parsed:
     """Read one note.
 
     Args:
@@ -94,6 +104,8 @@ def parse(path: str, data: bytes, *, day: date | None = None, modified: date | N
         data: its bytes; what is no UTF-8 is read as replacement characters.
         day: the day that the note's path stands for (a daily note), if any.
         modified: the day of the last write; a weak date, used where nothing else says one.
+        skeleton: headings of a note that is begun from a template and filled by and by: they are left out while nothing
+            stands under them, and so are all headings of a note that holds nothing else. None: another note.
     """
     stem = path.rpartition("/")[2].removesuffix(".md")
     lines, units, properties, body_line = _scan(data) if len(data) > SCAN_BYTES else _structure(data)
@@ -106,7 +118,12 @@ def parse(path: str, data: bytes, *, day: date | None = None, modified: date | N
     note.lines = len(lines)
     linking = (line for line in lines if "[[" in line)
     note.links = tuple(dict.fromkeys(clean(name.strip()) for line in linking for name in _WIKI.findall(line)))
-    if not units and body_line > 1:  # nothing but properties: they are what can be cited
+    for unit in units:
+        if unit.kind == "html" and _is_hidden("\n".join(lines[unit.start - 1 : unit.end])):
+            unit.kind = "hidden"
+    if skeleton is not None:
+        units = list(_filled(units, skeleton))
+    elif body_line > 1 and all(unit.kind == "hidden" for unit in units):  # the properties are what can be cited
         units = [Unit("properties", 1, min(body_line - 1, len(lines)), ())]
     shown = _iso(note.day) if note.day_source in ("name", "property") else ""
     note.chunks = [_finish(chunk, note, shown) for chunk in _chunks(lines, units)]
@@ -254,29 +271,61 @@ def _texts(value: object) -> Iterator[str]:
             yield f"{key}: {', '.join(_texts(item))}"
 
 
+def _filled(units: Sequence[Unit], skeleton: Collection[str]) -> Iterator[Unit]:
+    """The units without bare headings of the skeleton; none at all if there is nothing but headings."""
+    if all(unit.kind in ("heading", "hidden") for unit in units):
+        return
+    for unit, bare in zip(units, _bare(units), strict=True):
+        if not (bare and unit.path and unit.path[-1] in skeleton):
+            yield unit
+
+
+def _is_hidden(block: str) -> bool:
+    """Whether a block of HTML is nothing but comments that are closed."""
+    at, rest = 0, block.lstrip()
+    while rest.startswith("<!--", at):
+        end = rest.find("-->", at + 4)
+        if end < 0:
+            return False
+        at = end + 3
+        at += len(rest[at:]) - len(rest[at:].lstrip()) if rest[at : at + 1].isspace() else 0
+    return 0 < at == len(rest)
+
+
+def _bare(units: Sequence[Unit]) -> list[bool]:
+    """Whether each unit is a heading under which nothing stands, not even another heading."""
+    below: tuple[str, ...] = ()
+    found = []
+    for unit in reversed(units):
+        found.append(unit.kind == "heading" and below[: len(unit.path)] != unit.path)
+        if unit.kind != "hidden":
+            below = unit.path
+    return found[::-1]
+
+
 def _chunks(lines: list[str], units: Sequence[Unit]) -> Iterator[tuple[list[Unit], list[str], bool]]:
     """Pack units under one heading up to the size; cut what is larger. Yields (units, lines of text, partial)."""
-    pack: list[Unit] = []
+    pack: list[Unit] = []  # what of one heading goes together, with bare headings before and behind it
     used = 0
-    for index, unit in enumerate(units):
-        if unit.kind == "heading":
-            following = units[index + 1].path if index + 1 < len(units) else ()
-            if pack:
-                yield pack, lines[pack[0].start - 1 : pack[-1].end], False
-            pack, used = [], 0
-            if following[: len(unit.path)] != unit.path:  # an empty section: its heading is all it says
-                yield [unit], lines[unit.start - 1 : unit.end], False
+    path: tuple[str, ...] | None = None  # of the text in the pack; None: there is none yet
+    for unit, bare in zip(units, _bare(units), strict=True):
+        if unit.kind == "heading" and not bare:
             continue
         size = sum(len(line) + 1 for line in lines[unit.start - 1 : unit.end])
-        if pack and (pack[0].path != unit.path or used + size > SIZE):
+        other = not bare and path not in (None, unit.path)
+        if pack and (other or used + size > SIZE or unit.kind == "hidden"):
             yield pack, lines[pack[0].start - 1 : pack[-1].end], False
-            pack, used = [], 0
+            pack, used, path = [], 0, None
+        if unit.kind == "hidden":
+            continue
         if size > SIZE:
             for start, end, text in _cut(lines, unit, size):
                 yield [Unit(unit.kind, start, end, unit.path)], text or lines[start - 1 : end], bool(text)
-        else:
-            pack.append(unit)
-            used += size
+            continue
+        pack.append(unit)
+        used += size
+        if not bare:
+            path = unit.path
     if pack:
         yield pack, lines[pack[0].start - 1 : pack[-1].end], False
 
@@ -342,7 +391,8 @@ def _finish(made: tuple[list[Unit], list[str], bool], note: Parsed, shown_date: 
     chunk.start_line, chunk.end_line = units[0].start, units[-1].end
     chunk.text = "\n".join(text)
     chunk.partial = partial
-    chunk.headings = tuple(clean(name) for name in units[0].path)
+    within = next((unit for unit in units if unit.kind != "heading"), units[0])
+    chunk.headings = tuple(clean(name) for name in within.path)
     heads = [note.title, *(name for name in chunk.headings if name and name != note.title)]
     chunk.head = SEPARATOR.join([*heads, shown_date] if shown_date else heads)
     identity = _BLOCK_ID.search(text[-1]) if len(units) == 1 and not partial else None

@@ -11,13 +11,18 @@ from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.index import chunking
 from tars_memory.index.changes import STAMP
 from tars_memory.index.fulltext import clean
-from tars_memory.index.writer import TOO_BIG, UNREADABLE, NoteRow
+from tars_memory.index.writer import TEMPLATE, TOO_BIG, UNREADABLE, NoteRow
+from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
     from tars_memory.vault.vault import Vault
 
 SAME = "same"
 """The bytes are those that are indexed."""
+OURS = frozenset({Tier.SEMANTIC, Tier.PROCEDURAL, Tier.DAILY})
+"""The tiers whose notes begin with headings that wait for lines."""
+FEEDBACK = "Feedback"
+"""The heading of feedback in its notes."""
 
 
 def read(
@@ -36,6 +41,9 @@ def read(
     Returns:
         The rows' content; :data:`SAME`; the reason why it is not indexed; None if the note is gone.
     """
+    layout = vault.layout
+    if layout.is_template(path):
+        return TEMPLATE
     size, modified, _, _ = STAMP.unpack(stamp)
     if size > max_bytes:
         return TOO_BIG
@@ -48,15 +56,17 @@ def read(
     if len(data) > max_bytes:
         return TOO_BIG
     digest = blake2b(data, digest_size=16).digest()
-    day = vault.layout.day_of(path)
+    day = layout.day_of(path)
     weak = _day(modified)
     if known is not None and digest == known[:16] and known[16:] in (b"", _weak_day(weak)):
         return SAME
-    parsed = chunking.parse(path, data, day=day, modified=weak)
+    tier, scope = layout.tier_of(path), clean(layout.scope_of(path))
+    ours = tier in OURS or layout.timed(path)
+    skeleton = {layout.notes_section, layout.log_heading, FEEDBACK} if ours else None
+    parsed = chunking.parse(path, data, day=day, modified=weak, skeleton=skeleton)
     if parsed.day_source == "mtime":
         digest += _weak_day(weak)
-    tier, scope = str(vault.layout.tier_of(path)), clean(vault.layout.scope_of(path))
-    return NoteRow(path, kept, digest, tier, scope, parsed)
+    return NoteRow(path, kept, digest, str(tier), scope, parsed)
 
 
 def _day(nanoseconds: int) -> date | None:

@@ -19,6 +19,7 @@ PROJECTS = "projects"
 OBSIDIAN_DAILY = ".obsidian/daily-notes.json"
 OBSIDIAN_PERIODIC = ".obsidian/plugins/periodic-notes/data.json"
 OBSIDIAN_TEMPLATES = ".obsidian/templates.json"
+OBSIDIAN_TEMPLATER = ".obsidian/plugins/templater-obsidian/data.json"
 
 _SOME_DAY = date(2026, 11, 21)
 _UNNAMEABLE = "[\x00-\x1f\x7f\ud800-\udc7f\udd00-\udfff]"
@@ -39,6 +40,7 @@ class Layout:
         daily_folder: folder of the daily notes; empty for the vault's root.
         daily_format: their name in a Moment format, without ``.md``; may hold folders.
         daily_template_path: the note that a new daily note starts from, or None.
+        template_folders: folders of notes that are only there to be copied, each with a slash at its end.
         date_format: what ``{{date}}`` in a template becomes.
         time_format: what ``{{time}}`` in a template becomes.
         problem: why the daily notes' place is not known, or None. Readers go on with the default meanwhile.
@@ -65,6 +67,7 @@ class Layout:
             said.get("folder", "") if folder is None else folder, source if folder is None else "layout.daily_folder"
         )
         self.daily_template_path = _template(said.get("template") if template is None else template)
+        self.template_folders: tuple[str, ...] = ()
         self._set_format(form or said.get("format") or DAILY_FORMAT, "layout.daily_format" if form else source)
         self._check_daily("layout" if folder is not None or form else source)
 
@@ -72,13 +75,14 @@ class Layout:
     def of(cls, root: Path, options: LayoutOptions | None = None) -> Layout:
         """The layout of the vault at ``root``. A setting that can't be used, Obsidian's or ours, is :attr:`problem`."""
         try:
-            return cls(options, _obsidian(root))
+            layout = cls(options, _obsidian(root))
         except UsageError as error:
             layout = cls()
             if options is not None:
                 layout.log_heading, layout.notes_section = options.log_heading, options.notes_section
             layout.problem = error
-            return layout
+        layout.template_folders = _template_folders(root, layout)
+        return layout
 
     def daily_path(self, day: date, *, scope: str = "") -> str:
         """The daily note of a day.
@@ -118,6 +122,10 @@ class Layout:
     def scope_of(self, path: str) -> str:
         """The project that a note belongs to; empty for none."""
         return self._inner(path)[0]
+
+    def is_template(self, path: str) -> bool:
+        """Whether a note is only there to be copied."""
+        return path == self.daily_template_path or path.startswith(self.template_folders)
 
     def timed(self, path: str) -> bool:
         """Whether the entries of a note begin with a time."""
@@ -175,6 +183,26 @@ def _obsidian(root: Path) -> dict[str, Any]:
         if value is not None and not isinstance(value, str):
             raise UsageError(f"{key} in {source} is no text", "set it anew in Obsidian: Settings, Daily notes")
     return {**values, "source": source}
+
+
+def _template_folders(root: Path, layout: Layout) -> tuple[str, ...]:
+    """Where Obsidian's own templates and those of Templater are, as they are set; and the daily template's folder.
+
+    The last one only if its name says so: it may as well be a folder of notes. No folder counts that holds daily notes
+    or sessions.
+    """
+    named: list[object] = []
+    for path, key in ((OBSIDIAN_TEMPLATES, "folder"), (OBSIDIAN_TEMPLATER, "templates_folder")):
+        try:
+            named.append(_json(root, path).get(key))
+        except UsageError:
+            continue  # no reason to search nothing
+    beside = (layout.daily_template_path or "").rpartition("/")[0]
+    if "templat" in beside.rpartition("/")[2].lower():
+        named.append(beside)
+    ours = (f"{layout.daily_folder}/", f"{layout.sessions}/")
+    folders = {f"{name.strip().strip('/')}/" for name in named if isinstance(name, str)} - {"/"}
+    return tuple(sorted(folder for folder in folders if not any(place.startswith(folder) for place in ours)))
 
 
 def _json(root: Path, path: str) -> dict[str, Any]:

@@ -90,10 +90,75 @@ def test_small_blocks_are_packed_under_their_heading_only() -> None:
     assert [(c.start_line, c.end_line, c.headings) for c in note.chunks] == [
         (1, 1, ()),
         (5, 8, ("A",)),
-        (12, 12, ("A", "B")),
-        (14, 14, ("Empty",)),
+        (12, 14, ("A", "B")),
     ]
     assert note.chunks[2].head == "n › A › B"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# A\n\n## B\n\n# C\n", ["## B\n\n# C"]),  # nothing but headings: they are what it says
+        ("# A\n\n# B\n\ntext\n", ["# A\n\n# B\n\ntext"]),
+        ("# A\n\ntext\n\n# B\n\n# C\n\nmore\n", ["text\n\n# B", "more"]),
+        ("# A\n\n<!-- hint -->\n\n# B\n\nmore\n", ["# A", "more"]),
+        ("# A\n\n" + "x" * 900 + "\n\n# B\n", ["x" * 800, "x" * 260, "# B"]),
+        ("# A\n" * 2 + "# B\n" * 2, ["# A\n# B\n# B"]),
+        ("#\n\n#\n", ["#"]),
+    ],
+)
+def test_a_bare_heading_goes_with_the_text_beside_it(text: str, expected: list[str]) -> None:
+    assert [chunk.text for chunk in parse("n.md", text.encode()).chunks] == expected
+
+
+def test_many_bare_headings_are_cut_too() -> None:
+    note = parse("n.md", "".join(f"# Heading {number}\n" for number in range(1000)).encode())
+    assert max(len(chunk.text) for chunk in note.chunks) <= SIZE
+    assert [c.start_line for c in note.chunks[1:]] == [c.end_line + 1 for c in note.chunks[:-1]]
+
+
+def test_the_headings_of_a_chunk_are_those_of_its_text() -> None:
+    chunks = parse("n.md", b"# A\n\n# B\n\n## C\n\ntext\n\n# D\n").chunks
+    assert [(chunk.start_line, chunk.end_line, chunk.headings) for chunk in chunks] == [(1, 9, ("B", "C"))]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<!-- hint -->\n", []),
+        ("<!-- one\n\ntwo -->\n\ntext\n", ["text"]),
+        ("one\n\n<!-- hint -->\n\ntwo\n", ["one", "two"]),
+        ("<!-- a --> <!-- b -->\n", []),
+        ("<!-- a --> text\n", ["<!-- a --> text"]),
+        ("text <!-- a -->\n", ["text <!-- a -->"]),
+        ("- item\n  <!-- a -->\n", ["- item\n  <!-- a -->"]),
+        ("<!-- never closed\n\ntext\n", ["<!-- never closed\n\ntext"]),
+        ("<div>\n<!-- a -->\n</div>\n", ["<div>\n<!-- a -->\n</div>"]),
+        ("%%\ncomment\n%%\n", ["%%\ncomment\n%%"]),
+        ("```\n<!-- code -->\n```\n", ["```\n<!-- code -->\n```"]),
+    ],
+)
+def test_an_html_comment_belongs_to_no_chunk(text: str, expected: list[str]) -> None:
+    assert [chunk.text for chunk in parse("n.md", text.encode()).chunks] == expected
+
+
+def test_many_comments_before_a_word_are_read_in_linear_time() -> None:
+    assert len(parse("n.md", b"<!-- a --> " * 5000 + b"x").chunks) > 10
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<!-- guidance -->\n\n## Notes\n", []),
+        ("---\ntags: daily\n---\n\n## Tasks\n\n## Log\n", []),
+        ("## Tasks\n\n## Log\n\n- 14:30 tea\n", ["## Tasks\n\n## Log\n\n- 14:30 tea"]),
+        ("## Notes\n\n## Log\n\n- 14:30 tea\n", ["- 14:30 tea"]),
+        ("## Notes\n\n### Zanzibar\n\n## Log\n\n- tea\n", ["### Zanzibar\n\n## Log\n\n- tea"]),
+    ],
+)
+def test_headings_that_wait_for_lines_are_no_hits(text: str, expected: list[str]) -> None:
+    chunks = parse("2026-03-15.md", text.encode(), skeleton={"Notes", "Log"}).chunks
+    assert [chunk.text for chunk in chunks] == expected
 
 
 def test_a_long_list_is_cut_on_lines_of_about_equal_length() -> None:

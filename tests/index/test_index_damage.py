@@ -142,10 +142,10 @@ def test_leftovers_of_a_killed_rebuild_are_swept_away(make_index) -> None:
     index = make_index(NOTES)
     index.refresh()
     folder = index.files.folder
-    (folder / "index-1.0002.db.new").write_bytes(b"half")
+    (folder / f"index-{schema.VERSION}.0002.db.new").write_bytes(b"half")
     (folder / "index-0.0009.db").write_bytes(b"of another version")
     index.rebuild(embed=False)
     assert [
         path.name for path in folder.glob("index-*.db*") if "-wal" not in path.name and "-shm" not in path.name
-    ] == ["index-1.0002.db"]
+    ] == [f"index-{schema.VERSION}.0002.db"]
     assert search(index) == sorted(NOTES)

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,11 @@ from tars_memory.index import indexer
 from tars_memory.index.fulltext import expression
 from tars_memory.index.indexer import Index, RefreshBudget
 from tars_memory.index.reader import Filter
+from tars_memory.vault.store import Store
+from tars_memory.vault.template import fill_vault
 from tars_memory.vault.vault import Vault
+
+NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 
 
 def paths(index: Index, word: str, within: Filter | None = None) -> list[str]:
@@ -219,6 +224,36 @@ def test_odd_files_are_skipped_and_counted(make_index, tmp_path) -> None:
     (root / "big.md").write_text("small tea\n")
     assert index.refresh().changed == 1
     assert index.verify() == []
+
+
+def test_templates_are_skipped_and_counted(make_index) -> None:
+    index = make_index(
+        {
+            "a.md": "tea\n",
+            "templates/daily.md": "## Log\n\ntea {{date}}\n",
+            "templates/more/b.md": "tea\n",
+            ".obsidian/daily-notes.json": '{"template": "templates/daily"}',
+        }
+    )
+    assert index.refresh().skipped["template"] == 2
+    assert paths(index, "tea") == ["a.md"]
+    (index.vault.root / ".obsidian/daily-notes.json").write_text("{}")
+    index = make_index()
+    index.refresh()
+    assert paths(index, "tea") == ["a.md", "templates/daily.md", "templates/more/b.md"]
+    assert index.verify() == []
+
+
+def test_what_a_new_vault_begins_with_is_no_hit(make_index) -> None:
+    index = make_index({})
+    fill_vault(index.vault, Store(index.vault.root, index.files.folder, now=lambda: NOW, actor="script"))
+    assert {path for path, _ in index.vault.walk()} >= {"Memory.md", "Procedural.md", "templates/daily.md"}
+    (index.vault.root / "Memory.md").write_bytes(
+        (index.vault.root / "Memory.md").read_bytes() + b"\n- birthday of Anna: 3 May\n"
+    )
+    index.refresh()
+    texts = index.connection().execute("SELECT text FROM chunk_texts").fetchall()
+    assert texts == [("- birthday of Anna: 3 May",)]
 
 
 def test_a_name_in_another_encoding_is_passed_over(make_index) -> None:

@@ -207,3 +207,42 @@ def test_a_setting_of_ours_that_cannot_be_used_is_a_problem_too(tmp_path: Path) 
     layout = Layout.of(tmp_path, LayoutOptions(daily_format="YYYY", log_heading="Day"))
     assert layout.problem is not None
     assert layout.log_heading == "Day"
+
+
+@pytest.mark.parametrize(
+    ("settings", "folders"),
+    [
+        ({}, ()),
+        ({".obsidian/templates.json": {"folder": "Meta/Boiler/"}}, ("Meta/Boiler/",)),
+        ({".obsidian/templates.json": {"folder": "/"}}, ()),
+        ({".obsidian/templates.json": {"folder": 7}}, ()),
+        ({".obsidian/plugins/templater-obsidian/data.json": {"templates_folder": "T"}}, ("T/",)),
+        ({".obsidian/daily-notes.json": {"template": "x/My Templates/day"}}, ("x/My Templates/",)),
+        ({".obsidian/daily-notes.json": {"template": "Meta/day"}}, ()),
+        (
+            {
+                ".obsidian/daily-notes.json": {"folder": "Journal/Daily", "template": "Journal/day"},
+                ".obsidian/templates.json": {"folder": "Journal"},
+            },
+            (),
+        ),
+    ],
+)
+def test_templates_are_where_obsidian_has_them(tmp_path: Path, settings: dict[str, object], folders: object) -> None:
+    for path, said in settings.items():
+        obsidian(tmp_path, path, said)
+    layout = Layout.of(tmp_path)
+    assert layout.problem is None
+    assert layout.template_folders == folders
+    for folder in layout.template_folders:
+        assert layout.is_template(f"{folder}a/b.md")
+    assert layout.daily_template_path is None or layout.is_template(layout.daily_template_path)
+    assert not layout.is_template("Template.md")
+
+
+def test_broken_settings_of_templates_hide_nothing(tmp_path: Path) -> None:
+    path = tmp_path / ".obsidian/plugins/templater-obsidian/data.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{half")
+    layout = Layout.of(tmp_path)
+    assert (layout.problem, layout.template_folders) == (None, ())
