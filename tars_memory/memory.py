@@ -265,12 +265,13 @@ class Memory:
         )
         index = self.index()
         report = index.refresh()
+        needed = mode == "semantic"
+        told = [*report.notices]
+        meant = mode != "lexical" and bool(query.meaning) and self._fill(report, told, needed=needed)
 
         def question(reader: IndexReader) -> SearchResult:
-            notices = [*report.notices]
-            vector = None
-            if mode != "lexical" and query.meaning:
-                vector = self._query_vector(query, reader, report, notices, needed=mode == "semantic")
+            notices = [*told]
+            vector = self._query_vector(query, reader, report, notices, needed=needed) if meant else None
             return search(
                 reader,
                 query,
@@ -325,10 +326,11 @@ class Memory:
             if report.stale:
                 notices.append(f"the index is behind by {report.stale} files: tars-memory reindex brings it up to date")
 
+            needed = mode == "semantic"
+            meant = mode != "lexical" and bool(query.meaning) and self._fill(report, notices, needed=needed)
+
             def ask(reader: IndexReader) -> builtins.list[Answer]:
-                vector = None
-                if mode != "lexical" and query.meaning:
-                    vector = self._query_vector(query, reader, report, notices, needed=mode == "semantic")
+                vector = self._query_vector(query, reader, report, notices, needed=needed) if meant else None
                 return ranked(reader, query, vector=vector, mode=mode, scope=project or "")
 
             return self.index().read(ask)
@@ -492,14 +494,28 @@ class Memory:
         options = self.settings.options("embedding", EmbeddingOptions)
         return open_embedder(options, self.settings.places.cache, chunker=str(CHUNKER))
 
+    def _fill(self, report: RefreshReport, notices: builtins.list[str], *, needed: bool) -> bool:
+        """Give vectors to the few chunks that have none yet, before anything is asked; False, and said, if it can't be.
+
+        Raises:
+            ModelUnavailableError: the model can't be used, and is ``needed``.
+            UnwritableError: likewise.
+        """
+        try:
+            if 0 < report.pending_vectors <= SEARCH_EMBEDS:
+                report.pending_vectors = self.index().embed_pending(SEARCH_EMBEDS)
+        except (ModelUnavailableError, UnwritableError) as error:
+            if needed:
+                raise
+            notices.append(f"answered by keywords only: {error.message}; {error.hint}")
+            return False
+        return True
+
     def _query_vector(
         self, query: Query, reader: IndexReader, report: RefreshReport, notices: builtins.list[str], *, needed: bool
     ) -> QueryVector | None:
         """The query's vector, if it can be had and the index holds vectors of the same model; else a notice."""
         try:
-            if 0 < report.pending_vectors <= SEARCH_EMBEDS:
-                report.pending_vectors = self.index().embed_pending(SEARCH_EMBEDS)
-                reader = self.index().reader()
             if report.pending_vectors:
                 notices.append(
                     f"{report.pending_vectors} passages have no vector yet and are found by their words alone: "

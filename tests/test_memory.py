@@ -9,6 +9,7 @@ import pytest
 
 from tars_memory.errors import UnwritableError, UsageError, VaultError
 from tars_memory.memory import Memory
+from tars_memory.testing import HashEmbedder
 
 
 @pytest.mark.parametrize(
@@ -62,3 +63,16 @@ def test_trying_an_init_makes_not_even_the_folder(tmp_path: Path) -> None:
         Memory.init(tmp_path / "file/deep", dry_run=True, env=env)
     made = Memory.init(tmp_path / "new/deep", env=env)
     assert (made.root, {*made.created, ".tars/vault-id"}) == (tried.root, set(tried.created))
+
+
+def test_the_search_that_makes_the_vectors_answers_as_the_next_one(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    for number, text in enumerate(("fountain pens and ink", "the cellar holds a server")):
+        with Memory(tmp_path / "vault", env=env, embedder=HashEmbedder()) as memory:
+            memory.log(text)
+            first, second = (memory.search("pens ink", explain=True).hits for _ in range(2))
+        assert first, number
+        assert [(hit.path, hit.score, hit.explain) for hit in first] == [
+            (hit.path, hit.score, hit.explain) for hit in second
+        ]
