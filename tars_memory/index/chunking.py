@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.index.fulltext import clean
 from tars_memory.index.schema import CHUNKER as CHUNKER
+from tars_memory.index.units import Unit, bare_headings, filled, read
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -26,8 +27,6 @@ SIZE = 800
 worse on all three sets."""
 OVERLAP = 160
 """Characters that two pieces of one line share."""
-SCAN_BYTES = 1_000_000
-"""Notes above this are read by a plain line scanner: block structure of a megabyte is data, not prose."""
 MAX_ABOUT = 8_000
 """Characters of properties that are searchable."""
 MAX_TITLE = 300
@@ -41,8 +40,6 @@ _CODE = re.compile(r"`[^`]*`")
 _WIKI = re.compile(r"\[\[([^\]|#^\n]+)[^\]\n]*\]\]")
 _BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
 _MACHINERY = re.compile(r"\^[A-Za-z0-9-]+[ \t]*$|\[(?:extracted|promoted|rejected|expired)\]|\(\[\[[^\]\n]*#\^")
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 class Chunk:
@@ -77,18 +74,6 @@ class Parsed:
     chunks: list[Chunk]
 
 
-class Unit:
-    """A block with its heading path; ``start`` and ``end`` are 1-based lines, inclusive."""
-
-    __slots__ = ("end", "kind", "path", "start")
-
-    def __init__(self, kind: str, start: int, end: int, path: tuple[str, ...]) -> None:
-        self.kind = kind
-        self.start = start
-        self.end = end
-        self.path = path
-
-
 def parse(
     path: str,
     data: bytes,
@@ -108,7 +93,7 @@ def parse(
             stands under them, and so are all headings of a note that holds nothing else. None: another note.
     """
     stem = path.rpartition("/")[2].removesuffix(".md")
-    lines, units, properties, body_line = _scan(data) if len(data) > SCAN_BYTES else _structure(data)
+    lines, units, properties, body_line = read(data)
     note = Parsed()
     title = properties.get("title")
     note.title = " ".join(clean(title if isinstance(title, str) and title.strip() else stem).split())[:MAX_TITLE]
@@ -118,11 +103,8 @@ def parse(
     note.lines = len(lines)
     linking = (line for line in lines if "[[" in line)
     note.links = tuple(dict.fromkeys(clean(name.strip()) for line in linking for name in _WIKI.findall(line)))
-    for unit in units:
-        if unit.kind == "html" and _is_hidden("\n".join(lines[unit.start - 1 : unit.end])):
-            unit.kind = "hidden"
     if skeleton is not None:
-        units = list(_filled(units, skeleton))
+        units = list(filled(units, skeleton))
     elif body_line > 1 and all(unit.kind == "hidden" for unit in units):  # the properties are what can be cited
         units = [Unit("properties", 1, min(body_line - 1, len(lines)), ())]
     shown = _iso(note.day) if note.day_source in ("name", "property") else ""
@@ -142,65 +124,6 @@ def plain(line: str) -> str:
 
         line = entries.plain(line)
     return line.replace("**", "")
-
-
-def _structure(data: bytes) -> tuple[list[str], list[Unit], dict[str, Any], int]:
-    """Lines, units, properties and first body line by the product's one parser."""
-    from tars_memory.vault.document import Document
-
-    document = Document(data)
-    lines = [data[start:end].decode("utf-8", "replace") for start, end, _ in document.lines[: document.last_line]]
-    units: list[Unit] = []
-    sections = iter(document.sections)
-    section = next(sections)
-    following = next(sections, None)
-    last = document.body_line - 1
-    for kind, start, end in document.blocks:
-        units += _uncovered(lines, last + 1, start - 1, section.path)
-        while following is not None and start >= following.start_line:
-            section, following = following, next(sections, None)
-        last = max(last, end)
-        if kind != "rule":
-            units.append(Unit(kind, start, end, section.path))
-    units += _uncovered(lines, last + 1, len(lines), section.path)
-    return lines, units, document.front_matter, document.body_line
-
-
-def _uncovered(lines: Sequence[str], first: int, last: int, path: tuple[str, ...]) -> list[Unit]:
-    """What the parser calls no block (link definitions) is still text of the person."""
-    worded = [number for number in range(first, last + 1) if not lines[number - 1].isspace() and lines[number - 1]]
-    return [Unit("paragraph", worded[0], worded[-1], path)] if worded else []
-
-
-def _scan(data: bytes) -> tuple[list[str], list[Unit], dict[str, Any], int]:
-    """The same for a huge note: headings, fences and blank lines only."""
-    text = data.decode("utf-8-sig", "replace")
-    lines = re.split(r"\r\n|\r|\n", text)
-    if lines and not lines[-1]:
-        lines.pop()
-    units: list[Unit] = []
-    path: list[tuple[int, str]] = []
-    fence = ""
-    unit: Unit | None = None
-    for number, line in enumerate(lines, 1):
-        mark = _FENCE.match(line)
-        if mark and (not fence or mark[1].startswith(fence)):
-            fence = "" if fence else mark[1]
-        heading = None if fence or mark else _HEADING.match(line)
-        if heading:
-            while path and path[-1][0] >= len(heading[1]):
-                path.pop()
-            path.append((len(heading[1]), heading[2]))
-            units.append(Unit("heading", number, number, tuple(name for _, name in path)))
-            unit = None
-        elif not line.strip():
-            unit = None
-        elif unit is None:
-            unit = Unit("fence" if fence else "paragraph", number, number, tuple(name for _, name in path))
-            units.append(unit)
-        else:
-            unit.end = number
-    return lines, units, {}, 1
 
 
 def _names_and_tags(properties: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -271,44 +194,12 @@ def _texts(value: object) -> Iterator[str]:
             yield f"{key}: {', '.join(_texts(item))}"
 
 
-def _filled(units: Sequence[Unit], skeleton: Collection[str]) -> Iterator[Unit]:
-    """The units without bare headings of the skeleton; none at all if there is nothing but headings."""
-    if all(unit.kind in ("heading", "hidden") for unit in units):
-        return
-    for unit, bare in zip(units, _bare(units), strict=True):
-        if not (bare and unit.path and unit.path[-1] in skeleton):
-            yield unit
-
-
-def _is_hidden(block: str) -> bool:
-    """Whether a block of HTML is nothing but comments that are closed."""
-    at, rest = 0, block.lstrip()
-    while rest.startswith("<!--", at):
-        end = rest.find("-->", at + 4)
-        if end < 0:
-            return False
-        at = end + 3
-        at += len(rest[at:]) - len(rest[at:].lstrip()) if rest[at : at + 1].isspace() else 0
-    return 0 < at == len(rest)
-
-
-def _bare(units: Sequence[Unit]) -> list[bool]:
-    """Whether each unit is a heading under which nothing stands, not even another heading."""
-    below: tuple[str, ...] = ()
-    found = []
-    for unit in reversed(units):
-        found.append(unit.kind == "heading" and below[: len(unit.path)] != unit.path)
-        if unit.kind != "hidden":
-            below = unit.path
-    return found[::-1]
-
-
 def _chunks(lines: list[str], units: Sequence[Unit]) -> Iterator[tuple[list[Unit], list[str], bool]]:
     """Pack units under one heading up to the size; cut what is larger. Yields (units, lines of text, partial)."""
     pack: list[Unit] = []  # what of one heading goes together, with bare headings before and behind it
     used = 0
     path: tuple[str, ...] | None = None  # of the text in the pack; None: there is none yet
-    for unit, bare in zip(units, _bare(units), strict=True):
+    for unit, bare in zip(units, bare_headings(units), strict=True):
         if unit.kind == "heading" and not bare:
             continue
         size = sum(len(line) + 1 for line in lines[unit.start - 1 : unit.end])
