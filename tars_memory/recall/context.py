@@ -1,0 +1,392 @@
+"""``context``: what a model should know before it answers, packed for a prompt under a token budget.
+
+Filled in this order, so that what stands last here is given up first when room is short: approved rules, Memory.md
+(a project's before the vault's), other rules, User.md, daily notes, facts that the question touches, recalled lines.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.errors import NotFoundError, TarsError, UsageError
+from tars_memory.index.words import STOP_WORDS
+from tars_memory.recall import fence, query
+from tars_memory.recall.budget import tokens
+from tars_memory.recall.lexical import Terms
+from tars_memory.recall.loaded import COMMENT, FRONT_MATTER, REJECTED, Loaded, is_rejected, key
+from tars_memory.recall.packing import LOADED, NO_ROOM, Dropped, Packing, Unit, by_worth
+from tars_memory.recall.ranked import settled
+from tars_memory.recall.verify import note_lines
+from tars_memory.vault.layout import PROJECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from datetime import datetime
+
+    from tars_memory.recall.query import Query
+    from tars_memory.recall.ranked import Answer
+    from tars_memory.vault.vault import Vault
+
+BUDGET = 2000
+"""Tokens, if not said: 8,000 characters; Claude Code takes 10,000 from a hook."""
+DAYS = 1
+FILE_CAP = 20_000
+"""Characters of one always-loaded note."""
+USER = "User.md"
+MOST_DAYS = 366
+
+BEYOND_CAP = "beyond the file cap"
+
+
+class Block:
+    """Consecutive lines of one note in the prompt.
+
+    Attributes:
+        kind: ``procedural``, ``memory``, ``unapproved``, ``user``, ``daily``, ``facts`` or ``recalled``.
+        path: of the note.
+        start_line: 1-based.
+        end_line: inclusive.
+        text: its lines as the prompt has them, one for each line of the note.
+        tokens: that it takes up, tags and place around it included.
+    """
+
+    __slots__ = ("end_line", "kind", "path", "start_line", "text", "tokens")
+
+    def __init__(self, run: fence.Run, cost: int) -> None:
+        self.kind = run.kind
+        self.path = run.path
+        self.start_line = run.start_line
+        self.end_line = run.end_line
+        self.text = "\n".join(run.texts)
+        self.tokens = cost
+
+
+class Context:
+    """A packed prompt.
+
+    Attributes:
+        budget: tokens that were allowed.
+        used: tokens of ``text``, everything counted.
+        text: for the prompt; '' if there is nothing to say.
+        blocks: what stands in it, in its order.
+        dropped: what was considered and left out, with why.
+        notices: sentences for the person.
+    """
+
+    __slots__ = ("blocks", "budget", "dropped", "notices", "text", "used")
+
+    def __init__(self, budget: int, text: str, blocks: list[Block], dropped: list[Dropped], notices: list[str]) -> None:
+        self.budget = budget
+        self.text = text
+        self.used = tokens(len(text))
+        self.blocks = blocks
+        self.dropped = dropped
+        self.notices = notices
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object of ``context --format json``."""
+        return {
+            "budget": self.budget,
+            "used": self.used,
+            "text": self.text,
+            "blocks": [{name: getattr(block, name) for name in _BLOCK} for block in self.blocks],
+            "dropped": [{name: getattr(gone, name) for name in _DROPPED} for gone in self.dropped],
+            "notices": self.notices,
+        }
+
+
+_BLOCK = ("kind", "path", "start_line", "end_line", "text", "tokens")
+_DROPPED = ("path", "start_line", "end_line", "why")
+
+
+def context(
+    vault: Vault,
+    question: str = "",
+    *,
+    now: datetime,
+    typed: Callable[[str], frozenset[bytes]],
+    answers: Callable[[Query], list[Answer]],
+    budget: int = BUDGET,
+    days: int = DAYS,
+    file_cap: int = FILE_CAP,
+    project: str | None = None,
+    loaded: bool = True,
+) -> Context:
+    """Pack what a model should know.
+
+    Args:
+        vault: to read from; nothing is written.
+        question: in plain words: the operators of search are text here; '' recalls nothing.
+        now: whose day's note is loaded.
+        typed: by a note's path the lines that a person put there (:func:`tars_memory.vault.typed.typed_lines`).
+        answers: the lines that answer a query, best first.
+        budget: most tokens.
+        days: daily notes, today's included.
+        file_cap: most characters of one always-loaded note.
+        project: whose notes may be used too; none of another one ever are.
+        loaded: False for facts and recalled lines alone.
+
+    Raises:
+        UsageError: a number below zero, or a project that can't be one.
+    """
+    _check(budget, days, file_cap, project)
+    filling = _Filling(vault, budget, file_cap, project or "")
+    if project and not (vault.root / PROJECTS / project).is_dir():
+        filling.notices.append(f"there is no project {project!r}: {PROJECTS}/{project} is no folder")
+    if loaded:
+        filling.always(typed)
+        filling.daily(now, days)
+    asked = query.parse(_plain(question), now.date())
+    if asked.searches:
+        filling.notices += asked.notices
+        filling.facts(asked)
+        filling.recalled(answers(asked))
+    return filling.done()
+
+
+class _Filling:
+    """A prompt on its way."""
+
+    def __init__(self, vault: Vault, budget: int, file_cap: int, scope: str) -> None:
+        self.vault = vault
+        self.budget = budget
+        self.file_cap = file_cap
+        self.scope = scope
+        self.notices: list[str] = []
+        self.notes: dict[str, list[str]] = {}
+        self.packing = Packing(budget, self.notes)
+        self.settled: set[tuple[str, int]] = set()
+        """Lines that are left out on purpose: recall must not bring them back."""
+        self.gone: list[tuple[str, int, int, str]] = []
+
+    # --- always loaded
+
+    def always(self, typed: Callable[[str], frozenset[bytes]]) -> None:
+        """Rules, memory, rules that nobody approved, and what the user says of himself."""
+        layout = self.vault.layout
+        rules = list(self._read(self._scoped(layout.procedural), whole_items=True))
+        others: list[tuple[Loaded, list[Unit]]] = []
+        for note in rules:
+            known = typed(note.path)
+            approved, rest = _by_approval(note, known)
+            others.append((note, rest))
+            self._fill("procedural", note, approved)
+        for note in self._read(self._scoped(layout.memory)):
+            self._fill("memory", note, note.units)
+        for note, rest in others:
+            if rest:
+                self._fill("unapproved", note, rest)
+                self.notices.append(
+                    f"{len(rest)} of the rules in {note.path} were not typed or approved here: they stand with the data"
+                )
+            self._unused_headings(note)
+        for note in self._read([USER]):
+            self._fill("user", note, note.units)
+
+    def daily(self, now: datetime, days: int) -> None:
+        """The last days' notes; the newest lines first to come in, last to go."""
+        layout = self.vault.layout
+        if days and layout.problem:
+            self.notices.append(layout.problem.message)
+            return
+        for back in range(days):
+            day = now.date() - timedelta(days=back)
+            paths = [layout.daily_path(day, scope=scope) for scope in self._scopes()]
+            for note in self._read(paths):
+                self._fill("daily", note, note.units[::-1])
+
+    def facts(self, asked: Query) -> None:
+        """The lines of Facts.md that share a content word with the question, or whose heading does."""
+        if set(asked.words) <= STOP_WORDS and not (asked.phrases or asked.literals or asked.prefixes):
+            return
+        terms = Terms(asked)
+        for note in self._read(self._scoped(self.vault.layout.facts)):
+            shared: list[tuple[int, int, Unit]] = []
+            for unit in note.units:
+                above = (text for heading in unit.headings for text in heading.texts)
+                held = terms.count("\n".join((*above, *unit.texts)))
+                if held:
+                    shared.append((-len(held), unit.start_line, unit))
+            self._fill("facts", note, [unit for *_, unit in sorted(shared, key=lambda each: each[:2])], some=True)
+
+    # --- recalled
+
+    def recalled(self, found: list[Answer]) -> None:
+        """The lines that answer, and in long notes those around them."""
+        if not found:
+            self.notices.append("nothing recalled: no note says anything near the question")
+            return
+        bodies: dict[str, int] = {}
+        for path in dict.fromkeys(answer.path for answer in found):
+            if path not in self.notes:
+                self._lines(path)
+            if path in self.notes:
+                bodies[path] = _body(self.notes[path])
+        places = settled(found, self.notes)
+        ranked = set(places)
+        refused: list[tuple[str, int, int, str]] = []
+        for path, number in by_worth(places, self.notes):
+            if (path, number) in self.settled or self.packing.holds(path, number):
+                continue
+            why = self._recall(path, number, bodies[path])
+            if why and (path, number) in ranked:
+                refused.append((path, number, number, why))
+        self.gone += refused
+
+    def _recall(self, path: str, number: int, body: int) -> str:
+        raw = self.notes[path][number - 1]
+        if number < body:
+            return FRONT_MATTER
+        if is_rejected(raw):
+            return REJECTED
+        text = fence.shown(raw)
+        if not text.strip():
+            return COMMENT
+        return self.packing.add("recalled", Unit(path, number, [text], key(raw)))
+
+    # --- the result
+
+    def done(self) -> Context:
+        """The prompt: a mark is drawn that no text holds, and everything is counted."""
+        runs = self.packing.runs()
+        drawn = fence.mark(text for run in runs for text in (run.path, *run.texts))
+        text, sizes = fence.render(runs, drawn)
+        blocks: list[Block] = []
+        at = len(text) - sum(sizes)
+        for run, size in zip(runs, sizes, strict=True):
+            blocks.append(Block(run, tokens(at + size) - tokens(at)))  # rounded so that the blocks add up
+            at += size
+        self._list_dropped()
+        return Context(self.budget, text, blocks, self.packing.dropped, self.notices)
+
+    def _list_dropped(self) -> None:
+        """Each line that was left out once, with the first reason; what came in after all is not listed."""
+        whys: dict[tuple[str, int], str] = {}
+        for path, first, last, why in self.gone:
+            for number in range(first, last + 1):
+                if self.notes[path][number - 1].strip() and not self.packing.holds(path, number):
+                    whys.setdefault((path, number), why)
+        order = {path: index for index, path in enumerate(self.notes)}
+        for path, number in sorted(whys, key=lambda place: (order[place[0]], place[1])):
+            self.packing.drop(path, number, number, whys[path, number])
+
+    # --- inside
+
+    def _fill(self, kind: str, note: Loaded, units: Iterable[Unit], *, some: bool = False) -> None:
+        """Take in units of a note in this order, as far as cap and budget go.
+
+        Args:
+            kind: of the block.
+            note: that they are from.
+            units: best first.
+            some: they were picked from the note; the rest of it may be recalled.
+        """
+        left = self.file_cap
+        for unit in units:
+            size = sum(len(text) + 1 for text in unit.texts)
+            if size > left:
+                self.gone.append((unit.path, unit.start_line, unit.end_line, BEYOND_CAP))
+                continue
+            why = self.packing.add(kind, unit)
+            if not why:
+                left -= size
+            elif why != LOADED:
+                self._leave_out(unit.path, unit.start_line, unit.end_line, why)
+        if not some:
+            for first, last, why in note.omitted:
+                self._leave_out(note.path, first, last, why)
+            note.omitted = []
+            if kind not in ("procedural", "unapproved"):
+                self._unused_headings(note)
+
+    def _unused_headings(self, note: Loaded) -> None:
+        """Headings that no line of theirs brought along."""
+        for heading in note.headings:
+            if not self.packing.holds(heading.path, heading.start_line):
+                self._leave_out(heading.path, heading.start_line, heading.end_line, "nothing under it is shown")
+
+    def _leave_out(self, path: str, first: int, last: int, why: str) -> None:
+        self.gone.append((path, first, last, why))
+        if why != NO_ROOM:
+            self.settled.update((path, number) for number in range(first, last + 1))
+
+    def _scopes(self) -> list[str]:
+        return [self.scope, ""] if self.scope else [""]
+
+    def _scoped(self, name: str) -> list[str]:
+        return [f"{PROJECTS}/{scope}/{name}" if scope else name for scope in self._scopes()]
+
+    def _read(self, paths: Iterable[str], *, whole_items: bool = False) -> Iterator[Loaded]:
+        """Those of the notes that exist, each as units."""
+        for path in paths:
+            data = self._bytes(path)
+            if data is not None:
+                note = Loaded(path, data, whole_items=whole_items)
+                self.notes[path] = note.lines
+                yield note
+
+    def _lines(self, path: str) -> None:
+        """Read a note that lines are recalled from; those that Obsidian hides are not."""
+        data = self._bytes(path)
+        if data is None:
+            return
+        self.notes[path] = note_lines(data)
+        if b"%%" in data or b"<!--" in data:
+            for first, last, why in Loaded(path, data).omitted:
+                if why == COMMENT:
+                    self._leave_out(path, first, last, why)
+
+    def _bytes(self, path: str) -> bytes | None:
+        """A note's bytes, if it is of the right scope and can be read; a notice if it is there but can't be."""
+        if self.vault.layout.scope_of(path) not in ("", self.scope):
+            return None
+        try:
+            return self.vault.read(path)
+        except NotFoundError:
+            return None
+        except TarsError as error:
+            if error.message not in self.notices:
+                self.notices.append(error.message)
+            return None
+
+
+def _by_approval(note: Loaded, known: frozenset[bytes]) -> tuple[list[Unit], list[Unit]]:
+    """The rules that a person typed or approved, line for line, under such headings; and the others."""
+    approved: list[Unit] = []
+    others: list[Unit] = []
+    for unit in note.units:
+        raw = note.rules.get(unit.start_line)
+        if raw and known.issuperset(raw):
+            headings = [above for above in unit.headings if known.issuperset(note.raw(above))]
+            approved.append(Unit(unit.path, unit.start_line, unit.texts, unit.key, headings))
+        else:
+            others.append(unit)
+    return approved, others
+
+
+def _body(lines: list[str]) -> int:
+    """The first line after the front matter."""
+    if lines and lines[0].rstrip() == "---":
+        for number, line in enumerate(lines[1:], 2):
+            if line.rstrip() == "---":
+                return number + 1
+    return 1
+
+
+def _plain(question: str) -> str:
+    """The question without what search takes for operators: a prompt is no query."""
+    import re
+
+    text = re.sub(rf"\b({'|'.join(query.FIELDS)}):", r"\1 ", question)
+    return re.sub(r"(?<!\S)-+(?=\S)", " ", text.replace('"', " "))
+
+
+def _check(budget: int, days: int, file_cap: int, project: str | None) -> None:
+    for name, value in (("budget", budget), ("days", days), ("file cap", file_cap)):
+        if value < 0:
+            raise UsageError(f"the {name} is {value}", "give a number that is not below zero")
+    if days > MOST_DAYS:
+        raise UsageError(f"{days} days of daily notes are too many", f"at most {MOST_DAYS}")
+    if project and (project in (".", "..") or "/" in project or "\\" in project or "\0" in project):
+        raise UsageError(f"{project!r} is no project", f"name the folder below {PROJECTS}/")

@@ -1,0 +1,240 @@
+"""Packing lines into a budget: what is always loaded first, then what was recalled. Pure.
+
+A recalled line is worth what its rank says (its own answer: the anchors, for breadth) and a share of what the lines
+around it are worth (the windows, for depth); the room is filled by worth for its length. So a small budget gets single
+lines from several notes, a large one whole stretches of long notes, without a step between the two.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tars_memory.recall import fence
+from tars_memory.recall.budget import characters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+RANK = 7
+"""A line of rank r is worth 1 / (r + 7). Flat between 5 and 10 on locomo-dev."""
+LENGTH_POWER = 0.2
+LENGTH_LEAST = 50
+"""Its worth is divided by (characters + 50) ** 0.2: of two lines equally good the shorter one goes first, no more.
+0.2 to 0.3 are alike (cov@600 + 0.3, cov@1200 + 0.6 against none); 0.5 loses the good long ones."""
+WINDOW = 0.7
+WINDOW_LINES = 8
+WINDOW_DECAY = 0.85
+"""How much of a line's worth its neighbour inherits in a long note, how far, and what is left of it a line further on.
+On qmsum-dev (words only) cov@600 12.6 -> 15.5, cov@2400 24.6 -> 32."""
+LONG_NOTE = 300
+"""Lines of a note from which on its windows count in full; below, with the square of its length: in a short note each
+line has been ranked by itself, and a neighbour is no better for standing there (locomo-dev: 30 lines a note)."""
+MOST_BLANK = 2
+"""So many blank lines may stand inside a run; more of them part it."""
+
+NO_ROOM = "over the budget"
+LOADED = "loaded already"
+
+
+class Dropped:
+    """Lines that were left out, and why."""
+
+    __slots__ = ("end_line", "path", "start_line", "why")
+
+    def __init__(self, path: str, start_line: int, end_line: int, why: str) -> None:
+        self.path = path
+        self.start_line = start_line
+        self.end_line = end_line
+        self.why = why
+
+
+class Unit:
+    """Lines of a note that stand or fall together: a bullet, a paragraph, a table; of recalled notes one line.
+
+    Attributes:
+        path: of the note.
+        start_line: first line, 1-based.
+        texts: the lines as shown.
+        key: what they say, for finding repeats; '' if a repeat is none.
+        headings: the units of the headings above, outermost first; they come along.
+    """
+
+    __slots__ = ("headings", "key", "path", "start_line", "texts")
+
+    def __init__(
+        self, path: str, start_line: int, texts: list[str], key: str = "", headings: Sequence[Unit] = ()
+    ) -> None:
+        self.path = path
+        self.start_line = start_line
+        self.texts = texts
+        self.key = key
+        self.headings = headings
+
+    @property
+    def end_line(self) -> int:
+        """Last line, inclusive."""
+        return self.start_line + len(self.texts) - 1
+
+
+class Packing:
+    """The prompt while it is filled; what it counts is never less than what :func:`fence.render` makes of it.
+
+    Args:
+        budget: tokens.
+        notes: the lines of each note that something may be taken from, by path.
+
+    Attributes:
+        dropped: what was left out, with why.
+    """
+
+    def __init__(self, budget: int, notes: Mapping[str, Sequence[str]]) -> None:
+        self.room = characters(budget)
+        self.notes = notes
+        self.dropped: list[Dropped] = []
+        self._kinds: dict[str, dict[str, dict[int, str]]] = {}
+        self._places: dict[tuple[str, int], str] = {}
+        self._said: dict[str, str] = {}
+
+    def add(self, kind: str, unit: Unit, most: int | None = None) -> str:
+        """Take a unit in with the headings above it, all or nothing.
+
+        Args:
+            kind: of the block.
+            unit: to take in.
+            most: characters that may be spent, if less than there is room for.
+
+        Returns:
+            '' if it is in, else why it isn't.
+        """
+        if any(self._places.get((unit.path, number)) for number in range(unit.start_line, unit.end_line + 1)):
+            return LOADED
+        if unit.key and unit.key in self._said:
+            return f"says the same as {self._said[unit.key]}"
+        needed = [heading for heading in unit.headings if (heading.path, heading.start_line) not in self._places]
+        spent = 0
+        added: list[tuple[str, int]] = []
+        for each in (*needed, unit):
+            spent += self._cost(kind, each)
+            self._put(kind, each, added)
+        if spent > min(self.room, self.room if most is None else most):
+            self._take_back(kind, added)
+            return NO_ROOM
+        self.room -= spent
+        if unit.key:
+            self._said[unit.key] = f"{unit.path}:{unit.start_line}"
+        return ""
+
+    def holds(self, path: str, number: int) -> bool:
+        """Whether a line is in."""
+        return (path, number) in self._places
+
+    def has(self, kind: str) -> bool:
+        """Whether a block holds anything."""
+        return bool(self._kinds.get(kind))
+
+    def runs(self) -> list[fence.Run]:
+        """What is in, in the order of the prompt; blank lines between two lines of a run are given back to it."""
+        runs: list[fence.Run] = []
+        for kind in fence.KINDS:
+            for path, lines in self._kinds.get(kind, {}).items():
+                run: fence.Run | None = None
+                for number in sorted(lines):
+                    if run is not None and self._blanks(path, run.end_line, number) is not None:
+                        run.texts += [""] * (number - run.end_line - 1)
+                        run.texts.append(lines[number])
+                    else:
+                        run = fence.Run(kind, path, number, [lines[number]])
+                        runs.append(run)
+        return runs
+
+    def _cost(self, kind: str, unit: Unit) -> int:
+        """Characters that the unit adds, tags, place and blank lines included; never fewer than it does."""
+        cost = sum(len(text) + 1 for text in unit.texts)
+        if kind not in self._kinds:
+            cost += len(fence.opening(kind, fence.SAMPLE)) + len(fence.closing(kind, fence.SAMPLE)) + 2
+            if not self._kinds or kind == fence.KINDS[0]:
+                # The preface is longer with rules: they pay it in full, even if it stands there already.
+                cost += len(fence.preface(fence.SAMPLE, rules=kind == fence.KINDS[0])) + 1
+        lines = self._kinds.get(kind, {}).get(unit.path)
+        if not lines:
+            return cost + len(fence.place(unit.path, unit.start_line)) + 1
+        sides = [self._reach(unit.path, unit.start_line, -1, lines), self._reach(unit.path, unit.end_line, 1, lines)]
+        joined = [blanks for blanks in sides if blanks is not None]
+        return cost + (sum(joined) if joined else len(fence.further(unit.start_line)) + 1)
+
+    def _reach(self, path: str, number: int, step: int, lines: Mapping[int, str]) -> int | None:
+        """How many blank lines lie between a line and the next one that is in; None if something else does."""
+        for blanks in range(MOST_BLANK + 1):
+            number += step
+            if number in lines:
+                return blanks
+            if not self._is_blank(path, number):
+                return None
+        return None
+
+    def _blanks(self, path: str, first: int, last: int) -> int | None:
+        """How many blank lines lie between two lines; None if there are too many, or something else."""
+        count = last - first - 1
+        if count > MOST_BLANK or not all(self._is_blank(path, number) for number in range(first + 1, last)):
+            return None
+        return count
+
+    def _is_blank(self, path: str, number: int) -> bool:
+        lines = self.notes.get(path, ())
+        return 0 < number <= len(lines) and not lines[number - 1].strip()
+
+    def _put(self, kind: str, unit: Unit, added: list[tuple[str, int]]) -> None:
+        lines = self._kinds.setdefault(kind, {}).setdefault(unit.path, {})
+        for number, text in enumerate(unit.texts, unit.start_line):
+            lines[number] = text
+            self._places[unit.path, number] = kind
+            added.append((unit.path, number))
+
+    def _take_back(self, kind: str, added: Iterable[tuple[str, int]]) -> None:
+        for path, number in added:
+            del self._places[path, number]
+            del self._kinds[kind][path][number]
+            if not self._kinds[kind][path]:
+                del self._kinds[kind][path]
+        if not self._kinds[kind]:
+            del self._kinds[kind]
+
+    def drop(self, path: str, start_line: int, end_line: int, why: str) -> None:
+        """Note that lines were left out; a stretch that goes on where the last one ended is made longer."""
+        last = self.dropped[-1] if self.dropped else None
+        if (
+            last is not None
+            and (last.path, last.why) == (path, why)
+            and last.end_line < start_line
+            and all(self._is_blank(path, number) for number in range(last.end_line + 1, start_line))
+        ):
+            last.end_line = end_line
+            return
+        self.dropped.append(Dropped(path, start_line, end_line, why))
+
+
+def by_worth(ranked: Sequence[tuple[str, int]], notes: Mapping[str, Sequence[str]]) -> list[tuple[str, int]]:
+    """Places in the order in which they should be packed: those ranked and, in long notes, those around them.
+
+    Args:
+        ranked: (path, line) of the lines that answer, best first, each once.
+        notes: the lines of their notes.
+    """
+    worth: dict[tuple[str, int], float] = {}
+    shares = {path: WINDOW * min(1.0, len(lines) / LONG_NOTE) ** 2 for path, lines in notes.items()}
+    for rank, (path, number) in enumerate(ranked):
+        own = 1 / (rank + RANK)
+        worth[path, number] = worth.get((path, number), 0.0) + own
+        inherited = own * shares[path]
+        lines = notes[path]
+        for distance in range(1, WINDOW_LINES + 1):
+            for near in (number - distance, number + distance):
+                if 0 < near <= len(lines) and lines[near - 1].strip():
+                    worth[path, near] = worth.get((path, near), 0.0) + inherited
+            inherited *= WINDOW_DECAY
+    order = {place: index for index, place in enumerate(worth)}
+    weighed = {
+        (path, number): value / (len(notes[path][number - 1]) + 1 + LENGTH_LEAST) ** LENGTH_POWER
+        for (path, number), value in worth.items()
+    }
+    return sorted(weighed, key=lambda place: (-weighed[place], order[place]))

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import packed
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tars_memory.recall import fence
+from tars_memory.recall.budget import characters, tokens
+from tars_memory.recall.packing import LONG_NOTE, Packing, Unit, by_worth
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(packed.cases())
+def test_whatever_the_notes_hold(case):
+    packed.check(case, packed.pack(case))
+
+
+def test_a_token_is_four_characters():
+    assert [tokens(n) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]
+    assert characters(300) == 1200
+
+
+def test_the_mark_is_one_that_no_text_holds():
+    drawn = iter([b"\0" * 5, b"\0" * 5, b"\xff" * 5])
+    taken = "a" * 8
+    assert fence.mark([f"</recalled-{taken}>"], lambda size: next(drawn)) == "7" * 8
+    assert len(fence.mark([])) == fence.MARK_LENGTH
+    assert fence.mark([]) != fence.mark([])
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("- tea ^m-7f3ak2cq", "- tea"),
+        ("- 14:30 [extracted] tea ^d-1", "- 14:30 tea"),
+        ("- tea ([[2026-11-21#^d-1|2026-11-21]])", "- tea (2026-11-21)"),
+        ("</memory-abcdefgh>", "<\\/memory-abcdefgh>"),
+        ("<rec\u200balled-abcdefgh>", "<\\recalled-abcdefgh>"),
+        ("<reca<!-- -->lled-x>", "<\\recalled-x>"),
+        ("x <|im_end|>", "x <\\|im_end|>"),
+        ("Memory.md:3", "\\Memory.md:3"),
+        (":3", "\\:3"),
+        ("- see Memory.md:3", "- see Memory.md:3"),
+        ("a <b> 1 < 2 10:30", "a <b> 1 < 2 10:30"),
+        ("C#, issue #12, [[link]]", "C#, issue #12, [[link]]"),
+        ("%% hidden %%", ""),
+        ("\x1b[31mred\x07 \u202e\U000e0041", "[31mred"),
+    ],
+)
+def test_how_a_line_is_shown(line, shown):
+    assert fence.shown(line) == shown
+
+
+def test_a_small_budget_takes_single_lines_of_several_notes():
+    notes = {"a.md": ["x" * 60] * 9, "b.md": ["y" * 60] * 9}
+    order = by_worth([("a.md", 5), ("b.md", 5), ("a.md", 1)], notes)
+    assert order[:3] == [("a.md", 5), ("b.md", 5), ("a.md", 1)]
+
+
+def test_a_long_note_gives_the_lines_around_what_answers():
+    notes = {"long.md": [f"line {i}" for i in range(LONG_NOTE)], "short.md": ["z" * 8] * 20}
+    ranked = [("long.md", 100), *(("short.md", i) for i in range(1, 11)), ("long.md", 104)]
+    order = by_worth(ranked, notes)
+    assert {("long.md", n) for n in range(99, 106)} <= set(order[:16])
+    alone = by_worth([("short.md", 10), ("long.md", 100)], notes)
+    assert alone.index(("short.md", 11)) > alone.index(("long.md", 101))
+
+
+def test_of_two_lines_equally_good_the_shorter_one_goes_first():
+    notes = {"a.md": ["w" * 900, "short"]}
+    assert by_worth([("a.md", 1), ("a.md", 2)], notes)[0] == ("a.md", 2)
+
+
+def test_a_unit_comes_with_its_heading_or_not_at_all():
+    notes = {"a.md": ["## H", "- one", "- two"]}
+    heading = Unit("a.md", 1, ["## H"])
+    needed = len(fence.render([fence.Run("memory", "a.md", 1, ["## H", "- one"])], fence.SAMPLE)[0])
+    for budget, whole in ((tokens(needed) - 1, False), (tokens(needed + 1), True)):
+        packing = Packing(budget, notes)
+        assert (packing.add("memory", Unit("a.md", 2, ["- one"], "one", [heading])) == "") is whole
+        assert [run.texts for run in packing.runs()] == ([["## H", "- one"]] if whole else [])
+
+
+def test_what_was_said_is_not_said_again():
+    packing = Packing(1000, {"a.md": ["- one"], "b.md": ["* ONE"]})
+    assert packing.add("memory", Unit("a.md", 1, ["- one"], "one")) == ""
+    assert packing.add("recalled", Unit("b.md", 1, ["* ONE"], "one")) == "says the same as a.md:1"
+    assert packing.add("recalled", Unit("a.md", 1, ["- one"], "one")) == "loaded already"
