@@ -68,7 +68,7 @@ def search(
             result.abstained = True
             return result
         ranking.rank(pool, query)
-        shown = [line for chunk in pool.chunks if relevance.shows(chunk) for line in chunk.lines]
+        shown = [line for chunk in pool.chunks if relevance.shows(chunk, pool.rows) for line in chunk.lines]
         found = passages(_quoting(pool, terms) if query.exact else shown)
     result.hits = _shown(found, read, limit)
     for rank, hit in enumerate(result.hits, start=1):
