@@ -33,6 +33,7 @@ COMMANDS = {
     },
     "Find": {
         "search": "Find passages, by words and by meaning.",
+        "context": "Pack what a model should know, under a token budget.",
         "open": "Open a hit of the last search in Obsidian or your editor.",
         "list": "List the entries of the tiers.",
         "show": "Show one entry and where it stands.",

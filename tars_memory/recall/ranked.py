@@ -52,7 +52,7 @@ def ranked(
     if not relevance.answers(query, pool, mode):
         return []
     ranking.rank(pool, query)
-    lines = [line for chunk in pool.chunks if relevance.shows(chunk) for line in chunk.lines]
+    lines = [line for chunk in pool.chunks if relevance.shows(chunk, pool.rows) for line in chunk.lines]
     found: list[Answer] = []
     for line in sorted(lines, key=lambda line: -line.score):
         row = line.chunk.row

@@ -9,7 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tars_memory.recall.context import Block, Context
+from tars_memory.recall.fence import Run
 from tars_memory.recall.model import Hit, SearchResult
+from tars_memory.recall.packing import Dropped
 from tars_memory.recall.query import parse
 
 if TYPE_CHECKING:
@@ -26,14 +29,21 @@ def hit(**values: Any) -> Hit:
         "path": "notes/tea.md", "start_line": 3, "end_line": 4, "date": "2026-03-15", "title": "tea",
         "headings": ("Tea", "Green"), "text": "Water at 80.\nGreen tea for Anna.",
     }  # fmt: skip
-    made = Hit(score=0.8, **{**told, **{k: v for k, v in values.items() if k not in ("rank", "explain")}})
+    made = Hit(score=0.8, **{**told, **{k: v for k, v in values.items() if k not in ("rank", "explain", "best")}})
     made.rank, made.explain = values.get("rank", 1), values.get("explain", {})
+    made.best = values.get("best", made.text.count("\n"))
     made.obsidian_url = f"obsidian://open?vault=v&file={made.path.removesuffix('.md')}"
     return made
 
 
 def result(*hits: Hit, query: str = "green tea", **values: Any) -> SearchResult:
     return SearchResult(parse(query, date(2026, 11, 21)), "hybrid", list(hits), abstained=not hits, **values)
+
+
+def packed(*, text: str = "- likes tea", **values: Any) -> Context:
+    run = Run("memory", "Memory.md", 7, [text])
+    told = {"budget": 2000, "text": f"<memory-x>\nMemory.md:7\n{text}\n</memory-x>", "blocks": [Block(run, 11)]}
+    return Context(**{**told, "dropped": [Dropped("Memory.md", 1, 3, "over the budget")], "notices": [], **values})
 
 
 def entry(**values: Any) -> SimpleNamespace:
@@ -90,6 +100,7 @@ DEFAULTS: dict[str, Any] = {
     "show": entry(),
     "list": [entry()],
     "search": result(hit()),
+    "context": packed(),
     "reindex": SimpleNamespace(
         changed=2, removed=0, pending_vectors=0, stale=0, skipped={"conflict copy": 1}, took=0.1, notices=[]
     ),

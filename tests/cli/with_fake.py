@@ -7,7 +7,7 @@ import time
 import types
 from typing import Any
 
-from fake_memory import DEFAULTS, FakeMemory, entry, hit, receipt, result
+from fake_memory import DEFAULTS, FakeMemory, entry, hit, packed, receipt, result
 from hostile import HOSTILE
 
 from tars_memory.__main__ import main
@@ -40,6 +40,7 @@ if __name__ == "__main__":
         {
             "search": search,
             "reindex": reindex,
+            "context": packed(text=HOSTILE, notices=[HOSTILE]),
             "show": entry(raw=HOSTILE, section=HOSTILE),
             "list": [entry(text=HOSTILE, section=HOSTILE)],
             "today": types.SimpleNamespace(path=HOSTILE, date="2026-11-21", text=HOSTILE),

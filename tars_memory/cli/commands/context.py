@@ -1,0 +1,82 @@
+"""``context``: what a model should know, packed for its prompt."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tars_memory.cli.call import Call, read_stdin
+from tars_memory.cli.output import clean, counted
+from tars_memory.cli.parsing import call_of, command
+from tars_memory.errors import UsageError
+
+if TYPE_CHECKING:
+    from tars_memory.recall.context import Context
+
+FORMATS = ("text", "json")
+MOST_REASONS = 3
+
+
+def context(
+    ctx: typer.Context,
+    question: Annotated[
+        list[str] | None, typer.Argument(metavar="[QUESTION…]", help="In plain words; nothing in it is an operator.")
+    ] = None,
+    budget: Annotated[int | None, typer.Option("--budget", metavar="N", min=0, help="At most N tokens (2000).")] = None,
+    days: Annotated[
+        int | None, typer.Option("--days", metavar="N", min=0, max=366, help="Daily notes of the last N days (1).")
+    ] = None,
+    file_cap: Annotated[
+        int | None,
+        typer.Option("--file-cap", metavar="N", min=0, help="At most N characters of one loaded note (20000)."),
+    ] = None,
+    format_: Annotated[str | None, typer.Option("--format", metavar="FORMAT", help="text or json.")] = None,
+    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Load this project too.")] = None,
+    found_only: Annotated[
+        bool, typer.Option("--found-only", help="Only what the question finds; leave out what is always loaded.")
+    ] = False,
+    stdin: Annotated[bool, typer.Option("--stdin", help="Take the question from stdin.")] = False,
+) -> int:
+    """Print what a model should know before it answers: rules, memory, today, and what the question finds.
+
+    It never takes more tokens than the budget (a token is 4 characters), and says on stderr what was left out.
+    """
+    call = call_of(ctx)
+    if format_ is not None and format_ not in FORMATS:
+        raise UsageError(f"--format {format_!r} is unknown", f"it is one of {', '.join(FORMATS)}")
+    if stdin and question:
+        raise UsageError("both QUESTION and --stdin", "give one of them")
+    call.out.json = call.out.json or format_ == "json"
+    text = read_stdin() if stdin else " ".join(question or ())
+    given = {"budget": budget, "days": days, "file_cap": file_cap, "project": project}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if found_only:
+        options["loaded"] = False
+    packed = call.memory().context(text, **options)
+    notices = call.notices(packed.notices)
+    if call.out.json:
+        call.out.record({**packed.to_json(), "notices": notices})
+    elif packed.text:
+        call.out.data(clean(packed.text))
+    else:
+        call.out.say("there is nothing to say")
+    if not call.out.json:
+        _say_left_out(call, packed)
+    return 0
+
+
+def _say_left_out(call: Call, packed: "Context") -> None:
+    """One sentence about what was left out, by reason; not about what is no content anyway."""
+    from tars_memory.recall.loaded import COMMENT, FRONT_MATTER
+
+    reasons: dict[str, int] = {}
+    for gone in packed.dropped:
+        if gone.why not in (COMMENT, FRONT_MATTER):
+            reasons[gone.why] = reasons.get(gone.why, 0) + gone.end_line - gone.start_line + 1
+    ordered = sorted(reasons.items(), key=lambda pair: -pair[1])
+    told = "; ".join(f"{counted(count, 'line')}: {why}" for why, count in ordered[:MOST_REASONS])
+    if told:
+        more = "; …" if len(ordered) > MOST_REASONS else ""
+        call.out.say(f"left out: {told}{more} (--format json lists them)")
+
+
+COMMAND = command(context, words=True)
