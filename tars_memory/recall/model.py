@@ -22,6 +22,7 @@ class Hit:
         path: of the note, relative to the vault, with ``/``.
         start_line: first line, 1-based.
         end_line: last line, inclusive.
+        best: which of its lines answers best, counted from 0.
         tier: what kind of memory the note is.
         date: the note's day, ISO, or None.
         title: of the note.
@@ -34,8 +35,8 @@ class Hit:
     """
 
     __slots__ = (
-        "block_id", "date", "end_line", "explain", "headings", "obsidian_url", "partial", "path", "rank", "score",
-        "start_line", "text", "tier", "title",
+        "best", "block_id", "date", "end_line", "explain", "headings", "obsidian_url", "partial", "path", "rank",
+        "score", "start_line", "text", "tier", "title",
     )  # fmt: skip
 
     def __init__(
@@ -54,6 +55,7 @@ class Hit:
         partial: bool = False,
     ) -> None:
         self.rank = 0
+        self.best = 0
         self.score = score
         self.path = path
         self.start_line = start_line
@@ -67,6 +69,11 @@ class Hit:
         self.partial = partial
         self.obsidian_url = ""
         self.explain: dict[str, float] = {}
+
+    @property
+    def best_line(self) -> tuple[int, str]:
+        """The line that answers best: its 1-based number in the note, and its text, trimmed."""
+        return self.start_line + self.best, self.text.split("\n")[self.best].strip()
 
     def to_json(self) -> dict[str, Any]:
         """The documented object of ``search --json``."""

@@ -31,6 +31,7 @@ def passages(lines: Sequence[Line]) -> Iterator[Hit]:
         taken.update((row.note_id, row.start_line + i) for i in range(first.index, last.index + 1))
         texts = anchor.chunk.texts[first.index : last.index + 1]
         hit = _hit(row, first.number, last.number, "\n".join(texts))
+        hit.best = anchor.index - first.index
         hit.score = anchor.score
         hit.explain = dict(zip(PARTS, anchor.parts, strict=True))
         yield hit

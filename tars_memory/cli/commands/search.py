@@ -105,11 +105,8 @@ def _print_hits(call: Call, result: "SearchResult") -> None:
 
         show_hits(call.out, result)
         return
-    from tars_memory.cli.matches import BestLine
-
-    best = BestLine(result)
     for hit in result.hits:
-        number, words = best.of(hit)
+        number, words = hit.best_line
         call.out.data(f"{line(hit.path)}:{number}:{line(words)}")
         if hit.explain:
             parts = ", ".join(f"{name} {value:.4f}" for name, value in hit.explain.items())
