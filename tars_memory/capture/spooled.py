@@ -29,7 +29,7 @@ def place_spool(ctx: Context) -> int:
     count = 0
     stuck: dict[str, int] = {}
     ours = ctx.store.actor
-    with ctx.spool.placing(ctx.store.journal) as items:
+    with ctx.spool.placing(ctx.store.journal, ctx.store.recover) as items:
         for item in items:
             arguments = item.arguments
             try:

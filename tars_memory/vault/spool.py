@@ -17,7 +17,7 @@ from tars_memory.vault.journal import replace_file
 from tars_memory.vault.lock import VaultLock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tars_memory.vault.journal import Journal
@@ -96,11 +96,16 @@ class Spool:
         return len(found)
 
     @contextlib.contextmanager
-    def placing(self, journal: Journal) -> Iterator[list[SpooledItem]]:
+    def placing(self, journal: Journal, recover: Callable[[], object] = lambda: None) -> Iterator[list[SpooledItem]]:
         """What waits, for this process alone; empty if another process is placing it just now.
 
         Place each item in a transaction with ``settles=item.id``, then :meth:`remove` it. What a killed process had
         placed, but not yet removed, is removed here.
+
+        Args:
+            journal: says what is placed.
+            recover: settles what a killed process left unfinished; called before the journal is asked, for it may turn
+                out that an item had been placed.
         """
         if not self._names():
             yield []
@@ -114,6 +119,7 @@ class Spool:
                 return
             from tars_memory.vault.history import placed_items
 
+            recover()
             items = []
             placed = placed_items(journal)
             for item in self.pending():

@@ -12,6 +12,7 @@ from tars_memory.capture.feedback import feedback
 from tars_memory.capture.remember import remember
 from tars_memory.capture.spooled import place_spool
 from tars_memory.errors import BusyError, UnwritableError
+from tars_memory.vault.journal import Journal
 from tars_memory.vault.lock import VaultLock
 
 
@@ -120,4 +121,29 @@ def test_what_cannot_be_placed_holds_up_nothing_else(bench):
     (bench.root / "Memory.md").rmdir()
     log(bench.ctx(), "evening")
     assert [line for line in bench.get("Memory.md").splitlines() if line.startswith("- ")] == ["- one", "- two"]
+    assert bench.spool.pending() == []
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing handles it."""
+
+
+def test_what_was_placed_by_a_process_that_was_killed_is_not_placed_again(bench, monkeypatch):
+    with busy(bench), pytest.raises(BusyError):
+        log(bench.ctx(), "once")
+    append = Journal.append
+
+    def stop_at_the_end(journal, records, **options):
+        if any(record["t"] == "end" for record in records):
+            raise Killed
+        append(journal, records, **options)
+
+    monkeypatch.setattr(Journal, "append", stop_at_the_end)
+    with pytest.raises(Killed):
+        log(bench.ctx(), "next")
+    monkeypatch.undo()
+    assert "- 14:30 once\n" in bench.get("2026-11-21.md")
+    assert bench.spool.pending()
+    log(bench.ctx(), "last")
+    assert bench.get("2026-11-21.md").count("once") == 1
     assert bench.spool.pending() == []
