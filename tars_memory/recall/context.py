@@ -168,8 +168,7 @@ class _Filling:
         rules = list(self._read(self._scoped(layout.procedural), whole_items=True))
         others: list[tuple[Loaded, list[Unit]]] = []
         for note in rules:
-            known = typed(note.path)
-            approved, rest = _by_approval(note, known)
+            approved, rest = _by_approval(note, self._typed(typed, note.path))
             others.append((note, rest))
             self._fill("procedural", note, approved)
         for note in self._read(self._scoped(layout.memory)):
@@ -310,6 +309,14 @@ class _Filling:
         self.gone.append((path, first, last, why))
         if why != NO_ROOM:
             self.settled.update((path, number) for number in range(first, last + 1))
+
+    def _typed(self, typed: Callable[[str], frozenset[bytes]], path: str) -> frozenset[bytes]:
+        """What the journal says that a person typed; nothing, and a notice, if it can't be read."""
+        try:
+            return typed(path)
+        except TarsError as error:
+            self.notices.append(error.message)
+            return frozenset()
 
     def _scopes(self) -> list[str]:
         return [self.scope, ""] if self.scope else [""]

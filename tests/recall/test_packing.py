@@ -9,7 +9,7 @@ from tars_memory.recall.budget import characters, tokens
 from tars_memory.recall.packing import LONG_NOTE, Packing, Unit, by_worth
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(packed.cases())
 def test_whatever_the_notes_hold(case):
     packed.check(case, packed.pack(case))
