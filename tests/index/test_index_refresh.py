@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from unprivileged import unwritable
 
 from tars_memory.errors import UnwritableError, VaultError
 from tars_memory.index import indexer
@@ -266,22 +267,30 @@ def test_a_name_in_another_encoding_is_passed_over(make_index) -> None:
     assert index.verify() == []
 
 
-def test_a_sweep_sees_what_a_walk_sees(make_index, tmp_path) -> None:
+@pytest.mark.parametrize("by_descriptor", [True, False])
+def test_a_sweep_sees_what_a_walk_sees(make_index, tmp_path, monkeypatch, by_descriptor: bool) -> None:
+    monkeypatch.setattr("tars_memory.vault.vault._BY_DESCRIPTOR", by_descriptor)
     index = make_index(
         {"a.md": "1", "x/b.MD": "2", "x/y/c.md": "3", ".h.md": "4", "d (conflict 1).md": "5", "conflicts.md": "6"}
+        | {"closed/e.md": "7", "x/y/.icon.md.icloud": ""}
     )
     vault = index.vault
     os.mkfifo(vault.root / "p.md")
-    (vault.root / "l.md").symlink_to("a.md")
-    walked = {path: [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino] for path, stat in vault.walk()}
-    skipped = vault.skipped
+    (vault.root / "x" / "l.md").symlink_to("b.MD")
+    (vault.root / "x" / "out").symlink_to(tmp_path)
+    with unwritable(vault.root):
+        os.chmod(vault.root / "closed", 0)
+        walked = {path: [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino] for path, stat in vault.walk()}
+        skipped = vault.skipped
+        found = vault.sweep()
     swept = {
         folder.prefix + name: folder.numbers[4 * at : 4 * at + 4]
-        for folder in vault.sweep()
+        for folder in found
         for at, name in enumerate(folder.names)
     }
     assert swept == walked
     assert vault.skipped == skipped
+    assert {"unreadable folder": 1, "link within the vault": 1, "link out of the vault": 1}.items() <= skipped.items()
     assert len(swept) == 4
 
 
