@@ -176,9 +176,8 @@ class _Filling:
         for note, rest in others:
             if rest:
                 self._fill("unapproved", note, rest)
-                self.notices.append(
-                    f"{len(rest)} of the rules in {note.path} were not typed or approved here: they stand with the data"
-                )
+                rules, stand = ("1 rule", "stands") if len(rest) == 1 else (f"{len(rest)} rules", "stand")
+                self.notices.append(f"{note.path}: {rules}, not typed or approved here, {stand} with the data")
             self._unused_headings(note)
         for note in self._read([USER]):
             self._fill("user", note, note.units)
@@ -235,6 +234,8 @@ class _Filling:
 
     def _recall(self, path: str, number: int, body: int) -> str:
         raw = self.notes[path][number - 1]
+        if len(raw) >= self.packing.room:
+            return NO_ROOM  # before anything is made of it: most lines end here
         if number < body:
             return FRONT_MATTER
         if is_rejected(raw):
@@ -242,7 +243,7 @@ class _Filling:
         text = fence.shown(raw)
         if not text.strip():
             return COMMENT
-        return self.packing.add("recalled", Unit(path, number, [text], key(raw)))
+        return self.packing.add("recalled", Unit(path, number, [text], {key(raw), key(text)}))
 
     # --- the result
 
@@ -366,7 +367,7 @@ def _by_approval(note: Loaded, known: frozenset[bytes]) -> tuple[list[Unit], lis
         raw = note.rules.get(unit.start_line)
         if raw and known.issuperset(raw):
             headings = [above for above in unit.headings if known.issuperset(note.raw(above))]
-            approved.append(Unit(unit.path, unit.start_line, unit.texts, unit.key, headings))
+            approved.append(Unit(unit.path, unit.start_line, unit.texts, unit.says, headings))
         else:
             others.append(unit)
     return approved, others

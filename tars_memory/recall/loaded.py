@@ -94,8 +94,8 @@ class Loaded:
         if not whole and _REJECTED.match(self.lines[first - 1]):
             self.omitted.append((first, last, REJECTED))
             return
-        said = "" if whole else key("\n".join(self.lines[first - 1 : last]))
-        self.units.append(Unit(self.path, first, texts, said, tuple(unit for _, unit in self._above)))
+        says = () if whole else (key("\n".join(self.lines[first - 1 : last])), key("\n".join(texts)))
+        self.units.append(Unit(self.path, first, texts, says, tuple(unit for _, unit in self._above)))
 
     def _parts(self, block: Block) -> Iterator[tuple[int, int]]:
         """First and last line of what stands or falls together; of a list the bullets, with what follows each."""
@@ -128,10 +128,10 @@ def _count(block: Block) -> int:
 
 
 def key(text: str) -> str:
-    """What a line says, without list mark, time, machinery, case and spacing; '' if it says nothing in words."""
+    """What a line says, without list mark, time, machinery, case and spacing; '' if it is nothing but punctuation."""
     mark = _MARK.match(text)
     words = parse(text[mark.end() :] if mark else text, timed=True).text
-    return " ".join(words.casefold().split()) if any(sign.isalnum() for sign in words) else ""
+    return " ".join(words.casefold().split()) if any(sign.isalnum() or not sign.isascii() for sign in words) else ""
 
 
 def is_rejected(line: str) -> bool:

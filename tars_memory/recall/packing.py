@@ -29,6 +29,8 @@ On qmsum-dev (words only) cov@600 12.6 -> 15.5, cov@2400 24.6 -> 32."""
 LONG_NOTE = 300
 """Lines of a note from which on its windows count in full; below, with the square of its length: in a short note each
 line has been ranked by itself, and a neighbour is no better for standing there (locomo-dev: 30 lines a note)."""
+SHORT_NOTE = 50
+"""Lines of a note up to which it has no windows at all: they would be worth a fiftieth of what answers."""
 MOST_BLANK = 2
 """So many blank lines may stand inside a run; more of them part it."""
 
@@ -55,19 +57,19 @@ class Unit:
         path: of the note.
         start_line: first line, 1-based.
         texts: the lines as shown.
-        key: what they say, for finding repeats; '' if a repeat is none.
+        says: what they say, in one wording or more, for finding repeats; empty if a repeat is none.
         headings: the units of the headings above, outermost first; they come along.
     """
 
-    __slots__ = ("headings", "key", "path", "start_line", "texts")
+    __slots__ = ("headings", "path", "says", "start_line", "texts")
 
     def __init__(
-        self, path: str, start_line: int, texts: list[str], key: str = "", headings: Sequence[Unit] = ()
+        self, path: str, start_line: int, texts: list[str], says: Iterable[str] = (), headings: Sequence[Unit] = ()
     ) -> None:
         self.path = path
         self.start_line = start_line
         self.texts = texts
-        self.key = key
+        self.says = frozenset(filter(None, says))
         self.headings = headings
 
     @property
@@ -108,8 +110,9 @@ class Packing:
         """
         if any(self._places.get((unit.path, number)) for number in range(unit.start_line, unit.end_line + 1)):
             return LOADED
-        if unit.key and unit.key in self._said:
-            return f"says the same as {self._said[unit.key]}"
+        for words in unit.says:
+            if words in self._said:
+                return f"says the same as {self._said[words]}"
         needed = [heading for heading in unit.headings if (heading.path, heading.start_line) not in self._places]
         spent = 0
         added: list[tuple[str, int]] = []
@@ -120,8 +123,8 @@ class Packing:
             self._take_back(kind, added)
             return NO_ROOM
         self.room -= spent
-        if unit.key:
-            self._said[unit.key] = f"{unit.path}:{unit.start_line}"
+        for words in unit.says:
+            self._said[words] = f"{unit.path}:{unit.start_line}"
         return ""
 
     def holds(self, path: str, number: int) -> bool:
@@ -221,11 +224,16 @@ def by_worth(ranked: Sequence[tuple[str, int]], notes: Mapping[str, Sequence[str
         notes: the lines of their notes.
     """
     worth: dict[tuple[str, int], float] = {}
-    shares = {path: WINDOW * min(1.0, len(lines) / LONG_NOTE) ** 2 for path, lines in notes.items()}
+    shares = {
+        path: WINDOW * min(1.0, len(lines) / LONG_NOTE) ** 2 if len(lines) >= SHORT_NOTE else 0.0
+        for path, lines in notes.items()
+    }
     for rank, (path, number) in enumerate(ranked):
         own = 1 / (rank + RANK)
         worth[path, number] = worth.get((path, number), 0.0) + own
         inherited = own * shares[path]
+        if not inherited:
+            continue
         lines = notes[path]
         for distance in range(1, WINDOW_LINES + 1):
             for near in (number - distance, number + distance):

@@ -117,9 +117,10 @@ def check(case: dict[str, Any], packed: Context) -> None:
             held.add((block.path, number))
             assert text == fence.shown(lines[block.path][number - 1])  # whole lines, nothing else
         if block.kind == "recalled":
-            for text in texts:
-                assert not (key(text) and key(text) in said), text
-                said.add(key(text))
+            for number, text in enumerate(texts, block.start_line):
+                says = {key(text), key(lines[block.path][number - 1])} - {""}
+                assert not says & said, text
+                said |= says
     gone = {
         (each.path, number)
         for each in packed.dropped
