@@ -176,8 +176,8 @@ class _Filling:
         for note, rest in others:
             if rest:
                 self._fill("unapproved", note, rest)
-                rules, stand = ("1 rule", "stands") if len(rest) == 1 else (f"{len(rest)} rules", "stand")
-                self.notices.append(f"{note.path}: {rules}, not typed or approved here, {stand} with the data")
+                named, stand = ("1 rule", "stands") if len(rest) == 1 else (f"{len(rest)} rules", "stand")
+                self.notices.append(f"{note.path}: {named}, not typed or approved here, {stand} with the data")
             self._unused_headings(note)
         for note in self._read([USER]):
             self._fill("user", note, note.units)
