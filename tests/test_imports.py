@@ -120,3 +120,15 @@ def test_search_with_a_remembered_vector(indexed: Program) -> None:
     warm = indexed.modules("--json", "search", "who drinks oolong?")
     assert json.loads(indexed.out)["mode"] == "hybrid"
     assert warm & (HEAVY | PARSER) == set()
+
+
+def test_a_context_without_a_question_opens_no_index(program: Program) -> None:
+    loaded = program.modules("context")
+    assert "blue pot" in program.out
+    assert loaded & (HEAVY | DRIVERS) == set()
+
+
+def test_a_context_with_a_remembered_vector(indexed: Program) -> None:
+    indexed.modules("context", "--found-only", "who", "drinks", "oolong?")
+    assert "oolong" in indexed.out
+    assert indexed.modules("context", "--found-only", "who", "drinks", "oolong?") & (HEAVY | PARSER) == set()
