@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CHUNKER = 2
 """Raise it with every change that makes other chunks or other embedded text of the same bytes."""
-VERSION = 2
+VERSION = 3
 """Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic")
@@ -83,25 +83,13 @@ CREATE TABLE chunk_texts (
   block_id TEXT                     -- if the chunk is one block that has an id
 );
 
-CREATE VIRTUAL TABLE chunk_words USING fts5 (
+CREATE VIRTUAL TABLE chunk_words USING fts5 (  -- kept by the writer: a trigger costs seven times as much
   head, text, content = 'chunk_texts', content_rowid = 'id', tokenize = "{WORDS}"
 );
 CREATE VIRTUAL TABLE chunk_vocabulary USING fts5vocab ('chunk_words', 'row');
 CREATE VIRTUAL TABLE chunk_signs USING fts5 (
   signs, content = 'chunk_texts', content_rowid = 'id', tokenize = "{SIGNS}"
 );
-CREATE TRIGGER chunk_texts_inserted AFTER INSERT ON chunk_texts BEGIN
-  INSERT INTO chunk_words (rowid, head, text) VALUES (new.id, new.head, new.text);
-END;
-CREATE TRIGGER chunk_texts_deleted AFTER DELETE ON chunk_texts BEGIN
-  INSERT INTO chunk_words (chunk_words, rowid, head, text) VALUES ('delete', old.id, old.head, old.text);
-END;
-CREATE TRIGGER chunk_signs_inserted AFTER INSERT ON chunk_texts WHEN new.signs <> '' BEGIN
-  INSERT INTO chunk_signs (rowid, signs) VALUES (new.id, new.signs);
-END;
-CREATE TRIGGER chunk_signs_deleted AFTER DELETE ON chunk_texts WHEN old.signs <> '' BEGIN
-  INSERT INTO chunk_signs (chunk_signs, rowid, signs) VALUES ('delete', old.id, old.signs);
-END;
 
 CREATE VIRTUAL TABLE note_words USING fts5 (   -- whole notes; the text stands in chunk_texts, so none is kept here
   head, about, body, content = '', tokenize = "{WORDS}"

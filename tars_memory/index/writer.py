@@ -23,6 +23,16 @@ TEMPLATE = b"template"
 
 _CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"
 _TEXT = "INSERT INTO chunk_texts VALUES (?, ?, ?, ?, ?, ?)"
+_WORDS = "INSERT INTO chunk_words (rowid, head, text) VALUES (?, ?, ?)"
+_SIGNS = "INSERT INTO chunk_signs (rowid, signs) VALUES (?, ?)"
+_NO_WORDS = (
+    "INSERT INTO chunk_words (chunk_words, rowid, head, text) SELECT 'delete', id, head, text FROM chunk_texts"
+    " WHERE id = ?"
+)
+_NO_SIGNS = (
+    "INSERT INTO chunk_signs (chunk_signs, rowid, signs) SELECT 'delete', id, signs FROM chunk_texts"
+    " WHERE id = ? AND signs <> ''"
+)
 _FILE = "INSERT INTO files VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET stamp = ?2, hash = ?3, note = ?4"
 
 
@@ -98,6 +108,8 @@ class Writer:
         execute("UPDATE chunks SET position = ?, start_line = ?, end_line = ? WHERE id = ?", moved)
         execute(_CHUNK, chunk_rows)
         execute(_TEXT, text_rows)
+        execute(_WORDS, [(number, head, text) for number, head, text, *_ in text_rows])
+        execute(_SIGNS, [(number, marks) for number, _, _, marks, *_ in text_rows if marks])
         execute("INSERT INTO chunk_tags VALUES (?, ?)", tag_rows)
         execute("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", words)
 
@@ -177,6 +189,8 @@ class Writer:
         execute = self._connection.executemany
         execute("INSERT INTO vector_garbage SELECT id FROM chunks WHERE id = ? AND embedded = 1", rows)
         execute("DELETE FROM chunk_tags WHERE chunk = ?", rows)
+        execute(_NO_WORDS, rows)
+        execute(_NO_SIGNS, rows)
         execute("DELETE FROM chunk_texts WHERE id = ?", rows)
         execute("DELETE FROM chunks WHERE id = ?", rows)
 

@@ -128,6 +128,14 @@ def test_the_first_refresh_takes_in_whatever_there_is(make_index) -> None:
     assert index.refresh(RefreshBudget(notes=10)).changed == 300
 
 
+def test_the_words_of_a_batch_are_written_at_once(make_index) -> None:
+    """One segment a batch: each further one is a merge later, and seven times the cost of a chunk."""
+    index = make_index({f"{n}.md": f"note {n}\n\n# A\n\n東京 {n}\n" for n in range(60)})
+    index.refresh()
+    for table in ("chunk_words", "chunk_signs", "note_words"):
+        assert index.connection().execute(f"SELECT count(DISTINCT segid) FROM {table}_idx").fetchall() == [(1,)]
+
+
 def test_a_first_refresh_that_was_cut_off_goes_on(make_index, monkeypatch) -> None:
     index = make_index({f"{n}.md": f"note {n}\n" for n in range(50)})
     monkeypatch.setattr(indexer.intake, "BATCH", 20)
