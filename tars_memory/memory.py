@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tars_memory.index.queryvector import QueryVector
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.context import Context as Packed
+    from tars_memory.recall.evaluation import Evaluation
     from tars_memory.recall.model import SearchResult
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranked import Answer
@@ -350,6 +351,44 @@ class Memory:
         )
         packed.notices += notices
         return packed
+
+    def evaluate(
+        self,
+        file: str | os.PathLike[str],
+        *,
+        mode: str | None = None,
+        against: Iterable[str] = (),
+        limit: int | None = None,
+    ) -> Evaluation:
+        """How well search answers the questions of a file, in one mode or in several; nothing is written.
+
+        Args:
+            file: JSON lines: ``{"query", "gold": [{"path", "line"?}], "category"?, "id"?}``.
+            mode: of the search, as for :meth:`search`.
+            against: modes to compare it with.
+            limit: most hits of an answer (50).
+
+        Raises:
+            UsageError: the file can't be read, or a line of it is no question.
+            ModelUnavailableError: ``semantic`` is among the modes, and the model can't be used.
+        """
+        from tars_memory.recall import evaluation
+
+        try:
+            questions = evaluation.questions(Path(file).read_bytes(), os.fspath(file))
+        except OSError as error:
+            raise UsageError(
+                f"{os.fspath(file)} can't be read: {error.strerror}", "name a file of questions"
+            ) from error
+        limit = limit or evaluation.LIMIT
+        return evaluation.evaluate(
+            questions,
+            lambda text, mode: self.search(text, mode=mode, limit=limit),
+            self.vault.read,
+            mode=mode or self.settings.options("recall", RecallOptions).mode,
+            against=against,
+            limit=limit,
+        )
 
     # --- the index
 

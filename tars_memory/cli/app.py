@@ -48,6 +48,7 @@ COMMANDS = {
         "reindex": "Bring the index up to date, with vectors.",
         "verify": "Compare the index with the notes.",
         "models": "List embedding models, or use another one.",
+        "eval": "Measure how well search answers questions of yours.",
     },
 }
 """The commands by heading, in the order of the help, each with its one line."""

@@ -9,7 +9,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tars_memory.errors import NotFoundError
 from tars_memory.recall.context import Block, Context
+from tars_memory.recall.evaluation import Evaluation, Question, evaluate
 from tars_memory.recall.fence import Run
 from tars_memory.recall.model import Hit, SearchResult
 from tars_memory.recall.packing import Dropped
@@ -44,6 +46,19 @@ def packed(*, text: str = "- likes tea", **values: Any) -> Context:
     run = Run("memory", "Memory.md", 7, [text])
     told = {"budget": 2000, "text": f"<memory-x>\nMemory.md:7\n{text}\n</memory-x>", "blocks": [Block(run, 11)]}
     return Context(**{**told, "dropped": [Dropped("Memory.md", 1, 3, "over the budget")], "notices": [], **values})
+
+
+def evaluated(*against: str, gold: str = "notes/tea.md", notices: tuple[str, ...] = ()) -> Evaluation:
+    """One question, answered by the hit above."""
+    asked = [Question("green tea", [(gold, 4)], category="drinks")]
+    notes = {"notes/tea.md": b"# Tea\n\nWater at 80.\nGreen tea for Anna.\n"}
+
+    def read(path: str) -> bytes:
+        if path not in notes:
+            raise NotFoundError(f"there is no note {path}")
+        return notes[path]
+
+    return evaluate(asked, lambda *_: result(hit(), notices=[*notices]), read, mode="hybrid", against=against)
 
 
 def entry(**values: Any) -> SimpleNamespace:
@@ -101,6 +116,7 @@ DEFAULTS: dict[str, Any] = {
     "list": [entry()],
     "search": result(hit()),
     "context": packed(),
+    "evaluate": evaluated(),
     "reindex": SimpleNamespace(
         changed=2, removed=0, pending_vectors=0, stale=0, skipped={"conflict copy": 1}, took=0.1, notices=[]
     ),

@@ -1,0 +1,102 @@
+"""``eval``: how well search answers questions whose answers are known."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tars_memory.cli.output import Output, counted, line
+from tars_memory.cli.parsing import call_of, command
+from tars_memory.errors import UsageError
+
+if TYPE_CHECKING:
+    from tars_memory.recall.evaluation import Run
+
+MODES = ("hybrid", "lexical", "semantic")
+MOST_MISSING = 5
+HEADINGS = {
+    "note_recall_1": "R@1", "note_recall_5": "R@5", "note_recall_10": "R@10", "mrr": "MRR", "ndcg_10": "nDCG",
+    "line_recall_5": "lineR@5", "line_recall_10": "lineR@10", "coverage_300": "c@300", "coverage_600": "c@600",
+    "coverage_1200": "c@1200", "coverage_2400": "c@2400", "silent": "silent", "refused": "refused",
+}  # fmt: skip
+
+
+def eval_(
+    ctx: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Questions with their answers' places, JSON lines.")],
+    mode: Annotated[str | None, typer.Option("--mode", metavar="MODE", help="hybrid, lexical or semantic.")] = None,
+    against: Annotated[
+        list[str] | None, typer.Option("--against", metavar="MODE", help="Compare with this mode; repeatable.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, max=1000, help="At most N hits a question (50).")
+    ] = None,
+) -> int:
+    """Measure how well search answers questions whose answers are known. Exit 3 if gold notes are missing.
+
+    Prints percentages by category: recall, rank and nDCG of notes, recall of lines, and how many gold lines fit into a
+    prompt. Nothing is written.
+    """
+    call = call_of(ctx)
+    for name in (mode, *(against or ())):
+        if name is not None and name not in MODES:
+            raise UsageError(f"mode {name!r} is unknown", f"it is one of {', '.join(MODES)}")
+    options: dict[str, Any] = {"mode": mode, "against": tuple(against or ()), "limit": limit}
+    found = call.memory().evaluate(file, **options)
+    notices = call.notices(found.notices, _missing(found.missing))
+    if call.out.json:
+        call.out.record({**found.to_json(), "notices": notices})
+    else:
+        _show_run(call.out, found.run)
+        for other in found.against:
+            call.out.data("")
+            _show_run(call.out, other)
+            call.out.data("")
+            _show_comparison(call.out, found.run, other)
+    return 3 if found.missing else 0
+
+
+def _missing(paths: list[str]) -> list[str]:
+    if not paths:
+        return []
+    more = ", …" if len(paths) > MOST_MISSING else ""
+    return [f"{counted(len(paths), 'gold place')} not in the vault: {', '.join(map(line, paths[:MOST_MISSING]))}{more}"]
+
+
+def _show_run(out: Output, run: "Run") -> None:
+    """A row for all questions, and one for each category if there are any."""
+    from tars_memory.recall.evaluation import UNNAMED
+
+    rows = [("all", run.means()), *((name, run.means(name)) for name in run.categories())]
+    cells = [[run.mode, "n", *HEADINGS.values()]]
+    cells += [
+        [line(name), str(means["questions"]), *(_percent(means[key]) for key in HEADINGS)] for name, means in rows
+    ]
+    _show(out, cells if run.categories() != [UNNAMED] else cells[:2])
+
+
+def _show_comparison(out: Output, run: "Run", other: "Run") -> None:
+    """A row for each metric: both means, the difference, its 95 % interval."""
+    from tars_memory.recall.evaluation import compare
+
+    mine, theirs = run.means(), other.means()
+    cells = [["", run.mode, other.mode, "difference", "95 %", "interval", "n"]]
+    for name, found in compare(run, other).items():
+        shares = [_percent(mine[name]), _percent(theirs[name])]
+        bounds = [f"{100 * value:+.1f}" for value in (found.mean, found.low, found.high)]
+        cells.append([HEADINGS[name], *shares, *bounds, str(found.questions)])
+    _show(out, cells)
+
+
+def _show(out: Output, cells: list[list[str]]) -> None:
+    """Columns side by side: the first to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for first, *rest in cells:
+        numbers = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+        out.data("  ".join((first.ljust(widths[0]), *numbers)))
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"
+
+
+COMMAND = command(eval_)

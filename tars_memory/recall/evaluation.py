@@ -1,0 +1,343 @@
+"""How well search answers questions whose answers are known: figures of each, their means, how sure a difference is.
+
+Nothing here reads a file or asks an index: :meth:`tars_memory.memory.Memory.evaluate` hands both in. Recall and the
+reciprocal rank are as everywhere; nDCG takes every gold note for equally good. Coverage is what a prompt is after: of
+the gold lines, how many are among the hits that fit, in their order, into a budget of tokens. A bigger passage can't
+inflate it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.errors import TarsError, UsageError
+from tars_memory.recall.budget import CHARACTERS_PER_TOKEN
+from tars_memory.recall.verify import note_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from tars_memory.recall.model import Hit, SearchResult
+
+NOTE_CUTS = (1, 5, 10)
+RANKS = 10
+"""Notes that nDCG looks at."""
+LINE_CUTS = (5, 10)
+BUDGETS = (300, 600, 1200, 2400)
+"""Tokens: from a hint in a prompt to a page of it."""
+LIMIT = 50
+"""Hits asked for: more than the largest budget takes."""
+UNNAMED = "other"
+"""The category of a question that names none."""
+RESAMPLES = 2000
+SEED = 20261121
+"""Any number would do; a fixed one gives the same interval every time."""
+OUTSIDE = 0.025
+"""Share of the resampled means on either side of the interval."""
+
+NOTE_METRICS = (*(f"note_recall_{cut}" for cut in NOTE_CUTS), "mrr", f"ndcg_{RANKS}")
+LINE_METRICS = (*(f"line_recall_{cut}" for cut in LINE_CUTS), *(f"coverage_{budget}" for budget in BUDGETS))
+METRICS = (*NOTE_METRICS, *LINE_METRICS, "silent", "refused")
+"""All figures, each a share from 0 to 1, in the order in which they are shown.
+
+``silent``: a question that has an answer got none. ``refused``: one that has none got none, as it should.
+"""
+
+Figures = dict[str, float | None]
+"""A number for each of ``METRICS``; None where a question has none, as of lines when it names notes alone."""
+
+
+class Question:
+    """A question and where its answer stands.
+
+    Attributes:
+        id: its own, or the number of its line in the file.
+        query: as it is typed.
+        category: by which it is counted; ``other`` if it names none.
+        gold: paths of notes, each with the 1-based number of a line, or None for the note as a whole. None at all: the
+            vault doesn't answer it.
+    """
+
+    __slots__ = ("category", "gold", "id", "query")
+
+    def __init__(
+        self, query: str, gold: Iterable[tuple[str, int | None]], *, category: str = UNNAMED, id_: str = ""
+    ) -> None:
+        self.query = query
+        self.gold = tuple(dict.fromkeys(gold))
+        self.category = category
+        self.id = id_
+
+    @property
+    def notes(self) -> set[str]:
+        """The notes that answer."""
+        return {path for path, _ in self.gold}
+
+    @property
+    def lines(self) -> set[tuple[str, int]]:
+        """The lines that answer; none if it names notes alone."""
+        return {(path, line) for path, line in self.gold if line is not None}
+
+
+def questions(data: bytes, name: str) -> list[Question]:
+    """The questions of a file, one JSON object a line; empty lines are passed over.
+
+    Raises:
+        UsageError: a line is no question, or there is none; the message names file and line.
+    """
+    found = [_question(text, name, number) for number, text in enumerate(note_lines(data), start=1) if text.strip()]
+    if not found:
+        raise UsageError(f"{name} holds no question", EXAMPLE)
+    return found
+
+
+EXAMPLE = 'a line looks like {"query": "when is it due", "gold": [{"path": "Memory.md", "line": 7}]}'
+
+
+def _question(text: str, name: str, number: int) -> Question:
+    def wrong(why: str) -> UsageError:
+        return UsageError(f"{name}:{number}: {why}", EXAMPLE)
+
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise wrong(f"this is no JSON ({error})") from None
+    if not isinstance(told, dict):
+        raise wrong("this is no JSON object")
+    query, gold, category = told.get("query"), told.get("gold"), told.get("category", UNNAMED)
+    if not isinstance(query, str) or not query.strip():
+        raise wrong("query has to be a text")
+    if not isinstance(category, str) or not category.strip():
+        raise wrong("category has to be a text")
+    if not isinstance(gold, list):
+        raise wrong("gold has to be a list; an empty one says that nothing answers")
+    places: list[tuple[str, int | None]] = []
+    for place in gold:
+        path, line = (place.get("path"), place.get("line")) if isinstance(place, dict) else (None, None)
+        if not isinstance(path, str) or not path:
+            raise wrong("each place of gold has to have the path of a note")
+        if line is not None and (type(line) is not int or line < 1):
+            raise wrong("line has to be a number from 1 on")
+        places.append((path, line))
+    return Question(query, places, category=category, id_=str(told.get("id", number)))
+
+
+def score(question: Question, hits: Sequence[Hit], lines_of: Callable[[str], list[str]]) -> Figures:
+    """The figures of one answer.
+
+    Args:
+        question: with its gold.
+        hits: best first.
+        lines_of: the lines of a note; none if it can't be read.
+    """
+    figures: Figures = dict.fromkeys(METRICS)
+    figures["silent" if question.gold else "refused"] = float(not hits)
+    if question.gold:
+        figures.update(_of_notes(question.notes, list(dict.fromkeys(hit.path for hit in hits))))
+    if question.lines:
+        figures.update(_of_lines(question.lines, hits, lines_of))
+    return figures
+
+
+def _of_notes(gold: set[str], found: list[str]) -> Figures:
+    right = [path in gold for path in found]
+    gains = [1 / math.log2(rank + 1) for rank in range(1, RANKS + 1)]
+    figures: Figures = {f"note_recall_{cut}": sum(right[:cut]) / len(gold) for cut in NOTE_CUTS}
+    figures["mrr"] = 1 / (right.index(True) + 1) if True in right else 0.0
+    gained = sum(gain for gain, is_right in zip(gains, right, strict=False) if is_right)
+    figures[f"ndcg_{RANKS}"] = gained / sum(gains[: len(gold)])
+    return figures
+
+
+def _of_lines(gold: set[tuple[str, int]], hits: Sequence[Hit], lines_of: Callable[[str], list[str]]) -> Figures:
+    spans = [{(hit.path, line) for line in range(hit.start_line, hit.end_line + 1)} for hit in hits]
+    figures: Figures = {}
+    for cut in LINE_CUTS:
+        shown: set[tuple[str, int]] = set().union(*spans[:cut])
+        figures[f"line_recall_{cut}"] = len(gold & shown) / len(gold)
+    for budget in BUDGETS:
+        taken: set[tuple[str, int]] = set()
+        left = float(budget)
+        for span in spans:
+            new = span - taken
+            cost = _tokens(new, lines_of)
+            if cost <= left:
+                taken |= new
+                left -= cost
+        figures[f"coverage_{budget}"] = len(gold & taken) / len(gold)
+    return figures
+
+
+def _tokens(places: Iterable[tuple[str, int]], lines_of: Callable[[str], list[str]]) -> float:
+    """What these lines cost, each with its line end."""
+    texts = ((lines_of(path), line) for path, line in places)
+    return sum(len(lines[line - 1]) + 1 for lines, line in texts if line <= len(lines)) / CHARACTERS_PER_TOKEN
+
+
+class Run:
+    """All questions, answered in one way.
+
+    Attributes:
+        mode: what was asked for.
+        answers: each question with its figures, in the order of the file.
+        notices: what the searches said, each once.
+    """
+
+    __slots__ = ("answers", "mode", "notices")
+
+    def __init__(self, mode: str, answers: list[tuple[Question, Figures]], notices: Iterable[str] = ()) -> None:
+        self.mode = mode
+        self.answers = answers
+        self.notices = list(dict.fromkeys(notices))
+
+    def means(self, category: str | None = None) -> dict[str, Any]:
+        """The number of questions, and of each metric the mean over those that have it, or None."""
+        rows = [figures for question, figures in self.answers if category in (None, question.category)]
+        return {"questions": len(rows), **{name: _mean([row[name] for row in rows]) for name in METRICS}}
+
+    def categories(self) -> list[str]:
+        """The categories, in order."""
+        return sorted({question.category for question, _ in self.answers})
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object of ``eval --json``: means over all questions, and by category."""
+        named = [{"category": name, **_rounded(self.means(name))} for name in self.categories()]
+        return {"mode": self.mode, "all": _rounded(self.means()), "categories": named}
+
+
+class Difference:
+    """How much better one run is than another in one metric, and between which bounds that lies.
+
+    Attributes:
+        questions: that have the metric.
+        mean: of the differences, question by question.
+        low: lower end of the 95 % interval.
+        high: its upper end. A difference is sure when the interval holds no 0.
+    """
+
+    __slots__ = ("high", "low", "mean", "questions")
+
+    def __init__(self, questions: int, mean: float, low: float, high: float) -> None:
+        self.questions = questions
+        self.mean = mean
+        self.low = low
+        self.high = high
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``eval --json`` documents it."""
+        return _rounded({"questions": self.questions, "mean": self.mean, "low": self.low, "high": self.high})
+
+
+def bootstrap(differences: Sequence[float], *, resamples: int = RESAMPLES, seed: int = SEED) -> Difference:
+    """The mean of paired differences with its 95 % interval: percentiles of the means of resampled questions.
+
+    Args:
+        differences: one for each question, at least one.
+        resamples: how often as many questions are drawn, with replacement.
+        seed: the same seed draws the same questions.
+    """
+    dice = random.Random(seed)  # noqa: S311 - statistics
+    count = len(differences)
+    means = sorted(sum(dice.choices(differences, k=count)) / count for _ in range(resamples))
+    cut = int(resamples * OUTSIDE)
+    return Difference(count, sum(differences) / count, means[cut], means[-1 - cut])
+
+
+def compare(run: Run, other: Run) -> dict[str, Difference]:
+    """How much better ``run`` is than ``other``, for each metric that a question has; both answered the same ones."""
+    told = {}
+    for name in METRICS:
+        pairs = [(mine[name], theirs[name]) for (_, mine), (_, theirs) in zip(run.answers, other.answers, strict=True)]
+        differences = [mine - theirs for mine, theirs in pairs if mine is not None and theirs is not None]
+        if differences:
+            told[name] = bootstrap(differences)
+    return told
+
+
+class Evaluation:
+    """What became of the questions of a file.
+
+    Attributes:
+        run: in the mode that was asked for.
+        against: in the modes that it is compared with.
+        limit: most hits of an answer.
+        missing: gold that the vault doesn't hold: ``path``, or ``path:line`` where the note is shorter.
+        notices: for the person.
+    """
+
+    __slots__ = ("against", "limit", "missing", "notices", "run")
+
+    def __init__(
+        self, run: Run, against: Iterable[Run] = (), *, limit: int = LIMIT, missing: Iterable[str] = ()
+    ) -> None:
+        self.run = run
+        self.against = list(against)
+        self.limit = limit
+        self.missing = list(missing)
+        self.notices = list(dict.fromkeys(notice for each in (run, *self.against) for notice in each.notices))
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object of ``eval --json``; its notices are the command's to add."""
+        against = [{**other.to_json(), "differences": self._differences(other)} for other in self.against]
+        return {"limit": self.limit, **self.run.to_json(), "against": against, "missing": self.missing}
+
+    def _differences(self, other: Run) -> list[dict[str, Any]]:
+        return [{"metric": name, **found.to_json()} for name, found in compare(self.run, other).items()]
+
+
+def evaluate(
+    asked: Sequence[Question],
+    search: Callable[[str, str], SearchResult],
+    read: Callable[[str], bytes],
+    *,
+    mode: str,
+    against: Iterable[str] = (),
+    limit: int = LIMIT,
+) -> Evaluation:
+    """Ask every question in every mode.
+
+    Args:
+        asked: the questions.
+        search: answers a query in a mode.
+        read: bytes of a note by its path; raises OSError or TarsError when it can't be read.
+        mode: to look at.
+        against: modes to compare it with.
+        limit: most hits, as ``search`` keeps to it.
+    """
+    notes: dict[str, list[str]] = {}
+
+    def lines_of(path: str) -> list[str]:
+        if path not in notes:
+            try:
+                notes[path] = note_lines(read(path))
+            except (OSError, TarsError):
+                notes[path] = []
+        return notes[path]
+
+    def run(mode: str) -> Run:
+        answers, notices = [], []
+        for question in asked:
+            result = search(question.query, mode)
+            notices += result.notices
+            answers.append((question, score(question, result.hits, lines_of)))
+        return Run(mode, answers, notices)
+
+    missing = dict.fromkeys(
+        path if not lines_of(path) else f"{path}:{line}"
+        for question in asked
+        for path, line in question.gold
+        if len(lines_of(path)) < (line or 1)
+    )
+    return Evaluation(run(mode), [run(other) for other in against], limit=limit, missing=missing)
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    there = [value for value in values if value is not None]
+    return sum(there) / len(there) if there else None
+
+
+def _rounded(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: round(value, 4) if isinstance(value, float) else value for name, value in values.items()}
