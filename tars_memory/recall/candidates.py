@@ -29,7 +29,7 @@ CHUNKS_BY_DATE = 100
 CHUNKS_BY_PREFIX = 500
 """How many candidates each way names at most. sqlite-vec's selection costs rows times neighbours: 100 at 150,000 rows
 cost a tenth more than 10, 300 cost half as much again."""
-CHUNKS_READ = 60
+CHUNKS_READ = 80
 """How many of them are read line by line: 40 to 200 score alike on three sets (docs/development/ranking.md)."""
 NOTES_OPENED = 10
 """Of that many best notes at least the first chunk is read: an alias or a property may be all that matched."""
@@ -163,12 +163,12 @@ def gather(
     nearest = max(named.near.values(), default=0.0)
     _by_date(reader, query, narrowed, named)
     ids = list(dict.fromkeys((*named.words, *named.literal, *named.near, *named.dated)))
-    if vector is not None:
-        named.near.update(reader.cosines(vector.vector, [i for i in ids if i not in named.near]))
     chosen = _best(reader, query, named, ids, max(CHUNKS_READ, limit + limit // 2))
     rows = reader.chunks(chosen)
     if by_words:
         rows.update(_openings(reader, named.notes, rows))
+    if vector is not None:  # a cosine that the KNN did not give is only worth its price for what is read
+        named.near.update(reader.cosines(vector.vector, [i for i in rows if i not in named.near]))
     asked = interaction.numbers(vector.words) if vector is not None else []
     bits = reader.word_bits(list(rows)) if asked else {}
     excluded = Exclusion(query.negations)
@@ -236,9 +236,10 @@ def _best(reader: IndexReader, query: Query, named: _Named, ids: Sequence[int], 
     words = fusion.shares_of(named.words)
     note_words = fusion.shares_of(named.notes)
     near = fusion.shares_of(named.near)
+    beyond = min(near.values(), default=0.0)  # what the KNN did not name is no nearer than the last that it did
     rough = {
         chunk: fusion.ROUGH_WORDS * max(words.get(chunk, 0.0), named.literal.get(chunk, 0.0))
-        + fusion.ROUGH_MEANING * near.get(chunk, 0.0)
+        + fusion.ROUGH_MEANING * near.get(chunk, beyond)
         + fusion.ROUGH_NOTE * note_words.get(note, 0.0)
         + fusion.ROUGH_DATE * dates.get(note, 0.0)
         for chunk, note in notes.items()

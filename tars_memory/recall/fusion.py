@@ -19,7 +19,7 @@ ROUGH_DATE = 0.3
 """The sum of normalised scores that beat reciprocal ranks on five public sets (65.3 against 56.1); .4–.6 is flat."""
 
 # --- which notes come first
-NOTE_WORDS = 0.10
+NOTE_WORDS = 0.13
 NOTE_DATE = 0.30
 NOTE_BEST = 0.25
 NOTE_CHUNK_NEAREST = 0.15
@@ -30,6 +30,8 @@ NOTE_EXACT = 0.50
 the query's: those of its best chunk, of all that is read of it together, of its best line with the line before; and of
 the share of the query that was written to be matched as it stands (a quote, ``10.0.0.1``, ``C++``, 東京, ``auto*``)
 and is."""
+NOTE_BEST_BY_WORDS = 0.40
+"""Without a model: the best line has to speak for its chunk's nearest words too."""
 BEST_WORDS = 0.25
 BEST_CHUNK_WORDS = 0.10
 BEST_CHUNK_MEANING = 0.70
@@ -38,7 +40,7 @@ BEST_SPEAKER = 0.30
 
 # --- which lines of a note come first
 LINE_WORDS = 0.10
-LINE_CHUNK_WORDS = 0.10
+LINE_CHUNK_WORDS = 0.20
 LINE_CHUNK_MEANING = 0.10
 LINE_NEAREST = 0.25
 LINE_SPEAKER = 0.16

@@ -32,6 +32,11 @@ def idf(rows: int, holding: int) -> float:
     return math.log(1 + (rows - holding + 0.5) / (holding + 0.5))
 
 
+def phrase_key(phrase: Sequence[str]) -> str:
+    """What a phrase is called among the terms: its stems in quotes."""
+    return f'"{" ".join(map(stem, phrase))}"'
+
+
 class Terms:
     """What a query looks for, ready to be counted in texts.
 
@@ -44,7 +49,7 @@ class Terms:
     def __init__(self, query: Query) -> None:
         self.stems = tuple(dict.fromkeys(stem(word) for word in query.words))
         self.phrases = tuple(tuple(stem(word) for word in phrase) for phrase in query.phrases)
-        self.phrase_keys = tuple(f'"{" ".join(phrase)}"' for phrase in self.phrases)
+        self.phrase_keys = tuple(map(phrase_key, query.phrases))
         self.literals = tuple(dict.fromkeys(fold_signs(literal) for literal in query.literals))
         self.prefixes = query.prefixes
         self._wanted = frozenset(self.stems)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tars_memory.index.rows import ChunkRow
     from tars_memory.recall.candidates import Line
 
-ENOUGH = 200
+ENOUGH = 180
 """Characters of a passage worth reading: the anchor line is widened towards its better neighbour until it has as many.
 
 A lone "Yes, I did!" gets the question that it answers; 100 to 300 differ by less than a point of coverage.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.recall import fusion
 from tars_memory.recall.interaction import mean
+from tars_memory.recall.lexical import phrase_key
 from tars_memory.recall.speakers import Speakers
 
 if TYPE_CHECKING:
@@ -52,8 +53,10 @@ def rank(pool: Pool, query: Query) -> None:
     nearest_of = _collect_nearest(pool, notes)
     words = [_with_before(line) for line in lines]
     by_words = fusion.scale(words)
+    by_meaning = any(chunk.meaning is not None for chunk in pool.chunks)
     nearest = [mean(line.nearest) for line in lines]
     by_nearest = _scale_above(nearest)
+    own_words = fusion.scale(line.words for line in lines)
     chunk_words = fusion.scale(chunk.words for chunk in pool.chunks)
     chunk_meaning = fusion.scale((chunk.meaning or 0.0 for chunk in pool.chunks), fusion.LEAST_MEANING)
     as_written = _as_written(pool, query)
@@ -62,10 +65,11 @@ def rank(pool: Pool, query: Query) -> None:
     for chunk, near in zip(pool.chunks, beside, strict=True):
         note = notes[chunk.row.note_id]
         around = chunk.words * chunk_words
-        meant = max(chunk.meaning or 0.0, 0.0) * chunk_meaning
+        meant = max(chunk.meaning or 0.0, 0.0) * chunk_meaning if by_meaning else around
         best = fusion.BEST_CHUNK_WORDS * around + fusion.BEST_CHUNK_MEANING * meant
         for line in chunk.lines:
             said = words[i] * by_words
+            close = _above(nearest[i]) * by_nearest if by_nearest else line.words * own_words
             note.best = max(note.best, best + fusion.BEST_WORDS * said + fusion.BEST_SPEAKER * line.speaker)
             held = sum(share for term, share in as_written.items() if term in line.counts) if as_written else 0.0
             note.exact = max(note.exact, held)
@@ -73,7 +77,7 @@ def rank(pool: Pool, query: Query) -> None:
                 fusion.SPREAD * fusion.LINE_WORDS * said,
                 fusion.SPREAD * fusion.LINE_CHUNK_WORDS * around,
                 fusion.SPREAD * fusion.LINE_CHUNK_MEANING * meant,
-                fusion.SPREAD * fusion.LINE_NEAREST * _above(nearest[i]) * by_nearest,
+                fusion.SPREAD * fusion.LINE_NEAREST * close,
                 fusion.SPREAD * fusion.LINE_SPEAKER * line.speaker,
                 fusion.SPREAD * fusion.LINE_EXACT * held,
                 fusion.SPREAD * fusion.LINE_BESIDE * near,
@@ -81,10 +85,10 @@ def rank(pool: Pool, query: Query) -> None:
             line.score = sum(line.parts)
             note.top = max(note.top, line.score)
             i += 1
-    _add_notes(pool, notes)
+    _add_notes(pool, notes, fusion.NOTE_BEST if by_meaning else fusion.NOTE_BEST_BY_WORDS)
 
 
-def _add_notes(pool: Pool, notes: dict[int, _Note]) -> None:
+def _add_notes(pool: Pool, notes: dict[int, _Note], by_best: float) -> None:
     """Add the parts of the note to those of each line."""
     note_words = fusion.scale(chunk.note_words for chunk in pool.chunks)
     by_chunk = _scale_above(note.chunk_nearest for note in notes.values())
@@ -95,7 +99,7 @@ def _add_notes(pool: Pool, notes: dict[int, _Note]) -> None:
         parts = (
             fusion.NOTE_WORDS * chunk.note_words * note_words,
             fusion.NOTE_DATE * chunk.date,
-            fusion.NOTE_BEST * note.best,
+            by_best * note.best,
             fusion.NOTE_CHUNK_NEAREST * _above(note.chunk_nearest) * by_chunk,
             fusion.NOTE_NEAREST * _above(mean(note.nearest)) * by_note,
             fusion.NOTE_LINE_NEAREST * _above(note.line_nearest) * by_line,
@@ -154,8 +158,10 @@ def _scale_above(values: Iterable[float]) -> float:
 def _as_written(pool: Pool, query: Query) -> dict[str, float]:
     """The terms that were written to be matched as they stand, each with its share of the query's idf."""
     total = sum(pool.idfs.values())
-    terms = [term for term in pool.idfs if term[0] == '"' or term[-1] == "*" or term in query.literals]
-    return {term: pool.idfs[term] / total for term in terms} if total else {}
+    words = set(query.words)
+    phrases = [*query.quoted, *(phrase for phrase in query.phrases if words.isdisjoint(phrase))]
+    terms = {phrase_key(phrase) for phrase in phrases}.union(query.literals, (f"{one}*" for one in query.prefixes))
+    return {term: idf / total for term, idf in pool.idfs.items() if term in terms} if total else {}
 
 
 def _with_before(line: Line) -> float:

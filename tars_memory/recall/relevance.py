@@ -33,7 +33,7 @@ FLOOR_OF_HIT = 0.50
 FLOOR_WITHOUT_WORDS = 0.50
 HELD_WORTH = 0.50
 """With a model that gives no word vectors: cosine plus this much of the share of the query's idf that a chunk holds."""
-FLOOR_OF_WORDS = 0.30
+FLOOR_OF_WORDS = 0.28
 """Without a model: BM25 of a chunk over the sum of the query's idf. 99 % of the answerable questions reach it, and 30 %
 of everyday questions: words alone know less of what was meant."""
 RARE = 0.005
