@@ -1,0 +1,261 @@
+"""The rooms of one vault, opened on demand and wired to each other; what :class:`tars_memory.memory.Memory` stands on.
+
+Everything heavy (index, model) is imported by the method that needs it.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tars_memory.errors import ModelUnavailableError, UnwritableError
+from tars_memory.settings import (
+    EmbeddingOptions,
+    LayoutOptions,
+    LimitsOptions,
+    PermissionOptions,
+    Places,
+    Settings,
+    StoreOptions,
+    find_vault,
+)
+from tars_memory.vault.vault import Vault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+    from typing import Self
+
+    from tars_memory.capture.context import Context
+    from tars_memory.index.embedding import Embedder
+    from tars_memory.index.indexer import Index, RefreshReport
+    from tars_memory.index.queryvector import QueryVector
+    from tars_memory.index.reader import IndexReader
+    from tars_memory.recall.query import Query
+    from tars_memory.vault.model import Actor
+    from tars_memory.vault.store import Store
+
+SEARCH_EMBEDS = 16
+"""Changed chunks that one hybrid search gives vectors to; more are left to ``reindex``."""
+
+
+class Rooms:
+    """One vault's rooms.
+
+    Args:
+        vault: the vault's folder; None finds it as the command line does (``TARS_MEMORY_DIR``, a ``.tars`` folder here
+            or above, the configuration).
+        actor: who writes: ``person``, ``script``, ``cron``, ``agent`` or ``model``.
+        interactive: a person sits at a terminal; without one a procedural rule becomes a proposal.
+        now: the instant that counts as now; None means the clock, read once for each call.
+        dry_run: everything is planned and returned, nothing is written.
+        embedder: makes vectors instead of the configured model.
+        env: environment variables instead of the process's own.
+
+    Attributes:
+        root: the vault's real path.
+        notices: what the person should know besides the answers.
+
+    Raises:
+        VaultError: there is no vault there.
+        UsageError: the configuration can't be understood.
+    """
+
+    def __init__(
+        self,
+        vault: str | os.PathLike[str] | None = None,
+        *,
+        actor: Actor = "script",
+        interactive: bool = False,
+        now: datetime | None = None,
+        dry_run: bool = False,
+        embedder: Embedder | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        env = os.environ if env is None else env
+        self.settings = Settings(env, Places.of(env))
+        self.root = find_vault(os.fspath(vault) if vault is not None else None, self.settings, Path.cwd())
+        self.settings.read_vault(self.root)
+        self.limits = self.settings.options("limits", LimitsOptions)
+        self.vault = Vault.open(self.root, self.settings.options("layout", LayoutOptions), self.limits)
+        self.actor = actor
+        self.interactive = interactive
+        self.dry_run = dry_run
+        self.vault.problem = self.settings.vault_problem
+        self.notices: list[str] = [] if self.vault.problem is None else [f"ignored: {self.vault.problem.message}"]
+        self._now = now
+        self._embedder = embedder
+        self._opened: Index | None = None
+        self._ask_model: Callable[[str], QueryVector] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the index."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    def now(self) -> datetime:
+        """The instant that counts as now, in the local zone."""
+        return (self._now or datetime.now().astimezone()).astimezone()
+
+    @property
+    def state(self) -> Path:
+        """The vault's state folder: journal, index, spool. It may not exist yet."""
+        return self.settings.places.vault_state(self.root, self.vault.id, create=False)
+
+    def store(self, *, writes: bool = True) -> Store:
+        """The door for writes; with ``writes=False`` only for looking, and nothing is made."""
+        from tars_memory.vault.store import Store
+
+        options = self.settings.options("store", StoreOptions)
+        if writes and not self.dry_run:
+            self.vault.ensure_id()
+        store = Store(
+            self.root,
+            self._made_state() if writes and not self.dry_run else self.state,
+            now=self.now,
+            actor=self.actor,
+            lock_timeout=options.lock_timeout,
+            journal_days=options.journal_days,
+            dry_run=self.dry_run,
+        )
+        store.notices = self.notices
+        return store
+
+    def index(self) -> Index:
+        """The index; its file is made by the first reader."""
+        if self._opened is None:
+            from tars_memory.index.indexer import Index
+
+            try:
+                state = self._made_state()
+            except UnwritableError:
+                state = self.state  # an index that is there already answers all the same
+            self._opened = Index(self.vault, state, self.settings.places.cache, self.limits, self._open_embedder)
+        return self._opened
+
+    def capture(self, *, writes: bool = True) -> Context:
+        """What capture is given."""
+        from tars_memory.capture.context import Context
+        from tars_memory.vault.spool import Spool
+
+        store = self.store(writes=writes)
+        context = Context(
+            self.vault,
+            store,
+            Spool(store.state / "spool"),
+            now=self.now(),
+            actor=self.actor,
+            interactive=self.interactive,
+            unattended_rules=self.settings.options("permissions", PermissionOptions).unattended_rules,
+        )
+        context.notices = self.notices
+        return context
+
+    def _keeping(self, text: str) -> Context:
+        """What capture is given to write this text.
+
+        Raises:
+            UnwritableError: there is no state folder, so not even a spool: the message repeats the text.
+        """
+        try:
+            return self.capture()
+        except UnwritableError as error:
+            raise UnwritableError(
+                f"your text could NOT be kept, copy it from here: {text}", f"{error.message}; {error.hint}"
+            ) from error
+
+    def fingerprint(self) -> str:
+        """Of the model that is set, over this version's chunks.
+
+        Raises:
+            ModelUnavailableError: a model that was never fetched is set.
+        """
+        from tars_memory.index import models
+        from tars_memory.index.schema import CHUNKER
+
+        if self._embedder is not None:
+            return self._embedder.fingerprint
+        options = self.settings.options("embedding", EmbeddingOptions)
+        return models.manifest_of(options.model, self.settings.places.cache).fingerprint(str(CHUNKER))
+
+    def _open_embedder(self) -> Embedder:
+        from tars_memory.index.embedding import open_embedder
+        from tars_memory.index.schema import CHUNKER
+
+        if self._embedder is not None:
+            return self._embedder
+        options = self.settings.options("embedding", EmbeddingOptions)
+        return open_embedder(options, self.settings.places.cache, chunker=str(CHUNKER))
+
+    def _fill(self, report: RefreshReport, notices: list[str], *, needed: bool) -> bool:
+        """Give vectors to the few chunks that have none yet, before anything is asked; False, and said, if it can't be.
+
+        Raises:
+            ModelUnavailableError: the model can't be used, and is ``needed``.
+            UnwritableError: likewise.
+        """
+        try:
+            if 0 < report.pending_vectors <= SEARCH_EMBEDS:
+                report.pending_vectors = self.index().embed_pending(SEARCH_EMBEDS)
+        except (ModelUnavailableError, UnwritableError) as error:
+            if needed:
+                raise
+            notices.append(f"answered by keywords only: {error.message}; {error.hint}")
+            return False
+        return True
+
+    def _query_vector(
+        self, query: Query, reader: IndexReader, report: RefreshReport, notices: list[str], *, needed: bool
+    ) -> QueryVector | None:
+        """The query's vector, if it can be had and the index holds vectors of the same model; else a notice."""
+        try:
+            if report.pending_vectors:
+                notices.append(
+                    f"{report.pending_vectors} passages have no vector yet and are found by their words alone: "
+                    "tars-memory reindex makes them"
+                )
+            if reader.fingerprint is None:
+                return None
+            self._check_model(reader.fingerprint)
+            return self._ask(query.meaning)
+        except (ModelUnavailableError, UnwritableError) as error:
+            if needed:
+                raise
+            notices.append(f"answered by keywords only: {error.message}; {error.hint}")
+            return None
+
+    def _check_model(self, held: str) -> None:
+        """Vectors of two models are never compared."""
+        if held != self.fingerprint():
+            raise ModelUnavailableError("the index holds another model's vectors", "tars-memory reindex makes new ones")
+
+    def _ask(self, text: str) -> QueryVector:
+        if self._ask_model is None:
+            if self._embedder is not None:
+                self._ask_model = self._embedder.embed_query
+            else:
+                from tars_memory.index.queryvector import QueryVectors
+
+                options = self.settings.options("embedding", EmbeddingOptions)
+                self._ask_model = QueryVectors(options, self.settings.places.cache).query
+        return self._ask_model(text)
+
+    def _made_state(self) -> Path:
+        try:
+            return self.settings.places.vault_state(self.root, self.vault.id, create=True)
+        except OSError as error:
+            raise UnwritableError(
+                f"the state folder {self.settings.places.state} can't be made: {error.strerror}",
+                "name another place with TARS_MEMORY_HOME or XDG_STATE_HOME",
+            ) from error
