@@ -1,4 +1,4 @@
-# make demo · make test · make check · make prove · make bench
+# make demo · make test · make check · make prove · make bench · make eval
 # Everything that is made or downloaded stays inside this folder.
 
 PYTHON ?= python3
@@ -41,6 +41,10 @@ prove: $(VENV)/.installed  ## the heavy proofs: fault injection at every system 
 bench: $(VENV)/.installed  ## start-up and throughput as ratios of CPU time, in one interleaved run
 	@mkdir -p $(TMPDIR)
 	$(BIN)/python -m bench
+
+eval: $(VENV)/.installed  ## how well search answers: labelled questions in all modes, by category
+	@mkdir -p $(TMPDIR)
+	$(BIN)/python -m eval
 
 format: $(VENV)/.installed  ## let ruff format the code
 	$(BIN)/ruff check --fix .

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import date
 from math import log2
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from tars_memory.recall import evaluation
 from tars_memory.recall.evaluation import METRICS, Question, Run, bootstrap, compare, evaluate, questions, score
 from tars_memory.recall.model import Hit, SearchResult
 from tars_memory.recall.query import parse
+from tars_memory.recall.verify import note_lines
 
 LINES = {"a.md": ["x" * 399] * 20, "b.md": ["y" * 799] * 20, "c.md": ["z"] * 20}
 """A line of a.md costs 100 tokens, of b.md 200, of c.md half a one."""
@@ -185,3 +187,16 @@ def test_a_bad_line_is_named(line: str) -> None:
 def test_a_file_without_questions_is_said() -> None:
     with pytest.raises(UsageError, match="holds no question"):
         questions(b"\n \n", "q.jsonl")
+
+
+OWN = Path(__file__).parents[2] / "eval"
+
+
+def test_the_gold_of_the_own_set_stands_in_its_vault() -> None:
+    asked = questions((OWN / "questions.jsonl").read_bytes(), "questions.jsonl")
+    assert len({question.id for question in asked}) == len(asked) >= 40
+    assert len({question.category for question in asked}) >= 5
+    assert sum(not question.gold for question in asked) >= 5
+    for path, line in {place for question in asked for place in question.gold}:
+        lines = note_lines((OWN / "vault" / path).read_bytes())
+        assert line is None or lines[line - 1].strip(), f"{path}:{line}"

@@ -79,7 +79,7 @@ def _show_comparison(out: Output, run: "Run", other: "Run") -> None:
     from tars_memory.recall.evaluation import compare
 
     mine, theirs = run.means(), other.means()
-    cells = [["", run.mode, other.mode, "difference", "95 %", "interval", "n"]]
+    cells = [["", run.mode, other.mode, "difference", "95 % from", "to", "n"]]
     for name, found in compare(run, other).items():
         shares = [_percent(mine[name]), _percent(theirs[name])]
         bounds = [f"{100 * value:+.1f}" for value in (found.mean, found.low, found.high)]
