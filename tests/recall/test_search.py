@@ -13,7 +13,8 @@ NOTES = {
     "2026-11-14.md": "## Log\n\n- 14:30 met Anna in Zürich about the harbour\n- 15:10 C++ build broke again\n",
     "2026-03-15.md": "## Log\n\n- 09:00 quarterly plan for the garden shed\n",
     "Servers.md": "# Servers\n\nThe router answers at 10.0.0.1 and the printer at 10.0.0.11.\n\nUse a-b routing.\n",
-    "Reise.md": "---\ntags: [travel, travel/asia]\naliases: [Nippon]\n---\n\n# Reise\n\n東京タワーに行った。\n\n楽しい 🚀 trip\n",
+    "Reise.md": "---\ntags: [travel, travel/asia]\naliases: [Nippon]\n---\n\n"
+    "# Reise\n\n東京タワーに行った。\n\n楽しい 🚀 trip\n",
     "User's guide.md": "# Guide\n\nThe user's editor opens at once; users' editors too.\n\nC is another language.\n",
     "projects/alpha/Notes.md": "# Alpha\n\nThe secret oolong codename is Marigold.\n",
     "projects/beta/Notes.md": "# Beta\n\nThe other oolong codename is Foxglove.\n",
