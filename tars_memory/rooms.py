@@ -222,7 +222,7 @@ class Rooms:
         try:
             if report.pending_vectors:
                 notices.append(
-                    f"{report.pending_vectors} passages have no vector yet and are found by their words alone: "
+                    f"passages without a vector, found by their words alone: {report.pending_vectors}; "
                     "tars-memory reindex makes them"
                 )
             if reader.fingerprint is None:

@@ -31,7 +31,7 @@ def status(memory: Memory) -> dict[str, Any]:
     notices = [*memory.notices, *report.notices]
     told = index.status()
     if report.pending_vectors and model["usable"]:
-        notices.append(f"{report.pending_vectors} passages have no vector yet: tars-memory reindex makes them")
+        notices.append(f"passages without a vector: {report.pending_vectors}; tars-memory reindex makes them")
     return {
         "vault": {
             "path": str(memory.root),
@@ -100,9 +100,11 @@ def _writes(memory: Memory) -> Iterator[tuple[str, str, str]]:
     for lost in store.lost_lines():
         yield (
             "lost line",
-            f"{lost.file}: {lost.text!r}, written {lost.time}, was overwritten by something else",
-            "write it again if you miss it, or see tars-memory history",
+            f"{lost.file}: {lost.text!r}, written {lost.time}, is no longer there, and not by our doing",
+            "fine if you took it out by hand; if a program saved over it, write it again",
         )
+    for path in store.leftovers():
+        yield "left over", f"{path} lies beside its note", "compare the two, then remove it"
     limbo = memory.root / ".tars" / "limbo"
     if limbo.is_dir():
         for path in sorted(limbo.iterdir()):
@@ -133,7 +135,7 @@ def _index(memory: Memory) -> Iterator[tuple[str, str, str]]:
     if not model["usable"]:
         yield "model", model["reason"], model["hint"]
     elif report.pending_vectors:
-        yield "index", f"{report.pending_vectors} passages have no vector yet", "tars-memory reindex"
+        yield "index", f"passages without a vector: {report.pending_vectors}", "tars-memory reindex"
     if not told["vec"]:
         yield "sqlite", f"no vector index: {told['reason']}", "pip install pysqlite3; the answers are the same, slower"
     for reason, count in sorted(report.skipped.items()):
