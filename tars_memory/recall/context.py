@@ -7,7 +7,7 @@ Filled in this order, so that what stands last here is given up first when room 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError, TarsError, UsageError
 from tars_memory.index.words import STOP_WORDS
@@ -15,7 +15,8 @@ from tars_memory.recall import fence, query
 from tars_memory.recall.budget import tokens
 from tars_memory.recall.lexical import Terms
 from tars_memory.recall.loaded import COMMENT, FRONT_MATTER, REJECTED, Loaded, is_rejected, key
-from tars_memory.recall.packing import LOADED, NO_ROOM, Dropped, Packing, Unit, by_worth
+from tars_memory.recall.packing import LOADED, NO_ROOM, Packing, Unit, by_worth
+from tars_memory.recall.prompt import Block, Context
 from tars_memory.recall.ranked import settled
 from tars_memory.recall.verify import note_lines
 from tars_memory.vault.layout import PROJECTS
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from tars_memory.recall.ranked import Answer
     from tars_memory.vault.vault import Vault
 
+__all__ = ["Block", "Context", "context"]
+
 BUDGET = 2000
 """Tokens, if not said: 8,000 characters; Claude Code takes 10,000 from a hook."""
 DAYS = 1
@@ -37,67 +40,6 @@ USER = "User.md"
 MOST_DAYS = 366
 
 BEYOND_CAP = "beyond the file cap"
-
-
-class Block:
-    """Consecutive lines of one note in the prompt.
-
-    Attributes:
-        kind: ``procedural``, ``memory``, ``unapproved``, ``user``, ``daily``, ``facts`` or ``recalled``.
-        path: of the note.
-        start_line: 1-based.
-        end_line: inclusive.
-        text: its lines as the prompt has them, one for each line of the note.
-        tokens: that it takes up, tags and place around it included.
-    """
-
-    __slots__ = ("end_line", "kind", "path", "start_line", "text", "tokens")
-
-    def __init__(self, run: fence.Run, cost: int) -> None:
-        self.kind = run.kind
-        self.path = run.path
-        self.start_line = run.start_line
-        self.end_line = run.end_line
-        self.text = "\n".join(run.texts)
-        self.tokens = cost
-
-
-class Context:
-    """A packed prompt.
-
-    Attributes:
-        budget: tokens that were allowed.
-        used: tokens of ``text``, everything counted.
-        text: for the prompt; '' if there is nothing to say.
-        blocks: what stands in it, in its order.
-        dropped: what was considered and left out, with why.
-        notices: sentences for the person.
-    """
-
-    __slots__ = ("blocks", "budget", "dropped", "notices", "text", "used")
-
-    def __init__(self, budget: int, text: str, blocks: list[Block], dropped: list[Dropped], notices: list[str]) -> None:
-        self.budget = budget
-        self.text = text
-        self.used = tokens(len(text))
-        self.blocks = blocks
-        self.dropped = dropped
-        self.notices = notices
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented object of ``context --format json``."""
-        return {
-            "budget": self.budget,
-            "used": self.used,
-            "text": self.text,
-            "blocks": [{name: getattr(block, name) for name in _BLOCK} for block in self.blocks],
-            "dropped": [{name: getattr(gone, name) for name in _DROPPED} for gone in self.dropped],
-            "notices": self.notices,
-        }
-
-
-_BLOCK = ("kind", "path", "start_line", "end_line", "text", "tokens")
-_DROPPED = ("path", "start_line", "end_line", "why")
 
 
 def context(

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tars_memory.errors import NotFoundError
-from tars_memory.recall.context import Block, Context
 from tars_memory.recall.evaluation import Evaluation, Question, evaluate
 from tars_memory.recall.fence import Run
 from tars_memory.recall.model import Hit, SearchResult
 from tars_memory.recall.packing import Dropped
+from tars_memory.recall.prompt import Block, Context
 from tars_memory.recall.query import parse
 
 if TYPE_CHECKING:

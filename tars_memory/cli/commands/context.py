@@ -10,7 +10,7 @@ from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
-    from tars_memory.recall.context import Context
+    from tars_memory.recall.prompt import Context
 
 FORMATS = ("text", "json")
 MOST_REASONS = 3
