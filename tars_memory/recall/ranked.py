@@ -11,8 +11,10 @@ from tars_memory.recall.lexical import Terms
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tars_memory.index.filters import Filter
     from tars_memory.index.queryvector import QueryVector
     from tars_memory.index.reader import IndexReader
+    from tars_memory.recall.candidates import Line, Pool
     from tars_memory.recall.query import Query
 
 POOL = 50
@@ -38,6 +40,40 @@ class Answer:
         self.partial = partial
 
 
+def scored(
+    reader: IndexReader, query: Query, narrowed: Filter, vector: QueryVector | None, mode: str, limit: int
+) -> list[Line]:
+    """The lines that may be shown, with their scores, in the order of the vault; none if nothing is relevant.
+
+    Args:
+        reader: the index.
+        query: parsed; it looks for something.
+        narrowed: where to look.
+        vector: of the query; None to go by words alone.
+        mode: ``hybrid``, ``lexical`` or ``semantic``.
+        limit: hits that are wanted.
+    """
+    terms = Terms(query)
+    pool = gather(reader, query, terms, narrowed, vector, by_words=mode != "semantic", limit=limit)
+    if not relevance.answers(query, pool, mode):
+        return []
+    ranking.rank(pool, query)
+    if query.exact and mode != "semantic":
+        return _quoting(pool, terms)
+    return [line for chunk in pool.chunks if relevance.shows(chunk, pool.rows) for line in chunk.lines]
+
+
+def _quoting(pool: Pool, terms: Terms) -> list[Line]:
+    """The lines that hold a phrase of the query, or all lines of a chunk where it runs on over a line's end."""
+    keys = terms.phrase_keys
+    lines: list[Line] = []
+    for chunk in pool.chunks:
+        if any(key in chunk.counts for key in keys):
+            holding = [line for line in chunk.lines if any(key in line.counts for key in keys)]
+            lines += holding or chunk.lines
+    return lines
+
+
 def ranked(
     reader: IndexReader, query: Query, *, vector: QueryVector | None = None, mode: str = "hybrid", scope: str = ""
 ) -> list[Answer]:
@@ -48,11 +84,7 @@ def ranked(
         vector, mode = None, "lexical"
     if not query.searches:
         return []
-    pool = gather(reader, query, Terms(query), Filter(scope=scope), vector, by_words=mode != "semantic", limit=POOL)
-    if not relevance.answers(query, pool, mode):
-        return []
-    ranking.rank(pool, query)
-    lines = [line for chunk in pool.chunks if relevance.shows(chunk, pool.rows) for line in chunk.lines]
+    lines = scored(reader, query, Filter(scope=scope), vector, mode, POOL)
     found: list[Answer] = []
     for line in sorted(lines, key=lambda line: -line.score):
         row = line.chunk.row

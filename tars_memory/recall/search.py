@@ -5,11 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tars_memory.recall import ranking, relevance
-from tars_memory.recall.candidates import gather
-from tars_memory.recall.lexical import Terms
 from tars_memory.recall.model import Hit, SearchResult, obsidian_url
 from tars_memory.recall.passages import passages, whole
+from tars_memory.recall.ranked import scored
 from tars_memory.recall.verify import verified
 
 if TYPE_CHECKING:
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
     from tars_memory.index.filters import Filter
     from tars_memory.index.queryvector import QueryVector
     from tars_memory.index.reader import IndexReader
-    from tars_memory.recall.candidates import Line, Pool
     from tars_memory.recall.query import Query
 
 BREADTH = 5
@@ -62,14 +59,7 @@ def search(
     if not query.searches:
         found = _newest(reader, narrowed, limit) if query.filters else iter(())
     else:
-        terms = Terms(query)
-        pool = gather(reader, query, terms, narrowed, vector, by_words=mode != "semantic", limit=limit)
-        if not relevance.answers(query, pool, mode):
-            result.abstained = True
-            return result
-        ranking.rank(pool, query)
-        shown = [line for chunk in pool.chunks if relevance.shows(chunk, pool.rows) for line in chunk.lines]
-        found = passages(_quoting(pool, terms) if query.exact else shown)
+        found = passages(scored(reader, query, narrowed, vector, mode, limit))
     result.hits = _shown(found, read, limit)
     for rank, hit in enumerate(result.hits, start=1):
         hit.rank = rank
@@ -111,17 +101,6 @@ def _narrowed(query: Query, scope: str) -> Filter:
         until=query.until.isoformat() if query.until else None,
         scope=scope,
     )
-
-
-def _quoting(pool: Pool, terms: Terms) -> list[Line]:
-    """The lines that hold a phrase of the query, or all lines of a chunk where it runs on over a line's end."""
-    keys = terms.phrase_keys
-    lines: list[Line] = []
-    for chunk in pool.chunks:
-        if any(key in chunk.counts for key in keys):
-            holding = [line for line in chunk.lines if any(key in line.counts for key in keys)]
-            lines += holding or chunk.lines
-    return lines
 
 
 def _newest(reader: IndexReader, narrowed: Filter, limit: int) -> Iterator[Hit]:
