@@ -103,8 +103,8 @@ def _writes(memory: Memory) -> Iterator[tuple[str, str, str]]:
             f"{lost.file}: {lost.text!r}, written {lost.time}, is no longer there, and not by our doing",
             "fine if you took it out by hand; if a program saved over it, write it again",
         )
-    for path in store.leftovers():
-        yield "left over", f"{path} lies beside its note", "compare the two, then remove it"
+    for name in store.leftovers():
+        yield "left over", f"{name} lies beside its note", "compare the two, then remove it"
     limbo = memory.root / ".tars" / "limbo"
     if limbo.is_dir():
         for path in sorted(limbo.iterdir()):
