@@ -34,8 +34,8 @@ FLOOR_WITHOUT_WORDS = 0.50
 HELD_WORTH = 0.50
 """With a model that gives no word vectors: cosine plus this much of the share of the query's idf that a chunk holds."""
 FLOOR_OF_WORDS = 0.28
-"""Without a model: BM25 of a chunk over the sum of the query's idf. 99 % of the answerable questions reach it, and 35 to
-68 of 100 everyday questions: words alone know less of what was meant."""
+"""Without a model: BM25 of a chunk over the sum of the query's idf. 99 % of the answerable questions reach it, and 35
+to 68 of 100 everyday questions: words alone know less of what was meant."""
 RARE = 0.005
 FEW = 2
 """A word is rare that no more than this share of all chunks, or this many, hold."""
