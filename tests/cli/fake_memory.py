@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import types
 from datetime import date
@@ -77,7 +78,7 @@ class FakeMemory:
     opened: ClassVar[dict[str, Any]] = {}
     notices: ClassVar[list[str]] = []
     root = Path("/vault")
-    state = Path("/nowhere/state")
+    state = Path(os.devnull) / "state"
     closed = 0
 
     def __init__(self, vault: str | None = None, **options: Any) -> None:
