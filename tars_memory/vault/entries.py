@@ -177,6 +177,16 @@ def plain(line: str) -> str:
     return re.sub(_PROVENANCE + r"[ \t]*$", lambda found: f"({found[2] or found[1].partition('#')[0]})", line)
 
 
+def holds(text: str, words: str) -> bool:
+    """Whether one of the entries in some lines of a note has exactly these words, whatever stands around them."""
+    if not all(word in text for word in words.split()):
+        return False  # spares the parse
+    from tars_memory.vault.document import Document
+
+    document = Document(text.encode("utf-8", "surrogateescape"))
+    return any(entry.text == words for timed in (False, True) for entry in read("", document, timed=timed))
+
+
 def read(path: str, document: Document, *, timed: bool = False) -> list[Entry]:
     """The entries of a note, nested ones too, in order of their lines. Bullets without words are none.
 

@@ -297,9 +297,11 @@ def _parse(line: bytes) -> Record | None:
     return record if isinstance(record, dict) and "t" in record and "txn" in record else None
 
 
-def _holds(record: Record, text: str) -> bool:
+def _holds(record: Record, words: str) -> bool:
+    from tars_memory.vault.entries import holds
+
     texts = [part for span in record.get("spans", ()) for part in span[1:]]
-    return any(part and text in part for part in (*texts, record.get("base")))
+    return any(part and holds(part, words) for part in (*texts, record.get("base")))
 
 
 def _read_at(fd: int, start: int, length: int) -> bytes:

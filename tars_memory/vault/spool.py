@@ -88,9 +88,9 @@ class Spool:
         """Forget an item, placed or given up; harmless if it is gone."""
         (self.folder / f"{item}.json").unlink(missing_ok=True)
 
-    def purge(self, text: str) -> int:
-        """Remove the items that hold a text (``forget --everywhere``); returns how many."""
-        found = [item for item in self.pending() if _holds(item.arguments, text)]
+    def purge(self, words: str) -> int:
+        """Remove the items that would become an entry of these words (``forget --everywhere``); returns how many."""
+        found = [item for item in self.pending() if _would_say(item.arguments, words)]
         for item in found:
             self.remove(item.id)
         return len(found)
@@ -146,10 +146,13 @@ class Spool:
             return None
 
 
-def _holds(value: object, text: str) -> bool:
-    """Whether a text stands anywhere in JSON values."""
-    if isinstance(value, str):
-        return text in value
-    if isinstance(value, dict):
-        return any(_holds(part, text) for part in value.values())
-    return isinstance(value, list) and any(_holds(part, text) for part in value)
+def _would_say(arguments: dict[str, Any], words: str) -> bool:
+    """Whether the item, once placed, would be an entry of exactly these words (with its tags or without)."""
+    from tars_memory.vault.entries import neutralise
+
+    text = arguments.get("text")
+    if not isinstance(text, str) or not text.strip():
+        return False
+    said = neutralise(text)
+    tags = arguments.get("tags")
+    return words in (said, said + "".join(f" #{tag}" for tag in tags or ()))

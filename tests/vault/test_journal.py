@@ -170,6 +170,13 @@ class TestPurge:
         assert place.store().purge("other secret") == 2
         assert "secret" not in only_file(place).read_text("ascii")
 
+    def test_part_of_other_words_is_not_meant(self, place: Place) -> None:
+        place.put("a.md", b"")
+        place.write("a.md", add(b"- coffee instead of green tea\n"))
+        place.write("a.md", add(b"- tea\n"))
+        assert place.store().purge("tea") == 1
+        assert [entry.purged for entry in place.store().history()] == [True, False]
+
     def test_no_journal(self, place: Place) -> None:
         assert place.store().purge("x") == 0
 
@@ -234,7 +241,9 @@ class TestSpool:
         spool.put("remember", {"text": "a secret", "tags": []})
         spool.put("remember", {"text": "x", "tags": ["secret"]})
         spool.put("remember", {"text": "x", "tags": []})
-        assert spool.purge("secret") == 2
+        assert spool.purge("secret") == 0, "part of other words is not meant"
+        assert spool.purge("a secret") == 1
+        assert spool.purge("x #secret") == 1
         assert len(spool.pending()) == 1
 
     def test_a_lock_of_the_spool_is_not_an_item(self, tmp_path: Path) -> None:
