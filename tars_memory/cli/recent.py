@@ -6,6 +6,7 @@ script or an agent makes in between doesn't change what the person's numbers mea
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,8 @@ def keep(state: Path, hits: Iterable[Any], *, terminal: bool) -> None:
             file.write(told.encode("utf-8", "surrogateescape"))
         os.replace(temporary, path)
     except OSError:
-        pass
+        with contextlib.suppress(OSError):  # a full disk took the name, but not the text
+            os.unlink(temporary)
 
 
 def recall(state: Path, number: int, *, terminal: bool) -> tuple[str, int, str | None]:
