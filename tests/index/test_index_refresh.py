@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,11 +34,12 @@ def paths(index: Index, word: str, within: Filter | None = None) -> list[str]:
 
 
 def settle(index: Index) -> None:
-    """Refresh until no stamp is too young to be believed."""
-    for _ in range(200):
+    """Refresh until no stamp is too young to be believed: 50 ms, or two seconds if it happens to be a whole second."""
+    for _ in range(300):
         index.refresh()
         if index.connection().execute("SELECT count(*) FROM files WHERE length(stamp) <> 32").fetchone()[0] == 0:
             return
+        time.sleep(0.02)
     raise AssertionError("never settles")
 
 
