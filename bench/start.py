@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from bench.bare import EMBED
 from bench.measure import Case, interleaved, table, verdict
 from bench.place import PYTHON, Place, program
 
@@ -15,24 +16,7 @@ COLD_LIMIT = 1.45
 MEMORY_LIMITS = {"search, lexical": 30.0, "search, hybrid, cold": 140.0}
 """MB."""
 
-BARE = """
-import os
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-import sys
-import numpy as np, onnxruntime, tokenizers
-graph, vocabulary, text = sys.argv[1:]
-tokenizer = tokenizers.Tokenizer.from_file(vocabulary)
-tokenizer.no_padding()
-tokenizer.enable_truncation(256)
-options = onnxruntime.SessionOptions()
-options.intra_op_num_threads = options.inter_op_num_threads = 1
-model = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-ids = np.array([tokenizer.encode(text).ids], np.int64)
-given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-vector = model.run(None, given)[0][0].mean(axis=0)
-vector /= np.linalg.norm(vector)
-"""
+BARE = EMBED + "embed(given)"
 
 
 def question(number: int) -> str:

@@ -7,6 +7,7 @@ import statistics
 import subprocess
 
 from bench import vault as made_up
+from bench.bare import EMBED
 from bench.measure import table, verdict
 from bench.place import PYTHON, Place
 
@@ -17,29 +18,17 @@ MEMORY_LIMIT = 450.0
 PASSAGES = 150
 CHARACTERS = 800
 
-BARE = """
-import json, os, resource, sys, time
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-import numpy as np, onnxruntime, tokenizers
-graph, vocabulary, source = sys.argv[1:]
-tokenizer = tokenizers.Tokenizer.from_file(vocabulary)
-tokenizer.no_padding()
-tokenizer.enable_truncation(256)
-options = onnxruntime.SessionOptions()
-options.intra_op_num_threads = options.inter_op_num_threads = 1
-model = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-def embed(text):
-    ids = np.array([tokenizer.encode(text).ids], np.int64)
-    given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-    vector = model.run(None, given)[0][0].mean(axis=0)
-    return vector / np.linalg.norm(vector)
-texts = json.load(open(source))
+BARE = (
+    EMBED
+    + """
+import json, resource, time
+texts = json.load(open(given))
 embed(texts[0])
 cpu, wall = time.process_time(), time.perf_counter()
 for text in texts:
     embed(text)
 """
+)
 OURS = """
 import json, resource, sys, time
 from pathlib import Path
