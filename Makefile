@@ -56,7 +56,7 @@ clean:  ## remove all that was made here
 $(VENV)/.installed: pyproject.toml
 	@mkdir -p $(TMPDIR)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q -e ".[embedded,dev]"
+	$(BIN)/python -m pip install -q -e ".[embedded,llm,dev]"
 	@touch $@
 
 $(DEMO)/.installed: $(SOURCES)

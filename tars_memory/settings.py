@@ -76,16 +76,72 @@ class RecallOptions(Options):
     mode: str = "hybrid"
 
 
+class LlmOptions(Options):
+    """``[llm]``: which language model extract, review and tidy may ask, and how much. Empty: none is asked.
+
+    Attributes:
+        model: as litellm names it (``openai/gpt-…``, ``ollama/…``).
+        extract_model, review_model, tidy_model: another one for that job.
+        endpoint: base address of the provider's interface; empty for the provider's own.
+        key: for the provider; empty takes it from the provider's own variable.
+        timeout: seconds for one answer, by the wall clock.
+        max_calls, max_tokens, max_cost: for one command; tokens both ways, cost in US dollars.
+    """
+
+    model: str = ""
+    extract_model: str = ""
+    review_model: str = ""
+    tidy_model: str = ""
+    endpoint: str = ""
+    key: str = ""
+    timeout: float = 120.0
+    max_calls: int = 50
+    max_tokens: int = 500_000
+    max_cost: float = 1.0
+
+
+class ExtractOptions(Options):
+    """``[extract]``: which conversations are worth a look, and what a session note keeps of the turns."""
+
+    min_user_turns: int = 3
+    keep: str = "facts"
+
+
+class ReviewOptions(Options):
+    """``[review]``: how long a candidate is offered, and how many at a time."""
+
+    window_days: int = 14
+    limit: int = 10
+
+
+class TidyOptions(Options):
+    """``[tidy]``: what is too much, and how long daily notes stay where they are."""
+
+    section_entries: int = 60
+    daily_days: int = 90
+
+
 class PermissionOptions(Options):
     """``[permissions]``: what may happen without a person at the terminal. Read from the person's own file alone."""
 
     unattended_rules: bool = False
+    unattended_review: bool = False
 
 
 ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
     "limits.max_note_bytes": (1_000, 2_000_000_000),
     "store.lock_timeout": (0, 86_400),
     "store.journal_days": (1, 36_500),
+    "llm.timeout": (1, 3_600),
+    "llm.max_calls": (0, 100_000),
+    "llm.max_tokens": (0, 1_000_000_000),
+    "llm.max_cost": (0, 100_000),
+    "extract.min_user_turns": (0, 1_000),
+    "extract.keep": ("facts", "quotes", "full"),
+    "review.window_days": (1, 3_650),
+    "review.limit": (1, 1_000),
+    "tidy.section_entries": (1, 100_000),
+    "tidy.daily_days": (1, 36_500),
     "recall.limit": (1, 1_000),
     "recall.mode": ("hybrid", "lexical", "semantic"),
 }

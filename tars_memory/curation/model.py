@@ -1,0 +1,147 @@
+"""The nouns of curation: what was drawn from a conversation, an op, its outcome, a proposal, a decision."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+OpKind = Literal["append", "add_section", "replace", "remove", "remove_section"]
+OP_KINDS: tuple[OpKind, ...] = ("append", "add_section", "replace", "remove", "remove_section")
+
+Relation = Literal["same", "near", "update", "conflict", "different"]
+"""How two statements stand to each other; see :mod:`tars_memory.curation.similarity`."""
+
+
+class Fact(NamedTuple):
+    """A statement drawn from a conversation, with the words that it stands on.
+
+    Attributes:
+        text: one sentence that can be understood alone, dates absolute.
+        quote: verbatim from the turn.
+        turn: the number of the turn it was said in.
+        kind: ``fact``, ``preference``, ``decision`` or ``correction``.
+    """
+
+    text: str
+    quote: str
+    turn: int
+    kind: str = "fact"
+
+
+class Extraction(NamedTuple):
+    """What one window of a conversation gave.
+
+    Attributes:
+        facts: to be grounded yet.
+        title: a few words; empty if none was found.
+        summary: a few sentences; may be empty.
+        topics, decisions, open_ends: short lines.
+    """
+
+    facts: tuple[Fact, ...] = ()
+    title: str = ""
+    summary: str = ""
+    topics: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    open_ends: tuple[str, ...] = ()
+
+
+class Op(NamedTuple):
+    """One change of a note, which it names by its words only.
+
+    Attributes:
+        kind: see :data:`OP_KINDS`.
+        section: heading under which to append, or which to add or remove.
+        text: the new words, neutralised; for ``append`` a provenance may follow in ``provenance``.
+        target: for ``replace`` and ``remove`` the entry's own lines as they stood (:attr:`Entry.raw`); for
+            ``remove_section`` the section's lines.
+        provenance: ``2026-11-21#^d-abc``, the line that this came from; empty for none.
+    """
+
+    kind: OpKind
+    section: str = ""
+    text: str = ""
+    target: str = ""
+    provenance: str = ""
+
+
+class Outcome(NamedTuple):
+    """What became of one op.
+
+    Attributes:
+        op: the op.
+        status: ``applied``, ``no-op`` or ``rejected``.
+        reason: why it was not applied; empty if it was.
+    """
+
+    op: Op
+    status: Literal["applied", "no-op", "rejected"]
+    reason: str = ""
+
+
+class Mark(NamedTuple):
+    """A candidate's line, whose state tag tells what became of it.
+
+    Attributes:
+        path: of its note.
+        raw: the line as it stood (:attr:`Entry.raw`).
+        block_id: without the caret; empty for none.
+    """
+
+    path: str
+    raw: str
+    block_id: str = ""
+
+
+class Proposal(NamedTuple):
+    """A change that waits for the person, bound to the text that it was made from.
+
+    The fields up to ``conflicts`` are the documented ones, in the documented order.
+
+    Attributes:
+        id: 8 characters, made of the change itself: the same proposal has the same id on every machine.
+        op: see :data:`OP_KINDS`.
+        target: path of the note, relative to the vault.
+        section: heading under which it belongs.
+        text: the new words; empty for a removal.
+        quote: what was said, verbatim; for a rule without a conversation the entry it is to change.
+        source: where it comes from: ``2026-11-21#^d-abc``, or who proposes it.
+        date: of the day it is of, ``YYYY-MM-DD``.
+        why: one sentence for the person who decides.
+        conflicts: lines of the tiers that say something else about the same, with their dates.
+        replaces: the entry's own lines as they stood, for ``replace`` and ``remove``; empty otherwise.
+        marks: the candidates that this decides.
+        kept: whether it is a file of the inbox (then a decision removes it), or is found anew each time.
+    """
+
+    id: str
+    op: str
+    target: str
+    section: str
+    text: str
+    quote: str
+    source: str
+    date: str
+    why: str
+    conflicts: tuple[str, ...] = ()
+    replaces: str = ""
+    marks: tuple[Mark, ...] = ()
+    kept: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        names = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "conflicts", "replaces")
+        return {name: list(value) if isinstance(value := getattr(self, name), tuple) else value for name in names}
+
+
+class Decision(NamedTuple):
+    """What the person said to a proposal.
+
+    Attributes:
+        proposal: as it was shown.
+        accept: else it is rejected.
+        text: the words to write instead of the proposal's, edited by the person; None for its own.
+    """
+
+    proposal: Proposal
+    accept: bool
+    text: str | None = None
