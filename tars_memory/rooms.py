@@ -57,6 +57,7 @@ class Rooms:
     Attributes:
         root: the vault's real path.
         notices: what the person should know besides the answers.
+        embedder: as given; whoever holds a model open may set it later.
 
     Raises:
         VaultError: there is no vault there.
@@ -86,7 +87,7 @@ class Rooms:
         self.vault.problem = self.settings.vault_problem
         self.notices: list[str] = [] if self.vault.problem is None else [f"ignored: {self.vault.problem.message}"]
         self._now = now
-        self._embedder = embedder
+        self.embedder = embedder
         self._opened: Index | None = None
         self._ask_model: Callable[[str], QueryVector] | None = None
 
@@ -122,7 +123,7 @@ class Rooms:
             self.vault.ensure_id()
         store = Store(
             self.root,
-            self._made_state() if writes and not self.dry_run else self.state,
+            self.made_state() if writes and not self.dry_run else self.state,
             now=self.now,
             actor=self.actor,
             lock_timeout=options.lock_timeout,
@@ -138,10 +139,10 @@ class Rooms:
             from tars_memory.index.indexer import Index
 
             try:
-                state = self._made_state()
+                state = self.made_state()
             except UnwritableError:
                 state = self.state  # an index that is there already answers all the same
-            self._opened = Index(self.vault, state, self.settings.places.cache, self.limits, self._open_embedder)
+            self._opened = Index(self.vault, state, self.settings.places.cache, self.limits, self.open_embedder)
         return self._opened
 
     def capture(self, *, writes: bool = True) -> Context:
@@ -184,17 +185,22 @@ class Rooms:
         from tars_memory.index import models
         from tars_memory.index.schema import CHUNKER
 
-        if self._embedder is not None:
-            return self._embedder.fingerprint
+        if self.embedder is not None:
+            return self.embedder.fingerprint
         options = self.settings.options("embedding", EmbeddingOptions)
         return models.manifest_of(options.model, self.settings.places.cache).fingerprint(str(CHUNKER))
 
-    def _open_embedder(self) -> Embedder:
+    def open_embedder(self) -> Embedder:
+        """What makes vectors: the one that was given, else the model that is set.
+
+        Raises:
+            ModelUnavailableError: it is not here.
+        """
         from tars_memory.index.embedding import open_embedder
         from tars_memory.index.schema import CHUNKER
 
-        if self._embedder is not None:
-            return self._embedder
+        if self.embedder is not None:
+            return self.embedder
         options = self.settings.options("embedding", EmbeddingOptions)
         return open_embedder(options, self.settings.places.cache, chunker=str(CHUNKER))
 
@@ -242,16 +248,22 @@ class Rooms:
 
     def _ask(self, text: str) -> QueryVector:
         if self._ask_model is None:
-            if self._embedder is not None:
-                self._ask_model = self._embedder.embed_query
+            if self.embedder is not None:
+                self._ask_model = self.embedder.embed_query
             else:
                 from tars_memory.index.queryvector import QueryVectors
+                from tars_memory.index.warm import SOCKET
 
                 options = self.settings.options("embedding", EmbeddingOptions)
-                self._ask_model = QueryVectors(options, self.settings.places.cache).query
+                self._ask_model = QueryVectors(options, self.settings.places.cache, self.state / SOCKET).query
         return self._ask_model(text)
 
-    def _made_state(self) -> Path:
+    def made_state(self) -> Path:
+        """The vault's state folder, made if it is missing.
+
+        Raises:
+            UnwritableError: it can't be made.
+        """
         try:
             return self.settings.places.vault_state(self.root, self.vault.id, create=True)
         except OSError as error:

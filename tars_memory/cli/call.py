@@ -91,17 +91,25 @@ class Call:
             VaultError: there is no vault.
         """
         if self._memory is None:
-            from tars_memory.memory import Memory
-
-            self._memory = Memory(
-                self.vault,
-                actor=self.actor,
-                interactive=self.interactive,
-                now=self.now,
-                dry_run=self.dry_run,
-                env=self.env,
-            )
+            self._memory = self.fresh_memory()
         return self._memory
+
+    def fresh_memory(self) -> Memory:
+        """The vault's memory, opened anew: with the settings as they are now. The caller closes it.
+
+        Raises:
+            VaultError: there is no vault.
+        """
+        from tars_memory.memory import Memory
+
+        return Memory(
+            self.vault,
+            actor=self.actor,
+            interactive=self.interactive,
+            now=self.now,
+            dry_run=self.dry_run,
+            env=self.env,
+        )
 
     def close(self) -> None:
         """Let go of the vault, if it was opened."""

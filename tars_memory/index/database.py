@@ -239,7 +239,7 @@ def set_journal_mode(connection: sqlite3.Connection, path: Path) -> str:
 
 def wal_is_safe(version: tuple[int, ...], path: Path) -> bool:
     """Whether this SQLite's WAL is free of the reset bug and the file lies on a local disk."""
-    return wal_is_fixed(version) and _is_local(path)
+    return wal_is_fixed(version) and is_local(path)
 
 
 def wal_is_fixed(version: tuple[int, ...]) -> bool:
@@ -247,7 +247,7 @@ def wal_is_fixed(version: tuple[int, ...]) -> bool:
     return version >= FIXED_WAL or any(version[:2] == at[:2] and version >= at for at in FIXED_WAL_BRANCHES)
 
 
-def _is_local(path: Path) -> bool:
+def is_local(path: Path) -> bool:
     """Whether the file system is of this machine, as far as the platform says; unknown counts as remote."""
     if sys.platform == "win32":
         return not str(path.absolute()).startswith("\\\\")

@@ -41,14 +41,20 @@ class QueryVectors:
     asks once doesn't hold 46 MB of weights while it searches; from the second on it stays open.
     """
 
-    def __init__(self, options: EmbeddingOptions, cache: Path) -> None:
-        """For the model named in the options; ``cache`` is the program's cache folder.
+    def __init__(self, options: EmbeddingOptions, cache: Path, warm: Path | None = None) -> None:
+        """For the model named in the options.
+
+        Args:
+            options: name the model.
+            cache: the program's cache folder.
+            warm: where a watcher's socket would be, to be asked before the model is opened.
 
         Raises:
             ModelUnavailableError: another model than the embedded one is set and was never fetched.
         """
         self._model = options.model
         self._cache = cache
+        self._warm = warm
         self._embed: Callable[[str], QueryVector] | None = None
         self._asked = False
         manifest = models.manifest_of(options.model, cache)
@@ -65,6 +71,13 @@ class QueryVectors:
         known = _read(path, self.dimension)
         if known is not None:
             return known
+        if self._warm is not None and self._embed is None:
+            from tars_memory.index import warm
+
+            answered = warm.ask(self._warm, self.identity, self.dimension, text)
+            if answered is not None:
+                _write(path, answered)
+                return answered
         embed = self._embed or _open(self._model, self._cache)
         made = embed(text)
         if self._asked:
@@ -105,9 +118,13 @@ def _open(model: str, cache: Path) -> Callable[[str], QueryVector]:
 def _read(path: Path, dimension: int) -> QueryVector | None:
     """What is remembered, if it is whole: vector, words, checksum of both."""
     try:
-        data = path.read_bytes()
+        return unpack(path.read_bytes(), dimension)
     except OSError:
         return None
+
+
+def unpack(data: bytes, dimension: int) -> QueryVector | None:
+    """What :func:`pack` made, if it is whole."""
     content, sum_ = data[:-4], data[-4:]
     end, size = 4 * dimension, dimension // 8
     if len(content) < end or (len(content) - end) % size or crc32(content).to_bytes(4, "little") != sum_:
@@ -115,13 +132,18 @@ def _read(path: Path, dimension: int) -> QueryVector | None:
     return QueryVector(content[:end], tuple(content[at : at + size] for at in range(end, len(content), size)))
 
 
+def pack(made: QueryVector) -> bytes:
+    """Vector, words, checksum of both."""
+    content = made.vector + b"".join(made.words)
+    return content + crc32(content).to_bytes(4, "little")
+
+
 def _write(path: Path, made: QueryVector) -> None:
     """Remember, under a name of its own first so that no reader meets half of it."""
-    content = made.vector + b"".join(made.words)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary.write_bytes(content + crc32(content).to_bytes(4, "little"))
+        temporary.write_bytes(pack(made))
         temporary.replace(path)
         if made.vector[0] < 8:  # one time in 32, for a listing costs as much as a search
             _prune(path.parent)

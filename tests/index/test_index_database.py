@@ -45,14 +45,14 @@ def test_the_file_system_of_a_path(path: str, kind: str) -> None:
     ],
 )
 def test_a_log_only_where_sqlite_is_mended_and_the_disk_is_local(monkeypatch, tmp_path, version, safe: bool) -> None:
-    monkeypatch.setattr(database, "_is_local", lambda path: True)
+    monkeypatch.setattr(database, "is_local", lambda path: True)
     assert database.wal_is_safe(version, tmp_path) is safe
-    monkeypatch.setattr(database, "_is_local", lambda path: False)
+    monkeypatch.setattr(database, "is_local", lambda path: False)
     assert database.wal_is_safe(version, tmp_path) is False
 
 
 def test_an_index_on_a_network_disk_has_no_log(make_index, monkeypatch) -> None:
-    monkeypatch.setattr(database, "_is_local", lambda path: False)
+    monkeypatch.setattr(database, "is_local", lambda path: False)
     index = make_index({"a.md": "tea\n"})
     index.refresh()
     assert index.status()["journal"] != "wal"

@@ -1,0 +1,199 @@
+"""Hints that the vault may have changed, from the system's events; what changed is found by the sweep alone.
+
+An event is never believed: it may be late, doubled, of a file that is gone, or one of many that the queue had no room
+for. So all of them say the same ("look"), bursts become one hint, and where there are no events (network folders,
+limits of the system) the time says it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from tars_memory.index.database import is_local
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from watchdog.events import FileSystemEvent
+    from watchdog.observers.api import BaseObserver
+
+DEBOUNCE = 0.3
+"""Seconds without an event that end a burst: editors save within a tenth, a checkout writes without a pause."""
+
+LONGEST = 5.0
+"""Seconds after which a burst that doesn't end is looked at all the same."""
+
+POLL = 5.0
+"""Seconds between two looks where there are no events."""
+
+SWEEP = 600.0
+"""Seconds after which a look is due even without an event: queues overflow silently on some systems."""
+
+CHECK = 10.0
+"""Seconds between two looks at the watch itself: is the vault's folder still the one that is watched?"""
+
+CONFIGURATION = (".obsidian", ".tars")
+"""Hidden folders in which a changed file may change where things are."""
+
+
+class Watcher:
+    """Waits for hints of one vault.
+
+    Args:
+        root: the vault's real path.
+        poll: seconds between two looks, instead of events; None takes events where they can be had.
+        debounce: see :data:`DEBOUNCE`.
+
+    Attributes:
+        polling: why there are no events, one sentence; empty while there are.
+    """
+
+    def __init__(self, root: Path, *, poll: float | None = None, debounce: float = DEBOUNCE) -> None:
+        self.root = root
+        self.debounce = debounce
+        self.polling = ""
+        self._asked_to_poll = poll is not None
+        self._poll = poll or POLL
+        self._hint = threading.Event()
+        self._stopped = threading.Event()
+        self._observer: BaseObserver | None = None
+        self._identity: tuple[int, int] | None = None
+        self._losses = _Losses(self._hint)
+
+    def start(self) -> None:
+        """Begin to listen; where that can't be, :attr:`polling` says why."""
+        self._identity = self._seen()
+        self.polling = self._listen()
+
+    def stop(self) -> None:
+        """Ask a running :meth:`wait` to end; may be called by a signal handler."""
+        self._stopped.set()
+        self._hint.set()
+
+    def close(self) -> None:
+        """Give the system's watches back."""
+        observer, self._observer = self._observer, None
+        self._losses.detach()
+        if observer is not None:
+            observer.unschedule_all()
+            observer.stop()
+            observer.join(5.0)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether :meth:`stop` was called."""
+        return self._stopped.is_set()
+
+    def forget(self) -> None:
+        """Take the hints that came so far as answered; call it before the look that answers them."""
+        self._hint.clear()
+
+    def hinted(self) -> bool:
+        """Whether something may have changed since :meth:`forget`."""
+        return self._hint.is_set()
+
+    def wait(self) -> bool:
+        """Wait until a look is due and its burst is over; False if the watcher was stopped.
+
+        A watch that was lost is taken up again meanwhile.
+        """
+        due = time.monotonic() + (self._poll if self.polling else SWEEP)
+        while not self._hint.is_set() and time.monotonic() < due:
+            self._hint.wait(min(CHECK, max(0.0, due - time.monotonic())))
+            if not self._stopped.is_set() and not self._is_whole():
+                self._again()
+                break
+        if self._hint.is_set():
+            self._settle()
+        return not self._stopped.is_set()
+
+    def _settle(self) -> None:
+        """Wait for the end of a burst."""
+        ends = time.monotonic() + LONGEST
+        while not self._stopped.is_set() and time.monotonic() < ends:
+            self._hint.clear()
+            if not self._hint.wait(self.debounce):
+                break
+        self._hint.set()
+
+    def _listen(self) -> str:
+        """Ask the system for events; why there are none, or an empty text."""
+        if self._asked_to_poll:
+            return f"looking every {self._poll:g} s, as asked"
+        if not is_local(self.root):
+            return f"{self.root} is on a network or shared file system, which tells no changes"
+        from watchdog import events
+        from watchdog.observers import Observer
+
+        wanted: list[type[FileSystemEvent]] = [
+            *(events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent),
+            *(events.DirCreatedEvent, events.DirMovedEvent, events.DirDeletedEvent),
+        ]
+        if sys.platform == "linux":  # a save is over when the file is closed; until then each write is an event
+            wanted[1] = events.FileClosedEvent
+        handler = events.FileSystemEventHandler()
+        handler.on_any_event = self._on_event  # type: ignore[method-assign]
+        self._losses.attach()
+        observer = Observer()
+        try:
+            observer.schedule(handler, str(self.root), recursive=True, event_filter=wanted)
+            observer.start()
+        except OSError as error:
+            self._losses.detach()
+            return f"the system gives no events for {self.root} ({error.strerror or error})"
+        self._observer = observer
+        return ""
+
+    def _on_event(self, event: FileSystemEvent) -> None:
+        if any(path and self._matters(os.fsdecode(path)) for path in (event.src_path, event.dest_path)):
+            self._hint.set()
+
+    def _matters(self, path: str) -> bool:
+        """Whether a change at this path may change what is found."""
+        steps = os.path.relpath(path, self.root).split(os.sep)
+        if steps[0] in CONFIGURATION:
+            return steps[-1].endswith((".json", ".toml"))
+        return not any(step.startswith(".") and step != "." for step in steps)
+
+    def _seen(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self.root)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _is_whole(self) -> bool:
+        """Whether the folder is the one that is watched, and the watch lives."""
+        observer = self._observer
+        alive = observer is None or (observer.is_alive() and all(e.is_alive() for e in observer.emitters))
+        return alive and self._seen() == self._identity
+
+    def _again(self) -> None:
+        """Take up a watch that was lost: the folder was unmounted, moved, or made anew."""
+        self.close()
+        self._identity = self._seen()
+        self.polling = self._listen() if self._identity else f"{self.root} is not there"
+
+
+class _Losses(logging.Handler):
+    """watchdog tells of lost events by its log only; a record of it is a hint, and is not printed."""
+
+    def __init__(self, hint: threading.Event) -> None:
+        super().__init__(logging.WARNING)
+        self._hint = hint
+        self._logger = logging.getLogger("watchdog")
+
+    def attach(self) -> None:
+        self._logger.addHandler(self)
+        self._logger.propagate = False
+
+    def detach(self) -> None:
+        self._logger.removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002
+        self._hint.set()
