@@ -8,6 +8,7 @@ from tars_memory.capture.model import Receipt, Today
 from tars_memory.capture.placing import heading, insert, placed
 from tars_memory.errors import NotFoundError
 from tars_memory.vault import entries
+from tars_memory.vault.dailies import daily_of
 from tars_memory.vault.template import daily_note
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def log(ctx: Context, text: str) -> Receipt:
     title = heading(ctx.layout.log_heading)
     line = entries.render(entries.Parts(words, time=f"{ctx.now:%H:%M}"))
     with ctx.writing("log", {"text": text}) as transaction:
-        path = ctx.layout.daily_path(ctx.now.date())
+        path = daily_of(ctx.vault, ctx.now.date())
         is_new = ctx.vault.look(path) is None
         create = daily_note(ctx.vault, path, ctx.now, ctx.notices) if is_new else b""
         written = transaction.write(path, lambda data: insert(data, line, title), create=create)
@@ -44,7 +45,7 @@ def today(ctx: Context) -> Today:
     from tars_memory.vault.document import Document
 
     day = ctx.now.date()
-    path = ctx.layout.daily_path(day)
+    path = daily_of(ctx.vault, day)
     try:
         data = ctx.vault.read(path)
     except NotFoundError:

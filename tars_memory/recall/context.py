@@ -19,6 +19,7 @@ from tars_memory.recall.packing import LOADED, NO_ROOM, Packing, Unit, by_worth
 from tars_memory.recall.prompt import Block, Context
 from tars_memory.recall.ranked import settled
 from tars_memory.recall.verify import note_lines
+from tars_memory.vault.dailies import daily_of
 from tars_memory.vault.layout import PROJECTS
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ class _Filling:
             return
         for back in range(days):
             day = now.date() - timedelta(days=back)
-            paths = [layout.daily_path(day, scope=scope) for scope in self._scopes()]
+            paths = [daily_of(self.vault, day, scope=scope) for scope in self._scopes()]
             for note in self._read(paths):
                 self._fill("daily", note, note.units[::-1])
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 DAILY_FORMAT = "YYYY-MM-DD"
 PROJECTS = "projects"
+ARCHIVE = "archive"
+"""Folder of the daily notes that are past the window, in the vault and in each project."""
 OBSIDIAN_DAILY = ".obsidian/daily-notes.json"
 OBSIDIAN_PERIODIC = ".obsidian/plugins/periodic-notes/data.json"
 OBSIDIAN_TEMPLATES = ".obsidian/templates.json"
@@ -35,6 +37,7 @@ class Layout:
         corrections: where bad feedback goes.
         rewards: where good feedback goes.
         sessions: folder of the episodic tier.
+        archive: folder that old daily notes move to, under the same path as before.
         log_heading: heading of a daily note under which ``log`` writes.
         notes_section: heading under which ``remember`` writes if told none.
         daily_folder: folder of the daily notes; empty for the vault's root.
@@ -57,6 +60,7 @@ class Layout:
         said = obsidian or {}
         self.problem: TarsError | None = None
         self.sessions = _folder(options.sessions_folder, "layout.sessions_folder")
+        self.archive = ARCHIVE
         self.log_heading = options.log_heading
         self.notes_section = options.notes_section
         self.date_format = said.get("date_format") or DAILY_FORMAT
@@ -98,11 +102,27 @@ class Layout:
         parts = [PROJECTS, scope] if scope else []
         return "/".join([*parts, *([self.daily_folder] if self.daily_folder else []), name])
 
+    def archived(self, path: str) -> str:
+        """Where a daily note goes when it is archived: the same path below ``archive/`` of the vault or its project."""
+        scope, inner = self._inner(path)
+        return "/".join([*([PROJECTS, scope] if scope else []), self.archive, inner])
+
+    def is_archived(self, path: str) -> bool:
+        """Whether a path is the daily note of a day in the archive."""
+        inner = self._inner(path)[1]
+        return self._day(inner) is None and self.day_of(path) is not None
+
     def day_of(self, path: str) -> date | None:
-        """The day that a path is the daily note of, or None."""
+        """The day that a path is the daily note of, in its place or in the archive, or None."""
+        inner = self._inner(path)[1]
+        day = self._day(inner)
+        if day is None and inner.startswith(f"{self.archive}/"):
+            return self._day(inner[len(self.archive) + 1 :])
+        return day
+
+    def _day(self, path: str) -> date | None:
         from tars_memory.vault import moment
 
-        path = self._inner(path)[1]
         folder = f"{self.daily_folder}/" if self.daily_folder else ""
         if not path.startswith(folder) or path[-3:].lower() != ".md":
             return None

@@ -55,12 +55,23 @@ def edit(job: Job, note: Note, new: bytes, spans: Sequence[Span], line: int) -> 
     return _finish(job, note, displaced, own, spans, line)
 
 
-def create(job: Job, base: bytes, new: bytes, spans: Sequence[Span], line: int) -> bool:
-    """Make a note that appears with its whole text, unless somebody made it first."""
+def create(
+    job: Job, base: bytes, new: bytes, spans: Sequence[Span], line: int, dress: tuple[int, int] | None = None
+) -> bool:
+    """Make a note that appears with its whole text, unless somebody made it first.
+
+    Args:
+        job: the write.
+        base: the text that it begins with.
+        new: its text.
+        spans: from the one to the other.
+        line: of the first change.
+        dress: mode and time of modification (ns) of the note that it stands for; None for those of a new one.
+    """
     job.begin("create", spans, None, new, base=text_of(base))
     own = None
     try:
-        own = _prepare(job, new, None)
+        own = _prepare(job, new, None, dress)
         clean = job.exchange.place(job.folder, job.temp, job.name)
         job.folder.sync()
     except FileExistsError:
@@ -98,7 +109,8 @@ def _create_directly(job: Job, base: bytes, new: bytes, spans: Sequence[Span], l
 
 def remove(job: Job, note: Note) -> bool:
     """Remove the note if it still is exactly what was read."""
-    job.begin("remove", (), note.data, None, base=text_of(note.data))
+    dress = [note.stat.st_mode & 0o7777, note.stat.st_mtime_ns]
+    job.begin("remove", (), note.data, None, base=text_of(note.data), dress=dress)
     try:
         if not _unchanged(job, note):
             return job.end(False)
@@ -128,18 +140,28 @@ def remove(job: Job, note: Note) -> bool:
     return True
 
 
-def _prepare(job: Job, new: bytes, note: Note | None) -> os.stat_result:
-    """Write the new text beside the note, durable and dressed like it; answers what it is."""
+def _prepare(job: Job, new: bytes, note: Note | None, dress: tuple[int, int] | None = None) -> os.stat_result:
+    """Write the new text beside the note, durable and dressed like it (or as told); answers what it is."""
     fd = job.folder.file(job.temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if note else 0o666)
     job.made = True
     try:
         write_all(fd, new)
         if note is not None and note.fd is not None:
             job.exchange.dress(note.fd, fd, note.stat)
+        if dress is not None:
+            _dress(fd, *dress)
         sync(fd)
         return os.fstat(fd)
     finally:
         close(fd)
+
+
+def _dress(fd: int, mode: int, modified: int) -> None:
+    """Give a file a mode and a time of modification (ns), where the system can."""
+    if os.chmod in os.supports_fd:
+        os.fchmod(fd, mode)
+    if os.utime in os.supports_fd:
+        os.utime(fd, ns=(modified, modified))
 
 
 def _let_go(job: Job, note: Note) -> None:

@@ -121,7 +121,14 @@ class Transaction:
         return None if note is None else note.data
 
     def write(
-        self, path: str, plan: Plan, *, create: bytes = b"", undoes: str | None = None, restore: bool = False
+        self,
+        path: str,
+        plan: Plan,
+        *,
+        create: bytes = b"",
+        undoes: str | None = None,
+        restore: bool = False,
+        dress: tuple[int, int] | None = None,
     ) -> Written:
         """Change one note, or make it.
 
@@ -131,6 +138,7 @@ class Transaction:
             create: the text that a new note begins with; the plan is called on it.
             undoes: the transaction that this write takes back.
             restore: make the note even if the plan leaves ``create`` as it is.
+            dress: mode and time of modification (ns) that a new note takes from the one it stands for.
 
         Raises:
             ConflictError: the plan's target changed, or the note changed again and again.
@@ -139,7 +147,7 @@ class Transaction:
         with writing(path):
             for attempt in range(ATTEMPTS):
                 self._pause(attempt)
-                written = self._attempt(path, plan, create, undoes, restore)
+                written = self._attempt(path, plan, create, undoes, restore, dress)
                 if written is not None:
                     if written.changed:
                         self.written.append(written)
@@ -180,7 +188,15 @@ class Transaction:
             time.sleep(min(0.002 * attempt, 0.05))
         self._settle()
 
-    def _attempt(self, path: str, plan: Plan, create: bytes, undoes: str | None, restore: bool) -> Written | None:
+    def _attempt(
+        self,
+        path: str,
+        plan: Plan,
+        create: bytes,
+        undoes: str | None,
+        restore: bool,
+        dress: tuple[int, int] | None,
+    ) -> Written | None:
         note = self._read(path)
         if note is not None:
             self._seen.add(path)
@@ -207,7 +223,7 @@ class Transaction:
                 return Written("", path, new, spans, line=line, created=note is None)
             job = self._job(path, undoes, make=note is None)
             if note is None:
-                done = create_note(job, base, new, spans, line)
+                done = create_note(job, base, new, spans, line, dress)
             elif payload is not None:
                 done = append(job, note, payload, spans, line)
             else:

@@ -83,3 +83,17 @@ def test_today_reads_and_makes_nothing(bench):
     bench.put("2026-11-21.md", b"- 09:00 a\xff\n")
     note = today(bench.ctx())
     assert (note.exists, note.text, len(note.entries)) == (True, "- 09:00 a\ufffd\n", 1)
+
+
+def test_a_day_has_one_note_even_if_it_is_archived(bench):
+    bench.put("archive/2026-11-21.md", "## Log\n- 09:00 early\n")
+    assert log(bench.ctx(), "late").path == "archive/2026-11-21.md"
+    assert bench.get("archive/2026-11-21.md") == "## Log\n- 09:00 early\n- 14:30 late\n"
+    assert [entry.text for entry in today(bench.ctx()).entries] == ["early", "late"]
+
+
+def test_the_note_in_its_place_comes_before_the_archived_one(bench):
+    bench.put("archive/2026-11-21.md", "## Log\n")
+    bench.put("2026-11-21.md", "## Log\n")
+    assert log(bench.ctx(), "late").path == "2026-11-21.md"
+    assert bench.get("archive/2026-11-21.md") == "## Log\n"

@@ -246,3 +246,43 @@ def test_broken_settings_of_templates_hide_nothing(tmp_path: Path) -> None:
     path.write_text("{half")
     layout = Layout.of(tmp_path)
     assert (layout.problem, layout.template_folders) == (None, ())
+
+
+@pytest.mark.parametrize(
+    ("options", "path", "archived"),
+    [
+        ({}, "2026-11-21.md", "archive/2026-11-21.md"),
+        ({"daily_folder": "Journal"}, "Journal/2026-11-21.md", "archive/Journal/2026-11-21.md"),
+        (
+            {"daily_folder": "Journal", "daily_format": "YYYY/MM/YYYY-MM-DD"},
+            "Journal/2026/11/2026-11-21.md",
+            "archive/Journal/2026/11/2026-11-21.md",
+        ),
+        ({}, "projects/a/2026-11-21.md", "projects/a/archive/2026-11-21.md"),
+        ({"daily_folder": "archive"}, "archive/2026-11-21.md", "archive/archive/2026-11-21.md"),
+    ],
+)
+def test_an_archived_day_is_a_day(tmp_path: Path, options: dict[str, str], path: str, archived: str) -> None:
+    layout = Layout.of(tmp_path, LayoutOptions(**options))
+    assert layout.archived(path) == archived
+    for place in (path, archived):
+        assert (layout.day_of(place), layout.tier_of(place), layout.timed(place)) == (DAY, Tier.DAILY, True)
+        assert layout.scope_of(place) == layout.scope_of(path)
+    assert (layout.is_archived(path), layout.is_archived(archived)) == (False, True)
+    assert layout.daily_path(DAY, scope=layout.scope_of(path)) == path
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "archive/Memory.md",
+        "archive/archive/2026-11-21.md",
+        "archive/notes/2026-11-21.md",
+        "archive/projects/a/2026-11-21.md",
+        "projects/archive/2026-11-21 x.md",
+        "Archive/2026-11-21.md",
+    ],
+)
+def test_other_notes_in_the_archive_are_notes(tmp_path: Path, path: str) -> None:
+    layout = Layout.of(tmp_path)
+    assert (layout.tier_of(path), layout.day_of(path), layout.is_archived(path)) == (Tier.NOTE, None, False)
