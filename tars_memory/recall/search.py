@@ -73,17 +73,20 @@ def search(
 def _shown(found: Iterator[Hit], read: Callable[[str], bytes], limit: int) -> list[Hit]:
     """The first hits that their notes still hold; the last ones make room for the best notes that have none yet."""
     hits = list(islice(verified(found, read), limit))
-    paths = list(dict.fromkeys(hit.path for hit in hits))
-    wanted = limit // BREADTH - len(paths)
+    firsts = {hit.path: hit for hit in reversed(hits)}
+    wanted = limit // BREADTH - len(firsts)
     if len(hits) < limit or wanted <= 0:
         return hits
-    others: dict[str, Hit] = {}
+    others: list[Hit] = []
     for hit in found:
-        if hit.path not in paths and hit.path not in others and next(verified([hit], read), None):
-            others[hit.path] = hit
+        if hit.path not in firsts and next(verified([hit], read), None):
+            firsts[hit.path] = hit
+            others.append(hit)
             if len(others) == wanted:
                 break
-    return [*hits[: limit - len(others)], *others.values()]
+    further = [hit for hit in hits if firsts[hit.path] is not hit]
+    left_out = set(map(id, further[limit - len(firsts) :]))
+    return [*(hit for hit in hits if id(hit) not in left_out), *others]
 
 
 def _narrowed(query: Query, scope: str) -> Filter:

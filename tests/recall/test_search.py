@@ -154,6 +154,22 @@ def test_the_limit(vault):
     assert len(vault.search("oolong editor harbour plan", limit=2).hits) == 2
 
 
+def test_a_long_note_leaves_room_and_no_note_found_so_far_is_lost_by_it(tmp_path):
+    long = "\n\n".join(
+        f"{i}: the lighthouse keeper spoke of the lighthouse. {'Many a word besides. ' * 9}" for i in range(30)
+    )
+    short = {f"{name}.md": f"Once a lighthouse, {name}.\n" for name in ("one", "two", "three", "four", "five")}
+    recalled = Recalled(tmp_path, {"Lighthouse.md": f"# Lighthouse\n\n{long}\n", **short})
+    order = list(dict.fromkeys(hit.path for hit in recalled.search("lighthouse keeper", "lexical", limit=36).hits))
+    for limit in (5, 10, 15, 20, 25, 30, 34):
+        hits = recalled.search("lighthouse keeper", "lexical", limit=limit).hits
+        paths = list(dict.fromkeys(hit.path for hit in hits))
+        assert len(hits) == limit
+        assert paths == order[: len(paths)]
+        assert len(paths) >= min(limit // 5, len(order))
+    recalled.close()
+
+
 def test_stale_and_notices_are_passed_on(vault):
     result = vault.search("oolong", stale=3, notices=["the model is missing"])
     assert result.stale == 3
