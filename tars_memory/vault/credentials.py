@@ -1,0 +1,228 @@
+"""The shapes of credentials: what each provider's keys look like, and the words beside which a value is one.
+
+A table, read by :mod:`tars_memory.vault.secrets`. Sources: the published formats of the providers, and the rules of
+gitleaks and betterleaks (MIT) and detect-secrets (Apache-2.0), which agree on most of them. They are written anew for
+notes instead of code: no rule looks at a file's name, a run is taken to its end so that nothing of it stays behind, and
+publishable keys (``pk_live_…``, Sentry DSNs) and mere account names are none.
+"""
+
+from __future__ import annotations
+
+_B = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
+"""Where a short prefix may begin: after no letter or digit, or after the ``\\n`` of a quoted text."""
+
+_ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+PREFIXED: tuple[tuple[str, str, str], ...] = (
+    # kind, hints (one of them is in the text, or the pattern is not even compiled; `|` between), pattern
+    ("aws key id", "AKIA|ASIA|ABIA|ACCA|A3T", _B + r"(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    ("aws bedrock key", "ABSK", r"ABSK[A-Za-z0-9+/]{80,}={0,2}"),
+    ("aws bedrock key", "bedrock-api-key-", r"bedrock-api-key-[A-Za-z0-9+/=]{20,}"),
+    ("aws session token", "IQoJ|FwoG|FQoG", r"(?<![A-Za-z0-9+/])(?:IQoJ|FwoG|FQoG)[A-Za-z0-9+/]{80,}={0,2}"),
+    ("google api key", "AIza", r"AIza[A-Za-z0-9_-]{35,}"),
+    ("google client secret", "GOCSPX-", r"GOCSPX-[A-Za-z0-9_-]{24,}"),
+    ("google access token", "ya29.", r"ya29\.[A-Za-z0-9_.-]{20,}"),
+    ("google refresh token", "1//0", _B + r"1//0[A-Za-z0-9_-]{30,}"),
+    ("azure client secret", "Q~", r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
+    ("azure key", "AccountKey|SharedAccessKey", r"(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{40,}={0,2})"),
+    (
+        "azure key",
+        "JQQJ99|AACZ|ACDb|APIM|AzSe|AzCa|+ASt|+ABa|+AMC|AzFu|ACRA",
+        r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{32,76}(?:JQQJ99|A(?:zSe|zCa|zFu|PIM|CDb)|\+A(?:St|Ba|MC|CRA))[A-Za-z0-9+/]{4,32}",
+    ),
+    ("azure devops token", "AZDO", r"(?<![A-Za-z0-9])[A-Za-z0-9]{52,76}AZDO[A-Za-z0-9]{4}(?![A-Za-z0-9])"),
+    ("azure signature", "sig=", r"[?&;]sig=([A-Za-z0-9%+/]{40,}={0,2})"),
+    ("signed url", "-Signature=", r"X-(?:Amz|Goog)-Signature=([0-9a-fA-F]{32,})"),
+    ("signed url", "X-Amz-Security-Token=", r"X-Amz-Security-Token=([A-Za-z0-9%+/=_-]{40,})"),
+    ("github token", "ghp_|gho_|ghu_|ghs_|ghr_", r"gh[pousr]_[A-Za-z0-9]{36,}"),
+    ("github token", "github_pat_", r"github_pat_[A-Za-z0-9_]{36,}"),
+    (
+        "gitlab token",
+        "gl",
+        r"(?<![A-Za-z0-9])gl(?:pat|dt|rt|rtr|cbt|ptt|ft|soat|agent|oas|imt|ffct|wt)-[A-Za-z0-9_.=-]{20,}",
+    ),
+    ("gitlab runner token", "GR1348941", r"GR1348941[A-Za-z0-9_-]{20,}"),
+    ("atlassian token", "ATATT3|ATCTT3|ATBB|ATOA", r"(?:ATATT3|ATCTT3|ATBB|ATOA)[A-Za-z0-9_=-]{24,}"),
+    ("slack token", "xox", r"xox[abceoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,}"),
+    ("slack token", "xapp-", r"xapp-\d-[A-Za-z0-9-]{20,}"),
+    ("slack webhook", "hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/_-]{20,})"),
+    ("discord webhook", "/api/webhooks/", r"discord(?:app)?\.com/api/webhooks/(\d{15,22}/[A-Za-z0-9_-]{40,})"),
+    (
+        "discord token",
+        ".",
+        r"(?<![A-Za-z0-9_.-])[MNO][A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38}(?![A-Za-z0-9_-])",
+    ),
+    ("discord token", "mfa.", _B + r"mfa\.[A-Za-z0-9_-]{80,}"),
+    ("teams webhook", "webhook.office.com", r"webhook\.office\.com/webhookb2/([A-Za-z0-9@/_-]{60,})"),
+    ("telegram bot token", ":A", r"(?<![A-Za-z0-9])\d{7,12}:A[A-Za-z0-9_-]{34}(?![A-Za-z0-9_-])"),
+    ("stripe key", "k_live_|k_test_|k_prod_", r"(?<![A-Za-z0-9])[sr]k_(?:live|test|prod)_[A-Za-z0-9_]{10,}"),
+    ("webhook secret", "whsec_", r"whsec_[A-Za-z0-9+/=_-]{24,}"),
+    ("anthropic key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{20,}"),
+    ("openrouter key", "sk-or-", r"sk-or-v1-[A-Za-z0-9_-]{20,}"),
+    ("openai key", "sk-", _B + r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}"),
+    ("api key", "sk-", _B + r"sk-(?:[a-z0-9]{2,8}-)?[A-Za-z0-9]{20,}[A-Za-z0-9_-]*"),
+    ("huggingface token", "hf_", _B + r"hf_[A-Za-z0-9]{30,}"),
+    ("huggingface token", "api_org_", r"api_org_[A-Za-z0-9]{30,}"),
+    ("groq key", "gsk_", _B + r"gsk_[A-Za-z0-9]{40,}"),
+    ("perplexity key", "pplx-", r"pplx-[A-Za-z0-9]{40,}"),
+    ("replicate token", "r8_", _B + r"r8_[A-Za-z0-9]{36,}"),
+    ("xai key", "xai-", _B + r"xai-[A-Za-z0-9]{60,}"),
+    ("fireworks key", "fw_", _B + r"fw_[A-Za-z0-9]{20,}"),
+    ("together key", "tgp_v1_", r"tgp_v1_[A-Za-z0-9_-]{30,}"),
+    ("pinecone key", "pcsk_", r"pcsk_[A-Za-z0-9_]{40,}"),
+    ("langsmith key", "lsv2_", r"lsv2_(?:pt|sk)_[A-Za-z0-9_]{30,}"),
+    ("elevenlabs key", "sk_", _B + r"sk_[0-9a-f]{48}(?![A-Za-z0-9])"),
+    ("cerebras key", "csk-", _B + r"csk-[a-z0-9]{40,}"),
+    ("nvidia key", "nvapi-", r"nvapi-[A-Za-z0-9_-]{40,}"),
+    ("tavily key", "tvly-", r"tvly-[A-Za-z0-9-]{20,}"),
+    ("kaggle token", "KGAT_", r"KGAT_[A-Za-z0-9]{30,}"),
+    ("npm token", "npm_", _B + r"npm_[A-Za-z0-9]{36,}"),
+    ("pypi token", "pypi-", r"pypi-AgE[A-Za-z0-9_-]{50,}"),
+    ("rubygems key", "rubygems_", r"rubygems_[0-9a-f]{48,}"),
+    ("nuget key", "oy2", r"(?<![A-Za-z0-9])oy2[a-z0-9]{43}(?![A-Za-z0-9])"),
+    ("crates.io token", "cio", r"(?<![A-Za-z0-9])cio[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
+    ("clojars token", "CLOJARS_", r"CLOJARS_[A-Za-z0-9]{60,}"),
+    ("docker token", "dckr_", r"dckr_[po]at_[A-Za-z0-9_-]{20,}"),
+    ("digitalocean token", "_v1_", _B + r"do[opr]_v1_[0-9a-f]{64,}"),
+    ("heroku key", "HRKU-", r"HRKU-[A-Za-z0-9_-]{30,}"),
+    ("fly token", "fo1_|fm1|fm2_", _B + r"(?:fo1_[A-Za-z0-9_-]{43,}|fm(?:1[ar]|2)_[A-Za-z0-9+/]{80,}={0,3})"),
+    ("netlify token", "nfp_", _B + r"nfp_[A-Za-z0-9]{36,}"),
+    ("vercel token", "vc|vercel_blob", _B + r"(?:vc[piark]_[A-Za-z0-9]{50,}|vercel_blob_rw_[A-Za-z0-9_]{30,})"),
+    ("render key", "rnd_", _B + r"rnd_[A-Za-z0-9]{28,}"),
+    ("supabase key", "sbp_|sb_secret_", _B + r"(?:sbp_[0-9a-f]{40,}|sb_secret_[A-Za-z0-9_-]{20,})"),
+    ("planetscale token", "pscale_", r"pscale_(?:tkn|oauth|pw)_[A-Za-z0-9_=.-]{32,}"),
+    ("neon key", "napi_|npg_", _B + r"(?:napi_[a-z0-9]{40,}|npg_[A-Za-z0-9]{12,})"),
+    ("twilio key", "SK", r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![A-Za-z0-9])"),
+    ("sendgrid key", "SG.", r"(?<![A-Za-z0-9])SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
+    ("mailgun key", "key-", r"(?<![A-Za-z0-9-])key-[0-9a-f]{32}(?![A-Za-z0-9])"),
+    ("mailchimp key", "-us", r"(?<![A-Za-z0-9])[0-9a-f]{32}-us\d{1,2}(?![A-Za-z0-9])"),
+    ("brevo key", "xkeysib-|xsmtpsib-", r"x(?:key|smtp)sib-[0-9a-f]{64}-[A-Za-z0-9]{16}"),
+    ("resend key", "re_", _B + r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}"),
+    ("facebook token", "EAA", r"(?<![A-Za-z0-9])EAA[A-Za-z0-9]{90,}"),
+    ("instagram token", "IGQ", r"(?<![A-Za-z0-9])IGQ[A-Za-z0-9_-]{90,}"),
+    ("twitter bearer token", "AAAAAAAAAAAAAAAA", r"(?<![A-Za-z0-9%])A{18,22}[A-Za-z0-9%]{60,}"),
+    ("shopify token", "shp", _B + r"shp(?:at|ca|pa|ss|ua)_[0-9a-fA-F]{32,}"),
+    ("square token", "sq0", r"sq0[a-z]{3}-[A-Za-z0-9_-]{22,}"),
+    ("square token", "EAAA", r"(?<![A-Za-z0-9])EAAA[A-Za-z0-9_-]{56,64}(?![A-Za-z0-9_-])"),
+    ("paypal token", "access_token$", r"access_token\$(?:production|sandbox)\$[a-z0-9]{13,20}\$[0-9a-f]{32}"),
+    ("adyen key", "AQE", r"(?<![A-Za-z0-9])AQE[A-Za-z0-9]{5,9}hmfx?[A-Za-z0-9+/=.^&{}\[\]()<>_-]{40,}"),
+    ("plaid token", "access-", r"(?<![A-Za-z0-9])access-(?:sandbox|development|production)-" + _ID),
+    ("razorpay key", "rzp_", r"rzp_(?:live|test)_[A-Za-z0-9]{14,}"),
+    ("mercado pago token", "APP_USR-", r"APP_USR-[0-9]{10,}-[0-9]{4,}-[0-9a-f]{20,}[A-Za-z0-9_-]*"),
+    ("flutterwave key", "FLWSECK", r"FLWSECK(?:_TEST)?-[A-Za-z0-9]{12,}(?:-X)?"),
+    ("notion token", "ntn_", _B + r"ntn_[A-Za-z0-9]{40,}"),
+    ("notion token", "secret_", _B + r"secret_[A-Za-z0-9]{43}(?![A-Za-z0-9])"),
+    ("airtable token", "pat", r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
+    ("linear key", "lin_", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
+    ("figma token", "fig", _B + r"fig[dou]r?_[A-Za-z0-9_-]{36,}"),
+    ("asana token", "/", r"(?<![A-Za-z0-9/])[012]/\d{13,20}(?:/\d{13,20})?:[0-9a-f]{32}(?![A-Za-z0-9])"),
+    ("dropbox token", "sl.", r"(?<![A-Za-z0-9])sl\.(?:u\.)?[A-Za-z0-9_-]{100,}"),
+    ("postman key", "PMAK-", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
+    ("hubspot token", "pat-", _B + r"pat-(?:na|eu|ap)\d-" + _ID),
+    ("new relic key", "NR", r"(?<![A-Za-z0-9])NR(?:AK|II|IQ|RA|AA|JS|SP)-[A-Za-z0-9_-]{19,}"),
+    ("sentry token", "sntry", r"sntry[su]_[A-Za-z0-9+/=_-]{40,}"),
+    ("grafana token", "glsa_|glc_", _B + r"(?:glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|glc_[A-Za-z0-9+/]{32,}={0,3})"),
+    ("databricks token", "dapi", _B + r"dapi[0-9a-f]{32}(?:-\d)?(?![A-Za-z0-9])"),
+    ("dynatrace token", "dt0", r"dt0[a-z]\d\d\.[A-Z0-9]{8,24}\.[A-Z0-9]{64}"),
+    ("vault token", "hvs.|hvb.|hvr.", _B + r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
+    ("terraform token", ".atlasv1.", r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}"),
+    ("pulumi token", "pul-", _B + r"pul-[0-9a-f]{40}(?![A-Za-z0-9])"),
+    ("doppler token", "dp.", _B + r"dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9_.-]{40,}"),
+    ("1password key", "A3-", _B + r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"),
+    ("1password token", "ops_eyJ", r"ops_eyJ[A-Za-z0-9+/_-]{100,}={0,3}"),
+    ("age key", "AGE-SECRET-KEY-", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    ("artifactory token", "AKCp|cmVmd", r"(?<![A-Za-z0-9])(?:AKCp[A-Za-z0-9]{60,}|cmVmd[A-Za-z0-9]{55,})"),
+    ("sonar token", "sq", _B + r"sq[paub]_[0-9a-f]{40}(?![A-Za-z0-9])"),
+    ("circleci token", "CCI", r"CCI(?:PAT|PRJ)_[A-Za-z0-9_]{30,}"),
+    ("buildkite token", "bk", _B + r"bk(?:ua|aj|ct)_[A-Za-z0-9]{32,}"),
+    ("prefect key", "pn", _B + r"pn[ub]_[A-Za-z0-9]{36,}"),
+    ("readme key", "rdme_", r"rdme_[a-z0-9]{60,}"),
+    ("typeform token", "tfp_", _B + r"tfp_[A-Za-z0-9_.=-]{40,}"),
+    ("tailscale key", "tskey-", r"tskey-(?:[a-z]+-)?[A-Za-z0-9]{10,}(?:-[A-Za-z0-9]{16,})?"),
+    ("cloudflare token", "cf", _B + r"cf(?:ut|at|k)_[A-Za-z0-9_-]{36,}"),
+    ("cloudflare origin key", "v1.0-", r"v1\.0-[0-9a-f]{24}-[0-9a-f]{100,}"),
+    ("alibaba key id", "LTAI", r"(?<![A-Za-z0-9])LTAI[A-Za-z0-9]{12,20}(?![A-Za-z0-9])"),
+    ("tencent key id", "AKID", r"(?<![A-Za-z0-9])AKID[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
+    (
+        "yandex key",
+        "AQVN|y0_|t1.9eu",
+        r"(?<![A-Za-z0-9])(?:AQVN[A-Za-z0-9_-]{35,}|y0_[A-Za-z0-9_-]{50,}|t1\.9eu[A-Za-z0-9_.-]{60,})",
+    ),
+    ("contentful token", "CFPAT-", r"CFPAT-[A-Za-z0-9_-]{40,}"),
+    ("shippo token", "shippo_", r"shippo_(?:live|test)_[0-9a-fA-F]{40}"),
+    ("easypost key", "EZAK|EZTK", _B + r"EZ[AT]K[A-Za-z0-9]{54}"),
+    ("duffel token", "duffel_", r"duffel_(?:live|test)_[A-Za-z0-9_=-]{43}"),
+    ("frame.io token", "fio-u-", r"fio-u-[A-Za-z0-9_=-]{60,}"),
+    ("octopus key", "API-", _B + r"API-[A-Z0-9]{26}(?![A-Za-z0-9])"),
+    ("openshift token", "sha256~", r"sha256~[A-Za-z0-9_-]{43}"),
+    ("infracost key", "ico-", _B + r"ico-[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
+    ("maxmind key", "_mmk", r"(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk"),
+    ("sourcegraph token", "sgp_", r"sgp_(?:(?:[0-9a-fA-F]{16}|local)_)?[0-9a-fA-F]{40}"),
+    ("mapbox token", "sk.eyJ", r"(?<![A-Za-z0-9])sk\.eyJ[A-Za-z0-9_-]{30,}\.[A-Za-z0-9_-]{15,}"),
+    ("wandb key", "wandb_v1_", r"wandb_v1_[A-Za-z0-9_]{40,}"),
+    ("web token", "eyJ", r"(?<![A-Za-z0-9_.-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?"),
+    ("web token", "eyJ", r"(?<![A-Za-z0-9_.-])eyJ[A-Za-z0-9_-]{12,}(?:\.[A-Za-z0-9_-]{0,4096}){4}"),
+    ("wallet key", "xprv|yprv|zprv|tprv", r"(?<![A-Za-z0-9])[xyzt]prv[1-9A-HJ-NP-Za-km-z]{100,}"),
+    ("password hash", "$2", r"\$2[abxy]\$\d\d\$[A-Za-z0-9./]{53}"),
+    ("password hash", "$argon2", r"\$argon2(?:id|i|d)\$[A-Za-z0-9$=,+/.]{40,}"),
+    ("password hash", "$6$|$5$|$y$|$1$|$apr1$", r"\$(?:6|5|y|1|apr1)\$[A-Za-z0-9./$=]{22,}"),
+    ("one-time password secret", "otpauth://", r"otpauth://[^\s\"'<>]{0,512}?[?&]secret=([A-Za-z2-7]{12,}=*)"),
+)
+"""Shapes that say by themselves what they are. If a pattern has a group, the group is the secret."""
+
+ADDRESS = r"[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s:@/\"'<>]{0,256}:([^\s/\"'<>]{1,256})@(?=[A-Za-z0-9\[.$_{%-])"
+"""``scheme://user:password@host``; the group is the password."""
+
+COMMANDS: tuple[tuple[str, str, str], ...] = (
+    ("password", "curl", r"\bcurl\b[^\r\n]{0,200}?\s(?:-u|--user)[ =][\"']?[^\s:\"']{1,64}:([^\s\"']{3,256})"),
+    ("password", "mysql", r"\bmysql\w{0,8}\b[^\r\n]{0,120}?\s-p([^\s\"'-][^\s\"']{3,256})"),
+    ("password", "sshpass", r"\bsshpass\s+-p\s*[\"']?([^\s\"']{3,256})"),
+    ("password", "redis-cli", r"\bredis-cli\b[^\r\n]{0,120}?\s(?:-a|--pass)\s+[\"']?([^\s\"']{4,256})"),
+    ("password", "login", r"\blogin\s{1,4}\S{1,128}\s{1,4}password\s{1,4}(\S{3,256})"),
+    ("session cookie", "SESSI", r"(?:PHP|J|ASP\.NET_|ASP)SESSI(?:ON)?ID\w{0,12}=([A-Za-z0-9!._-]{16,256})"),
+    ("session cookie", "sessionid=", r"\bsessionid=([A-Za-z0-9!._:-]{20,256})"),
+    ("session cookie", "_session=", r"_session=([A-Za-z0-9%!._:-]{20,512})"),
+)
+"""Passwords at a known place of a command or a header."""
+
+STRONG = (
+    "password passwd passwort passphrase passcode pwd kennwort contraseña contrasena senha wachtwoord hasło haslo "
+    "lösenord losenord salasana heslo şifre пароль 密码 密碼 パスワード 비밀번호"
+)
+"""Words for a password; what they name is one even if it is short."""
+
+SPOKEN = ("mot de passe", "parola d'ordine", "palavra-passe", "palavra passe", "pass", "pw", "psk", "authorization")
+"""As :data:`STRONG`; some of several words, or too short to stand inside another word."""
+
+MEDIUM = (
+    "secret",
+    "token",
+    "api key|api-key|api_key|apikey|api.key",
+    "access key|access-key|access_key|accesskey",
+    "private key|private-key|private_key|privatekey",
+    "credential",
+    "bearer",
+    "auth",
+    "recovery code|backup code|recovery key|security code",
+    "zugangsdaten|schlüssel|geheimnis|clave|clé|chiave|chave|sleutel",
+)
+"""Words for what programs use; only what looks made by a machine is one."""
+
+KEY_OF = (
+    "encryption|signing|master|license|licence|account|storage|shared|subscription|deploy|app|application|consumer|"
+    "service|admin|root|webhook|recovery|backup|wifi|wi-fi|wpa|wpa2|network|security|integration|client|server|bot|"
+    "product|activation|session|jwt|hmac|aes|rsa|user|live|prod|production"
+)
+"""Before ``key``, these make it one of a program; a plain ``key`` may be that of a map, a song or a table."""
+
+PROVIDERS = (
+    "adafruit adobe algolia amplitude asana assemblyai auth0 aws azure binance bitbucket bittrex cloudflare codecov "
+    "cohere coinbase confluence confluent contentful datadog deepgram deepseek digitalocean discord dropbox droneci "
+    "elastic etsy facebook fastly finnhub firebase flickr freshbooks gitea grafana heroku hetzner hubspot intercom "
+    "jenkins jira kraken kucoin launchdarkly linear linkedin linode lob mailgun mapbox mattermost messagebird mistral "
+    "mixpanel netlify newrelic ngrok nytimes okta openai openweather ovh pagerduty paypal plaid postmark rapidapi "
+    "reddit replicate rollbar segment sendbird sendgrid sentry shodan slack snyk sonarqube splunk spotify square squarespace "
+    "stability stripe sumologic telegram tiktok todoist travis trello twilio twitch twitter typeform unsplash vultr "
+    "wandb weaviate yelp zendesk zoho zoom"
+)
+"""Services whose keys bear no prefix: a long random value right after the name and a colon or equals sign is one."""

@@ -1,0 +1,192 @@
+"""Credentials in a text: where they stand, and the text without them.
+
+Only what is *shaped* like a credential counts: a provider's key (:mod:`tars_memory.vault.credentials`), a private key,
+a password in an address or beside a word for one, a long random value beside a word for a key, a payment card's number.
+Plain words, dates, commits, UUIDs, links and block ids are none. Bank account numbers (IBAN) are none either: they
+stand on every invoice, and a person wants to find them again.
+
+Every look takes time linear in the text. Patterns are compiled when a text holds what they begin with, so that an
+ordinary line costs a few substring searches.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.vault import credentials as table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Secret(NamedTuple):
+    """A credential: the characters ``[start:end)`` of a text, and its kind in words (``github token``)."""
+
+    start: int
+    end: int
+    kind: str
+
+
+ROUNDS = 4
+"""Masking a text again finds nothing new after this many times; one is nearly always enough."""
+
+_LONG = 16
+"""No credential that is known by its own shape is shorter."""
+
+_UNSEEN = "[\xad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\0-\x08\x0e-\x1b\x7f\U000e0000-\U000e007f]"
+"""Characters that don't show, and could hide a credential by standing inside it."""
+
+
+def find(text: str) -> list[Secret]:
+    """The credentials of a text in order; they don't overlap.
+
+    Invisible characters within one don't hide it.
+
+    Args:
+        text: of any length; what was no UTF-8 may be in it as lone surrogates.
+    """
+    if (text.isascii() and text.isprintable()) or not _compiled(_UNSEEN).search(text):
+        return _merged(text, _all(text))
+    seen = _compiled(_UNSEEN).sub("", text)
+    unseen = {match.start() for match in _compiled(_UNSEEN).finditer(text)}
+    places = [place for place in range(len(text)) if place not in unseen]
+    found = _merged(seen, _all(seen))
+    return [Secret(places[one.start], places[one.end - 1] + 1, one.kind) for one in found]
+
+
+def mask(text: str) -> str:
+    """The text with each credential replaced by its kind, ``(masked: github token)``; idempotent.
+
+    The marker means nothing in markdown, wherever it stands. Line breaks inside a private key go with it; see
+    :func:`veil` for a text whose lines must stay where they are.
+    """
+    for _ in range(ROUNDS):
+        found = find(text)
+        if not found:
+            return text
+        text = _replaced(text, [(one, f"(masked: {one.kind})") for one in found])
+    return text
+
+
+def veil(text: str) -> str:
+    """As :func:`mask`, but every line break of the text stays: line N is line N."""
+    for _ in range(ROUNDS):
+        found = find(text)
+        if not found:
+            return text
+        pairs = []
+        for one in found:
+            breaks = "".join(re.findall(r"\r\n|\r|\n", text[one.start : one.end]))
+            pairs.append((one, f"(masked: {one.kind})" + breaks))
+        text = _replaced(text, pairs)
+    return text
+
+
+def kinds(found: list[Secret]) -> str:
+    """What was found, in words: ``github token`` or ``github token, password (2)``."""
+    count: dict[str, int] = {}
+    for one in found:
+        count[one.kind] = count.get(one.kind, 0) + 1
+    return ", ".join(kind if many == 1 else f"{kind} ({many})" for kind, many in count.items())
+
+
+def _replaced(text: str, pairs: list[tuple[Secret, str]]) -> str:
+    parts, at = [], 0
+    for one, words in pairs:
+        parts += [text[at : one.start], words]
+        at = one.end
+    return "".join([*parts, text[at:]])
+
+
+def _merged(text: str, found: Iterator[Secret]) -> list[Secret]:
+    """Sorted; of those that overlap one, with the first one's kind. What is only a placeholder is none."""
+    merged: list[Secret] = []
+    for one in sorted(found, key=lambda secret: (secret.start, -secret.end)):
+        if merged and one.start < merged[-1].end:
+            last = merged[-1]
+            merged[-1] = Secret(last.start, max(last.end, one.end), last.kind)
+        elif len(set(text[one.start : one.end])) > 1 and not text.startswith("(masked:", one.start):
+            merged.append(one)
+    return merged
+
+
+def _all(text: str) -> Iterator[Secret]:
+    if "://" in text:
+        yield from _addresses(text)
+    if "-----" in text or "PuTTY-User-Key" in text:
+        yield from _private_keys(text)
+    if any(len(word) >= _LONG for word in text.split()):
+        for kind, hints, pattern in table.PREFIXED:
+            if any(hint in text for hint in hints.split("|")):
+                yield from _matches(text, kind, pattern)
+    for kind, hint, pattern in table.COMMANDS:
+        if hint in text:
+            yield from _matches(text, kind, pattern)
+    from tars_memory.vault import labelled
+
+    yield from (Secret(*one) for one in labelled.values(text))
+
+
+def _matches(text: str, kind: str, pattern: str) -> Iterator[Secret]:
+    for match in _compiled(pattern).finditer(text):
+        start, end = match.span(match.lastindex or 0)
+        if not _blank(text[start:end]):
+            yield Secret(start, end, kind)
+            if kind == "aws key id":
+                second = _compiled(_AWS_SECOND).search(text, end, end + 240)
+                if second and _mixed(second[0]):
+                    yield Secret(*second.span(), "aws secret key")
+
+
+_AWS_SECOND = r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/])"
+"""What follows an AWS key id within a line or two: its secret, which has no mark of its own."""
+
+
+def _mixed(value: str) -> bool:
+    return any(map(str.isupper, value)) and any(map(str.islower, value)) and any(map(str.isdigit, value))
+
+
+def _blank(value: str) -> bool:
+    """Whether a value only holds a key's place: ``ghp_xxxxxxxx``, ``sk-...``."""
+    body = value[4:].strip("xX*.•…_-")
+    return len(body) < 4
+
+
+def _addresses(text: str) -> Iterator[Secret]:
+    for match in _compiled(table.ADDRESS).finditer(text):
+        if not re.fullmatch(r"(?i)pass(?:word|wd)?|pwd|secret|x+|\*+|\.+|\$\{?\w+\}?|\{+[^{}]*\}+|<[^>]*>", match[1]):
+            yield Secret(*match.span(1), "password")
+
+
+def _private_keys(text: str) -> Iterator[Secret]:
+    """Blocks from BEGIN to END; one that is cut off, to the end of what still looks like key."""
+    start = None
+    for match in _compiled(
+        r"-----(BEGIN|END) ([A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----"
+    ).finditer(text):
+        if match[1] == "END":
+            if start is not None:
+                yield Secret(start[0], match.end(), "private key")
+            start = None
+            continue
+        if start is not None:
+            yield Secret(start[0], min(_key_end(text, start[1]), match.start()), "private key")
+        start = match.span()
+    if start is not None:
+        yield Secret(start[0], _key_end(text, start[1]), "private key")
+    for match in _compiled(r"Private-Lines: ?\d{1,4}((?:[\s>]|\\[nr]|[A-Za-z0-9+/=]{16,}+)*+)").finditer(text):
+        yield Secret(*match.span(1), "private key")
+
+
+def _key_end(text: str, start: int) -> int:
+    header = r"(?:Proc-Type|DEK-Info|Version|Comment): [^\r\n]{0,200}"
+    lines = rf"(?:[\s>]|\\[nr]|{header}|[A-Za-z0-9+/=]{{16,}}+)*+(?:[A-Za-z0-9+/]{{0,15}}=={{0,2}})?"
+    match = _compiled(lines).match(text, start)
+    return match.end() if match else start
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
