@@ -1,0 +1,178 @@
+"""Candidates: lines that wait for the person's word, read from the daily notes and the feedback. Nothing is written."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.capture.feedback import ANSWER, QUESTION
+from tars_memory.curation.model import Mark
+from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.vault import entries as grammar
+from tars_memory.vault.document import Document
+from tars_memory.vault.model import Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from tars_memory.vault.model import Entry
+    from tars_memory.vault.vault import Vault
+
+QUOTE = "quote::"
+SPEAKER = "said by::"
+"""How the lines under a fact of a session note begin."""
+
+
+class Candidate(NamedTuple):
+    """A line that waits.
+
+    Attributes:
+        mark: the line itself.
+        text: its words.
+        day: of its note, or of the feedback.
+        kind: ``fact``, ``correction`` or ``reward``.
+        state: ``extracted``, ``expired``, or None for feedback.
+        question, answer: that the feedback is about; empty for none.
+    """
+
+    mark: Mark
+    text: str
+    day: date
+    kind: str = "fact"
+    state: str | None = None
+    question: str = ""
+    answer: str = ""
+
+    @property
+    def source(self) -> str:
+        """``2026-11-21#^d-abc``, as a link's target; of a line without a block id its note's path."""
+        name = self.mark.path[:-3].rpartition("/")[2]
+        return f"{name}#^{self.mark.block_id}" if self.mark.block_id else self.mark.path
+
+
+class Waiting(NamedTuple):
+    """What was found.
+
+    Attributes:
+        candidates: oldest first; of the same day in the order of their lines.
+        notices: notes that can't be read.
+    """
+
+    candidates: list[Candidate]
+    notices: list[str]
+
+
+def read(vault: Vault, *, expired: bool = False) -> Waiting:
+    """The undecided candidates of all daily notes, archived ones too, and of the feedback.
+
+    Args:
+        vault: to read; projects have a memory of their own and are left out.
+        expired: those that aged, too.
+    """
+    layout = vault.layout
+    states = ("extracted", "expired") if expired else ("extracted",)
+    notices: list[str] = []
+    found: list[Candidate] = []
+    for path, _ in vault.walk():
+        day = None if layout.scope_of(path) or layout.tier_of(path) is not Tier.DAILY else layout.day_of(path)
+        if day is None:
+            continue
+        data = _data(vault, path, notices)
+        if any(f"[{state}]".encode() in data for state in states):
+            found += (
+                Candidate(_mark(entry), entry.text, day, state=entry.state)
+                for entry in grammar.read(path, Document(data), timed=True)
+                if entry.state in states
+            )
+    for path, kind in ((layout.corrections, "correction"), (layout.rewards, "reward")):
+        if vault.look(path) is not None:
+            found += _feedback(path, _data(vault, path, notices), kind)
+    found.sort(key=lambda candidate: candidate.day)  # stable: lines of one note keep their order
+    return Waiting(found, notices)
+
+
+def is_old(day: date, today: date, window_days: int) -> bool:
+    """Whether a candidate of that day is offered no more."""
+    return day < today - timedelta(days=window_days)
+
+
+class Quote(NamedTuple):
+    """What was said, verbatim, and by whom (empty if the session note does not say)."""
+
+    words: str
+    speaker: str = ""
+
+
+def quotes(vault: Vault, block_ids: Collection[str]) -> dict[str, Quote]:
+    """By block id of a daily line, what the session note quotes for it; those that no session note quotes are left out.
+
+    Newest sessions are looked at first, and no more of them than needed.
+    """
+    wanted = {name for name in block_ids if name}
+    found: dict[str, Quote] = {}
+    if not wanted:
+        return found
+    folder = f"{vault.layout.sessions}/"
+    for path in sorted((path for path, _ in vault.walk() if path.startswith(folder)), reverse=True):
+        data = _data(vault, path, [])
+        if not any(f"#^{name}".encode() in data for name in wanted - found.keys()):
+            continue
+        for name, quote in _quoted(path, data):
+            if name in wanted:
+                found.setdefault(name, quote)
+        if len(found) == len(wanted):
+            break
+    return found
+
+
+def _quoted(path: str, data: bytes) -> Iterator[tuple[str, Quote]]:
+    """Block id and quote of each fact of a session note."""
+    name, depth, words, speaker = "", 0, "", ""
+    for entry in grammar.read(path, Document(data)):
+        if name and entry.depth > depth:
+            if entry.text.startswith(QUOTE):
+                words = entry.text.removeprefix(QUOTE).strip().strip('"“”„«»')
+            elif entry.text.startswith(SPEAKER):
+                speaker = entry.text.removeprefix(SPEAKER).strip()
+            continue
+        if name and words:
+            yield name, Quote(words, speaker)
+        name, depth, words, speaker = (entry.provenance or "").partition("#^")[2], entry.depth, "", ""
+    if name and words:
+        yield name, Quote(words, speaker)
+
+
+def _feedback(path: str, data: bytes, kind: str) -> Iterator[Candidate]:
+    entries = grammar.read(path, Document(data), timed=True)
+    for number, entry in enumerate(entries):
+        if entry.depth or entry.state or not entry.time:
+            continue
+        said = {QUESTION: "", ANSWER: ""}
+        for below in entries[number + 1 :]:
+            if not below.depth:
+                break
+            for key in said:
+                if below.text.startswith(key):
+                    said[key] = below.text.removeprefix(key)
+        day = re.match(r"\d{4}-\d\d-\d\d", entry.time)
+        try:
+            when = date.fromisoformat(day[0]) if day else None
+        except ValueError:
+            when = None
+        if when is not None:
+            yield Candidate(_mark(entry), entry.text, when, kind, None, said[QUESTION], said[ANSWER])
+
+
+def _mark(entry: Entry) -> Mark:
+    return Mark(entry.path, entry.raw, entry.block_id or "")
+
+
+def _data(vault: Vault, path: str, notices: list[str]) -> bytes:
+    try:
+        return vault.read(path)
+    except NotFoundError:
+        return b""
+    except TarsError as error:
+        notices.append(error.message)
+        return b""

@@ -1,0 +1,277 @@
+"""Review.md: proposals as a list of tasks that are decided in Obsidian, on a phone or in any editor. Pure.
+
+One bullet a proposal: ``- [ ] words ^r-ID``, what there is to know nested below it. ``[x]`` accepts, ``[-]`` rejects,
+``[+]`` accepts and keeps the line that would be replaced; other words in place are accepted instead of ours. Whatever
+can't be understood beyond doubt (a line cut off, the same proposal decided in two ways) waits.
+
+Everything else in the note is the person's and stays, byte by byte.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.errors import UsageError
+from tars_memory.vault import edits
+from tars_memory.vault import entries as grammar
+from tars_memory.vault.document import Document, apply, plain_heading
+from tars_memory.vault.model import Splice
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from tars_memory.curation.model import Proposal
+    from tars_memory.vault.model import Entry
+
+NOTE = "Review.md"
+"""In the vault's root, where it is seen."""
+
+TITLE = "# Review"
+INTRO = (
+    "`[x]` keeps a line, `[-]` rejects it, `[+]` keeps it and the line it would replace. Change its words in place if",
+    "you like. Whatever you leave waits. Decisions are taken by `tars-memory review --from-note`, or by the next",
+    "command that writes, which then takes these lines away.",
+)
+HEADING = "To decide"
+GONE = "nothing is left of its words"
+CUT = "the note may be cut off there: it is the last line of all"
+TWICE = "it is decided in more than one way"
+MISPLACED = "its mark must be the last word of its line"
+
+_KEYS = ("to", "said", "instead of", "beside", "why")
+_MARK = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})(?![0-9A-Za-z-])")
+_BOX = re.compile(r"\[([^\[\]])\](?:[ \t]+|$)")
+_OURS = re.compile(r"[ \t]+[-*+][ \t]+(?:" + "|".join(_KEYS) + r"):: ")
+_TICKED = re.compile(rb"^[ \t]*[-*+][ \t]+\[[^ \[\]\r\n]\]", re.MULTILINE)
+_ACCEPTING, _REJECTING, _BOTH = "xX", "-", "+"
+
+
+class Item(NamedTuple):
+    """One proposal as it stands in the note.
+
+    Attributes:
+        id: of the proposal.
+        box: the character in the task's box; a blank if it isn't ticked.
+        words: as they stand, without box and mark.
+        line: 1-based.
+        doubt: why it can't be taken as it stands; empty if it can.
+        entry: its bullet.
+    """
+
+    id: str
+    box: str
+    words: str
+    line: int
+    doubt: str
+    entry: Entry
+
+    @property
+    def decided(self) -> bool:
+        """Whether it is ticked in one of the ways that are understood."""
+        return self.box in _ACCEPTING + _REJECTING + _BOTH
+
+
+class Said(NamedTuple):
+    """What the person decided about one proposal.
+
+    Attributes:
+        accept: else it is rejected.
+        both: the line that it would replace stays too.
+        words: as they stand in the note.
+        line: 1-based.
+    """
+
+    accept: bool
+    both: bool
+    words: str
+    line: int
+
+
+def ticked(data: bytes) -> bool:
+    """Whether the note may hold a decision; a cheap look without parsing it."""
+    return b"^r-" in data and _TICKED.search(data) is not None
+
+
+def read(data: bytes) -> list[Item]:
+    """The proposals in the note, in its order."""
+    if b"^r-" not in data:
+        return []
+    document = Document(data)
+    found: list[Item] = []
+    for entry in grammar.read(NOTE, document):
+        whole = " ".join(line.strip(" \t") for line in entry.raw.split("\n"))
+        marks = _MARK.findall(whole)
+        if len(marks) != 1:
+            continue
+        words = entry.text
+        box = _BOX.match(words)
+        if box:
+            words = words[box.end() :]
+        found.append(Item(marks[0], box[1] if box else " ", words, entry.line, _doubt(document, entry, words), entry))
+    return found
+
+
+def decisions(notes: Sequence[Sequence[Item]]) -> tuple[dict[str, Said], list[str]]:
+    """What was decided in the note and in its copies, and sentences about what can't be taken.
+
+    A proposal that stands there more than once is decided if all that are ticked say the same.
+
+    Args:
+        notes: the items of each.
+    """
+    said: dict[str, set[tuple[bool, bool, str]]] = {}
+    lines: dict[str, int] = {}
+    doubts: dict[str, str] = {}
+    for items in notes:
+        for item in items:
+            if not item.decided:
+                continue
+            lines.setdefault(item.id, item.line)
+            if item.doubt:
+                doubts.setdefault(item.id, item.doubt)
+                continue
+            accept = item.box not in _REJECTING
+            said.setdefault(item.id, set()).add((accept, item.box == _BOTH, item.words if accept else ""))
+    for name, ways in said.items():
+        if len(ways) > 1:
+            doubts[name] = TWICE
+    notices = [
+        f"{NOTE}:{lines[name]}: left for later: {doubt}"
+        for name, doubt in doubts.items()
+        if doubt == TWICE or name not in said
+    ]
+    taken = {
+        name: Said(accept, both, words, lines[name])
+        for name, ways in said.items()
+        if len(ways) == 1
+        for accept, both, words in ways
+    }
+    return taken, notices
+
+
+def without(data: bytes, ids: Collection[str]) -> bytes:
+    """The note without these proposals. One under which the person wrote something stays, without its mark."""
+    document = Document(data)
+    splices: list[Splice] = []
+    last = 0
+    for item in read(data):
+        first, end = item.entry.line, item.entry.end_line
+        if item.id not in ids or first <= last:
+            continue
+        own = first + item.entry.raw.count("\n")
+        below = [document.text(number) for number in range(own + 1, end + 1)]
+        if all(_OURS.match(line) or not line.strip(" \t") for line in below):
+            splices.append(_removal(document, first, end))
+            last = end
+        else:
+            splices += _unmarked(document, first, own)
+            last = own
+    return apply(data, splices)
+
+
+def with_new(data: bytes | None, proposals: Iterable[Proposal]) -> bytes:
+    """The note with these proposals added at the end of their section; those that it holds already stay as they are.
+
+    A note that isn't there begins with its title and how to use it.
+    """
+    there = {item.id for item in read(data or b"")}
+    new = [bullet(proposal) for proposal in proposals if proposal.id not in there]
+    if data is None or not data.strip():
+        lines = [TITLE, "", *INTRO, "", f"## {HEADING}", "", *new]
+        return (data or b"") + ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
+    for each in new:
+        data = apply(data, edits.insert_bullet(data, each, section=HEADING))
+    return data
+
+
+def is_bare(data: bytes) -> bool:
+    """Whether nothing but what we wrote at its beginning is left of the note."""
+    document = Document(data)
+    lines = {document.text(number).strip() for number in range(1, len(document.lines) + 1)}
+    return lines <= {"", TITLE, *INTRO, f"## {HEADING}"}
+
+
+def bullet(proposal: Proposal) -> str:
+    """A proposal as a task with what there is to know nested below it; several lines, without a final line ending."""
+    words = words_of(proposal)
+    place = proposal.target + (f" › {plain_heading(proposal.section)}" if proposal.section else "")
+    told = [("to", one_line(place))]
+    if proposal.quote and not proposal.replaces:
+        told.append(("said", f"“{one_line(proposal.quote)}”{_link(proposal)}"))
+    elif _link(proposal):
+        told.append(("said", _link(proposal).strip()))
+    if proposal.op == "replace":
+        told.append(("instead of", one_line(shown(proposal.replaces))))
+    told += [("beside", one_line(each)) for each in proposal.conflicts]
+    if proposal.why:
+        told.append(("why", one_line(proposal.why)))
+    return "\n".join([f"- [ ] {words} ^r-{proposal.id}", *(f"  - {key}:: {value}" for key, value in told)])
+
+
+def words_of(proposal: Proposal) -> str:
+    """What stands on a proposal's own line until the person changes it."""
+    if proposal.op in ("remove", "remove_section"):
+        return f"Remove: {one_line(shown(proposal.replaces or proposal.quote))}"
+    return _harmless(proposal.text)
+
+
+def shown(raw: str) -> str:
+    """The words of a bullet's own lines, for a person: without mark, state and block id, the date in brackets."""
+    return " ".join(grammar.plain(line).strip(" \t") for line in raw.split("\n")).removeprefix("- ").strip(" \t")
+
+
+def one_line(text: str) -> str:
+    """Text from anywhere on one line of the note, unable to be anything else there; cut to a length that can be read.
+
+    An ID of ours within it is broken by a backslash, which Obsidian does not show.
+    """
+    return _harmless(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+
+
+LONGEST = 400
+"""Characters of a nested line: a phone shows about ten lines of it."""
+
+
+def _harmless(text: str) -> str:
+    try:
+        return re.sub(r"(?<!\\)\^r-", r"\\^r-", grammar.neutralise(text))
+    except UsageError:
+        return "…"
+
+
+def _link(proposal: Proposal) -> str:
+    """A link to the line that the proposal comes from; empty if it comes from none."""
+    return f" ([[{proposal.source}|{proposal.date}]])" if re.search(r"#\^[A-Za-z0-9-]+$", proposal.source) else ""
+
+
+def _doubt(document: Document, entry: Entry, words: str) -> str:
+    own = entry.line + entry.raw.count("\n")
+    if not (entry.block_id or "").startswith("r-"):
+        return MISPLACED
+    if not words:
+        return GONE
+    if all(document.is_blank(number) for number in range(own + 1, len(document.lines) + 1)):
+        return CUT
+    return ""
+
+
+def _removal(document: Document, first: int, last: int) -> Splice:
+    """Whole lines; an empty one stays where text would otherwise meet the text below and change what it is."""
+    start, end, after = document.lines[first - 1].start, document.lines[last - 1].end, document.lines[last - 1].next
+    below = document.text(last + 1).strip(" \t") if last < len(document.lines) else ""
+    above = document.text(first - 1).strip(" \t") if first > 1 else ""
+    meets = bool(above and below) and not re.match(r"[-*+#]", below)
+    return Splice(start, end if meets else after, b"")
+
+
+def _unmarked(document: Document, first: int, last: int) -> list[Splice]:
+    """Take the mark out of a bullet's own lines."""
+    found = []
+    for number in range(first, last + 1):
+        for match in _MARK.finditer(document.text(number)):
+            start = document.lines[number - 1].start
+            before = document.text(number)[: match.start()].encode("utf-8", "surrogateescape")
+            size = len(match[0].encode("utf-8"))
+            found.append(Splice(start + len(before), start + len(before) + size, b""))
+    return found
