@@ -42,6 +42,7 @@ class Transcript(NamedTuple):
         title: the log's own title; empty if it has none.
         start: when it began, aware; None if the log does not say.
         turns: in order.
+        damaged: places of the log that couldn't be read and were passed over.
     """
 
     source: str
@@ -50,6 +51,7 @@ class Transcript(NamedTuple):
     title: str
     start: datetime | None
     turns: tuple[Turn, ...]
+    damaged: int = 0
 
     @property
     def user_turns(self) -> int:

@@ -1,0 +1,51 @@
+"""Codex' session files (``rollout-….jsonl``): records that wrap the items of a response."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.capture.transcripts import messages
+from tars_memory.capture.transcripts.draft import Draft
+from tars_memory.capture.transcripts.fields import clean, instant, name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tars_memory.capture.turns import Transcript
+
+FORMAT = "codex"
+
+_KINDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+_INSERTED = ("<environment_context>", "<user_instructions>", "<INSTRUCTIONS>", "# AGENTS.md instructions")
+"""How messages begin that the program sends in the person's name."""
+
+
+def is_line(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a record of such a file."""
+    return value.get("type") in _KINDS and isinstance(value.get("payload"), dict)
+
+
+class Session:
+    """One session while its records are read."""
+
+    def __init__(self) -> None:
+        self.draft = Draft()
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Take in one record; events repeat what the items say, and are left out."""
+        payload = record["payload"]
+        when = instant(record.get("timestamp"))
+        if record["type"] == "session_meta":
+            self.draft.id = self.draft.id or name(payload.get("id"))
+            self.draft.start = self.draft.start or instant(payload.get("timestamp"))
+        elif record["type"] == "response_item":
+            if payload.get("role") == "user":
+                said = messages.content(payload.get("content")).text
+                inserted = clean(said).startswith(_INSERTED)
+                self.draft.say("system" if inserted else "user", said, time=when)
+            else:
+                messages.add(self.draft, payload, time=when)
+
+    def done(self, source: str) -> Transcript | None:
+        """The conversation; None if nothing was said in it."""
+        return self.draft.done(source, FORMAT)

@@ -1,0 +1,99 @@
+"""One JSON document, of any size: read as a stream, one conversation at a time."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.capture.transcripts import conversations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from tars_memory.capture.transcripts.lines import Reader
+    from tars_memory.capture.turns import Transcript
+
+DEEPEST = 100_000
+"""More brackets opened than closed, whatever stands in texts: no log is nested so, and each level costs memory."""
+
+CHUNK = 65_536
+
+_CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), " ")
+
+
+class DamagedError(Exception):
+    """The document ends early, or is none; the message says where."""
+
+
+class Clean:
+    """A stream of UTF-8 without what no JSON parser takes: byte order mark, invalid bytes, raw control characters."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._open = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """At most about ``size`` bytes; none at the end.
+
+        Raises:
+            DamagedError: it is nested deeper than :data:`DEEPEST`.
+        """
+        text = ""
+        while size and not text:  # the end of a chunk may cut a character
+            data = self._stream.read(CHUNK if size < 0 else size)
+            text = self._decoder.decode(data, final=not data)
+            if not data:
+                break
+        if not text.isprintable():
+            text = text.translate(_CONTROLS)
+        made = text.encode("utf-8")
+        self._open += made.count(b"[") + made.count(b"{") - made.count(b"]") - made.count(b"}")
+        if self._open > DEEPEST:
+            raise DamagedError("it is nested too deeply")
+        return made
+
+
+def read(stream: BinaryIO, head: bytes, reader: Reader) -> Iterator[Transcript]:
+    """The conversations of a JSON document (or of several, one after the other).
+
+    Args:
+        stream: from its first byte.
+        head: its beginning, to see whether conversations stand in a list within an object.
+        reader: sorts them.
+
+    Raises:
+        DamagedError: the document can't be read further; what was complete before has been given out, except for what
+            :meth:`Reader.finish` still holds.
+    """
+    import ijson
+
+    try:
+        for value in ijson.items(Clean(stream), _prefix(head), use_float=True, multiple_values=True):
+            yield from reader.take(value)
+    except (ijson.JSONError, ValueError, OverflowError, RecursionError) as error:
+        raise DamagedError(" ".join(str(error).split())[:120] or type(error).__name__) from error
+
+
+def _prefix(head: bytes) -> str:
+    """What to take out of the document at once: items of a list, items of a list within an object, or all of it."""
+    import ijson
+
+    text = head.lstrip(b" \t\r\n\0\xef\xbb\xbf")
+    if text.startswith(b"["):
+        return "item"
+    events: list[tuple[str, str, Any]] = []
+    try:
+        for event in ijson.parse(Clean(io.BytesIO(text)), use_float=True):
+            events.append(event)
+            if len(events) > 20_000:
+                break
+    except (ijson.JSONError, DamagedError, ValueError, OverflowError):
+        pass  # it is only the beginning
+    for key in conversations.LISTS:
+        within = {name for prefix, kind, name in events if kind == "map_key" and prefix == f"{key}.item"}
+        if within & {"mapping", "chat_messages", *conversations.HOLDERS}:
+            return f"{key}.item"
+    return ""

@@ -1,0 +1,140 @@
+"""What the fields of all logs have in common: cleaned text, names, instants, roles."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tars_memory.capture.turns import Role
+
+MAX_NAME = 80
+"""Characters of a speaker's, a tool's or a conversation's name."""
+
+TOOL_CHARACTERS = 2_000
+"""So much of a tool's output is kept: nothing is ever learned from it, and logs are mostly made of it."""
+
+YEARS = range(1990, 2200)
+"""An instant outside is a broken clock or another kind of number."""
+
+ROLES: dict[str, Role] = {
+    "user": "user",
+    "human": "user",
+    "customer": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "bot": "assistant",
+    "model": "assistant",
+    "gpt": "assistant",
+    "chatgpt": "assistant",
+    "claude": "assistant",
+    "agent": "assistant",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+    "function": "tool",
+    "toolresult": "tool",
+    "observation": "tool",
+}
+"""What the logs' own words for who speaks mean here."""
+
+IDS = (
+    "conversation_id", "conversationId", "session_id", "sessionId", "thread_id", "threadId", "chat_id", "uuid", "id",
+)  # fmt: skip
+"""Where an object names its conversation, the surest first."""
+TIMES = (
+    "timestamp", "created_at", "createdAt", "create_time", "created", "datetime_utc", "time", "ts", "date", "sent_at",
+    "start_time", "startTime",
+)  # fmt: skip
+TITLES = ("title", "conversation_name", "name", "summary", "subject")
+
+_DROPPED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]+")
+_MARKUP = re.compile("\ue200[^\ue200\ue201]{0,4000}\ue201|[\ue200-\ue206]")
+"""ChatGPT's marks of citations, in characters that no font shows."""
+
+
+def clean(text: str) -> str:
+    r"""What was said: line breaks as ``\n``, without control characters, halves of characters and blank ends."""
+    text = re.sub(r"\r\n|\r", "\n", text)
+    if not text.isprintable():
+        text = _MARKUP.sub("", _DROPPED.sub("", text))
+        text = re.sub("[\ud800-\udfff]", "\ufffd", text)
+    return text.strip(" \t\n")
+
+
+def name(value: object) -> str:
+    """A name as one short line; empty for anything else."""
+    if not isinstance(value, str):
+        return ""
+    return " ".join(clean(value[: 4 * MAX_NAME]).split())[:MAX_NAME].rstrip()
+
+
+def first(values: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
+    """The first of these that is there and says something."""
+    return next((values[key] for key in keys if values.get(key) not in (None, "")), None)
+
+
+def role(value: object) -> Role | None:
+    """Who speaks, by a log's own word; None for a word that is none."""
+    return ROLES.get(value.strip().lower()) if isinstance(value, str) else None
+
+
+def ident(values: Mapping[str, Any], keys: tuple[str, ...] = IDS) -> str:
+    """The log's own name of a conversation; empty if it has none."""
+    value = first(values, keys)
+    return name(str(value) if isinstance(value, int) else value)
+
+
+def time_of(values: Mapping[str, Any]) -> datetime | None:
+    """When it was, by any of :data:`TIMES`."""
+    return next((found for key in TIMES if (found := instant(values.get(key)))), None)
+
+
+def instant(value: object) -> datetime | None:
+    """An aware instant in the local zone, or None.
+
+    Args:
+        value: ISO 8601 or RFC 2822 text (without a zone: local time), or seconds, milli-, micro- or nanoseconds since
+            1970.
+    """
+    try:
+        if isinstance(value, bool) or value is None:
+            return None
+        if isinstance(value, (int, float, Decimal)):
+            return _since_1970(float(value))
+        if not isinstance(value, str) or not 8 <= len(value) <= 64:
+            return None
+        text = value.strip()
+        if re.fullmatch(r"\d{9,19}(?:\.\d{1,9})?", text):
+            return _since_1970(float(text))
+        found = _written(text)
+        return found.astimezone() if found and found.year in YEARS else None
+    except (ValueError, OverflowError, OSError, TypeError, IndexError):
+        return None
+
+
+def _written(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    if match := re.match(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(\.\d+)? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?$", text):
+        zone = match[3] or ""
+        return datetime.fromisoformat(match[1] + ("+00:00" if zone in ("Z", "UTC", "GMT") else zone))
+    if re.match(r"(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d", text):
+        from email.utils import parsedate_to_datetime
+
+        return parsedate_to_datetime(text)
+    return None
+
+
+def _since_1970(number: float) -> datetime | None:
+    for digits in (9, 6, 3):
+        if abs(number) >= 10 ** (digits + 8.5):
+            number /= 10**digits
+    found = datetime.fromtimestamp(number, UTC)
+    return found.astimezone() if found.year in YEARS else None

@@ -1,0 +1,345 @@
+"""Plain text and markdown in which each turn begins with who speaks."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.capture.transcripts.draft import Draft
+from tars_memory.capture.transcripts.fields import ROLES, YEARS, clean, name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import BinaryIO
+
+    from tars_memory.capture.transcripts.opening import Unknown
+    from tars_memory.capture.turns import Role, Transcript
+
+FORMAT = "text"
+
+MAX_BYTES = 100_000_000
+"""A text is one conversation, which is held whole."""
+
+WORDS: dict[str, Role] = {
+    **ROLES,
+    "you": "user",
+    "me": "user",
+    "i": "user",
+    "q": "user",
+    "question": "user",
+    "a": "assistant",
+    "answer": "assistant",
+    "gemini": "assistant",
+    "copilot": "assistant",
+    "codex": "assistant",
+    "llm": "assistant",
+    "tool result": "tool",
+    "tool output": "tool",
+    "system prompt": "system",
+    "ich": "user",
+    "du": "user",
+    "nutzer": "user",
+    "benutzer": "user",
+    "utilisateur": "user",
+    "usuario": "user",
+    "utente": "user",
+    "gebruiker": "user",
+    "usuário": "user",
+    "assistent": "assistant",
+    "assistente": "assistant",
+    "asistente": "assistant",
+}
+"""Labels that say the role; every other speaker is a person."""
+
+_ORDINARY = (
+    "note notes todo date time subject from to cc bcc re fwd ps http https ftp mailto summary result results example "
+    "examples warning tip update edit hint info error attention important pros cons step title author tags source "
+    "status due url link file path name id version type topic topics decision decisions agenda location where when "
+    "why what who how total price output input"
+)
+NO_SPEAKERS = frozenset(_ORDINARY.split())
+"""Labels of ordinary notes."""
+
+_DAY = r"(?P<day>\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})"
+_CLOCK = r"(?P<clock>\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,6})?(?:[  ]?[AaPp]\.?[Mm]\.?)?)Z?"
+_STAMP = rf"[\[(]?(?:{_DAY}(?:,[  ]?|T|[  ]))?{_CLOCK}[\])]?"
+_LABEL = r"(?P<name>[^\W\d_][^\s:*_#>()\[\]|`]{0,30}(?: [^\s:*_#>()\[\]|`]{1,30}){0,3})"
+_AFTER = rf"(?:[ ]?[(\[·—–-]?[ ]?{_STAMP.replace('?P<day>', '?P<day2>').replace('?P<clock>', '?P<clock2>')})?"
+
+_PLAIN = re.compile(rf"(?:{_STAMP}[ ]{{0,3}}[-–—|]?[ ]{{0,3}})?{_LABEL}[ ]?:(?:[  \t]+(?P<said>.*))?$")
+_BOLD = re.compile(
+    rf"(?:[-*+][ ])?(?:{_STAMP}[ ]{{0,3}}[-–—|]?[ ]{{0,3}})?(?:\*\*|__){_LABEL}{_AFTER}"
+    r"(?::(?:\*\*|__)|(?:\*\*|__)[ ]?:|(?:\*\*|__)[ ]*$)[ \t]*(?P<said>.*)$"
+)
+_HEADING = re.compile(rf"#{{1,6}}[ ]+(?:[^\w\s#*]{{1,3}}[ ])?(?:\*\*)?{_LABEL}(?:\*\*)?{_AFTER}[ ]?:?(?:\*\*)?[ ]*$")
+_DAY_LINE = re.compile(rf"[\W_]{{0,12}}{_DAY}[\W_]{{0,12}}$")
+_FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})")
+_TITLE = re.compile(r"#[ ]+(?P<title>\S.{0,200})$")
+_SAID = re.compile(r"(?i)[ ](?:said|says|wrote|asked|replied)$")
+
+
+class Label(NamedTuple):
+    """A line that may begin a turn.
+
+    ``style`` is bold, heading or plain, with ``>`` in front if it stands in a quote; ``end`` is where the line's own
+    words begin.
+    """
+
+    row: int
+    style: str
+    name: str
+    day: str | None
+    clock: str | None
+    said: str
+
+
+def read(stream: BinaryIO, source: str) -> Iterator[Transcript | Unknown]:
+    """The conversation of a text; :class:`Unknown` if nobody can be told to speak in it."""
+    from tars_memory.capture.transcripts.opening import Unknown
+
+    data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        yield Unknown(source, f"a text of more than {MAX_BYTES // 1_000_000} MB is not read: split it")
+        return
+    rows = re.split(r"\r\n|\r|\n", data.decode("utf-8-sig", "replace"))
+    del data
+    transcript = _Text(rows, source).transcript()
+    yield transcript or Unknown(source, "it is text in which nobody speaks: no line begins with a name and a colon")
+
+
+class _Text:
+    """One text, line by line."""
+
+    def __init__(self, rows: Sequence[str], source: str) -> None:
+        self.rows = rows
+        self.source = source
+        self.title = ""
+        self.day = _day_in(os_name(source), False)
+        self.body = self._front_matter()
+        self.labels = self._labels()
+        self.american = _american(self.labels)
+
+    def transcript(self) -> Transcript | None:
+        """The conversation, if there is one."""
+        names = self._speakers()
+        labels = [label for label in self.labels if (label.style, label.name.casefold()) in names]
+        if len(labels) < 2:
+            return None
+        draft = Draft(title=self._title(labels[0].row))
+        moment: datetime | None = None
+        day = self.day
+        ends = [label.row for label in labels[1:]] + [len(self.rows)]
+        at = self.body
+        for label, end in zip(labels, ends, strict=True):
+            for row in self.rows[at : label.row]:
+                day = self._day_line(row) or day
+            at = label.row
+            moment, day = self._moment(label, moment, day)
+            lines = [label.said, *self.rows[label.row + 1 : end]]
+            if label.style.startswith(">"):
+                lines = [re.sub(r"^[ ]{0,3}>[ ]?", "", line) for line in lines]
+            while lines and (not lines[-1].strip() or self._is_ruler(lines[-1])):
+                lines.pop()
+            draft.say(_role(label.name), "\n".join(lines), speaker=name(label.name), time=moment)
+        if draft.start is None and self.day is not None and not any(turn.time for turn in draft.turns):
+            draft.start = _local(self.day, time(0, 0))
+        return draft.done(self.source, FORMAT)
+
+    def _is_ruler(self, row: str) -> bool:
+        """Whether a line only parts turns: a rule, or the day of what follows."""
+        return bool(re.fullmatch(r"[ ]{0,3}([-_*])(?:[ ]*\1){2,}[ ]*", row)) or self._day_line(row) is not None
+
+    def _front_matter(self) -> int:
+        """Take title and day from the properties; answers with the first row after them."""
+        if not self.rows or self.rows[0].rstrip() != "---":
+            return 0
+        for number, row in enumerate(self.rows[1:200], 1):
+            if row.rstrip() == "---":
+                return number + 1
+            key, _, value = row.partition(":")
+            value = value.strip().strip("\"'")
+            if key == "title":
+                self.title = name(value)
+            elif key in ("date", "created", "day"):
+                self.day = _day_in(value, False) or self.day
+        self.title = ""
+        return 0
+
+    def _labels(self) -> list[Label]:
+        found: list[Label] = []
+        row = self.body
+        closes = self._closing_fences()
+        while row < len(self.rows):
+            if row in closes:
+                row = closes[row] + 1
+                continue
+            label = _label(row, self.rows[row])
+            if label is not None:
+                found.append(label)
+            row += 1
+        return found
+
+    def _closing_fences(self) -> dict[int, int]:
+        """The rows of fences that are closed, with the row that closes each; an open one is text."""
+        closes: dict[int, int] = {}
+        opened: tuple[int, str] | None = None
+        for row in range(self.body, len(self.rows)):
+            line = re.sub(r"^[ ]{0,3}>[ ]?", "", self.rows[row][:200])
+            match = _FENCE.match(line)
+            if not match:
+                continue
+            if opened is None:
+                opened = (row, match[1])
+            elif match[1].startswith(opened[1]) and not line[match.end() :].strip():
+                closes[opened[0]] = row
+                opened = None
+        return closes
+
+    def _speakers(self) -> set[tuple[str, str]]:
+        """Style and name of those who speak, judged by all the lines together."""
+        counts = Counter((label.style, label.name.casefold()) for label in self.labels)
+        stamped = {(label.style, label.name.casefold()) for label in self.labels if label.clock}
+        best: set[tuple[str, str]] = set()
+        weight = 0
+        for style in dict.fromkeys(label.style for label in self.labels):
+            speakers = _of_style(style, counts, stamped)
+            lines = sum(counts[speaker] for speaker in speakers)
+            if lines > weight and self._is_talk(speakers, lines, counts, stamped):
+                best, weight = speakers, lines
+        return best
+
+    def _is_talk(
+        self,
+        speakers: set[tuple[str, str]],
+        lines: int,
+        counts: Counter[tuple[str, str]],
+        stamped: set[tuple[str, str]],
+    ) -> bool:
+        """Whether so many labelled lines are a conversation, not a note with labels in it."""
+        roles = {WORDS.get(said) for _, said in speakers} - {None}
+        if "user" in roles and (len(speakers) > 1 or lines > 1):
+            return True
+        if len(speakers) < 2 or lines < 2:
+            return False
+        if roles & {"assistant"} or speakers & stamped:
+            return True
+        written = sum(1 for row in self.rows[self.body :] if row.strip())
+        return lines >= 4 and sum(counts[speaker] > 1 for speaker in speakers) > 1 and lines * 8 >= written
+
+    def _title(self, first: int) -> str:
+        if self.title:
+            return self.title
+        for row in self.rows[self.body : first]:
+            if match := _TITLE.match(row):
+                return name(match["title"])
+        return ""
+
+    def _day_line(self, row: str) -> date | None:
+        match = _DAY_LINE.fullmatch(row.strip()) if len(row) < 60 else None
+        return _day(match["day"], self.american) if match else None
+
+    def _moment(self, label: Label, before: datetime | None, day: date | None) -> tuple[datetime | None, date | None]:
+        """When a turn was said, and the day that goes on from there: past midnight the clock begins anew."""
+        day = (_day(label.day, self.american) if label.day else None) or day
+        clock = _clock(label.clock) if label.clock else None
+        if day is None or clock is None:
+            return None, day
+        moment = _local(day, clock)
+        if moment and before and not label.day and before.date() == day and before - moment > timedelta(hours=12):
+            day += timedelta(days=1)
+            moment = _local(day, clock)
+        return moment, day
+
+
+def os_name(source: str) -> str:
+    """The last part of a path, of either kind."""
+    return re.split(r"[/\\]", source)[-1]
+
+
+def _label(row: int, line: str) -> Label | None:
+    """What a line says of who speaks, if it may begin a turn."""
+    if len(line) > 400:
+        head, tail = line[:400], line[400:]
+    else:
+        head, tail = line, ""
+    quoted = re.match(r"[ ]{0,3}>[ ]?", head)
+    mark = ">" if quoted else ""
+    head = head[quoted.end() :] if quoted else head
+    for style, pattern in (("heading", _HEADING), ("bold", _BOLD), ("plain", _PLAIN)):
+        match = pattern.match(head)
+        if match is None:
+            continue
+        parts = match.groupdict()
+        said = parts.get("said") or ""
+        day, clock = parts.get("day") or parts.get("day2"), parts.get("clock") or parts.get("clock2")
+        words = _SAID.sub("", clean(match["name"]).strip(" .,-–—·"))
+        if words:
+            return Label(row, mark + style, words, day, clock, said + tail)
+    return None
+
+
+def _of_style(style: str, counts: Counter[tuple[str, str]], stamped: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Who may speak in lines of one style."""
+    all_names = [found for found in counts if found[0] == style and found[1] not in NO_SPEAKERS]
+    known = {found for found in all_names if found[1] in WORDS}
+    if style.endswith("heading"):
+        return known | {found for found in all_names if known and counts[found] > 1}
+    return known | {found for found in all_names if found in stamped or counts[found] > 1 or style.endswith("bold")}
+
+
+def _role(label: str) -> Role:
+    said = label.casefold()
+    if said in WORDS:
+        return WORDS[said]
+    if re.match(r"(?:chat)?gpt[- ]?\d|claude[- ]|gemini[- ]|llama|mistral|deepseek|grok", said):
+        return "assistant"
+    return "user"
+
+
+def _american(labels: Sequence[Label]) -> bool:
+    """Whether days are written month first: some day is no month, else the clock says a.m. and p.m."""
+    days = [re.split(r"[./]", label.day) for label in labels if label.day and "/" in label.day]
+    if any(int(parts[0]) > 12 for parts in days):
+        return False
+    if any(int(parts[1]) > 12 for parts in days):
+        return True
+    return any(label.clock and label.clock.rstrip(".")[-1] in "mM" for label in labels)
+
+
+def _day(text: str, american: bool) -> date | None:
+    try:
+        if "-" in text:
+            found = date.fromisoformat(text)
+        else:
+            one, two, year = (int(part) for part in re.split(r"[./]", text))
+            year += 2000 if year < 100 else 0
+            found = date(year, one, two) if american and "/" in text else date(year, two, one)
+    except ValueError:
+        return None
+    return found if found.year in YEARS else None
+
+
+def _day_in(text: str, american: bool) -> date | None:
+    match = re.search(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)", text[:300])
+    return _day(match[0], american) if match else None
+
+
+def _clock(text: str) -> time | None:
+    digits = [int(part) for part in re.findall(r"\d+", text)][:3]
+    half = text.rstrip(".").lower()[-2:].replace(".", "")
+    hour = digits[0]
+    if half.endswith("m"):
+        hour = hour % 12 + (12 if "p" in text.lower() else 0)
+    try:
+        return time(hour, digits[1], digits[2] if len(digits) > 2 else 0)
+    except ValueError:
+        return None
+
+
+def _local(day: date, clock: time) -> datetime | None:
+    try:
+        return datetime.combine(day, clock).astimezone()
+    except (OverflowError, OSError, ValueError):
+        return None
