@@ -17,8 +17,10 @@ from tars_memory.index.session import Embedded
 from tars_memory.index.words import STOP_WORDS, WORD, fold, tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from tars_memory.curation.llm import Completion, Prompt
 
 
 class HashEmbedder:
@@ -112,3 +114,39 @@ def make_vault(root: Path, notes: Mapping[str, str | bytes] | None = None, *, va
         note.parent.mkdir(parents=True, exist_ok=True)
         note.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape"))
     return root
+
+
+class ScriptedLLM:
+    """A language model that says what it was told to, or what a function makes of the prompt; no network, no cost.
+
+    Args:
+        answers: texts in order, the last one again and again (an exception among them is raised); or a function of the
+            prompt.
+
+    Attributes:
+        prompts: all that it was asked, in order.
+    """
+
+    name = "scripted"
+
+    def __init__(self, answers: Callable[[Prompt], str] | Sequence[str | Exception] = ("",)) -> None:
+        from tars_memory.curation.llm import Spent
+
+        self.answers = answers
+        self.prompts: list[Prompt] = []
+        self.spent = Spent()
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """The next answer."""
+        from tars_memory.curation.llm import Completion, tokens
+
+        self.prompts.append(prompt)
+        if callable(self.answers):
+            said: str | Exception = self.answers(prompt)
+        else:
+            said = self.answers[min(len(self.prompts), len(self.answers)) - 1]
+        if isinstance(said, Exception):
+            raise said
+        found = Completion(said, self.name, tokens(prompt.system + prompt.user), tokens(said), 0.0)
+        self.spent = self.spent.plus(found)
+        return found
