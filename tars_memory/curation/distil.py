@@ -37,6 +37,16 @@ _FACTUAL = re.compile(
 _KEPT = re.compile(r"^(?:i (?:really )?(?:liked?|loved?) (?:that|how|it when) |good:|great:|nice:)\s*", re.IGNORECASE)
 
 
+_STARTED = (
+    "i we my our the a an it its he she they his her their this that these those there you your "
+    "ich wir mein meine unser unsere der die das ein eine er sie es sein seine je nous mon ma mes notre nos le la les "
+    "un une il elle ils elles yo nosotros mi mis nuestro nuestra el los las una io noi mio mia il lo gli "
+    "ik wij mijn onze de het een hij zij eu nós meu minha nosso nossa o a os as um uma"
+)
+_STARTERS = frozenset(_STARTED.split())
+"""Small words that a sentence begins with: written small they were in its middle."""
+
+
 class Rule(NamedTuple):
     """What a piece of feedback asks for.
 
@@ -47,6 +57,16 @@ class Rule(NamedTuple):
 
     text: str
     factual: bool = False
+
+
+def fact(said: str) -> str:
+    """A statement as a line of its own: a capital where a sentence begins so, no full stop after a single sentence.
+
+    Words that may be names of things (``npm``, ``prefers`` in a list of such) keep their small letter.
+    """
+    words = _trimmed(said)
+    first = re.match(r"[^\W\d_]+", words)
+    return _begun(words) if first and first[0] in _STARTERS else words
 
 
 def rule(said: str, *, good: bool) -> Rule:

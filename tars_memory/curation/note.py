@@ -197,14 +197,17 @@ def bullet(proposal: Proposal) -> str:
     words = words_of(proposal)
     place = proposal.target + (f" › {plain_heading(proposal.section)}" if proposal.section else "")
     told = [("to", one_line(place))]
-    if proposal.quote and not proposal.replaces:
+    if proposal.quote and proposal.quote != proposal.replaces:
         told.append(("said", f"“{one_line(proposal.quote)}”{_link(proposal)}"))
     elif _link(proposal):
         told.append(("said", _link(proposal).strip()))
+    beside = list(proposal.conflicts)
     if proposal.op == "replace":
-        told.append(("instead of", one_line(shown(proposal.replaces))))
-    told += [("beside", one_line(each)) for each in proposal.conflicts]
-    if proposal.why:
+        # The first conflict of a gathered proposal is the line itself, with its day.
+        known = bool(beside) and beside[0].startswith(f"{proposal.target}: ")
+        told.append(("instead of", one_line(beside.pop(0) if known else shown(proposal.replaces))))
+    told += [("beside", one_line(each)) for each in beside]
+    if proposal.why and not proposal.why.startswith("New: "):
         told.append(("why", one_line(proposal.why)))
     return "\n".join([f"- [ ] {words} ^r-{proposal.id}", *(f"  - {key}:: {value}" for key, value in told)])
 

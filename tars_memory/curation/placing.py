@@ -1,8 +1,8 @@
 """Under which heading of a tier note a new line belongs: where its like stands already, else by what kind it is. Pure.
 
-The order: a tag that one section is named for or holds alone; the section of the lines that share its rarest words; a
-heading that is named for its kind (preferences, decisions, people, work); in a note without headings of its own such a
-heading is made; else the section for notes.
+The order: a tag that one section is named for or holds alone; the one section whose lines begin with the same name; the
+section of the lines that share its rarest words; a heading that is named for its kind (preferences, decisions, people,
+work); in a note without headings of its own such a heading is made; else the section for notes.
 """
 
 from __future__ import annotations
@@ -70,20 +70,22 @@ class Sections:
     def __init__(self, entries: Sequence[Entry], titles: Sequence[str], notes: str) -> None:
         self.notes = next((title for title in titles if title.casefold() == notes.casefold()), notes)
         self.titles = list(dict.fromkeys(title for title in titles if title))
-        self._lines = [(entry.section, frozenset(_stems(entry.text))) for entry in entries if entry.section]
+        self._lines = [
+            (entry.section, frozenset(_stems(entry.text)), _name(entry.text)) for entry in entries if entry.section
+        ]
         self._tags: dict[str, set[str]] = {}
         for entry in entries:
             for tag in entry.tags:
                 self._tags.setdefault(tag.casefold(), set()).add(entry.section)
         counts: dict[str, int] = {}
-        for _, stems in self._lines:
+        for _, stems, _ in self._lines:
             for each in stems:
                 counts[each] = counts.get(each, 0) + 1
         self._counts = counts
 
     def best(self, text: str, tags: Sequence[str] = ()) -> str:
         """The heading that a line of these words belongs under; it may not exist yet."""
-        return self._tagged(tags) or self._like(text) or self._of_kind(text) or self.notes
+        return self._tagged(tags) or self._about(text) or self._like(text) or self._of_kind(text) or self.notes
 
     def _tagged(self, tags: Sequence[str]) -> str:
         for tag in tags:
@@ -96,6 +98,12 @@ class Sections:
                 return next(iter(held))
         return ""
 
+    def _about(self, text: str) -> str:
+        """The only section with lines that begin with the same name (``Anna's birthday``, ``Anna moves``), if any."""
+        name = _name(text)
+        held = {section for section, _, named in self._lines if named == name and section != self.notes}
+        return next(iter(held)) if name and len(held) == 1 else ""
+
     def _like(self, text: str) -> str:
         """The section whose lines share the most of its words, rare ones counting more; empty if none shares enough."""
         stems = set(_stems(text))
@@ -104,7 +112,7 @@ class Sections:
         if not whole:
             return ""
         shared: dict[str, list[float]] = {}
-        for section, line in self._lines:
+        for section, line, _ in self._lines:
             if section != self.notes:
                 shared.setdefault(section, []).append(sum(weights[each] for each in stems & line) / whole)
         for title in self.titles:
@@ -129,6 +137,14 @@ class Sections:
             if there or not own:
                 return there or title
         return ""
+
+
+def _name(text: str) -> str:
+    """The word with a capital that a text begins with, as a stem; empty if it is none or says nothing."""
+    first = re.match(r"[^\W\d_]+", text)
+    if not first or not first[0][0].isupper() or first[0].casefold() in STOP_WORDS:
+        return ""
+    return stem(first[0].casefold())
 
 
 def _stems(text: str) -> list[str]:

@@ -1,0 +1,294 @@
+"""What there is to review: candidates of all days, feedback and the inbox, as proposals. Reads, writes nothing.
+
+Candidates that say the same are one proposal with several marks. Each is held against what stands in the tier notes:
+what is there already needs no line, what says something else about the same is shown with both dates and offered as a
+replacement, and nothing is dropped because it merely looks alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.curation import candidates, distil, similarity, statements
+from tars_memory.curation.model import Mark, Proposal
+from tars_memory.curation.placing import Sections
+from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.vault import entries as grammar
+from tars_memory.vault import inbox
+from tars_memory.vault.document import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import date
+
+    from tars_memory.curation.candidates import Candidate
+    from tars_memory.curation.model import Relation
+    from tars_memory.curation.statements import Statement
+    from tars_memory.vault.model import Entry
+    from tars_memory.vault.vault import Vault
+
+CONFLICTS = 5
+"""Lines that a proposal names as saying something else; more could not be read at a glance."""
+
+SHOWN = 120
+"""Characters of another line that a reason repeats."""
+
+NEW = "New: nothing about it stands in your notes"
+"""Why a proposal is made that needs no further word."""
+
+_SAYS = {"conflict": "contradicts", "update": "changes", "near": "says much the same as"}
+_CLOSER = ("same", "near", "conflict", "update")
+"""Relations that make a line one about the same, the closest first."""
+
+
+class Gathered(NamedTuple):
+    """What waits, and what needs no word of the person.
+
+    Attributes:
+        proposals: all of them, those that were said most often first, then the newest.
+        aged: candidates that nobody decided within the window; to become ``[expired]``.
+        settled: candidates whose words stand in a tier note already; to become ``[promoted]``.
+        notices: what could not be read.
+    """
+
+    proposals: list[Proposal]
+    aged: list[Mark]
+    settled: list[Mark]
+    notices: list[str]
+
+
+def gather(
+    vault: Vault,
+    today: date,
+    *,
+    window_days: int,
+    expired: bool = False,
+    dated: Callable[[Entry], str] | None = None,
+) -> Gathered:
+    """What there is to review.
+
+    Args:
+        vault: to read.
+        today: from which the window is counted back.
+        window_days: how long a candidate is offered.
+        expired: offer those that are older, too.
+        dated: the day (``YYYY-MM-DD``) of a line of a tier note that bears none; empty if it is not known.
+    """
+    waiting = candidates.read(vault, expired=expired)
+    standing = _Standing(vault, dated, waiting.notices)
+    kept = _kept(vault, waiting.notices)
+    taken = {(mark.path, mark.block_id or mark.raw) for proposal in kept for mark in proposal.marks}
+    proposals: list[Proposal] = []
+    aged: list[Mark] = []
+    settled: list[Mark] = []
+    open_ = [each for each in waiting.candidates if (each.mark.path, each.mark.block_id or each.mark.raw) not in taken]
+    for kind in ("fact", "correction", "reward"):
+        groups = _grouped([each for each in open_ if each.kind == kind])
+        old = [not expired and _aged(group, today, window_days) for group in groups]
+        aged += [each.mark for group, is_old in zip(groups, old, strict=True) if is_old for each in group]
+        fresh = [group for group, is_old in zip(groups, old, strict=True) if not is_old]
+        for group, others in zip(fresh, _others(fresh), strict=True):
+            made = standing.proposal(group, others)
+            if made is None:
+                settled += [each.mark for each in group]
+            else:
+                proposals.append(made)
+    once = {proposal.id: proposal for proposal in (*proposals, *kept)}
+    ordered = sorted(once.values(), key=lambda each: each.id)
+    ordered.sort(key=lambda each: each.date, reverse=True)
+    ordered.sort(key=lambda each: len(each.marks), reverse=True)
+    return Gathered(ordered, aged, settled, waiting.notices)
+
+
+def quoted(vault: Vault, proposals: Sequence[Proposal]) -> list[Proposal]:
+    """The proposals with what was said, as the session notes quote it."""
+    wanted = [mark.block_id for each in proposals if not each.quote for mark in each.marks[:1]]
+    found = candidates.quotes(vault, wanted)
+
+    def with_quote(proposal: Proposal) -> Proposal:
+        quote = found.get(proposal.marks[0].block_id) if proposal.marks and not proposal.quote else None
+        return proposal._replace(quote=quote.words) if quote else proposal
+
+    return [with_quote(each) for each in proposals]
+
+
+class _Standing:
+    """The tier notes as they stand, to hold candidates against."""
+
+    def __init__(self, vault: Vault, dated: Callable[[Entry], str] | None, notices: list[str]) -> None:
+        layout = vault.layout
+        self.memory, self.procedural = layout.memory, layout.procedural
+        self._dated = dated
+        self._sections: dict[str, Sections] = {}
+        self.entries: list[Entry] = []
+        self.promoted: set[str] = set()
+        for path in (layout.memory, layout.procedural, layout.facts):
+            try:
+                data = vault.read(path) if vault.look(path) is not None else b""
+            except NotFoundError:
+                data = b""
+            except TarsError as error:
+                notices.append(error.message)
+                data = b""
+            document = Document(data)
+            entries = grammar.read(path, document)
+            self.entries += entries
+            self.promoted |= {entry.provenance.casefold() for entry in entries if entry.provenance}
+            titles = [section.title for section in document.sections if section.level > 1]
+            self._sections[path] = Sections(entries, titles, layout.notes_section)
+        self._index = Index([entry.text for entry in self.entries])
+
+    def proposal(self, group: Sequence[Candidate], beside: Iterable[Sequence[Candidate]]) -> Proposal | None:
+        """What to do about some candidates that say the same; None if their words stand there already."""
+        first = group[0]
+        if any(each.mark.block_id and each.source.casefold() in self.promoted for each in group):
+            return None
+        rule = distil.Rule(distil.fact(first.text), factual=True)
+        if first.kind != "fact":
+            rule = distil.rule(first.text, good=first.kind == "reward")
+        text = grammar.neutralise(rule.text)
+        target = self.memory if rule.factual else self.procedural
+        found = [(self.entries[number], kind) for number, kind in self._index.about(text)]
+        if any(kind == "same" for _, kind in found):
+            return None
+        old = next(((entry, kind) for entry, kind in found if entry.path == target and not entry.depth), None)
+        found.sort(key=lambda each: each is not old)
+        conflicts = [self._told(entry) for entry, _ in found][:CONFLICTS]
+        conflicts += [f"{each[-1].day}: {each[0].text}" for each in beside][: CONFLICTS - len(conflicts)]
+        section = old[0].section if old else self._sections[target].best(text, grammar.tags_of(text))
+        op, replaces = ("replace", old[0].raw) if old else ("append", "")
+        quote = "" if first.kind == "fact" else distil.evidence(first.text, first.question, first.answer)
+        return Proposal(
+            id=inbox.proposal_id(op, target, "", text, replaces),
+            op=op,
+            target=target,
+            section=section or self._sections[target].notes,
+            text=text,
+            quote=quote,
+            source=first.source,
+            date=first.day.isoformat(),
+            why=self._why(group, old),
+            conflicts=tuple(conflicts),
+            replaces=replaces,
+            marks=tuple(each.mark for each in group),
+        )
+
+    def _why(self, group: Sequence[Candidate], old: tuple[Entry, Relation] | None) -> str:
+        first = group[0]
+        parts = []
+        if old:
+            entry, kind = old
+            day = self._day(entry)
+            newer = ", which is newer" if day > group[-1].day.isoformat() else ""
+            parts.append(f"{_SAYS[kind]} “{_cut(entry.text)}” ({day or 'its day is not known'}{newer})")
+        if first.kind != "fact":
+            parts.append("a correction of yours" if first.kind == "correction" else "praise of yours")
+        if len(group) > 1:
+            days = list(dict.fromkeys(each.day.isoformat() for each in group))
+            parts.append(f"said {len(group)} times: {', '.join(days)}")
+        others = list(dict.fromkeys(each.text for each in group if each.text != first.text))
+        if others:
+            parts.append("also as " + ", ".join(f"“{_cut(text)}”" for text in others[:3]))
+        text = "; ".join(parts)
+        return text[:1].upper() + text[1:] if text else NEW
+
+    def _told(self, entry: Entry) -> str:
+        day = self._day(entry)
+        return f"{entry.path}: {entry.text}" + (f" ({day})" if day else "")
+
+    def _day(self, entry: Entry) -> str:
+        if entry.provenance:
+            name = entry.provenance.partition("#")[0].rpartition("/")[2]
+            if len(name) == len("2026-11-21") and name[:4].isdigit():
+                return name
+        return self._dated(entry) if self._dated else ""
+
+
+class Index:
+    """Statements by the words that they hold, so that one is compared only with those that share some.
+
+    Args:
+        texts: in order; their numbers are what is found.
+    """
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._statements: list[Statement] = []
+        self._by_word: dict[str, list[int]] = {}
+        self._by_words: dict[tuple[str, ...], list[int]] = {}
+        for text in texts:
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        """One more."""
+        statement = statements.read(text)
+        number = len(self._statements)
+        self._statements.append(statement)
+        for word in set(statement.content):
+            self._by_word.setdefault(word, []).append(number)
+        self._by_words.setdefault(statement.words, []).append(number)
+
+    def about(self, text: str) -> list[tuple[int, Relation]]:
+        """Those that say the same or something else about the same: same and near first, then the most alike."""
+        new = statements.read(text)
+        shared: dict[int, int] = {}
+        for word in set(new.content):
+            for number in self._by_word.get(word, ()):
+                shared[number] = shared.get(number, 0) + 1
+        least = max(1, (len(set(new.content)) + 2) // 3)
+        numbers = {number for number, count in shared.items() if count >= least}
+        found = []
+        for number in sorted(numbers | set(self._by_words.get(new.words, ()))):
+            kind = similarity.compare(self._statements[number], new)
+            if kind in _CLOSER:
+                found.append((number, kind, similarity.overlap(self._statements[number], new)))
+        found.sort(key=lambda each: (_CLOSER[:2].index(each[1]) if each[1] in _CLOSER[:2] else 2, -each[2]))
+        return [(number, kind) for number, kind, _ in found]
+
+
+def _aged(group: Sequence[Candidate], today: date, window_days: int) -> bool:
+    """Whether it is offered no more: the last time it was said is too long ago. Feedback does not age."""
+    return group[-1].kind == "fact" and candidates.is_old(group[-1].day, today, window_days)
+
+
+def _grouped(found: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Candidates that say the same, together; oldest first in each."""
+    index = Index()
+    group_of: list[int] = []
+    groups: list[list[Candidate]] = []
+    for candidate in found:
+        alike = [number for number, kind in index.about(candidate.text) if kind in ("same", "near")]
+        index.add(candidate.text)
+        if alike:
+            group_of.append(group_of[alike[0]])
+            groups[group_of[-1]].append(candidate)
+        else:
+            group_of.append(len(groups))
+            groups.append([candidate])
+    return groups
+
+
+def _others(groups: Sequence[Sequence[Candidate]]) -> list[list[Sequence[Candidate]]]:
+    """For each group those that say something else about the same."""
+    index = Index(group[0].text for group in groups)
+    return [
+        [groups[other] for other, kind in index.about(group[0].text) if other != number and kind in _CLOSER[2:]]
+        for number, group in enumerate(groups)
+    ]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN else text[: SHOWN - 1].rstrip() + "…"
+
+
+def _kept(vault: Vault, notices: list[str]) -> list[Proposal]:
+    """The proposals of the inbox that were not rejected elsewhere."""
+    decided = inbox.decided(vault)
+    found = []
+    for said in inbox.pending(vault, notices):
+        if said["id"] in decided:
+            continue
+        marks = tuple(Mark(*mark) for mark in said["marks"] if len(mark) >= 2)
+        names = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "replaces")
+        values = {name: said[name] for name in names}
+        found.append(Proposal(**values, conflicts=tuple(said["conflicts"]), marks=marks, kept=True))
+    return found
