@@ -105,22 +105,36 @@ def neutralise(text: str) -> str:
             f"{len(text):,} characters are too many for one entry (at most {MAX_CHARACTERS:,})",
             "save it as a note of its own in the vault: it is searched all the same",
         )
-    text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)
-    text = " ".join(part for line in re.split(_BREAKS, text) if (part := line.strip(" \t")))
-    text = re.sub(_HIDDEN, "", re.sub(_DROPPED, "", text)).strip(" \t")
+    text = visible(text)
     if not any(sign.isprintable() and not sign.isspace() for sign in text):
         raise UsageError("there is no text to keep", "say what to remember after the command")
-    text = re.sub(r"%{2,}", _escaped, text)
-    text = text.replace("<!--", r"<\!--")
-    if len(re.findall(r"\${2,}", text)) % 2:
-        text = re.sub(r"\${2,}", _escaped, text)
-    text = re.sub(r"(?<!\\)(?=\[(?:" + "|".join(STATES) + r")\])", r"\\", text)
-    text = re.sub(_BLOCK_ID, r"\\^\1", text)
-    text = re.sub("(?=" + _PROVENANCE + ")", r"\\", text)
+    text = harmless(text)
     text = re.sub(r"^(?:`{3,}|~{3,})", _escaped, text)
     if number := re.match(r"(\d{1,9})(?=[.)](?:[ \t]|$))", text):
         return number[0] + "\\" + text[number.end() :]
     return "\\" + text if re.match("|".join(f"(?:{start})" for start in _START), text) else text
+
+
+def visible(text: str) -> str:
+    """Outside text as one line of what a reader sees: line breaks become one blank; control, direction and invisible
+    tag characters are dropped; halves of characters become U+FFFD.
+    """
+    text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)
+    text = " ".join(part for line in re.split(_BREAKS, text) if (part := line.strip(" \t")))
+    return re.sub(_HIDDEN, "", re.sub(_DROPPED, "", text)).strip(" \t")
+
+
+def harmless(line: str) -> str:
+    """One line in which nothing opens a comment or a formula, or is read as state tag, provenance or block id of ours;
+    what stands at its start is left alone. Idempotent.
+    """
+    line = re.sub(r"%{2,}", _escaped, line)
+    line = line.replace("<!--", r"<\!--")
+    if len(re.findall(r"\${2,}", line)) % 2:
+        line = re.sub(r"\${2,}", _escaped, line)
+    line = re.sub(r"(?<!\\)(?=\[(?:" + "|".join(STATES) + r")\])", r"\\", line)
+    line = re.sub(_BLOCK_ID, r"\\^\1", line)
+    return re.sub("(?=" + _PROVENANCE + ")", r"\\", line)
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -139,6 +153,17 @@ def ref(path: str, text: str, occurrence: int = 0) -> str:
     name = f"{path}\0{text}" + (f"\0{occurrence}" if occurrence else "")
     digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()
     return base64.b32encode(digest[:5]).decode("ascii").lower()
+
+
+def block_id(path: str, text: str, prefix: str = "d") -> str:
+    """The block id that an entry gets when something links to it: the same on every machine, ``d-7f3ak2c``.
+
+    Args:
+        path: of its note, relative to the vault, with ``/``.
+        text: :attr:`Entry.text`.
+        prefix: what kind of line it is.
+    """
+    return f"{prefix}-{ref(path, text)[:7]}"
 
 
 def tags_of(text: str) -> tuple[str, ...]:
