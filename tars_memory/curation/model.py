@@ -55,6 +55,8 @@ class Op(NamedTuple):
         target: for ``replace`` and ``remove`` the entry's own lines as they stood (:attr:`Entry.raw`); for
             ``remove_section`` the section's lines.
         provenance: ``2026-11-21#^d-abc``, the line that this came from; empty for none.
+        label: what the provenance link shows; empty for the name of its note.
+        occurrence: which of several entries with these very lines is meant, from 0; None: there must be one only.
     """
 
     kind: OpKind
@@ -62,6 +64,8 @@ class Op(NamedTuple):
     text: str = ""
     target: str = ""
     provenance: str = ""
+    label: str = ""
+    occurrence: int | None = None
 
 
 class Outcome(NamedTuple):
@@ -111,6 +115,7 @@ class Proposal(NamedTuple):
         replaces: the entry's own lines as they stood, for ``replace`` and ``remove``; empty otherwise.
         marks: the candidates that this decides.
         kept: whether it is a file of the inbox (then a decision removes it), or is found anew each time.
+        occurrence: which of several entries with the lines ``replaces``, from 0; None: there must be one only.
     """
 
     id: str
@@ -126,6 +131,7 @@ class Proposal(NamedTuple):
     replaces: str = ""
     marks: tuple[Mark, ...] = ()
     kept: bool = False
+    occurrence: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""

@@ -1,24 +1,45 @@
-"""The inbox: proposals that wait for a person, one JSON file each in ``.tars/inbox``, which Obsidian does not show."""
+"""The inbox: proposals that wait for a person, one JSON file each in ``.tars/inbox``, which Obsidian does not show.
+
+Beside it stands ``.tars/decided.jsonl``: what was rejected or ignored, a line each, so that it is not offered again.
+Both travel with the vault, so both are read as a sync may leave them: conflict copies count like any other file, what
+is half there or no proposal is said and passed over.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
+from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.settings import VAULT_FOLDER
 from tars_memory.vault.model import Splice
+from tars_memory.vault.spans import newline_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
+    from collections.abc import Iterable, Sequence
+    from datetime import date, datetime
 
     from tars_memory.vault.store import Transaction
+    from tars_memory.vault.vault import Vault
 
 INBOX = f"{VAULT_FOLDER}/inbox"
+DECIDED = f"{VAULT_FOLDER}/decided.jsonl"
 
 FIELDS = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "conflicts")
 """Of a proposal, in the order in which ``review --list --json`` shows them."""
+
+BOUND = ("replaces", "marks", "occurrence")
+"""What binds a proposal to the text that it was made from; kept beside :data:`FIELDS`."""
+
+DECISIONS = ("rejected", "ignored")
+
+
+def proposal_id(op: str, target: str, section: str, text: str, replaces: str = "") -> str:
+    """The name of a proposal: 8 hexadecimal digits, made of the change itself."""
+    digest = hashlib.sha256("\0".join((op, target, section, text, replaces)).encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()[:8]
 
 
 def propose(
@@ -49,18 +70,174 @@ def propose(
     Returns:
         The proposal: :data:`FIELDS`.
     """
-    digest = hashlib.sha256("\0".join((op, target, section, text, quote)).encode("utf-8", "surrogateescape"))
-    values: list[Any] = [digest.hexdigest()[:8], op, target, section, text, quote, source, when.date().isoformat(), why]
-    proposal = dict(zip(FIELDS, [*values, []], strict=True))
-    data = (json.dumps(proposal, indent=2) + "\n").encode("ascii")
+    name = proposal_id(op, target, section, text, quote)
+    values: list[Any] = [name, op, target, section, text, quote, source, when.date().isoformat(), why, []]
+    proposal = dict(zip(FIELDS, values, strict=True))
+    keep(transaction, proposal)
+    return proposal
+
+
+def keep(transaction: Transaction, proposal: dict[str, Any]) -> str:
+    """Keep a proposal for a person to decide; the same one is kept once.
+
+    Args:
+        transaction: in which to write it.
+        proposal: :data:`FIELDS` and perhaps :data:`BOUND`, JSON values. Its id is made anew: see :func:`proposal_id`.
+
+    Returns:
+        Its id.
+    """
+    kept = {name: proposal[name] for name in (*FIELDS, *BOUND) if name in proposal}
+    kept["id"] = _id_of(kept)
+    data = (json.dumps(kept, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "surrogateescape")
 
     def plan(found: bytes | None) -> Sequence[Splice]:
         return [] if found else [Splice(0, 0, data)]
 
-    transaction.write(f"{INBOX}/{proposal['id']}.json", plan)
-    return proposal
+    transaction.write(f"{INBOX}/{kept['id']}.json", plan)
+    return str(kept["id"])
+
+
+def pending(vault: Vault, notices: list[str] | None = None) -> list[dict[str, Any]]:
+    """The proposals that wait, oldest day first; of several files that say the same only one.
+
+    Args:
+        vault: to read from.
+        notices: takes a sentence for each file that is no proposal.
+
+    Returns:
+        for each :data:`FIELDS`, :data:`BOUND` and ``files`` (paths of the files that hold it).
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for path in _files(vault, INBOX, ".json"):
+        try:
+            proposal = _proposal(json.loads(vault.read(path).decode("utf-8", "surrogateescape")))
+        except NotFoundError:
+            continue
+        except (TarsError, ValueError, RecursionError, KeyError, TypeError) as error:
+            if notices is not None:
+                reason = error.message if isinstance(error, TarsError) else f"{path} is no proposal"
+                notices.append(f"passed over: {reason}")
+            continue
+        known = found.setdefault(proposal["id"], {**proposal, "files": []})
+        known["files"].append(path)
+    return sorted(found.values(), key=lambda each: (each["date"], each["id"]))
+
+
+def drop(transaction: Transaction, proposal: dict[str, Any]) -> None:
+    """Take a decided proposal out of the inbox, all files that hold it; one that is gone already is no matter.
+
+    Args:
+        transaction: in which to do it.
+        proposal: as :func:`pending` gave it.
+    """
+    for path in proposal["files"]:
+        data = transaction.read(path)
+        if data is not None and _is(data, proposal["id"]):
+            transaction.remove(path, hashlib.sha256(data).hexdigest())
+
+
+def decide(transaction: Transaction, what: Iterable[tuple[str, str]], decision: str, day: date) -> None:
+    """Remember that something was rejected or ignored, so that it is not offered again.
+
+    Args:
+        transaction: in which to write it.
+        what: id and words of each.
+        decision: one of :data:`DECISIONS`.
+        day: of the decision.
+    """
+    lines = [
+        json.dumps({"id": name, "decision": decision, "date": day.isoformat(), "what": words}, ensure_ascii=False)
+        for name, words in what
+    ]
+    if not lines:
+        return
+
+    def plan(data: bytes | None) -> Sequence[Splice]:
+        data = data or b""
+        known = _decisions(data)
+        new = [line for line in lines if json.loads(line)["id"] not in known]
+        if not new:
+            return []
+        start = b"" if not data or data.endswith(b"\n") else newline_of(data)
+        text = start + "".join(f"{line}\n" for line in new).encode("utf-8", "surrogateescape")
+        return [Splice(len(data), len(data), text)]
+
+    transaction.write(DECIDED, plan)
+
+
+def decided(vault: Vault) -> dict[str, str]:
+    """What is not to be offered again: id to decision; from conflict copies of the file as well."""
+    found: dict[str, str] = {}
+    for path in _files(vault, VAULT_FOLDER, ".jsonl"):
+        if path.rpartition("/")[2].startswith("decided"):
+            try:
+                found |= _decisions(vault.read(path))
+            except TarsError:
+                continue
+    return found
 
 
 def kept_for_review(proposal: dict[str, Any]) -> str:
     """The notice that tells of a proposal."""
     return f"a rule needs a person: proposal {proposal['id']} waits in {INBOX}, {proposal['target']} is unchanged"
+
+
+def _files(vault: Vault, folder: str, ending: str) -> list[str]:
+    """The paths of the files in one of our folders."""
+    try:
+        names = os.listdir(vault.root / folder)
+    except OSError:
+        return []
+    return [f"{folder}/{name}" for name in sorted(names) if name.endswith(ending) and not name.startswith(".")]
+
+
+def _is(data: bytes, name: str) -> bool:
+    """Whether a file of the inbox still holds this proposal."""
+    try:
+        return bool(_proposal(json.loads(data.decode("utf-8", "surrogateescape")))["id"] == name)
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return False
+
+
+def _proposal(said: Any) -> dict[str, Any]:
+    """What a file of the inbox says, each value of the type it should have; the id is made of the change itself, so
+    that a file that was changed meanwhile is another proposal.
+
+    Raises:
+        ValueError, KeyError, TypeError: it is no proposal.
+    """
+    texts = {name: said[name] for name in FIELDS if name != "conflicts"}
+    if not all(isinstance(value, str) for value in texts.values()):
+        raise TypeError("a proposal's values are text")
+    replaces = said.get("replaces") or (texts["quote"] if texts["op"] in ("replace", "remove") else "")
+    marks = [[str(part) for part in mark][:3] for mark in said.get("marks") or ()]
+    occurrence = said.get("occurrence")
+    if not isinstance(replaces, str) or not isinstance(occurrence, int | None):
+        raise TypeError("a proposal names its entry by the text")
+    return {
+        **texts,
+        "id": _id_of({**texts, "replaces": replaces}),
+        "conflicts": [str(line) for line in said.get("conflicts") or ()],
+        "replaces": replaces,
+        "marks": marks,
+        "occurrence": occurrence,
+    }
+
+
+def _id_of(said: dict[str, Any]) -> str:
+    replaces = said.get("replaces") or (said["quote"] if said["op"] in ("replace", "remove") else "")
+    return proposal_id(said["op"], said["target"], said["section"], said["text"], replaces)
+
+
+def _decisions(data: bytes) -> dict[str, str]:
+    """Id to decision; lines that are no decision are left out."""
+    found: dict[str, str] = {}
+    for line in data.split(b"\n"):
+        try:
+            said = json.loads(line)
+            if isinstance(said["id"], str) and said["decision"] in DECISIONS:
+                found[said["id"]] = said["decision"]
+        except (ValueError, RecursionError, KeyError, TypeError):
+            continue
+    return found

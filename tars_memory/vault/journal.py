@@ -31,7 +31,9 @@ Record = dict[str, Any]
 ``begin``: t, txn, n (position in the transaction), time, command, actor, file, op (append, edit, create, remove),
 spans, base (what ``create`` began with, what ``remove`` removed), old and new (SHA-256 of the whole note, None if
 there was or is none), size (old and new length), temp (name of our file beside the note), undoes (transaction),
-settles (spool item). ``end``: t, txn, n, ok, line. ``mark``: t, txn, undoes: an undo that found nothing left to do.
+settles (spool item), whole (the transaction that stands whole or not at all; its own name, or while it is taken back
+after a kill the other one's). ``end``: t, txn, n, ok, line, whole. ``mark``: t, txn, and undoes: an undo that found
+nothing left to do, or ``done``: the end of a transaction that stands whole.
 """
 
 TAIL_BYTES = 16384
@@ -190,6 +192,11 @@ class Journal:
         for record in self.records():
             return record if _unfinished(record) else None
         return None
+
+    @staticmethod
+    def cut_off(last: Record | None) -> str | None:
+        """The transaction that was to stand whole and was killed, if the journal's last record is of such a one."""
+        return str(last["whole"]) if last is not None and last["t"] != "mark" and "whole" in last else None
 
     # -- keeping house: under the lock, without an unfinished write
 

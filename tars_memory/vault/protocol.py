@@ -92,8 +92,7 @@ class Job:
     def end(self, ok: bool, line: int = 1) -> bool:
         """Say how it ended, and answer just that; if it can't be said, the next writer finds out by itself."""
         with contextlib.suppress(OSError):
-            end = {"t": "end", "txn": self.record["txn"], "n": self.record["n"], "ok": ok, "line": line}
-            self.journal.append([end], durable=False)
+            self.journal.append([ending(self.record, ok, line)], durable=False)
             self.journal.left = None
         return ok
 
@@ -131,6 +130,12 @@ class Job:
         self.notices.append(
             f"{self.record['file']}: a save of another program is kept as {where}: compare and remove it"
         )
+
+
+def ending(record: Record, ok: bool, line: int = 1) -> Record:
+    """The ``end`` record that belongs to a ``begin`` record."""
+    whole = {"whole": record["whole"]} if "whole" in record else {}
+    return {"t": "end", "txn": record["txn"], "n": record["n"], "ok": ok, "line": line, **whole}
 
 
 def temp_name(name: str, txn: str) -> str:

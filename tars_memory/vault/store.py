@@ -67,12 +67,14 @@ class Store:
         self.notices: list[str] = []
 
     @contextlib.contextmanager
-    def transaction(self, command: str, *, settles: str | None = None) -> Iterator[Transaction]:
+    def transaction(self, command: str, *, settles: str | None = None, whole: bool = False) -> Iterator[Transaction]:
         """Lock the vault, settle what a killed process left, and write.
 
         Args:
             command: what history shows (``remember``).
             settles: the spool item that is being placed, so that it is placed once only.
+            whole: all of its writes or none: if it fails, or is killed, what it has written is taken back (after a kill
+                by the next writer).
 
         Raises:
             BusyError: another process held the lock all the time.
@@ -84,11 +86,12 @@ class Store:
                 stack.enter_context(lock.held())
             with writing(os.fspath(self.root)):
                 root = Folder.open(self.root, handles=self.exchange.folder_handles)
-            transaction = Transaction(self, root, command, settles)
+            transaction = Transaction(self, root, command, settles, whole=whole)
             stack.callback(transaction.close)
             if not self.dry_run:
                 transaction.begin()
-            with writing(os.fspath(self.root)):  # what the caller looks at under the lock may fail as well
+            # What the caller looks at under the lock may fail as well.
+            with writing(os.fspath(self.root)), transaction.whole_or_nothing():
                 yield transaction
 
     def undo(self, txn: str | None = None, *, last: int = 1) -> list[Written]:
@@ -126,9 +129,10 @@ class Store:
     def pending(self) -> list[str]:
         """What the next writer has to settle; read only, no lock. (A write going on right now looks the same.)"""
         record = self.journal.unfinished()
-        if record is None:
-            return []
-        return [f"{record['command']} {record['txn']} on {record['file']} was not finished"]
+        if record is not None:
+            return [f"{record['command']} {record['txn']} on {record['file']} was not finished"]
+        cut = self.journal.cut_off(next(self.journal.records(), None))
+        return [f"{cut} was not finished and will be taken back"] if cut else []
 
     def leftovers(self) -> list[str]:
         """Files of ours beside notes, relative to the vault, that no write going on accounts for.

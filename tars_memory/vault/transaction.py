@@ -18,7 +18,7 @@ from tars_memory.vault.document import apply
 from tars_memory.vault.exchange import UnsupportedError
 from tars_memory.vault.folder import Folder, Note, NotPlainError, digest, read_note, steps
 from tars_memory.vault.model import Splice
-from tars_memory.vault.protocol import Job
+from tars_memory.vault.protocol import Job, ending
 from tars_memory.vault.protocol_append import append
 from tars_memory.vault.protocol_edit import create as create_note
 from tars_memory.vault.protocol_edit import edit, remove
@@ -84,13 +84,15 @@ class Transaction:
         written: what was done so far.
     """
 
-    def __init__(self, store: Store, root: Folder, command: str, settles: str | None) -> None:
+    def __init__(self, store: Store, root: Folder, command: str, settles: str | None, *, whole: bool = False) -> None:
         self.id = ""
         self.command = command
         self.written: list[Written] = []
         self._store = store
         self._root = root
         self._settles = settles
+        self._whole = whole
+        self._taking_back: str | None = None
         self._count = 0
         self._folders: dict[tuple[str, ...], Folder] = {(): root}
         self._trusted: str | None = None
@@ -103,10 +105,45 @@ class Transaction:
         with writing(os.fspath(journal.folder)):
             last = journal.open(store.now())
             self._settle()
+            cut = journal.cut_off(last)
+            if cut:
+                self.id = next_txn(store.now(), str(last["txn"]) if last else None)
+                self._take_back_cut(cut)
+                last = {"txn": self.id}
             if last is not None and journal.begins_file:
                 # A clock that jumps ahead must not cost the history: a month after the last write at most is believed.
                 journal.prune(min(store.now(), time_of(str(last["txn"])) + timedelta(days=31)), store.journal_days)
         self.id = next_txn(store.now(), str(last["txn"]) if last else None)
+
+    @contextlib.contextmanager
+    def whole_or_nothing(self) -> Iterator[None]:
+        """If this transaction is to stand whole, take its writes back when what is done in it fails."""
+        try:
+            yield
+        except BaseException:
+            if self._whole and self.written and not self._store.dry_run:
+                self._take_back(self.id)
+            raise
+        if self._whole and self._count and not self._store.dry_run:
+            with writing(os.fspath(self._store.journal.folder)):
+                self._store.journal.append([{"t": "mark", "txn": self.id, "done": True}], durable=True)
+
+    def _take_back_cut(self, name: str) -> None:
+        """Take back what a killed process wrote of a transaction that was to stand whole; a kill here is no matter."""
+        command, self.command, self._taking_back = self.command, "recover", name
+        try:
+            self._take_back(name)
+        finally:
+            self.command, self._taking_back = command, None
+            self._count = 0
+            self.written.clear()
+        self._store.notices.append(f"{name} was cut off and is taken back: do it again")
+
+    def _take_back(self, name: str) -> None:
+        from tars_memory.vault.undo import take_back
+
+        self._store.notices += take_back(self, self._store.journal, name)
+        self.mark(name)
 
     def close(self) -> None:
         """Give all handles back. The store calls this."""
@@ -251,6 +288,8 @@ class Transaction:
         }
         if undoes:
             record["undoes"] = undoes
+        if self._whole or self._taking_back:
+            record["whole"] = self._taking_back or self.id
         if self._settles:
             record["settles"] = self._settles
         self._count += 1
@@ -304,7 +343,7 @@ class Transaction:
         except (NotPlainError, PermissionError) as error:
             # One note that can't be reached must not keep all others from being written.
             left, notices = True, [f"{record['file']}: {record['command']} was cut off and can't be settled: {error}"]
-        end = {"t": "end", "txn": record["txn"], "n": record["n"], "ok": ok, "line": 1, "recovered": True}
+        end = {**ending(record, ok), "recovered": True}
         if left:
             end["left"] = True
         journal.append([end], durable=True)

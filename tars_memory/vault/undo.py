@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError, TarsError
 from tars_memory.vault.folder import digest
-from tars_memory.vault.history import find_transactions
+from tars_memory.vault.history import find_transactions, transactions
 from tars_memory.vault.journal import base_of, text_of, unpack
 from tars_memory.vault.spans import lines_of, reversed_by_text, reversed_exactly
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tars_memory.vault.history import JournalEntry
+    from tars_memory.vault.journal import Journal
     from tars_memory.vault.model import Splice
     from tars_memory.vault.spans import Span
     from tars_memory.vault.store import Plan, Store, Transaction, Written
@@ -39,6 +40,27 @@ def undo(store: Store, txn: str | None, last: int) -> list[Written]:
                     _take_back(transaction, entry, undoes=transaction.id)
             raise
         return list(transaction.written)
+
+
+def take_back(transaction: Transaction, journal: Journal, name: str) -> list[str]:
+    """Take back a transaction that was to stand whole; doing it again after a kill changes nothing more.
+
+    Args:
+        transaction: in which to do it.
+        journal: of the vault.
+        name: of the transaction to take back; may be this one.
+
+    Returns:
+        a sentence for each note that has moved on too far, and so keeps what was written.
+    """
+    group = next((entries for found, entries in transactions(journal) if found == name), [])
+    kept: list[str] = []
+    for entry in reversed([entry for entry in group if entry.undoes is None]):
+        try:
+            _take_back(transaction, entry, undoes=name)
+        except (TarsError, OSError) as error:
+            kept.append(f"{entry.file} keeps what {name} wrote, which could not be taken back: {error}")
+    return kept
 
 
 def _take_back(transaction: Transaction, entry: JournalEntry, undoes: str | None = None) -> None:

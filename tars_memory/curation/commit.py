@@ -1,0 +1,334 @@
+"""The only place where proposals become text: what the person decided, in one transaction, all of it or nothing.
+
+Gates first; then everything is looked for in the notes as they are now, under the lock; then the notes are changed,
+each by one write: first those that the proposals are about, then the candidates' marks, last the inbox. A note that
+changed meanwhile, an error or a kill takes everything back (:meth:`tars_memory.vault.store.Store.transaction`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from tars_memory.curation.model import OP_KINDS, Decision, Mark, Op, Proposal
+from tars_memory.curation.patch import locate, patch, splices_between
+from tars_memory.errors import ConflictError, UsageError
+from tars_memory.vault import edits, inbox
+from tars_memory.vault import entries as grammar
+from tars_memory.vault.document import Document, apply
+from tars_memory.vault.model import Tier
+from tars_memory.vault.template import shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tars_memory.capture.context import Context
+    from tars_memory.vault.model import Entry, Splice
+    from tars_memory.vault.store import Transaction
+
+SOURCE = r"[^\[\]|\r\n]{1,400}#\^[A-Za-z0-9-]{1,100}"
+"""A source that a line can link to; anything else says who proposes."""
+
+OPEN = (None, "extracted", "expired")
+"""The states of a candidate that nobody has decided about."""
+
+REPLACED = "replaced:: "
+"""How the bullet under a candidate begins that keeps the words it replaced; Obsidian's inline-field convention."""
+
+AGAIN = "look again: tars-memory review --list"
+
+
+class Decided(NamedTuple):
+    """What became of one decision.
+
+    Attributes:
+        proposal: that was decided about.
+        decision: what the person said.
+        outcome: ``applied``; or ``no-op``: the note said so already.
+        reason: for ``no-op``, why; else empty.
+        path, line, ref: of the entry that stands now; empty and 0 if the note was not to be changed.
+    """
+
+    proposal: Proposal
+    decision: Literal["accepted", "rejected"]
+    outcome: Literal["applied", "no-op"]
+    reason: str = ""
+    path: str = ""
+    line: int = 0
+    ref: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        names = ("decision", "outcome", "reason", "path", "line", "ref")
+        return {"id": self.proposal.id, **{name: getattr(self, name) for name in names}}
+
+
+class Committed(NamedTuple):
+    """What a commit did.
+
+    Attributes:
+        txn: the transaction that ``undo`` takes; None if nothing was written.
+        outcomes: one for each decision, in their order.
+        notices: what the person should know.
+    """
+
+    txn: str | None
+    outcomes: tuple[Decided, ...]
+    notices: list[str]
+
+
+def commit(ctx: Context, decisions: Sequence[Decision], *, command: str = "review", by_tick: bool = False) -> Committed:
+    """Carry out what was decided: all of it, or nothing.
+
+    Args:
+        ctx: the command's view of the vault.
+        decisions: at most one about each proposal.
+        command: as history shows it.
+        by_tick: the person ticked it in a note; this counts as the person at a terminal.
+
+    Raises:
+        UsageError: it would take a person at a terminal, a target that is not ours to change, or text without words.
+        ConflictError: a note changed since the proposal was made, or it was decided meanwhile.
+        UnwritableError: the vault can't be written.
+    """
+    _check_allowed(ctx, decisions, by_tick=by_tick)
+    if not decisions:
+        return Committed(None, (), ctx.notices)
+    with _acting(ctx, "person" if by_tick else ctx.actor), ctx.writing(command, None, whole=True) as transaction:
+        batch = _Batch(ctx, transaction, decisions)
+        batch.look()
+        batch.write()
+    txn = next((written.txn for written in transaction.written if written.txn), None)
+    return Committed(txn, tuple(batch.outcomes()), ctx.notices)
+
+
+def op_of(decision: Decision, notes_section: str = "Notes") -> Op:
+    """The op that an accepted proposal comes to, with the person's words if there are any.
+
+    Args:
+        decision: an accepted one.
+        notes_section: where an entry goes that names no section.
+
+    Raises:
+        UsageError: there are no words.
+    """
+    proposal = decision.proposal
+    text = proposal.text if decision.text is None else decision.text
+    worded = proposal.op in ("append", "replace")
+    source = proposal.source if re.fullmatch(SOURCE, proposal.source) else ""
+    section = proposal.section or (notes_section if proposal.op == "append" else "")
+    return Op(
+        proposal.op,  # type: ignore[arg-type]  # checked by _check_allowed
+        section=section,
+        text=_words(text, proposal) if worded else "",
+        target=proposal.replaces,
+        provenance=source if worded else "",
+        label=proposal.date if worded else "",
+        occurrence=proposal.occurrence,
+    )
+
+
+class _Note:
+    """What is to be done to one note."""
+
+    def __init__(self, path: str, *, timed: bool) -> None:
+        self.path = path
+        self.timed = timed
+        self.ops: list[tuple[int, Op]] = []
+        self.marks: list[tuple[Mark, str, str]] = []
+        self.done: dict[int, str] = {}
+        """By the number of a decision, why there is nothing to do; empty if the op was applied."""
+
+    def plan(self, data: bytes | None) -> Sequence[Splice]:
+        """See :data:`tars_memory.vault.store.Plan`."""
+        before = data or b""
+        return splices_between(before, self.apply(before))
+
+    def apply(self, data: bytes) -> bytes:
+        """The note after all ops and marks.
+
+        Raises:
+            ConflictError: one of them can't be done.
+        """
+        self.done = {}
+        for number, op in self.ops:
+            standing = self._standing(data, op)
+            if standing:
+                self.done[number] = standing
+                continue
+            patched = patch(data, [op], path=self.path, timed=self.timed)
+            outcome = patched.outcomes[0]
+            if outcome.status == "rejected":
+                raise ConflictError(outcome.reason, AGAIN)
+            self.done[number] = outcome.reason
+            data = patched.data
+        for mark, state, replaced in self.marks:
+            data = self._marked(data, mark, state, replaced)
+        return data
+
+    def _standing(self, data: bytes, op: Op) -> str:
+        """Where the note already holds what came from the same line: the marks alone were not written then."""
+        if not op.provenance:
+            return ""
+        for entry in grammar.read(self.path, Document(data), timed=self.timed):
+            if entry.provenance == op.provenance and entry.raw != op.target:
+                return f"{self.path} line {entry.line} came from the same line"
+        return ""
+
+    def _marked(self, data: bytes, mark: Mark, state: str, replaced: str) -> bytes:
+        entry = self.candidate(data, mark)
+        if entry.state not in (*OPEN, state):
+            raise ConflictError(f"{entry.path} line {entry.line} is {entry.state} already: {entry.text[:200]}", AGAIN)
+        if entry.state == state:
+            return data
+        splices = edits.mark_bullet(data, entry, state, block_id=mark.block_id, child=replaced, timed=self.timed)
+        return apply(data, splices)
+
+    def candidate(self, data: bytes, mark: Mark) -> Entry:
+        """The line of a candidate.
+
+        Raises:
+            ConflictError: it is not there, or not once.
+        """
+        found = locate(data, mark.raw, path=self.path, timed=self.timed)
+        if isinstance(found, str):
+            raise ConflictError(found, AGAIN)
+        return found
+
+
+class _Batch:
+    """The decisions of one transaction."""
+
+    def __init__(self, ctx: Context, transaction: Transaction, decisions: Sequence[Decision]) -> None:
+        self.ctx = ctx
+        self.transaction = transaction
+        self.decisions = decisions
+        self.notes: dict[str, _Note] = {}
+        self.kept: list[dict[str, Any]] = []
+        self.texts: dict[str, bytes] = {}
+
+    def look(self) -> None:
+        """Find everything in the notes as they are.
+
+        Raises:
+            ConflictError: something is not there any more.
+        """
+        waiting = {each["id"]: each for each in inbox.pending(self.ctx.vault)}
+        for number, decision in enumerate(self.decisions):
+            proposal = decision.proposal
+            if proposal.kept:
+                if proposal.id not in waiting:
+                    raise ConflictError(f"{proposal.id} was decided meanwhile", AGAIN)
+                self.kept.append(waiting[proposal.id])
+            if decision.accept:
+                self._note(proposal.target).ops.append((number, op_of(decision, self.ctx.layout.notes_section)))
+        for decision in self.decisions:
+            replaced = self._replaced(decision)
+            for mark in decision.proposal.marks:
+                state = "promoted" if decision.accept else "rejected"
+                self._note(mark.path).marks.append((mark, state, replaced))
+                replaced = ""
+        for note in self.notes.values():
+            data = self.transaction.read(note.path)
+            if data is None and note.marks:
+                raise ConflictError(f"{note.path} is gone", AGAIN)
+            note.apply(shipped(note.path) if data is None else data)
+
+    def write(self) -> None:
+        """Change the notes, those that proposals are about before those that are only marked; then the inbox."""
+        for note in sorted(self.notes.values(), key=lambda note: not note.ops):
+            written = self.transaction.write(note.path, note.plan, create=shipped(note.path))
+            self.texts[note.path] = written.text
+        for proposal in self.kept:
+            inbox.drop(self.transaction, proposal)
+        rejected = [
+            (decision.proposal.id, decision.proposal.text or decision.proposal.quote)
+            for decision in self.decisions
+            if not decision.accept and not decision.proposal.marks
+        ]
+        inbox.decide(self.transaction, rejected, "rejected", self.ctx.now.date())
+
+    def outcomes(self) -> Iterator[Decided]:
+        """What became of each decision."""
+        for number, decision in enumerate(self.decisions):
+            proposal = decision.proposal
+            if not decision.accept:
+                yield Decided(proposal, "rejected", "applied")
+                continue
+            note = self.notes[proposal.target]
+            reason = note.done[number]
+            line, ref = self._placed(note, op_of(decision))
+            yield Decided(proposal, "accepted", "no-op" if reason else "applied", reason, note.path, line, ref)
+
+    def _note(self, path: str) -> _Note:
+        if path not in self.notes:
+            self.notes[path] = _Note(path, timed=self.ctx.layout.timed(path))
+        return self.notes[path]
+
+    def _replaced(self, decision: Decision) -> str:
+        """The words that an accepted proposal replaces or removes, as a bullet to keep under its first candidate."""
+        proposal = decision.proposal
+        if not (decision.accept and proposal.marks and proposal.op in ("replace", "remove")):
+            return ""
+        data = self.transaction.read(proposal.target) or b""
+        entry = locate(data, proposal.replaces, path=proposal.target, timed=self.ctx.layout.timed(proposal.target))
+        if isinstance(entry, str):
+            return ""
+        label = entry.provenance.partition("#")[0].rpartition("/")[2] if entry.provenance else None
+        parts = grammar.Parts(REPLACED + entry.text, provenance=entry.provenance, label=label)
+        return grammar.render(parts).removeprefix("- ")
+
+    def _placed(self, note: _Note, op: Op) -> tuple[int, str]:
+        found = grammar.read(note.path, Document(self.texts[note.path]), timed=note.timed)
+        words = op.text
+        same = [entry for entry in found if entry.text == words or grammar.task(entry.text) + words == entry.text]
+        same = same or [entry for entry in found if op.provenance and entry.provenance == op.provenance]
+        return (same[0].line, same[0].ref) if same and words else (0, "")
+
+
+@contextlib.contextmanager
+def _acting(ctx: Context, actor: Any) -> Iterator[None]:
+    """Write as somebody else: a tick in a note is the person's, whichever command finds it."""
+    ours, ctx.store.actor = ctx.store.actor, actor
+    try:
+        yield
+    finally:
+        ctx.store.actor = ours
+
+
+def _words(text: str, proposal: Proposal) -> str:
+    box = grammar.task(text.lstrip()) if proposal.op == "replace" else ""
+    return box + grammar.neutralise(text.lstrip()[len(box) :])
+
+
+def _check_allowed(ctx: Context, decisions: Sequence[Decision], *, by_tick: bool) -> None:
+    """Whether all this may be done by whoever asks.
+
+    Raises:
+        UsageError: it may not; nothing was done.
+    """
+    layout = ctx.layout
+    ids = [decision.proposal.id for decision in decisions]
+    if len(set(ids)) < len(ids):
+        raise UsageError("two decisions about one proposal", "name each once")
+    for decision in decisions:
+        proposal = decision.proposal
+        if not decision.accept:
+            continue
+        tier = layout.tier_of(proposal.target)
+        ours = tier is not Tier.NOTE or proposal.target in (layout.corrections, layout.rewards)
+        if not ours or proposal.op not in OP_KINDS or proposal.target[-3:] != ".md":
+            raise UsageError(
+                f"{proposal.id} would change {proposal.target}, which is yours alone", "reject it, or edit the note"
+            )
+        if tier is Tier.PROCEDURAL and not (by_tick or ctx.may_write_rules):
+            raise UsageError(
+                f"{proposal.id} is a rule: only a person at a terminal, or a tick in Review.md, accepts it",
+                "run tars-memory review at a terminal",
+            )
+        if not (by_tick or ctx.may_accept):
+            raise UsageError(
+                f"accepting {proposal.id} takes a person at a terminal, or a tick in Review.md",
+                "run tars-memory review at a terminal; unattended_review under [permissions] allows it to scripts",
+            )

@@ -1,0 +1,261 @@
+"""A note and ops give a note and what became of each op. Pure: nothing is read, nothing is written, nothing raises.
+
+Each op is looked at alone, on what the ops before it left: it is applied, or there was nothing to do, or it is rejected
+with the reason, and then holds up no other one. Every change is made by :mod:`tars_memory.vault.edits`, which touches
+the lines that it names and no other byte, and is looked at once more before it counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.capture.placing import heading
+from tars_memory.curation.model import Op, Outcome
+from tars_memory.errors import TarsError
+from tars_memory.vault import edits
+from tars_memory.vault import entries as grammar
+from tars_memory.vault.document import Document, apply, plain_heading
+from tars_memory.vault.model import Splice
+from tars_memory.vault.spans import lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tars_memory.vault.document import Section
+    from tars_memory.vault.model import Entry
+
+DIFFED = 4000
+"""Lines that are compared one by one; a greater difference is one splice."""
+
+Found = tuple[bytes, str]
+"""The note after an op, and why nothing was done; empty if something was."""
+
+
+class Patched(NamedTuple):
+    """A note with ops applied to it.
+
+    Attributes:
+        data: the note; the very bytes that were given if nothing was applied.
+        outcomes: one for each op, in their order.
+    """
+
+    data: bytes
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def applied(self) -> int:
+        """How many ops changed the note."""
+        return sum(outcome.status == "applied" for outcome in self.outcomes)
+
+
+class _RejectedError(Exception):
+    """Why an op can't be applied."""
+
+
+def patch(data: bytes, ops: Sequence[Op], *, path: str, timed: bool = False) -> Patched:
+    """Apply ops to a note.
+
+    Args:
+        data: the note; empty if there is none.
+        ops: in order; an entry is named by its own lines, and must be found exactly once.
+        path: of the note, relative to the vault.
+        timed: whether its entries begin with a time (:meth:`tars_memory.vault.layout.Layout.timed`).
+    """
+    outcomes: list[Outcome] = []
+    for op in ops:
+        try:
+            new, nothing = _OPS.get(op.kind, _unknown)(data, op, path, timed)
+        except (_RejectedError, TarsError, UnicodeError) as error:
+            outcomes.append(Outcome(op, "rejected", str(error)))
+            continue
+        outcomes.append(Outcome(op, "no-op" if nothing else "applied", nothing))
+        data = new
+    return Patched(data, tuple(outcomes))
+
+
+def splices_between(before: bytes, after: bytes) -> list[Splice]:
+    """What to splice into a note so that it becomes the other one: whole lines, and as few as there are different."""
+    old, new = lines_of(before), lines_of(after)
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    middle, made = old[head : len(old) - tail], new[head : len(new) - tail]
+    start = sum(map(len, old[:head]))
+    if not middle and not made:
+        return []
+    if len(middle) + len(made) > DIFFED:
+        return [Splice(start, start + sum(map(len, middle)), b"".join(made))]
+    offsets = [start]
+    for line in middle:
+        offsets.append(offsets[-1] + len(line))
+    return [
+        Splice(offsets[first], offsets[last], b"".join(made[low:high]))
+        for tag, first, last, low, high in SequenceMatcher(None, middle, made, autojunk=False).get_opcodes()
+        if tag != "equal"
+    ]
+
+
+def locate(data: bytes, target: str, *, path: str, timed: bool = False, occurrence: int | None = None) -> Entry | str:
+    """The entry that a target names, or in a sentence why it can't be told.
+
+    Args:
+        data: the note.
+        target: the entry's own lines as they stood (:attr:`Entry.raw`).
+        path: of the note.
+        timed: see :func:`patch`.
+        occurrence: which of several with these very lines, from 0; None: there must be one only.
+
+    Returns:
+        The entry with exactly these lines; else the one with its block id or its words, if it still says the same.
+    """
+    now = grammar.read(path, Document(data), timed=timed)
+    target = re.sub(r"\r\n|\r", "\n", target)
+    same = [entry for entry in now if entry.raw == target]
+    if occurrence is not None:
+        same = same[occurrence : occurrence + 1]
+    if len(same) == 1:
+        return same[0]
+    said = " ".join(target.split())[:200]
+    if same:
+        return f"{path} holds {said!r} {len(same)} times"
+    was = next(iter(grammar.read(path, Document(_encoded(target.lstrip(" \t"))), timed=timed)), None)
+    if was is None:
+        return f"{said!r} is no entry"
+    same = [entry for entry in now if was.block_id and entry.block_id == was.block_id]
+    same = same or [entry for entry in now if entry.text == was.text]
+    if len(same) == 1 and same[0].text == was.text:
+        return same[0]
+    there = f"; it now says {same[0].text[:200]!r}" if len(same) == 1 else ""
+    return f"{path} does not hold {said!r} any more{there}"
+
+
+def _append(data: bytes, op: Op, path: str, timed: bool) -> Found:
+    words = _words(op.text)
+    title = heading(op.section)
+    there = [entry for entry in grammar.read(path, Document(data), timed=timed) if entry.text == words]
+    if there:
+        return data, f"{path} line {there[0].line} says exactly this"
+    target, label = _provenance(op)
+    parts = grammar.Parts(words, provenance=target or None, label=label or None)
+    line = grammar.render(parts)
+    new = apply(data, edits.insert_bullet(data, line, section=title))
+    return _checked(data, new, path, timed, gone=(), come=(words,)), ""
+
+
+def _replace(data: bytes, op: Op, path: str, timed: bool) -> Found:
+    entry = _target(data, op, path, timed)
+    box = grammar.task(entry.text)
+    given = grammar.task(op.text.lstrip()) if box else ""
+    words = (given or box) + _words(op.text.lstrip()[len(given) :])
+    target, label = _provenance(op)
+    if words == entry.text and target in ("", entry.provenance):
+        return data, f"{path} line {entry.line} says exactly this"
+    provenance = (target, label) if target else None
+    new = apply(data, edits.replace_bullet(data, entry, words, timed=timed, provenance=provenance))
+    return _checked(data, new, path, timed, gone=(entry.text,), come=(words,)), ""
+
+
+def _remove(data: bytes, op: Op, path: str, timed: bool) -> Found:
+    entry = _target(data, op, path, timed)
+    lines = range(entry.line, entry.end_line + 1)
+    gone = [other.text for other in grammar.read(path, Document(data), timed=timed) if other.line in lines]
+    new = apply(data, edits.remove_bullet(data, entry, timed=timed))
+    return _checked(data, new, path, timed, gone=gone, come=()), ""
+
+
+def _add_section(data: bytes, op: Op, path: str, timed: bool) -> Found:
+    title = heading(op.section)
+    if Document(data).find_section(title):
+        return data, f"{path} has the heading {title!r}"
+    new = apply(data, edits.insert_heading(data, title))
+    return _checked(data, new, path, timed, gone=(), come=()), ""
+
+
+def _remove_section(data: bytes, op: Op, path: str, timed: bool) -> Found:
+    document = Document(data)
+    wanted = plain_heading(op.section)
+    lines = re.sub(r"\r\n|\r", "\n", op.target).strip("\n")
+    named = [section for section in document.sections if section.level and section.title == wanted]
+    same = [section for section in named if _section_text(document, section) == lines]
+    if len(same) != 1:
+        many = f"stands there {len(same)} times" if same else "does not say that any more" if named else "is gone"
+        raise _RejectedError(f"{path}: the section {wanted!r} {many}")
+    start = document.lines[same[0].start_line - 1].start
+    end = document.lines[same[0].end_line - 1].next
+    within = range(same[0].start_line, same[0].end_line + 1)
+    gone = [entry.text for entry in grammar.read(path, document, timed=timed) if entry.line in within]
+    return _checked(data, data[:start] + data[end:], path, timed, gone=gone, come=(), less=wanted), ""
+
+
+def _unknown(data: bytes, op: Op, path: str, timed: bool) -> Found:  # noqa: ARG001 - as all of them
+    raise _RejectedError(f"there is no op {str(op.kind)[:40]!r}")
+
+
+_OPS: dict[str, Callable[[bytes, Op, str, bool], Found]] = {
+    "append": _append,
+    "replace": _replace,
+    "remove": _remove,
+    "add_section": _add_section,
+    "remove_section": _remove_section,
+}
+
+
+def _target(data: bytes, op: Op, path: str, timed: bool) -> Entry:
+    found = locate(data, op.target, path=path, timed=timed, occurrence=op.occurrence)
+    if isinstance(found, str):
+        raise _RejectedError(found)
+    return found
+
+
+def _words(text: str) -> str:
+    """The words of a bullet; they have to be read back as such.
+
+    A time at their start is no business of this: tier notes take it as text, and daily notes get no ops with one.
+    """
+    return grammar.neutralise(text)
+
+
+def _provenance(op: Op) -> tuple[str, str]:
+    """Target and label of the link to where the words come from; both empty if none is given."""
+    if not op.provenance:
+        return "", ""
+    label = op.label or op.provenance.partition("#")[0].rpartition("/")[2]
+    read = grammar.parse(grammar.render(grammar.Parts("x", provenance=op.provenance, label=label)).removeprefix("- "))
+    if (read.provenance, read.label) != (op.provenance, label):
+        raise _RejectedError(f"{op.provenance[:200]!r} can't be linked to")
+    return op.provenance, label
+
+
+def _section_text(document: Document, section: Section) -> str:
+    return re.sub(r"\r\n|\r", "\n", document.text(section.start_line, section.end_line)).strip("\n")
+
+
+def _checked(
+    before: bytes, after: bytes, path: str, timed: bool, *, gone: Sequence[str], come: Sequence[str], less: str = ""
+) -> bytes:
+    """The note after an op, if no other entry and no other heading came, went or changed by it."""
+    old, new = Document(before), Document(after)
+    had = Counter(entry.text for entry in grammar.read(path, old, timed=timed))
+    has = Counter(entry.text for entry in grammar.read(path, new, timed=timed))
+    titles = [section.title for section in old.sections if section.level]
+    now = [section.title for section in new.sections if section.level]
+    if less:
+        titles.remove(less)
+    if has != had - Counter(gone) + Counter(come) or not _within(titles, now):
+        raise _RejectedError(f"{path}: it would change what stands around it")
+    return after
+
+
+def _within(titles: list[str], now: list[str]) -> bool:
+    """Whether the headings are those that were there, perhaps with a new one."""
+    return len(now) - len(titles) in (0, 1) and not Counter(titles) - Counter(now)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
