@@ -345,6 +345,11 @@ class Vault:
             self._skip("link within the vault" if inside else "link out of the vault")
 
 
+def is_conflict_copy(name: str) -> bool:
+    """Whether a file's name is that of a conflict copy, which no walk shows."""
+    return _CONFLICT.search(name) is not None
+
+
 def _unreadable(message: str, hint: str = "look at it with ls -l") -> PartialError:
     return PartialError(message, hint)
 

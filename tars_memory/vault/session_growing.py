@@ -1,0 +1,183 @@
+"""A session note that grows with its conversation: new facts and turns, the front matter's count and hash renewed.
+
+Every other byte stays the person's. The result is splices against the note as it stands, however many changes it took.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tars_memory.vault import edits, session_rendering, sessions
+from tars_memory.vault.document import Document, apply
+from tars_memory.vault.model import Splice
+from tars_memory.vault.session_note import SECTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tars_memory.vault.session_note import SessionNote
+
+
+def grow(data: bytes, new: SessionNote) -> list[Splice]:
+    """Add what is new in a conversation to its note.
+
+    Args:
+        data: the note.
+        new: the front matter's ``source_hash`` and ``turns`` as they shall be; facts, kept turns, topics, decisions,
+            open ends and tools to add; a summary of the new turns, which is added as paragraphs. What the note holds
+            already (a fact by its source, a turn by its number, a line by its words) is not added again; title, date,
+            session and source stay.
+
+    Returns:
+        Splices, in order. Of a note whose front matter has lost its ``source_hash`` that part stays as it is.
+
+    Raises:
+        ConflictError: no place takes a new bullet without changing what stands around it.
+    """
+    note = sessions.read("", data)
+    changes = Changes(data)
+    changes.make(_property(changes.data, "source_hash", new.source_hash))
+    changes.make(_property(changes.data, "turns", str(new.turns)))
+    for title, lines in _bullets(data, note, new):
+        if lines:
+            made = _section(changes.data, title, "\n".join(lines))
+            changes.make(made)
+            for line in [] if made else lines:
+                changes.make(edits.insert_bullet(changes.data, line, section=title))
+    held = {turn.number for turn in note.kept} if note else set()
+    for title, blocks in (
+        (
+            "Summary",
+            [part for part in session_rendering.paragraphs(new.summary) if part.encode("utf-8", "replace") not in data],
+        ),
+        ("Turns", [session_rendering.turn_lines(turn) for turn in new.kept if turn.number not in held]),
+    ):
+        if blocks:
+            made = _section(changes.data, title, "\n\n".join(blocks))
+            changes.make(made or _append(changes.data, title, blocks))
+    return changes.splices()
+
+
+def _bullets(data: bytes, note: SessionNote | None, new: SessionNote) -> Iterable[tuple[str, list[str]]]:
+    """Section by section, the bullets that are not there yet."""
+    for title, texts in (
+        ("Topics", new.topics),
+        ("Decisions", new.decisions),
+        ("Open ends", new.open_ends),
+        ("Tools", new.tools),
+    ):
+        there = {f"- {text}" for text in getattr(note, title.lower().replace(" ", "_"))} if note else set()
+        yield title, [line for line in session_rendering.bullets(texts) if line not in there]
+    said = {(fact.text, fact.turn) for fact in note.facts} if note else set()
+    lines = []
+    for fact in new.facts:
+        linked = bool(fact.source) and f"{fact.source}|".encode("utf-8", "replace") in data
+        if not linked and (session_rendering.words_of(fact.text), fact.turn) not in said:
+            lines.append(session_rendering.fact_lines(fact))
+    yield "Facts", list(dict.fromkeys(lines))
+
+
+def _property(data: bytes, key: str, value: str) -> list[Splice]:
+    """Give a property of the front matter another value; its line is added if it is missing."""
+    document = Document(data)
+    if document.front_matter_lines is None:
+        return []
+    first, last = document.front_matter_lines
+    for number in range(first + 1, last):
+        start, end, _ = document.lines[number - 1]
+        match = re.match(
+            rb"(" + key.encode("ascii") + rb"[ \t]*:[ \t]*)(.*?)([ \t]*(?:[ \t]#.*)?)$", data[start:end], re.DOTALL
+        )
+        if match:
+            return [Splice(start + match.end(1), start + match.end(2), value.encode("ascii"))]
+    at = document.lines[last - 1].start
+    return [Splice(at, at, f"{key}: {value}".encode("ascii") + document.ending(last))]
+
+
+def _section(data: bytes, title: str, text: str) -> list[Splice]:
+    """Make a section that is absent where it belongs: before the next one that exists. None if there is none."""
+    document = Document(data)
+    if document.find_section(title) is not None:
+        return []
+    for later in SECTIONS[SECTIONS.index(title) + 1 :]:
+        section = document.find_section(later)
+        if section is not None:
+            start = document.lines[section.start_line - 1].start
+            nl = document.ending(section.start_line)
+            block = f"## {title}\n\n{text}\n\n".encode("utf-8", "replace").replace(b"\n", nl)
+            return [Splice(start, start, block)]
+    return []
+
+
+def _append(data: bytes, title: str, blocks: Sequence[str]) -> list[Splice]:
+    """Put blocks, parted by blank lines, at the end of a section, which is made at the end of the note if absent."""
+    document = Document(data)
+    section = document.find_section(title)
+    last = section.end_line if section else document.last_line
+    if document.open_line is not None and document.open_line <= last:
+        last = document.open_line - 1  # what is never closed would swallow it
+    while last > 1 and document.is_blank(last) and not (section and last <= section.body_line - 1):
+        last -= 1
+    _, end, at = document.lines[last - 1]
+    nl = document.ending(last)
+    heading = [] if section else [f"## {title}"]
+    text = "\n\n".join([*heading, *blocks]).encode("utf-8", "replace").replace(b"\n", nl)
+    after = b"" if last >= document.last_line or document.is_blank(last + 1) else nl
+    return [Splice(at, at, (nl if at == end else b"") + nl + text + nl + after)]
+
+
+class Changes:
+    """Several changes of a note, one after the other, as splices against what it was at first.
+
+    Attributes:
+        data: the note with all changes so far.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self._pieces: list[tuple[int, int] | bytes] = [(0, len(data))]
+        self._before = len(data)
+
+    def make(self, splices: Iterable[Splice]) -> None:
+        """Make changes of :attr:`data` as it is now."""
+        made = list(splices)
+        for splice in reversed(made):
+            self._make(splice)
+        self.data = apply(self.data, made)
+
+    def _make(self, splice: Splice) -> None:
+        kept: list[tuple[int, int] | bytes] = []
+        at = 0
+        placed = False
+        for piece in self._pieces:
+            size = len(piece) if isinstance(piece, bytes) else piece[1] - piece[0]
+            head = min(max(splice.start - at, 0), size)
+            tail = min(max(splice.end - at, 0), size)
+            if head or not size:
+                kept.append(_part(piece, 0, head))
+            if not placed and splice.start <= at + size:
+                kept.append(splice.data)
+                placed = True
+            if tail < size:
+                kept.append(_part(piece, tail, size))
+            at += size
+        self._pieces = [piece for piece in kept if not isinstance(piece, bytes) or piece]
+
+    def splices(self) -> list[Splice]:
+        """What changed, in order."""
+        found: list[Splice] = []
+        at = 0
+        new = b""
+        for piece in (*self._pieces, (self._before, self._before)):
+            if isinstance(piece, bytes):
+                new += piece
+                continue
+            if new or piece[0] > at:
+                found.append(Splice(at, piece[0], new))
+            at, new = piece[1], b""
+        return found
+
+
+def _part(piece: tuple[int, int] | bytes, start: int, end: int) -> tuple[int, int] | bytes:
+    return piece[start:end] if isinstance(piece, bytes) else (piece[0] + start, piece[0] + end)

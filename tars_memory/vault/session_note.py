@@ -1,0 +1,76 @@
+"""The nouns of a session note: the note, a fact with what it stands on, a turn that is kept."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+SECTIONS = ("Summary", "Topics", "Decisions", "Open ends", "Tools", "Facts", "Turns")
+"""Headings of level 2, in this order; empty ones are left out."""
+
+TAG = "session"
+QUOTE, SAID_BY = "quote:: ", "said by:: "
+"""How the bullets under a fact begin; the double colon is Obsidian's inline-field convention."""
+
+
+class SessionFact(NamedTuple):
+    """A fact with what it stands on.
+
+    Attributes:
+        text: the words, neutralised when read from a note.
+        source: the daily note's line that holds it: ``2026-11-21#^d-abc``; empty for none.
+        label: how the link is shown; the day.
+        quote: verbatim.
+        speaker: who said it.
+        turn: number of the turn.
+    """
+
+    text: str
+    source: str = ""
+    label: str = ""
+    quote: str = ""
+    speaker: str = ""
+    turn: int = 0
+
+
+class SessionTurn(NamedTuple):
+    """A turn that is kept: ``time`` is ``14:30``, ``2026-11-22 00:10`` if on another day, or empty."""
+
+    number: int
+    speaker: str
+    text: str
+    time: str = ""
+
+
+class SessionNote(NamedTuple):
+    """What a session note says.
+
+    Attributes:
+        date: ``YYYY-MM-DD`` of its beginning.
+        source: file name of the transcript.
+        source_hash: digest of the turns up to ``turns``.
+        turns: turns of the conversation that were examined.
+        session: the log's own name of the conversation; empty for none.
+        format: the shape that it was read as.
+        title: a few words.
+        summary: a few sentences; paragraphs parted by a blank line.
+        topics, decisions, open_ends, tools: short lines.
+        facts: in order.
+        kept: the turns that are stored.
+        path: of the note, when read from one.
+    """
+
+    date: str
+    source: str
+    source_hash: str
+    turns: int
+    session: str = ""
+    format: str = ""
+    title: str = ""
+    summary: str = ""
+    topics: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    open_ends: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    facts: tuple[SessionFact, ...] = ()
+    kept: tuple[SessionTurn, ...] = ()
+    path: str = ""

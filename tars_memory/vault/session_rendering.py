@@ -1,0 +1,167 @@
+"""Writing a session note: its name, its front matter and its sections, with all outside text made harmless."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from tars_memory.errors import UsageError
+from tars_memory.vault import entries
+from tars_memory.vault.entries import neutralise, visible
+from tars_memory.vault.session_note import QUOTE, SAID_BY, TAG
+from tars_memory.vault.vault import is_conflict_copy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from tars_memory.vault.session_note import SessionFact, SessionNote, SessionTurn
+
+MAX_TOPIC = 60
+"""Characters of the topic in a note's name; in bytes twice as many, so that no file system's limit of 255 is met."""
+
+_UNNAMEABLE = re.compile(r'[\\/:*?"<>|#^\[\](){}%]+')
+"""What Obsidian, a link or some file system doesn't take in a name, or what makes a name look like a conflict copy."""
+
+
+def path_for(folder: str, start: datetime, title: str, taken: Callable[[str], bool]) -> str:
+    """Where a new note goes: a name that every file system, Obsidian and a link take.
+
+    Args:
+        folder: of the sessions, relative to the vault.
+        start: when the conversation began; local time.
+        title: its topic; may be anything.
+        taken: whether a path is a note already; then a number is added.
+    """
+    topic = _topic(title)
+    stem = f"{folder}/{start:%Y-%m-%d %H%M} {topic}"
+    path, number = f"{stem}.md", 1
+    while taken(path):
+        number += 1
+        path = f"{stem} {number}.md"
+    return path
+
+
+def _topic(title: str) -> str:
+    words = " ".join(_UNNAMEABLE.sub(" ", visible(title)).split())
+    words = "".join(sign for sign in words if sign.isprintable())[:MAX_TOPIC]
+    while len(words.encode("utf-8")) > 2 * MAX_TOPIC:
+        words = words[:-1]
+    words = words.strip(" .-_,;")
+    return words if words and not is_conflict_copy(f" {words}.md") else "conversation"
+
+
+def render(note: SessionNote) -> bytes:
+    """A new note. All that comes from outside is neutralised."""
+    lines = [
+        "---",
+        f"date: {note.date}",
+        *([f"title: {_scalar(note.title)}"] if visible(note.title) else []),
+        f"source: {_scalar(note.source)}",
+        *([f"format: {_scalar(note.format)}"] if note.format else []),
+        f"source_hash: {note.source_hash}",
+        *([f"session: {_scalar(note.session)}"] if visible(note.session) else []),
+        f"turns: {note.turns}",
+        f"tags: [{TAG}]",
+        "---",
+    ]
+    for title, blocks in _blocks(note).items():
+        if blocks:
+            lines += ["", f"## {title}", ""]
+            parts = "\n\n" if title in ("Summary", "Turns") else "\n"
+            lines.append(parts.join(blocks))
+    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+
+
+def _blocks(note: SessionNote) -> dict[str, list[str]]:
+    """The text of each section, block by block."""
+    return {
+        "Summary": paragraphs(note.summary),
+        "Topics": bullets(note.topics),
+        "Decisions": bullets(note.decisions),
+        "Open ends": bullets(note.open_ends),
+        "Tools": bullets(note.tools),
+        "Facts": [fact_lines(fact) for fact in note.facts],
+        "Turns": [turn_lines(turn) for turn in note.kept],
+    }
+
+
+def paragraphs(text: str) -> list[str]:
+    """A text's paragraphs, a line each, neutralised."""
+    parts = re.split(r"\n[ \t]*\n", re.sub(r"\r\n|\r", "\n", text))
+    return [words for part in parts if (words := words_of(part))]
+
+
+def bullets(texts: Sequence[str]) -> list[str]:
+    """Each text as a bullet, once."""
+    return list(dict.fromkeys(f"- {words}" for text in texts if (words := words_of(text))))
+
+
+def words_of(text: str) -> str:
+    """Outside text as the words of one bullet; empty if nothing in it can be seen."""
+    try:
+        return neutralise(text[: entries.MAX_CHARACTERS])
+    except UsageError:
+        return ""
+
+
+def fact_lines(fact: SessionFact) -> str:
+    """A fact's bullet with its quote and its speaker nested under it."""
+    lines = [
+        entries.render(entries.Parts(words_of(fact.text), provenance=fact.source or None, label=fact.label or None))
+    ]
+    if quote := words_of(fact.quote):
+        lines.append(f'  - {QUOTE}"{quote}"')
+    speaker = words_of(fact.speaker)
+    if speaker or fact.turn:
+        lines.append(f"  - {SAID_BY}{', '.join([*([speaker] if speaker else []), *_turn(fact.turn)])}")
+    return "\n".join(lines)
+
+
+def _turn(number: int) -> list[str]:
+    return [f"turn {number}"] if number else []
+
+
+def turn_lines(turn: SessionTurn) -> str:
+    """A turn as one quote: whatever stands in it can't end it, open anything beyond it, or be an entry."""
+    speaker = re.sub(r"[*\[\]:`]+", "", visible(turn.speaker)).strip() or "?"
+    head = f"[{turn.number}] {turn.time + ' ' if turn.time else ''}**{speaker}:** "
+    lines = list(_quoted(turn.text))
+    lines[0] = (head + lines[0]).rstrip()
+    return "\n".join(f"> {line}" if line else ">" for line in lines)
+
+
+def _quoted(text: str) -> Iterator[str]:
+    """The lines of a turn; those in a closed fence as they are, others without what would hide or forge something."""
+    rows = re.split(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", text)
+    closes = _closed_fences(rows)
+    inside = -1
+    for number, row in enumerate(rows):
+        indent = re.match(r"[ \t]*", row)
+        line = (indent[0] if indent else "") + visible(row)
+        inside = max(inside, closes.get(number, -1))
+        if number > inside:
+            line = entries.harmless(line)
+            line = re.sub(r"^([ ]{0,3})(?=</?[A-Za-z!?]|<[!?]|\[[^\[\]]+\]:)", r"\1\\", line)
+            line = re.sub(r"^([ ]{0,3})(?=`{3,}|~{3,})", r"\1\\", line)
+        yield line.rstrip(" \t")
+
+
+def _closed_fences(rows: Sequence[str]) -> dict[int, int]:
+    """First to last row of each fence that is closed."""
+    found: dict[int, int] = {}
+    opened: tuple[int, str] | None = None
+    for number, row in enumerate(rows):
+        match = re.match(r"[ ]{0,3}(`{3,}(?=[^`]*$)|~{3,})", row)
+        if match and opened is None:
+            opened = (number, match[1])
+        elif match and opened and match[1].startswith(opened[1]) and not row[match.end() :].strip():
+            found[opened[0]] = number
+            opened = None
+    return found
+
+
+def _scalar(text: str) -> str:
+    """Text as a YAML scalar in double quotes."""
+    return json.dumps(visible(text), ensure_ascii=False)

@@ -1,0 +1,185 @@
+"""The session note: what was drawn from one conversation, written and read as plain markdown.
+
+Its name is ``sessions/2026-11-21 1015 topic.md``. Front matter says what it was made from; ``source_hash`` is the
+digest of the conversation up to the last turn that was examined, so that the same conversation is known again under any
+name, and by how much it has grown. A person may edit all of it: what is read again is what stands there.
+
+Here a note is read and found; :mod:`tars_memory.vault.session_rendering` writes a new one,
+:mod:`tars_memory.vault.session_growing` adds to one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.errors import TarsError
+from tars_memory.vault import entries
+from tars_memory.vault.document import Document
+from tars_memory.vault.session_note import QUOTE, SAID_BY, SECTIONS, SessionFact, SessionNote, SessionTurn
+from tars_memory.vault.session_rendering import path_for, render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tars_memory.vault.model import Entry, Splice
+    from tars_memory.vault.vault import Vault
+
+__all__ = [
+    "SECTIONS",
+    "Known",
+    "SessionFact",
+    "SessionNote",
+    "SessionTurn",
+    "catalogue",
+    "examined",
+    "grow",
+    "path_for",
+    "read",
+    "render",
+]
+
+_SAID_BY = re.compile(r"(?P<name>.*?)(?:,?\s*turn\s+(?P<turn>\d{1,9}))?$")
+_TURN = re.compile(
+    r"\[(?P<number>\d{1,9})\](?: (?P<time>(?:\d{4}-\d\d-\d\d )?\d\d:\d\d))?"
+    r" \*\*(?P<speaker>[^*\n]{0,200}?):\*\* ?(?P<text>.*)$"
+)
+
+
+def grow(data: bytes, new: SessionNote) -> list[Splice]:
+    """See :func:`tars_memory.vault.session_growing.grow`."""
+    from tars_memory.vault import session_growing
+
+    return session_growing.grow(data, new)
+
+
+def read(path: str, data: bytes) -> SessionNote | None:
+    """What a session note says now, after whatever a person changed; None if it is none: no ``source_hash``."""
+    if b"source_hash" not in data:
+        return None
+    document = Document(data)
+    said = document.front_matter
+    digest = said.get("source_hash")
+    if not isinstance(digest, str):
+        return None
+    found = entries.read(path, document)
+    return SessionNote(
+        date=_string(said, "date"),
+        source=_string(said, "source"),
+        source_hash=digest.strip(),
+        turns=int(turns) if (turns := _string(said, "turns")).isdecimal() and len(turns) < 10 else 0,
+        session=_string(said, "session"),
+        format=_string(said, "format"),
+        title=_string(said, "title"),
+        summary=_paragraphs(document),
+        topics=_texts(found, "Topics"),
+        decisions=_texts(found, "Decisions"),
+        open_ends=_texts(found, "Open ends"),
+        tools=_texts(found, "Tools"),
+        facts=tuple(_facts(found)),
+        kept=tuple(_kept(document)),
+        path=path,
+    )
+
+
+def _string(said: Mapping[str, object], key: str) -> str:
+    value = said.get(key)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _texts(found: Sequence[Entry], section: str) -> tuple[str, ...]:
+    return tuple(entry.text for entry in found if entry.section.casefold() == section.casefold() and not entry.depth)
+
+
+def _paragraphs(document: Document) -> str:
+    section = document.find_section("Summary")
+    if section is None:
+        return ""
+    within = range(section.body_line, section.end_line + 1)
+    parts = [
+        re.sub(r"\r\n|\r|\n", " ", document.text(block.start_line, block.end_line))
+        for block in document.blocks
+        if block.kind == "paragraph" and block.start_line in within
+    ]
+    return "\n\n".join(parts)
+
+
+def _facts(found: Sequence[Entry]) -> Iterator[SessionFact]:
+    for index, entry in enumerate(found):
+        if entry.section.casefold() != "facts" or entry.depth:
+            continue
+        quote = speaker = ""
+        turn = 0
+        for child in found[index + 1 :]:
+            if child.line > entry.end_line:
+                break
+            if child.text.startswith(QUOTE):
+                quote = re.sub(r'^["“](.*)["”]$', r"\1", child.text.removeprefix(QUOTE).strip())
+            elif child.text.startswith(SAID_BY) and (said := _SAID_BY.match(child.text.removeprefix(SAID_BY))):
+                speaker, turn = said["name"].strip(" ,"), int(said["turn"] or 0)
+        label = entries.parse(entry.raw.strip()[1:].strip()).label or ""
+        yield SessionFact(entry.text, entry.provenance or "", label, quote, speaker, turn)
+
+
+def _kept(document: Document) -> Iterator[SessionTurn]:
+    """The turns in the quotes of their section; a quote without a number is the person's own."""
+    for block in document.blocks:
+        if block.kind != "quote" or document.section_at(block.start_line).title.casefold() != "turns":
+            continue
+        rows = [
+            re.sub(r"^[ ]{0,3}>[ ]?", "", document.text(line)) for line in range(block.start_line, block.end_line + 1)
+        ]
+        if match := _TURN.match(rows[0]):
+            text = "\n".join([match["text"], *rows[1:]])
+            yield SessionTurn(int(match["number"]), match["speaker"], text, match["time"] or "")
+
+
+class Known(NamedTuple):
+    """A session note that stands for the beginning of a conversation.
+
+    Attributes:
+        path: of the note.
+        turns: turns that were examined.
+    """
+
+    path: str
+    turns: int
+
+
+def catalogue(vault: Vault) -> dict[str, str]:
+    """``source_hash`` to path, of all session notes; read once for several conversations."""
+    found: dict[str, str] = {}
+    folder = vault.layout.sessions + "/"
+    for path in sorted(path for path, _ in vault.walk() if folder in f"/{path}"):
+        try:
+            data = vault.read(path)
+        except TarsError:
+            continue
+        digest = _hash_of(data)
+        if digest:
+            found.setdefault(digest, path)
+    return found
+
+
+def examined(vault: Vault, digests: Sequence[str], known: Mapping[str, str] | None = None) -> Known | None:
+    """The note of the longest beginning of a conversation that was examined before; None if there is none.
+
+    Args:
+        vault: to look in.
+        digests: of the conversation, turn by turn.
+        known: :func:`catalogue`, if it is at hand.
+    """
+    known = catalogue(vault) if known is None else known
+    for turns in range(len(digests), 0, -1):
+        if path := known.get(digests[turns - 1]):
+            return Known(path, turns)
+    return None
+
+
+def _hash_of(data: bytes) -> str:
+    """The ``source_hash`` in a note's front matter, without parsing the note."""
+    head = re.match(rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r\n|\r|\n)(.{0,20000}?)(?:\r\n|\r|\n)---", data, re.DOTALL)
+    if head is None:
+        return ""
+    match = re.search(rb"(?:^|[\r\n])source_hash[ \t]*:[ \t]*[\"']?([0-9a-f]{64})\b", head[1])
+    return match[1].decode("ascii") if match else ""
