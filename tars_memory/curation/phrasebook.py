@@ -1,0 +1,100 @@
+"""How people say what is worth keeping, in the languages of ``phrases/``.
+
+A phrase is a pattern over one statement: a sentence without the words that lead it in. Its group ``text`` is what is
+kept; without such a group it is the whole statement. The patterns are few and narrow on purpose: each line that they
+give costs a person a decision.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
+"""In the order in which they are tried."""
+
+
+class Phrase(NamedTuple):
+    """One way to say something.
+
+    Attributes:
+        kind: of the fact: ``fact``, ``preference`` or ``decision``.
+        pattern: over the whole statement.
+        asked: the person asked for it to be kept, so that doubts about the wording don't count.
+        dated: it counts only if the statement names a day.
+    """
+
+    kind: str
+    pattern: re.Pattern[str]
+    asked: bool = False
+    dated: bool = False
+
+
+class Language(NamedTuple):
+    """The phrases of one language; all patterns leave case aside.
+
+    Attributes:
+        code: two letters.
+        triggers: a sentence without any of these words says nothing that is kept.
+        phrases: the first that fits counts.
+        leads: words that only lead a sentence in.
+        unsure: what makes a statement a wish, a guess, a case or somebody else's words.
+        questions: how a question begins that has no question mark.
+        asks: what a statement may be followed by: a question or a request, to the end of the sentence.
+        wrong: how a correction begins.
+        vague: objects that say nothing without what was said before.
+        open_ends: how something that is yet to be done is said.
+        unkept: a request not to keep something.
+        taken_back: what takes back what was said just before.
+        written: a request to write, translate or play something: what follows is no statement about the person.
+        yes: how a proposal is agreed to.
+    """
+
+    code: str
+    triggers: frozenset[str]
+    phrases: tuple[Phrase, ...]
+    leads: re.Pattern[str]
+    unsure: re.Pattern[str]
+    questions: re.Pattern[str]
+    asks: re.Pattern[str]
+    wrong: re.Pattern[str]
+    vague: re.Pattern[str]
+    open_ends: re.Pattern[str]
+    unkept: re.Pattern[str]
+    taken_back: re.Pattern[str]
+    written: re.Pattern[str]
+    yes: re.Pattern[str]
+
+
+@cache
+def language(code: str) -> Language:
+    """The phrases of one of :data:`LANGUAGES`, read once."""
+    table = tomllib.loads(files(__package__).joinpath("phrases", f"{code}.toml").read_text("utf-8"))
+    names = {name: _joined(text) for name, text in table.get("names", {}).items()}
+    patterns = {
+        name: re.compile(_filled(table[name], names), re.IGNORECASE)
+        for name in Language._fields
+        if name not in ("code", "triggers", "phrases")
+    }
+    phrases = tuple(_phrase(values, names) for values in table["phrases"])
+    return Language(code=code, triggers=frozenset(table["triggers"].split()), phrases=phrases, **patterns)
+
+
+def _phrase(values: dict[str, Any], names: dict[str, str]) -> Phrase:
+    pattern = re.compile(_filled(values["pattern"], names), re.IGNORECASE)
+    return Phrase(values["kind"], pattern, values.get("asked", False), values.get("dated", False))
+
+
+def _filled(text: str, names: dict[str, str]) -> str:
+    """A pattern with the named parts in it, which may hold others."""
+    text = _joined(text)
+    while "<<" in text:
+        text = re.sub(r"<<(\w+)>>", lambda found: names[found[1]], text)
+    return text
+
+
+def _joined(text: str) -> str:
+    return "".join(text.strip("\n").split("\n"))
