@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.rooms import Rooms
-from tars_memory.settings import ALLOWED, RecallOptions
+from tars_memory.settings import ALLOWED, RecallOptions, ReviewOptions, TidyOptions
 
 if TYPE_CHECKING:
     import builtins
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tars_memory.capture.model import Receipt, Today
+    from tars_memory.curation.archive import Archived
     from tars_memory.index.indexer import RefreshReport
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.context import Context as Packed
@@ -126,6 +127,21 @@ class Memory(Rooms):
         from tars_memory.capture.undo import undo
 
         return undo(self.capture(), txn, last=last)
+
+    # --- keeping it tidy
+
+    def archive(self, *, apply: bool = False) -> Archived:
+        """Which daily notes are past the window and go to ``archive/``; with ``apply`` they are moved.
+
+        Raises:
+            UsageError: the vault's daily note format can't be used.
+            UnwritableError: the vault can't be written.
+        """
+        from tars_memory.curation.archive import archive
+
+        options = self.settings.options("tidy", TidyOptions)
+        window_days = self.settings.options("review", ReviewOptions).window_days
+        return archive(self.capture(writes=apply), days=options.daily_days, window_days=window_days, apply=apply)
 
     # --- looking
 
