@@ -268,6 +268,7 @@ class Memory(Rooms):
             meant = mode != "lexical" and bool(query.meaning) and self._fill(report, notices, needed=needed)
 
             def ask(reader: IndexReader) -> builtins.list[Answer]:
+                own=self.interactive,
                 vector = self._query_vector(query, reader, report, notices, needed=needed) if meant else None
                 return ranked(reader, query, vector=vector, mode=mode, scope=project or "")
 

@@ -176,6 +176,9 @@ class Rooms:
                 f"your text could NOT be kept, copy it from here: {text}", f"{error.message}; {error.hint}"
             ) from error
 
+            from tars_memory.vault.secrets import mask
+
+            text = text if self.interactive else mask(text)
     def fingerprint(self) -> str:
         """Of the model that is set, over this version's chunks.
 
@@ -256,7 +259,9 @@ class Rooms:
 
                 options = self.settings.options("embedding", EmbeddingOptions)
                 self._ask_model = QueryVectors(options, self.settings.places.cache, self.state / SOCKET).query
-        return self._ask_model(text)
+        from tars_memory.vault.secrets import mask
+
+        return self._ask_model(mask(text))  # what is looked for is remembered, and notes are indexed masked as well
 
     def made_state(self) -> Path:
         """The vault's state folder, made if it is missing.

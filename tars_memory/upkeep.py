@@ -72,7 +72,7 @@ def doctor(memory: Memory) -> dict[str, Any]:
     """
     findings = [
         {"kind": kind, "message": message, "hint": hint}
-        for kind, message, hint in (*_writes(memory), *_vault(memory), *_index(memory))
+        for kind, message, hint in (*_writes(memory), *_vault(memory), *_secrets(memory), *_index(memory))
     ]
     return {"findings": findings, "notices": list(memory.notices)}
 
@@ -120,6 +120,20 @@ def _vault(memory: Memory) -> Iterator[tuple[str, str, str]]:
         yield "layout", memory.vault.layout.problem.message, memory.vault.layout.problem.hint
     if not os.access(memory.root, os.W_OK):
         yield "permissions", f"{memory.root} can't be written", "searches work; what is typed waits in the spool"
+
+
+def _secrets(memory: Memory) -> Iterator[tuple[str, str, str]]:
+    """Credentials that stand in notes: where and what kind, never the value."""
+    from tars_memory.vault import secrets
+
+    for path in sorted(path for path, _ in memory.vault.walk()):
+        try:
+            text = memory.vault.read(path).decode("utf-8", "surrogateescape")
+        except (OSError, TarsError):
+            continue  # what can't be read is counted with the skipped
+        for found in secrets.find(text):
+            lines = text.count("\n", 0, found.start) + text.replace("\r\n", "\n").count("\r", 0, found.start)
+            yield "secret", f"{path}:{lines + 1}: {found.kind}", "it is not indexed; keep it in a password manager"
 
 
 def _index(memory: Memory) -> Iterator[tuple[str, str, str]]:

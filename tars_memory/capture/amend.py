@@ -10,6 +10,7 @@ from tars_memory.vault import edits
 from tars_memory.vault import entries as grammar
 from tars_memory.vault.document import Document
 from tars_memory.vault.inbox import INBOX, kept_for_review, propose
+from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
     from tars_memory.capture.context import Context
@@ -32,6 +33,7 @@ def edit(ctx: Context, target: str, text: str) -> Receipt:
         ConflictError: the entry changed meanwhile.
         UnwritableError: the change is in the spool.
     """
+    text = ctx.masked(text)
     grammar.neutralise(text)
     entry = find(ctx, target)
     words = _reworded(entry, text)
@@ -74,7 +76,7 @@ def forget(ctx: Context, target: str, *, later: bool = True) -> Receipt:
     """
     entry = find(ctx, target)
     timed = ctx.layout.timed(entry.path)
-    arguments = {"target": entry.ref, "text": entry.text} if later else None
+    arguments = {"target": entry.ref, "text": mask(entry.text)} if later else None
     with ctx.writing("forget", arguments) as transaction:
         if _is_rule(ctx, entry):
             return _proposed(ctx, transaction, entry, "remove", "")

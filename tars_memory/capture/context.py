@@ -65,7 +65,33 @@ class Context:
     @property
     def may_write_rules(self) -> bool:
         """Whether a procedural rule may be written without asking anybody."""
-        return self.unattended_rules or (self.interactive and self.actor == "person")
+        return self.unattended_rules or self.attended
+
+    @property
+    def may_accept(self) -> bool:
+        """Whether a proposal may be accepted: a person sits there, or the person's own configuration allows it."""
+        return self.unattended_review or self.attended
+
+    @property
+    def attended(self) -> bool:
+        """Whether a person at a terminal does this."""
+        return self.interactive and self.actor == "person"
+
+    def masked(self, text: str) -> str:
+        """The text as it may be written, kept in the spool and recorded in the journal.
+
+        A person at a terminal decides what becomes of a credential (the command line asks). Whoever else writes
+        gets it masked, and a notice says so.
+        """
+        if self.interactive and self.actor == "person":
+            return text
+        from tars_memory.vault import secrets
+
+        found = secrets.find(text)
+        if not found:
+            return text
+        self.notices.append(f"masked before it was written: {secrets.kinds(found)}")
+        return secrets.mask(text)
 
     @contextlib.contextmanager
     def writing(self, command: str, arguments: dict[str, Any] | None) -> Iterator[Transaction]:

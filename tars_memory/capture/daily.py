@@ -24,6 +24,7 @@ def log(ctx: Context, text: str) -> Receipt:
         UsageError: no text.
         UnwritableError: the text is in the spool, with its instant.
     """
+    text = ctx.masked(text)
     words = entries.neutralise(text)
     title = heading(ctx.layout.log_heading)
     line = entries.render(entries.Parts(words, time=f"{ctx.now:%H:%M}"))

@@ -24,6 +24,7 @@ def feedback(ctx: Context, good: bool, note: str, question: str | None = None, a
         UsageError: no note.
         UnwritableError: the text is in the spool.
     """
+    note, question, answer = ctx.masked(note), question and ctx.masked(question), answer and ctx.masked(answer)
     words = entries.neutralise(note)
     lines = [entries.render(entries.Parts(words, time=f"{ctx.now:%Y-%m-%d %H:%M}"))]
     lines += [f"  - {QUESTION}{entries.neutralise(question)}"] if question and question.strip() else []

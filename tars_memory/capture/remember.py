@@ -36,6 +36,7 @@ def remember(
     """
     if tier not in (Tier.SEMANTIC, Tier.PROCEDURAL):
         raise UsageError(f"nothing is remembered in the tier {tier!r}", "use --tier semantic or --tier procedural")
+    text, section, tags = ctx.masked(text), section and ctx.masked(section), [ctx.masked(tag) for tag in tags]
     words = _words(text, tags)
     title = heading(section if section is not None else ctx.layout.notes_section)
     path = ctx.layout.procedural if tier == Tier.PROCEDURAL else ctx.layout.memory

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tars_memory.cli.output import PROGRAM, clean, to_json
+from tars_memory.cli.output import PROGRAM, clean, hidden, masked, to_json
 from tars_memory.errors import AmbiguousError, TarsError, UnwritableError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
 def _say(call: Call, message: str, hint: str, code: int, more: dict[str, Any] | None = None) -> int:
     more = more or {}
     if call.out.json:
-        call.out.complain(to_json({"error": message, "hint": hint, "exit_code": code, **more}))
+        call.out.complain(to_json(hidden({"error": message, "hint": hint, "exit_code": code, **more})))
         return code
     lines = [f"{PROGRAM}: {clean(message)}"]
     lines += [f"  {clean(candidate)}" for candidate in more.get("candidates", ())]
@@ -80,9 +80,10 @@ def _say(call: Call, message: str, hint: str, code: int, more: dict[str, Any] | 
 def _bug(error: Exception, call: Call) -> tuple[str, str]:
     """Save the trace; a sentence and where it is."""
     text = "".join(traceback.format_exception(error))
+    text = masked(text)
     if call.env.get("TARS_MEMORY_DEBUG"):
         call.out.complain(text)
-    what = f"this is a bug: {type(error).__name__}: {str(error)[:200]}"
+    what = f"this is a bug: {type(error).__name__}: {masked(str(error))[:200]}"
     path = _save(text, call)
     if path is None:
         return what, "the trace could not be saved; TARS_MEMORY_DEBUG=1 prints it"

@@ -3,6 +3,9 @@
 Notes hold whatever somebody pasted or synced into them, so no text of a note reaches a terminal or a pipe as it is:
 escape sequences, control characters (C0 but tab and newline, DEL, C1), bidirectional controls and Unicode tag
 characters are taken out. JSON keeps the text verbatim and escapes the same characters.
+
+Credentials are shown to a person on a terminal only. In JSON, in a pipe and in a file they are masked: an agent, a log
+or another machine reads those.
 """
 
 from __future__ import annotations
@@ -30,6 +33,25 @@ SEQUENCES = (
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\r\n]*(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC
     r"|\x1b[ -/]*[0-~]?"  # any other escape
 )
+
+SHORT = 8
+"""Text below this many characters holds no credential: the shortest is ``PIN:4821``."""
+
+LABELS = (
+    "pas",
+    "pw",
+    "psk",
+    "secret",
+    "senha",
+    "kennwort",
+    "wachtwoord",
+    "haslo",
+    "losenord",
+    "heslo",
+    "auth",
+    "parola",
+)
+"""Words for a password (parts of them) that may name one without a digit."""
 
 UNSAFE_IN_JSON = f"[\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff{BIDI}{TAGS}]"
 
@@ -72,6 +94,34 @@ def to_json(value: Any, indent: int | None = None) -> str:
     return re.sub(UNSAFE_IN_JSON, lambda found: json.dumps(found[0])[1:-1], text)
 
 
+def masked(text: str) -> str:
+    """The text with its credentials masked.
+
+    A short look comes first: most of what is printed can't hold one, and the detector is worth an import.
+    """
+    if len(text) < SHORT or (
+        text.isascii()
+        and not any(sign in text for sign in "0123456789")
+        and max(map(len, text.split()), default=0) < 2 * SHORT
+        and not any(label in text.lower() for label in LABELS)
+    ):
+        return text
+    from tars_memory.vault.secrets import mask
+
+    return mask(text)
+
+
+def hidden(value: Any) -> Any:
+    """A value for JSON with the credentials of all its texts masked; names of fields stay."""
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, dict):
+        return {name: hidden(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [hidden(each) for each in value]
+    return value
+
+
 def fields(thing: object, names: str) -> dict[str, Any]:
     """The named attributes of a value, in that order, for JSON; an absent one is None."""
     return {name: getattr(thing, name, None) for name in names.split()}
@@ -101,12 +151,12 @@ class Output:
     def data(self, text: str) -> None:
         """One line, or several, of data. The caller has cleaned them."""
         if not self.quiet:
-            self._write(text + "\n")
+            self._write((text if self.stdout.isatty() else masked(text)) + "\n")
 
     def record(self, value: Any, *, lines: bool = False) -> None:
         """One JSON object; ``lines`` keeps it on one line even on a terminal."""
         if not self.quiet:
-            self._write(to_json(value, None if lines or not self.stdout.isatty() else 2) + "\n")
+            self._write(to_json(hidden(value), None if lines or not self.stdout.isatty() else 2) + "\n")
 
     def flush(self) -> None:
         """Hand over what is written so far."""
@@ -129,7 +179,7 @@ class Output:
         except (OSError, ValueError):
             pass
         try:
-            self.stderr.write(text + "\n")
+            self.stderr.write((text if self.stderr.isatty() else masked(text)) + "\n")
             self.stderr.flush()
         except (OSError, ValueError):
             pass  # nobody listens

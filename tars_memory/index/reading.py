@@ -13,6 +13,7 @@ from tars_memory.index.changes import STAMP
 from tars_memory.index.fulltext import clean
 from tars_memory.index.writer import TEMPLATE, TOO_BIG, UNREADABLE, NoteRow
 from tars_memory.vault.model import Tier
+from tars_memory.vault.secrets import veiled
 
 if TYPE_CHECKING:
     from tars_memory.vault.vault import Vault
@@ -63,7 +64,9 @@ def read(
     tier, scope = layout.tier_of(path), clean(layout.scope_of(path))
     ours = tier in OURS or layout.timed(path)
     skeleton = {layout.notes_section, layout.log_heading, FEEDBACK} if ours else None
-    parsed = chunking.parse(path, data, day=day, modified=weak, skeleton=skeleton)
+    # Credentials never get into the index; the lines stay where they are, so that hits can be told in the note.
+    shown = veiled(data)
+    parsed = chunking.parse(path, shown, day=day, modified=weak, skeleton=skeleton)
     if parsed.day_source == "mtime":
         digest += _weak_day(weak)
     return NoteRow(path, kept, digest, str(tier), scope, parsed)

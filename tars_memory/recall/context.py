@@ -22,6 +22,7 @@ from tars_memory.recall.verify import note_lines
 from tars_memory.vault.dailies import daily_of
 from tars_memory.vault.layout import PROJECTS
 
+from tars_memory.vault.secrets import veiled
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
@@ -257,7 +258,7 @@ class _Filling:
     def _typed(self, typed: Callable[[str], frozenset[bytes]], path: str) -> frozenset[bytes]:
         """What the journal says that a person typed; nothing, and a notice, if it can't be read."""
         try:
-            return typed(path)
+            return frozenset(map(veiled, typed(path)))  # as the note's own lines are
         except TarsError as error:
             self.notices.append(error.message)
             return frozenset()
@@ -293,7 +294,7 @@ class _Filling:
         if self.vault.layout.scope_of(path) not in ("", self.scope):
             return None
         try:
-            return self.vault.read(path)
+            return veiled(self.vault.read(path))
         except NotFoundError:
             return None
         except TarsError as error:

@@ -32,6 +32,7 @@ def search(
     scope: str = "",
     limit: int = 10,
     read: Callable[[str], bytes],
+    own: bool = False,
     vault_name: str = "",
     explain: bool = False,
     stale: int = 0,
@@ -47,6 +48,7 @@ def search(
         scope: '' for the vault outside projects, else the project whose notes are searched too.
         limit: most hits.
         read: bytes of a note by its path, to verify hits; raises OSError or TarsError when the note can't be read.
+        own: show lines that hold a credential as they stand in the note, not masked as they are indexed.
         vault_name: for the Obsidian links.
         explain: keep the parts of each score.
         stale: notes that the index is behind; passed on.
@@ -60,7 +62,7 @@ def search(
         found = _newest(reader, narrowed, limit) if query.filters else iter(())
     else:
         found = passages(scored(reader, query, narrowed, vector, mode, limit))
-    result.hits = _shown(found, read, limit)
+    result.hits = _shown(found, read, limit, own=own)
     for rank, hit in enumerate(result.hits, start=1):
         hit.rank = rank
         hit.obsidian_url = obsidian_url(vault_name, hit.path, headings=hit.headings, block_id=hit.block_id)
@@ -70,16 +72,16 @@ def search(
     return result
 
 
-def _shown(found: Iterator[Hit], read: Callable[[str], bytes], limit: int) -> list[Hit]:
+def _shown(found: Iterator[Hit], read: Callable[[str], bytes], limit: int, *, own: bool) -> list[Hit]:
     """The first hits that their notes still hold; the last ones make room for the best notes that have none yet."""
-    hits = list(islice(verified(found, read), limit))
+    hits = list(islice(verified(found, read, own=own), limit))
     firsts = {hit.path: hit for hit in reversed(hits)}
     wanted = limit // BREADTH - len(firsts)
     if len(hits) < limit or wanted <= 0:
         return hits
     others: list[Hit] = []
     for hit in found:
-        if hit.path not in firsts and next(verified([hit], read), None):
+        if hit.path not in firsts and next(verified([hit], read, own=own), None):
             firsts[hit.path] = hit
             others.append(hit)
             if len(others) == wanted:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import TarsError
+from tars_memory.vault.secrets import MARK, veiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,23 +24,35 @@ def note_lines(data: bytes) -> list[str]:
     return text.split("\n")
 
 
-def verified(hits: Iterable[Hit], read: Callable[[str], bytes]) -> Iterator[Hit]:
+def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = False) -> Iterator[Hit]:
     """The hits whose text the notes hold, their lines corrected where it has moved; the others are left out.
+
+    The index holds no credentials: a hit with one masked is looked for in the note with them masked.
 
     Args:
         hits: best first; consumed only as far as the answers are.
         read: the note's bytes by its path; raises OSError or TarsError when it can't be read.
+        own: give such a hit the note's own text, for a person who looks at it.
     """
-    notes: dict[str, list[str] | None] = {}
+    notes: dict[str, bytes | None] = {}
+    split: dict[tuple[str, bool], list[str]] = {}
     for hit in hits:
         if hit.path not in notes:
             try:
-                notes[hit.path] = note_lines(read(hit.path))
+                notes[hit.path] = read(hit.path)
             except (OSError, TarsError):
                 notes[hit.path] = None
-        lines = notes[hit.path]
-        if lines is not None and located(hit, lines):
-            yield hit
+        data = notes[hit.path]
+        if data is None:
+            continue
+        for hidden in (False, True) if MARK in hit.text else (False,):
+            if (hit.path, hidden) not in split:
+                split[hit.path, hidden] = note_lines(veiled(data) if hidden else data)
+            if located(hit, split[hit.path, hidden]):
+                if hidden and own and not hit.partial:
+                    hit.text = "\n".join(note_lines(data)[hit.start_line - 1 : hit.end_line])
+                yield hit
+                break
 
 
 def located(hit: Hit, lines: list[str]) -> bool:

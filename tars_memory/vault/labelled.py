@@ -121,7 +121,7 @@ def _rank(rank: str, low: str, at: int) -> str:
 
 def _labelled(text: str, low: str, start: int, end: int, rank: str, kind: str) -> Found | None:
     """The value that a word names, or None."""
-    if low.startswith("(masked: ", max(0, low.rfind("(", max(0, start - 40), start))) and ")" in low[end : end + 12]:
+    if low.startswith("(masked ", max(0, low.rfind("(", max(0, start - 40), start))) and ")" in low[end : end + 12]:
         return None
     label = _pattern(_LABEL).match(text, end)
     while label:

@@ -29,6 +29,9 @@ class Secret(NamedTuple):
     kind: str
 
 
+MARK = "(masked "
+"""How a masked credential begins; its kind and ``)`` come after it."""
+
 ROUNDS = 4
 """Masking a text again finds nothing new after this many times; one is nearly always enough."""
 
@@ -57,7 +60,7 @@ def find(text: str) -> list[Secret]:
 
 
 def mask(text: str) -> str:
-    """The text with each credential replaced by its kind, ``(masked: github token)``; idempotent.
+    """The text with each credential replaced by its kind, ``(masked github token)``; idempotent.
 
     The marker means nothing in markdown, wherever it stands. Line breaks inside a private key go with it; see
     :func:`veil` for a text whose lines must stay where they are.
@@ -66,7 +69,7 @@ def mask(text: str) -> str:
         found = find(text)
         if not found:
             return text
-        text = _replaced(text, [(one, f"(masked: {one.kind})") for one in found])
+        text = _replaced(text, [(one, f"{MARK}{one.kind})") for one in found])
     return text
 
 
@@ -79,9 +82,16 @@ def veil(text: str) -> str:
         pairs = []
         for one in found:
             breaks = "".join(re.findall(r"\r\n|\r|\n", text[one.start : one.end]))
-            pairs.append((one, f"(masked: {one.kind})" + breaks))
+            pairs.append((one, f"{MARK}{one.kind})" + breaks))
         text = _replaced(text, pairs)
     return text
+
+
+def veiled(data: bytes) -> bytes:
+    """A note's bytes as :func:`veil` leaves them; the very same object if it holds no credential."""
+    text = data.decode("utf-8", "surrogateescape")
+    shown = veil(text)
+    return data if shown is text else shown.encode("utf-8", "surrogateescape")
 
 
 def kinds(found: list[Secret]) -> str:
@@ -107,7 +117,7 @@ def _merged(text: str, found: Iterator[Secret]) -> list[Secret]:
         if merged and one.start < merged[-1].end:
             last = merged[-1]
             merged[-1] = Secret(last.start, max(last.end, one.end), last.kind)
-        elif len(set(text[one.start : one.end])) > 1 and not text.startswith("(masked:", one.start):
+        elif len(set(text[one.start : one.end])) > 1 and not text.startswith(MARK, one.start):
             merged.append(one)
     return merged
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from tars_memory.cli.asking import about_secrets
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.cli.receipts import report
 from tars_memory.errors import UsageError
@@ -22,7 +23,7 @@ def edit(
     call = call_of(ctx)
     if not target:
         raise UsageError("REF is missing", "tars-memory list shows them")
-    words = call.words(text, "TEXT")
+    words = about_secrets(call, call.words(text, "TEXT"))
     return report(call, call.memory().edit(target, words), repeated="it says so already; nothing was written")
 
 

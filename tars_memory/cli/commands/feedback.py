@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from tars_memory.cli.asking import about_secrets
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.cli.receipts import report
 from tars_memory.errors import UsageError
@@ -22,7 +23,8 @@ def feedback(
     call = call_of(ctx)
     if verdict not in VERDICTS:
         raise UsageError("say good or bad first", "tars-memory feedback bad cited the wrong day")
-    words = call.words(note, "NOTE")
+    words = about_secrets(call, call.words(note, "NOTE"))
+    question, answer = (text and about_secrets(call, text) for text in (question, answer))
     return report(call, call.memory().feedback(verdict == "good", words, question=question, answer=answer))
 
 

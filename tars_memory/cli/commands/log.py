@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from tars_memory.cli.asking import about_secrets
 from tars_memory.cli.output import clean
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.cli.receipts import report
@@ -17,7 +18,7 @@ def log(
     """Add a line with the time to today's note and print path:line. Without TEXT, show today's note."""
     call = call_of(ctx)
     if text or stdin:
-        return report(call, call.memory().log(call.words(text, "TEXT", stdin=stdin)))
+        return report(call, call.memory().log(about_secrets(call, call.words(text, "TEXT", stdin=stdin))))
     today = call.memory().today()
     notices = call.notices()
     if call.out.json:

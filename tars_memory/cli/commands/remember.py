@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from tars_memory.cli.asking import about_secrets
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.cli.receipts import report
 from tars_memory.errors import UsageError
@@ -31,7 +32,7 @@ def remember(
     call = call_of(ctx)
     if tier not in TIERS:
         raise UsageError(f"--tier {tier!r} can't be written to", f"it is {' or '.join(TIERS)}")
-    words = call.words(text, "TEXT", stdin=stdin)
+    words = about_secrets(call, call.words(text, "TEXT", stdin=stdin))
     receipt = call.memory().remember(words, tier=tier, section=section, tags=tuple(tag or ()))
     return report(call, receipt)
 
