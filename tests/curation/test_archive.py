@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from curation.tidykit import Desk
 
+from curation.tidykit import Desk
 from tars_memory.curation.archive import archive
 from tars_memory.curation.outlinks import outlinks
 from tars_memory.curation.retention import Step
