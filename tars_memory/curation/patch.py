@@ -129,6 +129,7 @@ def locate(data: bytes, target: str, *, path: str, timed: bool = False, occurren
         return f"{said!r} is no entry"
     same = [entry for entry in now if was.block_id and entry.block_id == was.block_id]
     same = same or [entry for entry in now if entry.text == was.text]
+    same = same or [entry for entry in now if was.provenance and entry.provenance == was.provenance]
     if len(same) == 1 and same[0].text == was.text:
         return same[0]
     there = f"; it now says {same[0].text[:200]!r}" if len(same) == 1 else ""
