@@ -151,6 +151,7 @@ class Rooms:
         from tars_memory.vault.spool import Spool
 
         store = self.store(writes=writes)
+        allowed = self.settings.options("permissions", PermissionOptions)
         context = Context(
             self.vault,
             store,
@@ -158,7 +159,8 @@ class Rooms:
             now=self.now(),
             actor=self.actor,
             interactive=self.interactive,
-            unattended_rules=self.settings.options("permissions", PermissionOptions).unattended_rules,
+            unattended_rules=allowed.unattended_rules,
+            unattended_review=allowed.unattended_review,
         )
         context.notices = self.notices
         return context

@@ -94,7 +94,7 @@ class Context:
         return secrets.mask(text)
 
     @contextlib.contextmanager
-    def writing(self, command: str, arguments: dict[str, Any] | None) -> Iterator[Transaction]:
+    def writing(self, command: str, arguments: dict[str, Any] | None, *, whole: bool = False) -> Iterator[Transaction]:
         """A transaction; if the vault can't be written, the command and its arguments go to the spool.
 
         What waits in the spool is placed first.
@@ -102,6 +102,7 @@ class Context:
         Args:
             command: as history shows it; :func:`tars_memory.capture.spooled.place_spool` calls it again.
             arguments: of the use case, JSON values; None keeps nothing: it can't be done later.
+            whole: all of its writes or none, see :meth:`tars_memory.vault.store.Store.transaction`.
 
         Raises:
             UnwritableError: with ``spooled`` set to the spool item, unless this is a dry run.
@@ -113,7 +114,7 @@ class Context:
                 place_spool(self)
             if command == "log":
                 self._check_daily()
-            with self.store.transaction(command, settles=self.settles) as transaction:
+            with self.store.transaction(command, settles=self.settles, whole=whole) as transaction:
                 yield transaction
         except UnwritableError as error:
             if arguments is not None and self.settles is None and not self.store.dry_run and error.spooled is None:
