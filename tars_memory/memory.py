@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.rooms import Rooms
-from tars_memory.settings import ALLOWED, RecallOptions, ReviewOptions, TidyOptions
+from tars_memory.settings import ALLOWED, FactsOptions, RecallOptions, ReviewOptions, TidyOptions
 
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Callable, Iterable, Mapping
-    from datetime import datetime
+    from datetime import date, datetime
 
     from tars_memory.capture.model import Receipt, Today
     from tars_memory.curation.archive import Archived
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tars_memory.recall.model import SearchResult
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranked import Answer
+    from tars_memory.vault.facts import Fact
     from tars_memory.vault.history import JournalEntry
     from tars_memory.vault.model import Actor, Entry
     from tars_memory.vault.store import Written
@@ -116,6 +117,27 @@ class Memory(Rooms):
             receipt.notices += forgetting.COPIES
         return receipt
 
+    def add_fact(
+        self, subject: str, predicate: str, object_: str, *, since: date | None = None, until: date | None = None
+    ) -> Receipt:
+        """Add a fact to Facts.md; one of which only one holds at a time ends the old one, as the notices say."""
+        from tars_memory.capture.facts import add
+
+        kept = self._keeping(f"{subject} {predicate}:: {object_}")
+        return add(kept, subject, predicate, object_, since=since, until=until)
+
+    def end_fact(self, target: str, *, on: date | None = None) -> Receipt:
+        """Say when a fact stopped being true (today unless said)."""
+        from tars_memory.capture.facts import end
+
+        return end(self.capture(), target, on)
+
+    def remove_fact(self, target: str) -> Receipt:
+        """Take a fact out, as if it had never been said."""
+        from tars_memory.capture.facts import remove
+
+        return remove(self.capture(), target)
+
     def undo(self, txn: str | None = None, *, last: int = 1) -> builtins.list[Written]:
         """Take back the last transactions, or the one named; an undo can be undone by its name.
 
@@ -166,6 +188,34 @@ class Memory(Rooms):
     def history(self, limit: int | None = 20, path: str | None = None) -> builtins.list[JournalEntry]:
         """What was written, newest first."""
         return list(self.store(writes=False).history(limit, path))
+
+    def facts(
+        self,
+        about: str | None = None,
+        *,
+        as_of: date | None = None,
+        everything: bool = False,
+        project: str | None = None,
+    ) -> builtins.list[Fact]:
+        """What is true today, or held on a day, in the order of Facts.md.
+
+        Args:
+            about: a name, as subject or object; None: all.
+            as_of: the day; None: today.
+            everything: what has ended and what is to come as well.
+            project: whose facts belong to it too.
+        """
+        from tars_memory.vault import facts
+
+        day = None if everything else as_of or self.now().date()
+        self.notices += self.index().refresh().notices
+        found = self.index().read(lambda reader: reader.facts(project or "", on=day))
+        return found if about is None else facts.about(found, about)
+
+    def timeline(self, about: str, *, project: str | None = None) -> builtins.list[Fact]:
+        """All facts about a name, the oldest first; those without a date last."""
+        found = self.facts(about, everything=True, project=project)
+        return sorted(found, key=lambda fact: (fact.since is None, str(fact.since)))
 
     def search(
         self,
@@ -218,6 +268,7 @@ class Memory(Rooms):
                 scope=project or "",
                 limit=limit or options.limit,
                 read=self.vault.read,
+                own=self.interactive,
                 vault_name=self.root.name,
                 explain=explain,
                 stale=report.stale,
@@ -236,6 +287,7 @@ class Memory(Rooms):
         project: str | None = None,
         loaded: bool = True,
         mode: str | None = None,
+        expired: bool = False,
     ) -> Packed:
         """What a model should know before it answers, packed for a prompt; nothing is written and no model is asked.
 
@@ -247,6 +299,7 @@ class Memory(Rooms):
             project: whose notes may be used too.
             loaded: False for facts and recalled lines alone, without the notes that are always loaded.
             mode: of the search, as for :meth:`search`.
+            expired: also facts that no longer hold.
 
         Raises:
             UsageError: a number below zero, or a project that can't be one.
@@ -268,7 +321,6 @@ class Memory(Rooms):
             meant = mode != "lexical" and bool(query.meaning) and self._fill(report, notices, needed=needed)
 
             def ask(reader: IndexReader) -> builtins.list[Answer]:
-                own=self.interactive,
                 vector = self._query_vector(query, reader, report, notices, needed=needed) if meant else None
                 return ranked(reader, query, vector=vector, mode=mode, scope=project or "")
 
@@ -286,6 +338,8 @@ class Memory(Rooms):
             file_cap=packing.FILE_CAP if file_cap is None else file_cap,
             project=project,
             loaded=loaded,
+            facts_options=self.settings.options("facts", FactsOptions),
+            expired=expired,
         )
         packed.notices += notices
         return packed

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tars_memory.errors import ModelUnavailableError, UnwritableError
 from tars_memory.settings import (
     EmbeddingOptions,
+    FactsOptions,
     LayoutOptions,
     LimitsOptions,
     PermissionOptions,
@@ -161,6 +162,7 @@ class Rooms:
             interactive=self.interactive,
             unattended_rules=allowed.unattended_rules,
             unattended_review=allowed.unattended_review,
+            facts_options=self.settings.options("facts", FactsOptions),
         )
         context.notices = self.notices
         return context
@@ -174,13 +176,13 @@ class Rooms:
         try:
             return self.capture()
         except UnwritableError as error:
+            from tars_memory.vault.secrets import mask
+
+            text = text if self.interactive else mask(text)
             raise UnwritableError(
                 f"your text could NOT be kept, copy it from here: {text}", f"{error.message}; {error.hint}"
             ) from error
 
-            from tars_memory.vault.secrets import mask
-
-            text = text if self.interactive else mask(text)
     def fingerprint(self) -> str:
         """Of the model that is set, over this version's chunks.
 

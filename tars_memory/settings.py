@@ -121,6 +121,25 @@ class TidyOptions(Options):
     daily_days: int = 90
 
 
+class FactsOptions(Options):
+    """``[facts]``: predicates by how they stand in time, parted by commas; all others coexist.
+
+    Attributes:
+        single: of a subject one value is true at a time; a new one ends the old one.
+        temporary: never end anything.
+        events: happen once, and count for 90 days unless an end is said.
+        me: the subjects that mean the user.
+    """
+
+    me: str = "me, I, user, the user"
+    single: str = (
+        "lives in, works at, works as, works for, job, employer, is called, name, phone, email, address, birthday,"
+        " age, married to, partner, boss, uses editor, drives, home town, status, role, favourite colour"
+    )
+    temporary: str = "is in, is visiting, is on holiday, is ill, feels, is reading, is working on"
+    events: str = "met, visited, travelled to, attended, bought, sold, started, finished, moved to, celebrated"
+
+
 class PermissionOptions(Options):
     """``[permissions]``: what may happen without a person at the terminal. Read from the person's own file alone."""
 

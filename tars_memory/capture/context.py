@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UnwritableError
+from tars_memory.settings import FactsOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,11 +30,25 @@ class Context:
         actor: who writes.
         interactive: whether a person sits at a terminal.
         unattended_rules: whether the person's own configuration lets others write procedural rules.
+        unattended_review: whether it lets others accept proposals.
+        facts_options: how predicates of facts stand in time.
         notices: what the person should know; each said once.
         settles: the spool item that is being placed, or None.
     """
 
-    __slots__ = ("actor", "interactive", "notices", "now", "settles", "spool", "store", "unattended_rules", "vault")
+    __slots__ = (
+        "actor",
+        "facts_options",
+        "interactive",
+        "notices",
+        "now",
+        "settles",
+        "spool",
+        "store",
+        "unattended_review",
+        "unattended_rules",
+        "vault",
+    )
 
     def __init__(
         self,
@@ -45,7 +60,9 @@ class Context:
         actor: Actor,
         interactive: bool = False,
         unattended_rules: bool = False,
+        unattended_review: bool = False,
         settles: str | None = None,
+        facts_options: FactsOptions | None = None,
     ) -> None:
         self.vault = vault
         self.store = store
@@ -54,8 +71,10 @@ class Context:
         self.actor = actor
         self.interactive = interactive
         self.unattended_rules = unattended_rules
+        self.unattended_review = unattended_review
         self.notices: list[str] = []
         self.settles = settles
+        self.facts_options = facts_options or FactsOptions()
 
     @property
     def layout(self) -> Layout:

@@ -48,7 +48,7 @@ def show(ctx: Context, target: str) -> Entry:
 def find(ctx: Context, target: str) -> Entry:
     """The entry with this REF, else the only one with these words, else the only one that holds them.
 
-    Looked for in Memory.md, Procedural.md, the feedback notes and the daily notes, newest first.
+    Looked for in Memory.md, Procedural.md, Facts.md, the feedback notes and the daily notes, newest first.
 
     Raises:
         NotFoundError: there is none.
@@ -58,7 +58,11 @@ def find(ctx: Context, target: str) -> Entry:
     said = target.strip()
     if not said:
         raise UsageError("no entry is named", "name one by its REF (tars-memory list shows them) or by its words")
-    paths = [*_paths(ctx, None), *_existing(ctx, ctx.layout.corrections, ctx.layout.rewards), *_paths(ctx, Tier.DAILY)]
+    paths = [
+        *_paths(ctx, None),
+        *_existing(ctx, ctx.layout.facts, ctx.layout.corrections, ctx.layout.rewards),
+        *_paths(ctx, Tier.DAILY),
+    ]
     if re.fullmatch(r"[a-z2-7]{8}", said.lower()):
         for path in paths:
             for entry in _read(ctx, path):

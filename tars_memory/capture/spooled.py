@@ -42,6 +42,7 @@ def place_spool(ctx: Context) -> int:
                     actor=arguments["actor"],
                     interactive=bool(arguments["interactive"]),
                     unattended_rules=ctx.unattended_rules,
+                    facts_options=ctx.facts_options,
                     settles=item.id,
                 )
                 ctx.store.actor = again.actor
@@ -52,7 +53,7 @@ def place_spool(ctx: Context) -> int:
                 stuck[error.message] = stuck.get(error.message, 0) + 1
                 continue
             except (NotFoundError, AmbiguousError, ConflictError) as error:
-                if item.command not in ("edit", "forget"):
+                if item.command not in ("edit", "forget", "facts end", "facts remove"):
                     ctx.notices.append(f"kept in the spool as {item.id}: {error.message}")
                     continue
                 text = arguments.get("text", "")
@@ -76,6 +77,7 @@ def _call(ctx: Context, command: str, said: dict[str, Any]) -> Receipt:
     Raises:
         ValueError: there is none.
     """
+    from tars_memory.capture import facts
     from tars_memory.capture.amend import edit, forget
     from tars_memory.capture.daily import log
     from tars_memory.capture.feedback import feedback
@@ -91,4 +93,6 @@ def _call(ctx: Context, command: str, said: dict[str, Any]) -> Receipt:
         return edit(ctx, said["target"], said["text"])
     if command == "forget":
         return forget(ctx, said["target"])
+    if command.startswith("facts "):
+        return facts.again(ctx, command, said)
     raise ValueError(f"no command {command!r} can be placed")

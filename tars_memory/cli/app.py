@@ -34,6 +34,8 @@ COMMANDS = {
     "Find": {
         "search": "Find passages, by words and by meaning.",
         "context": "Pack what a model should know, under a token budget.",
+        "facts": "List what is true and since when; add, end, remove.",
+        "timeline": "List what was true of a name, in order of time.",
         "open": "Open a hit of the last search in Obsidian or your editor.",
         "list": "List the entries of the tiers.",
         "show": "Show one entry and where it stands.",

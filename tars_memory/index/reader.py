@@ -16,7 +16,10 @@ from tars_memory.index.schema import BETWEEN, TIERS
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
+    from datetime import date
     from pathlib import Path
+
+    from tars_memory.vault.facts import Fact
 
 __all__ = ["ChunkRow", "Filter", "IndexReader", "NoteRow"]
 
@@ -226,6 +229,12 @@ class IndexReader:
             note.aliases, note.tags, note.links = _list(row[7]), _list(row[8]), _list(row[9])
             found[note.id] = note
         return found
+
+    def facts(self, scope: str = "", *, on: date | None = None, subject: str | None = None) -> list[Fact]:
+        """What is or was true: see :func:`tars_memory.index.facts.facts`."""
+        from tars_memory.index import facts
+
+        return facts.facts(self._connection, scope, on=on, subject=subject)
 
     def note_count(self) -> int:
         """How many notes are indexed, in all scopes."""

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError, TarsError
-from tars_memory.index import chunking
+from tars_memory.index import chunking, facts
 from tars_memory.index.changes import STAMP
 from tars_memory.index.fulltext import clean
 from tars_memory.index.writer import TEMPLATE, TOO_BIG, UNREADABLE, NoteRow
@@ -69,7 +69,7 @@ def read(
     parsed = chunking.parse(path, shown, day=day, modified=weak, skeleton=skeleton)
     if parsed.day_source == "mtime":
         digest += _weak_day(weak)
-    return NoteRow(path, kept, digest, str(tier), scope, parsed)
+    return NoteRow(path, kept, digest, str(tier), scope, parsed, facts.rows_of(layout, path, shown))
 
 
 def _day(nanoseconds: int) -> date | None:

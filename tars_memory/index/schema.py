@@ -102,6 +102,20 @@ CREATE TABLE chunk_tags (           -- a note's own tags on each of its chunks, 
 ) WITHOUT ROWID;
 CREATE INDEX tags_of_chunk ON chunk_tags (chunk);
 
+CREATE TABLE facts (                -- of the notes that hold facts over time
+  note      INTEGER NOT NULL,
+  line      INTEGER NOT NULL,
+  ref       TEXT NOT NULL,
+  subject   TEXT NOT NULL,
+  about     TEXT NOT NULL,          -- the subject, folded
+  predicate TEXT NOT NULL,
+  object    TEXT NOT NULL,
+  since     INTEGER NOT NULL,       -- yyyymmdd; 0: not said
+  until     INTEGER NOT NULL,       -- yyyymmdd, the first day that it no longer holds; 99999999: not said
+  source    TEXT NOT NULL,
+  PRIMARY KEY (note, line)
+) WITHOUT ROWID;
+
 CREATE TABLE vector_garbage (       -- rows of chunk_vectors whose chunk went while sqlite-vec was not at hand
   chunk INTEGER PRIMARY KEY
 );

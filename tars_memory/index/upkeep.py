@@ -32,6 +32,10 @@ ROWS = {
         " FROM chunks c JOIN notes n ON n.id = c.note JOIN scopes s ON s.id = c.scope"
         " JOIN chunk_texts t ON t.id = c.id ORDER BY n.path, c.position"
     ),
+    "facts": (
+        "SELECT n.path, f.line, f.ref, f.subject, f.about, f.predicate, f.object, f.since, f.until, f.source"
+        " FROM facts f JOIN notes n ON n.id = f.note ORDER BY n.path, f.line"
+    ),
     "not indexed": "SELECT path, hash FROM files WHERE note IS NULL ORDER BY path",
     "counts": (
         "SELECT (SELECT count(*) FROM files WHERE note IS NOT NULL), (SELECT count(*) FROM notes),"

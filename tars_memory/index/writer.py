@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tars_memory.index import facts
 from tars_memory.index.fulltext import signs
 from tars_memory.index.schema import BETWEEN, TIERS
 
@@ -39,15 +40,25 @@ _FILE = "INSERT INTO files VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET 
 class NoteRow:
     """A note that was read and is to be written: where it stands, what it says."""
 
-    __slots__ = ("hash", "parsed", "path", "scope", "stamp", "tier")
+    __slots__ = ("facts", "hash", "parsed", "path", "scope", "stamp", "tier")
 
-    def __init__(self, path: str, stamp: bytes, digest: bytes, tier: str, scope: str, parsed: Parsed) -> None:
+    def __init__(
+        self,
+        path: str,
+        stamp: bytes,
+        digest: bytes,
+        tier: str,
+        scope: str,
+        parsed: Parsed,
+        facts: list[tuple[Any, ...]],
+    ) -> None:
         self.path = path
         self.stamp = stamp
         self.hash = digest
         self.tier = TIERS.index(tier)
         self.scope = scope
         self.parsed = parsed
+        self.facts = facts
 
 
 class Writer:
@@ -79,6 +90,7 @@ class Writer:
         text_rows: list[tuple[Any, ...]] = []
         tag_rows: list[tuple[Any, ...]] = []
         moved: list[tuple[int, int, int, int]] = []
+        fact_rows: list[tuple[Any, ...]] = []
         for note in notes:
             parsed, scope = note.parsed, self._scope(note.scope)
             key, kept = self._make_room(note)
@@ -101,6 +113,7 @@ class Writer:
                 text_rows.append((number, *texts))
                 tag_rows += ((tag, number) for tag in chunk.tags)
             self._delete_chunks([number for numbers in kept.values() for number in numbers])
+            fact_rows += ((key, *row) for row in note.facts)
             words.append((key, note_head(parsed.title, parsed.day, parsed.day_source), parsed.about, "\n".join(body)))
         execute = self._connection.executemany
         execute(_FILE, files)
@@ -112,6 +125,7 @@ class Writer:
         execute(_SIGNS, [(number, marks) for number, _, _, marks, *_ in text_rows if marks])
         execute("INSERT INTO chunk_tags VALUES (?, ?)", tag_rows)
         execute("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", words)
+        facts.write(self._connection, fact_rows)
 
     def skip(self, path: str, stamp: bytes, reason: bytes) -> None:
         """Remember a note that is not indexed, and drop what was known of it."""
@@ -129,6 +143,7 @@ class Writer:
             return
         if row[0] is not None:
             self._forget_words(row[0])
+            facts.forget(self._connection, row[0])
             numbers = self._connection.execute("SELECT id FROM chunks WHERE note = ?", (row[0],)).fetchall()
             self._delete_chunks([number for (number,) in numbers])
             self._connection.execute("DELETE FROM notes WHERE id = ?", (row[0],))
@@ -153,6 +168,7 @@ class Writer:
             return self._take("notes"), {}
         key = int(row[0])
         self._forget_words(key)
+        facts.forget(self._connection, key)
         execute("DELETE FROM notes WHERE id = ?", (key,))
         tags: dict[int, list[str]] = {}
         for number, tag in execute(

@@ -10,22 +10,23 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError, TarsError, UsageError
-from tars_memory.index.words import STOP_WORDS
+from tars_memory.recall import facts as about
 from tars_memory.recall import fence, query
 from tars_memory.recall.budget import tokens
-from tars_memory.recall.lexical import Terms
 from tars_memory.recall.loaded import COMMENT, FRONT_MATTER, REJECTED, Loaded, is_rejected, key
 from tars_memory.recall.packing import LOADED, NO_ROOM, Packing, Unit, by_worth
 from tars_memory.recall.prompt import Block, Context
 from tars_memory.recall.ranked import settled
 from tars_memory.recall.verify import note_lines
+from tars_memory.settings import FactsOptions
+from tars_memory.vault import facts
 from tars_memory.vault.dailies import daily_of
 from tars_memory.vault.layout import PROJECTS
-
 from tars_memory.vault.secrets import veiled
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from datetime import datetime
+    from datetime import date, datetime
 
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranked import Answer
@@ -41,6 +42,7 @@ FILE_CAP = 20_000
 USER = "User.md"
 MOST_DAYS = 366
 
+ENDED = "no longer true, or not yet"
 BEYOND_CAP = "beyond the file cap"
 
 
@@ -56,6 +58,8 @@ def context(
     file_cap: int = FILE_CAP,
     project: str | None = None,
     loaded: bool = True,
+    facts_options: FactsOptions | None = None,
+    expired: bool = False,
 ) -> Context:
     """Pack what a model should know.
 
@@ -70,6 +74,8 @@ def context(
         file_cap: most characters of one always-loaded note.
         project: whose notes may be used too; none of another one ever are.
         loaded: False for facts and recalled lines alone.
+        facts_options: how predicates stand in time, and who the user is.
+        expired: also facts that no longer hold.
 
     Raises:
         UsageError: a number below zero, or a project that can't be one.
@@ -81,10 +87,10 @@ def context(
     if loaded:
         filling.always(typed)
         filling.daily(now, days)
+    filling.facts(question, now.date(), facts_options or FactsOptions(), expired=expired)
     asked = query.parse(_plain(question), now.date())
     if asked.searches:
         filling.notices += asked.notices
-        filling.facts(asked)
         filling.recalled(answers(asked))
     return filling.done()
 
@@ -138,19 +144,24 @@ class _Filling:
             for note in self._read(paths):
                 self._fill("daily", note, note.units[::-1])
 
-    def facts(self, asked: Query) -> None:
-        """The lines of Facts.md that share a content word with the question, or whose heading does."""
-        if set(asked.words) <= STOP_WORDS and not (asked.phrases or asked.literals or asked.prefixes):
-            return
-        terms = Terms(asked)
+    def facts(self, question: str, today: date, options: FactsOptions, *, expired: bool) -> None:
+        """The facts about the user, and those that the question touches; what has ended is left out on purpose."""
         for note in self._read(self._scoped(self.vault.layout.facts)):
-            shared: list[tuple[int, int, Unit]] = []
-            for unit in note.units:
-                above = (text for heading in unit.headings for text in heading.texts)
-                held = terms.count("\n".join((*above, *unit.texts)))
-                if held:
-                    shared.append((-len(held), unit.start_line, unit))
-            self._fill("facts", note, [unit for *_, unit in sorted(shared, key=lambda each: each[:2])], some=True)
+            known = [fact for _, fact in facts.read(note.path, note.document.data)]
+            picked = about.relevant(
+                known,
+                question,
+                today=today,
+                predicates=facts.Predicates.of(options),
+                me=facts.names(options.me),
+                expired=expired,
+            )
+            units = {unit.start_line: unit for unit in note.units}
+            if not expired:
+                for fact in known:
+                    if fact.line in units and not fact.holds(today):
+                        self._leave_out(note.path, fact.line, units[fact.line].end_line, ENDED)
+            self._fill("facts", note, [units[fact.line] for fact in picked if fact.line in units], some=True)
 
     # --- recalled
 

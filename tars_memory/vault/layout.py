@@ -36,6 +36,8 @@ class Layout:
         procedural: note of the procedural tier.
         corrections: where bad feedback goes.
         rewards: where good feedback goes.
+        facts: where facts over time are.
+        review: where proposals stand to be decided in an editor; no tier.
         sessions: folder of the episodic tier.
         archive: folder that old daily notes move to, under the same path as before.
         log_heading: heading of a daily note under which ``log`` writes.
@@ -54,6 +56,7 @@ class Layout:
     corrections = "corrections.md"
     rewards = "rewards.md"
     facts = "Facts.md"
+    review = "Review.md"
 
     def __init__(self, options: LayoutOptions | None = None, obsidian: dict[str, Any] | None = None) -> None:
         options = options or LayoutOptions()
@@ -146,6 +149,10 @@ class Layout:
     def is_template(self, path: str) -> bool:
         """Whether a note is only there to be copied."""
         return path == self.daily_template_path or path.startswith(self.template_folders)
+
+    def is_facts(self, path: str) -> bool:
+        """Whether a note holds facts over time, the vault's or a project's."""
+        return self._inner(path)[1] == self.facts
 
     def timed(self, path: str) -> bool:
         """Whether the entries of a note begin with a time."""

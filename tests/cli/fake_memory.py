@@ -17,6 +17,7 @@ from tars_memory.recall.model import Hit, SearchResult
 from tars_memory.recall.packing import Dropped
 from tars_memory.recall.prompt import Block, Context
 from tars_memory.recall.query import parse
+from tars_memory.vault.facts import Fact
 
 if TYPE_CHECKING:
     import pytest
@@ -122,6 +123,7 @@ DEFAULTS: dict[str, Any] = {
         changed=2, removed=0, pending_vectors=0, stale=0, skipped={"conflict copy": 1}, took=0.1, notices=[]
     ),
     "verify": [],
+    "facts": [Fact("rc47jkqj", "Anna", "lives in", "Cork", date(2026, 11, 21), None, "", "Facts.md", 5)],
     "status": {"vault": "/vault", "index": {"notes": 3, "vectors": None}, "notices": []},
     "doctor": {"findings": []},
     "models": [{"name": "embedded", "current": True, "installed": True}, {"name": "other", "installed": False}],

@@ -34,6 +34,7 @@ def context(
     found_only: Annotated[
         bool, typer.Option("--found-only", help="Only what the question finds; leave out what is always loaded.")
     ] = False,
+    expired: Annotated[bool, typer.Option("--expired", help="Also facts that no longer hold.")] = False,
     stdin: Annotated[bool, typer.Option("--stdin", help="Take the question from stdin.")] = False,
 ) -> int:
     """Print what a model should know before it answers: rules, memory, today, and what the question finds.
@@ -49,6 +50,8 @@ def context(
     text = read_stdin() if stdin else " ".join(question or ())
     given = {"budget": budget, "days": days, "file_cap": file_cap, "project": project}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if expired:
+        options["expired"] = True
     if found_only:
         options["loaded"] = False
     packed = call.memory().context(text, **options)

@@ -1,0 +1,193 @@
+"""``facts add``, ``end`` and ``remove``: facts over time, in Facts.md."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.capture.model import Receipt
+from tars_memory.capture.placing import heading, placed
+from tars_memory.errors import AmbiguousError, NotFoundError, UsageError
+from tars_memory.vault import edits, entries, facts
+from tars_memory.vault.facts import Predicates
+from tars_memory.vault.secrets import mask
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tars_memory.capture.context import Context
+    from tars_memory.vault.facts import Ending, Fact
+    from tars_memory.vault.model import Entry, Splice
+
+NEW = b"# Facts\n"
+"""What a new Facts.md begins with."""
+
+
+def add(
+    ctx: Context,
+    subject: str,
+    predicate: str,
+    object_: str,
+    *,
+    since: date | None = None,
+    until: date | None = None,
+) -> Receipt:
+    """Add a fact, and end the one that it replaces; what holds already is said, not written.
+
+    Args:
+        ctx: the command's view of the vault.
+        subject: of whom or what, in words; becomes a heading.
+        predicate: in a few words (``lives in``).
+        object_: in words.
+        since: its first day; a single-valued predicate and an event begin today unless said.
+        until: the first day that it no longer holds.
+
+    Raises:
+        UsageError: a part is missing or can't be written, or it ends before it begins.
+        UnwritableError: the fact is in the spool.
+    """
+    subject, predicate, object_ = map(ctx.masked, (subject, predicate, object_))
+    title = heading(subject)
+    name, value = _predicate(predicate), entries.neutralise(object_)
+    if since is not None and until is not None and until <= since:
+        raise UsageError(f"the fact would end on {until} and begin on {since}", "give an --until after --since")
+    path = ctx.layout.facts
+    days = {"since": since and since.isoformat(), "until": until and until.isoformat()}
+    parts = {"subject": subject, "predicate": predicate, "object": object_}
+    arguments: dict[str, Any] = {**parts, **days, "text": f"{subject} {name} {value}"}
+    made: dict[str, Any] = {}
+
+    def change(data: bytes | None) -> Sequence[Splice]:
+        found = facts.read(path, data or b"")
+        known = {fact.ref: entry for entry, fact in found}
+        plan = facts.plan(
+            (fact for _, fact in found),
+            title,
+            name,
+            value,
+            since=since,
+            until=until,
+            today=ctx.now.date(),
+            predicates=Predicates.of(ctx.facts_options),
+        )
+        made["plan"], made["words"] = plan, facts.words(name, value, plan.since, plan.until)
+        if plan.same is not None:
+            return ()
+        bullet = entries.render(entries.Parts(made["words"]))
+        splices = [splice for ending in plan.endings for splice in _ended(data or b"", known[ending.fact.ref], ending)]
+        return sorted([*splices, *edits.insert_bullet(data or b"", bullet, section=title)])
+
+    with ctx.writing("facts add", arguments) as transaction:
+        written = transaction.write(path, change, create=NEW)
+    plan = made["plan"]
+    if plan.same is not None:
+        same: Fact = plan.same
+        return Receipt(None, path, same.line, same.ref, made["words"], written=False, notices=ctx.notices)
+    ctx.notices += [
+        f"ended on {ending.on}: {ending.fact.subject} {ending.fact.predicate}:: {ending.fact.object}"
+        for ending in plan.endings
+    ]
+    number, ref = placed(written, made["words"], timed=False)
+    done = not ctx.store.dry_run
+    return Receipt(written.txn or None, path, number, ref, made["words"], written=done, notices=ctx.notices)
+
+
+def end(ctx: Context, target: str, on: date | None = None) -> Receipt:
+    """Say when a fact stopped being true; it stays where it is.
+
+    Args:
+        ctx: the command's view of the vault.
+        target: its REF, or words that fit one fact only.
+        on: the first day that it no longer holds; None means today.
+
+    Raises:
+        NotFoundError: no such fact.
+        AmbiguousError: several; they are listed.
+        UsageError: it would end before it began.
+        ConflictError: it changed meanwhile.
+        UnwritableError: the note can't be written; the change is in the spool.
+    """
+    entry, fact = find(ctx, target)
+    day = on or ctx.now.date()
+    if fact.since is not None and day < fact.since:
+        raise UsageError(f"{fact.subject} {fact.predicate}:: {fact.object} began on {fact.since}", "end it later")
+    words = facts.words(fact.predicate, fact.object, fact.since, day)
+    arguments = {"target": fact.ref, "text": mask(entry.text), "on": day.isoformat()}
+    with ctx.writing("facts end", arguments) as transaction:
+        written = transaction.write(fact.path, lambda data: edits.replace_bullet(data or b"", entry, words))
+    done = written.changed and not ctx.store.dry_run
+    ref = entries.ref(fact.path, words, entry.occurrence) if written.changed else fact.ref
+    return Receipt(written.txn or None, fact.path, entry.line, ref, words, written=done, notices=ctx.notices)
+
+
+def remove(ctx: Context, target: str) -> Receipt:
+    """Take a fact out of Facts.md, as if it had never been said.
+
+    Raises:
+        NotFoundError: no such fact.
+        AmbiguousError: several; they are listed.
+        ConflictError: it changed meanwhile.
+        UnwritableError: the note can't be written; the change is in the spool.
+    """
+    entry, fact = find(ctx, target)
+    with ctx.writing("facts remove", {"target": fact.ref, "text": mask(entry.text)}) as transaction:
+        written = transaction.write(fact.path, lambda data: edits.remove_bullet(data or b"", entry))
+    done = written.changed and not ctx.store.dry_run
+    return Receipt(written.txn or None, fact.path, entry.line, fact.ref, entry.text, written=done, notices=ctx.notices)
+
+
+def again(ctx: Context, command: str, said: dict[str, Any]) -> Receipt:
+    """Do what waited in the spool."""
+
+    def day(name: str) -> date | None:
+        return date.fromisoformat(said[name]) if said[name] else None
+
+    if command == "facts add":
+        parts = (said["subject"], said["predicate"], said["object"])
+        return add(ctx, *parts, since=day("since"), until=day("until"))
+    if command == "facts end":
+        return end(ctx, said["target"], day("on"))
+    return remove(ctx, said["target"])
+
+
+def find(ctx: Context, target: str) -> tuple[Entry, Fact]:
+    """The fact with this REF, else the only one with these words (subject, predicate and object in one line).
+
+    Raises:
+        NotFoundError: there is none.
+        AmbiguousError: there are several.
+    """
+    path, wanted = ctx.layout.facts, facts.folded(target)
+    try:
+        found = facts.read(path, ctx.vault.read(path))
+    except NotFoundError:
+        found = []
+    for entry, fact in found:
+        if fact.ref == wanted:
+            return entry, fact
+    fits = [(e, f) for e, f in found if wanted and wanted in facts.folded(f"{f.subject} {f.predicate} {f.object}")]
+    fits += [(e, f) for e, f in found if wanted and wanted in facts.folded(e.text) and (e, f) not in fits]
+    if len(fits) == 1:
+        return fits[0]
+    if not fits:
+        raise NotFoundError(f"no fact is {target!r}", "tars-memory facts --all lists them with their REFs")
+    listed = [f"{fact.ref} {path}:{fact.line} {fact.subject} {entry.text}" for entry, fact in fits[:20]]
+    raise AmbiguousError(f"{target!r} fits {len(fits)} facts", listed, "name one by its REF")
+
+
+def _ended(data: bytes, entry: Entry, ending: Ending) -> list[Splice]:
+    fact = ending.fact
+    return edits.replace_bullet(data, entry, facts.words(fact.predicate, fact.object, fact.since, ending.on))
+
+
+def _predicate(text: str) -> str:
+    """A predicate as it can stand before ``::``.
+
+    Raises:
+        UsageError: it holds a character that ends it, or nothing.
+    """
+    words = entries.neutralise(text).removesuffix("::").strip()
+    if not words or re.search(r"::|[\[\]():]", words) or len(words) > 80:
+        raise UsageError(f"{text!r} is no predicate", 'name it in a few words without : [ ] ( ), as "lives in"')
+    return words

@@ -1,0 +1,113 @@
+"""``facts``: what is true, and since when; add, end and remove."""
+
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tars_memory.cli.call import Call
+from tars_memory.cli.output import line
+from tars_memory.cli.parsing import call_of, command
+from tars_memory.cli.receipts import report
+from tars_memory.errors import UsageError
+
+if TYPE_CHECKING:
+    from tars_memory.vault.facts import Fact
+
+VERBS = {
+    "add": 'add SUBJECT PREDICATE OBJECT, as: facts add Anna "lives in" Cork',
+    "end": "end REF",
+    "remove": "remove REF",
+}
+
+
+def facts(
+    ctx: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ABOUT | add S P O | end REF | remove REF]", help="A name; or what to do."),
+    ] = None,
+    as_of: Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="What held on this day.")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Also what has ended, and what is to come.")] = False,
+    since: Annotated[str | None, typer.Option("--since", metavar="DATE", help="add: its first day.")] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="DATE", help="add: the first day that it no longer holds.")
+    ] = None,
+    on: Annotated[str | None, typer.Option("--on", metavar="DATE", help="end: on this day (today).")] = None,
+    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Those of this project too.")] = None,
+) -> int:
+    """List what is true, all of it or about one name; add, end or remove a fact.
+
+    A new value of a predicate of which only one holds at a time ends the old one, which stays in Facts.md.
+    """
+    call = call_of(ctx)
+    said = words or []
+    if said and said[0] in VERBS and (len(said) > 1 or said[0] != "add"):
+        return _change(call, said[0], said[1:], _day(call, since, "--since"), _day(call, until, "--until"), on)
+    if any((since, until, on)):
+        raise UsageError("--since, --until and --on belong to add and end", "--as-of names a day to look at")
+    if as_of is not None and all_:
+        raise UsageError("both --as-of and --all", "give one of them")
+    name = " ".join(said) or None
+    found = call.memory().facts(name, as_of=_day(call, as_of, "--as-of", last=True), everything=all_, project=project)
+    return show(call, found, _day(call, as_of, "--as-of", last=True))
+
+
+def show(call: Call, found: "list[Fact]", day: date | None = None) -> int:
+    """Print facts; exit 1 if there are none."""
+    today = day or _today(call)
+    notices = call.notices()
+    if call.out.json:
+        call.out.record({"facts": [fact.as_dict(today) for fact in found], "notices": notices})
+    elif not found:
+        call.out.say("no such fact is known")
+    else:
+        for fact in found:
+            call.out.data(
+                f"{fact.ref}\t{line(fact.subject)} {line(fact.predicate)}: {line(fact.object)}{_when(fact, today)}"
+            )
+    return 0 if found else 1
+
+
+def _today(call: Call) -> date:
+    return (call.now or datetime.now().astimezone()).date()
+
+
+def _when(fact: "Fact", today: date) -> str:
+    told = [f"since {fact.since}"] if fact.since else []
+    told += [f"until {fact.until}"] if fact.until else []
+    told += ["ended"] if fact.until and fact.until <= today else []
+    return f"\t{', '.join(told)}" if told else ""
+
+
+def _change(call: Call, verb: str, rest: list[str], since: date | None, until: date | None, on: str | None) -> int:
+    memory: Any = call.memory()
+    if verb == "add":
+        if len(rest) != 3:
+            raise UsageError(f"facts add takes three words or quoted parts, not {len(rest)}", VERBS["add"])
+        return report(call, memory.add_fact(*rest, since=since, until=until), repeated="already known; nothing written")
+    target = " ".join(rest)
+    if not target:
+        raise UsageError("no fact is named", f"facts {VERBS[verb]}; facts --all lists them")
+    if verb == "end":
+        return report(call, memory.end_fact(target, on=_day(call, on, "--on")), repeated="it ended then already")
+    return report(call, memory.remove_fact(target))
+
+
+def _day(call: Call, text: str | None, option: str, *, last: bool = False) -> date | None:
+    """A day as search takes it.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if text is None:
+        return None
+    from tars_memory.recall.dates import ACCEPTED, parse_day
+
+    named = parse_day(text, _today(call))
+    if named is None:
+        raise UsageError(f"{option}: {text!r} is no date", f"it takes {ACCEPTED}")
+    return named.end if last else named.start
+
+
+COMMAND = command(facts, writes=True, words=True)

@@ -1,0 +1,232 @@
+"""Facts over time: the grammar of ``Facts.md``, and what is true when.
+
+A ``## Subject`` section each, one bullet a fact, in Obsidian's inline-field convention, so that Dataview reads it too:
+``- lives in:: Cork [since:: 2026-11-14] [until:: 2027-05-01] ([[2026-11-14#^d-…|2026-11-14]])``. A bullet without
+``::`` is no fact. A fact without dates is a fact without dates. Ending a fact adds its ``until``; nothing moves.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tars_memory.vault import entries
+from tars_memory.vault.document import Document, plain_heading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tars_memory.settings import FactsOptions
+    from tars_memory.vault.model import Entry
+
+EVENT_DAYS = 90
+"""An event without an end counts so long."""
+
+_FIELD = r"[\[(][ \t]*(since|until)[ \t]*::[ \t]*(\d{4}-\d\d-\d\d)[ \t]*[\])]"
+_PREDICATE = re.compile(r"(?P<predicate>[^\[\]():]{1,80}?)[ \t]*::(?:[ \t]+|$)")
+
+
+class Fact(NamedTuple):
+    """One fact.
+
+    Attributes:
+        ref: the name of its entry.
+        subject: the heading that it stands under, as written.
+        predicate: as written.
+        object: as written, without its dates.
+        since: the first day that it holds; None if not said.
+        until: the first day that it no longer holds; None if not said.
+        source: the target of its provenance link; empty for none.
+        path, line: where it stands.
+    """
+
+    ref: str
+    subject: str
+    predicate: str
+    object: str
+    since: date | None
+    until: date | None
+    source: str
+    path: str
+    line: int
+
+    def holds(self, day: date) -> bool:
+        """Whether it is true on a day: since ≤ day < until."""
+        return (self.since is None or self.since <= day) and (self.until is None or day < self.until)
+
+    def as_dict(self, day: date) -> dict[str, Any]:
+        """The documented JSON object."""
+        told = {name: getattr(self, name) for name in ("ref", "subject", "predicate", "object", "since", "until")}
+        return {**told, "current": self.holds(day), "source": self.source, "path": self.path, "line": self.line}
+
+
+class Said(NamedTuple):
+    """What the words of a bullet say."""
+
+    predicate: str
+    object: str
+    since: date | None
+    until: date | None
+
+
+def said(text: str) -> Said | None:
+    """The fact in an entry's words; None if they are none. A date that is none is part of the object."""
+    match = _PREDICATE.match(text)
+    if match is None:
+        return None
+    rest = text[match.end() :].strip()
+    days: dict[str, date] = {}
+    while field := re.search(r"(?:^|[ \t]+)" + _FIELD + "$", rest):
+        day = _day(field[2])
+        if day is None or field[1] in days:
+            break
+        days[field[1]] = day
+        rest = rest[: field.start()].rstrip(" \t")
+    if not rest:
+        return None
+    return Said(match["predicate"].strip(), rest, days.get("since"), days.get("until"))
+
+
+def words(predicate: str, object_: str, since: date | None = None, until: date | None = None) -> str:
+    """The words of a fact's bullet; predicate and object must be neutralised."""
+    parts = [f"{predicate}:: {object_}"]
+    parts += [f"[since:: {since.isoformat()}]"] if since else []
+    parts += [f"[until:: {until.isoformat()}]"] if until else []
+    return " ".join(parts)
+
+
+def fact_of(entry: Entry) -> Fact | None:
+    """The fact that an entry of ``Facts.md`` states; None if it states none."""
+    found = said(entry.text)
+    if found is None or not entry.section or entry.depth:
+        return None
+    stands = (entry.provenance or "", entry.path, entry.line)
+    return Fact(entry.ref, entry.section, found.predicate, found.object, found.since, found.until, *stands)
+
+
+def read(path: str, data: bytes) -> list[tuple[Entry, Fact]]:
+    """The facts of a note with their entries, in order of their lines."""
+    found = ((entry, fact_of(entry)) for entry in entries.read(path, Document(data)))
+    return [(entry, fact) for entry, fact in found if fact is not None]
+
+
+def folded(text: str) -> str:
+    """A subject, predicate or object for comparing: no case, links as their words, spaces collapsed."""
+    return plain_heading(text).casefold()
+
+
+def about(facts: Iterable[Fact], name: str) -> list[Fact]:
+    """Those whose subject or object is, or whose object holds, the name in any case."""
+    wanted = folded(name)
+    inside = re.compile(r"(?<!\w)" + re.escape(wanted) + r"(?!\w)")
+    return [fact for fact in facts if folded(fact.subject) == wanted or inside.search(folded(fact.object))]
+
+
+class Predicates:
+    """Which predicates say what about time; names are compared folded.
+
+    Args:
+        single: of a subject only one is true at a time: a new value ends the old one.
+        temporary: never end another one.
+        events: happen once; without an end they count for :data:`EVENT_DAYS` days.
+    """
+
+    def __init__(self, single: Iterable[str], temporary: Iterable[str], events: Iterable[str]) -> None:
+        self.single = frozenset(map(folded, single))
+        self.temporary = frozenset(map(folded, temporary))
+        self.events = frozenset(map(folded, events))
+
+    @classmethod
+    def of(cls, options: FactsOptions) -> Predicates:
+        """As the settings say."""
+        return cls(*map(names, (options.single, options.temporary, options.events)))
+
+    def replaces(self, predicate: str) -> bool:
+        """Whether a new value of it ends the old one."""
+        return folded(predicate) in self.single - self.temporary - self.events
+
+    def is_event(self, predicate: str) -> bool:
+        """Whether it happens once."""
+        return folded(predicate) in self.events
+
+
+class Ending(NamedTuple):
+    """A fact that a new one ends, and when."""
+
+    fact: Fact
+    on: date
+
+
+class Plan(NamedTuple):
+    """What adding a fact does.
+
+    Attributes:
+        same: the fact that says it already; then nothing is to be done.
+        since, until: of the new one.
+        endings: facts to end, none of which begins later than the new one.
+    """
+
+    same: Fact | None
+    since: date | None
+    until: date | None
+    endings: tuple[Ending, ...]
+
+
+def plan(
+    facts: Iterable[Fact],
+    subject: str,
+    predicate: str,
+    object_: str,
+    *,
+    since: date | None,
+    until: date | None,
+    today: date,
+    predicates: Predicates,
+) -> Plan:
+    """What adding a fact to others does. Pure.
+
+    A new value of a single-valued predicate ends the one that holds at its start, on that day; a back-dated one is
+    itself ended by the next later one, and ends none that begins later.
+    """
+    known = [f for f in facts if folded(f.subject) == folded(subject) and folded(f.predicate) == folded(predicate)]
+    replaces = predicates.replaces(predicate)
+    if since is None and (replaces or predicates.is_event(predicate)):
+        since = today
+    same = _same(known, object_, since, until, today)
+    if same is not None:
+        return Plan(same, same.since, same.until, ())
+    if predicates.is_event(predicate) and until is None and since is not None:
+        until = since + timedelta(days=EVENT_DAYS)
+    if not replaces or since is None:
+        return Plan(None, since, until, ())
+    later = [fact.since for fact in known if fact.since is not None and fact.since > since]
+    if later and (until is None or until > min(later)):
+        until = min(later)
+    endings = [
+        Ending(fact, since)
+        for fact in known
+        if (fact.since is None or fact.since <= since) and (fact.until is None or fact.until > since)
+    ]
+    return Plan(None, since, until, tuple(endings))
+
+
+def _same(known: list[Fact], object_: str, since: date | None, until: date | None, today: date) -> Fact | None:
+    """The fact that holds at the new one's start and says the same."""
+    start = since or today
+    for fact in known:
+        if folded(fact.object) == folded(object_) and fact.holds(start) and (until is None or fact.until == until):
+            return fact
+    return None
+
+
+def names(setting: str) -> list[str]:
+    """The names in a setting, which commas part."""
+    return [name.strip() for name in setting.split(",") if name.strip()]
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None

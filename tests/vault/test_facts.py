@@ -1,0 +1,150 @@
+"""The grammar of facts, and what adding one does to the others."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tars_memory.settings import FactsOptions
+from tars_memory.vault import facts
+from tars_memory.vault.facts import Ending, Fact, Predicates, Said
+
+TODAY = date(2026, 11, 21)
+PREDICATES = Predicates.of(FactsOptions())
+
+
+DAY = date(2025, 1, 1)
+
+
+def fact(object_: str, since: date | None = None, until: date | None = None, predicate: str = "lives in") -> Fact:
+    return Fact(f"ref-{object_}"[:8], "Anna", predicate, object_, since, until, "", "Facts.md", 3)
+
+
+def day(text: str) -> date:
+    return date.fromisoformat(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("lives in:: Cork", Said("lives in", "Cork", None, None)),
+        ("lives in:: Cork [since:: 2026-11-14]", Said("lives in", "Cork", day("2026-11-14"), None)),
+        ("lives in:: Cork (since:: 2026-11-14)", Said("lives in", "Cork", day("2026-11-14"), None)),
+        (
+            "a:: b [until:: 2027-01-01] [since:: 2026-11-14]",
+            Said("a", "b", day("2026-11-14"), day("2027-01-01")),
+        ),
+        ("said:: [since:: 2026-13-40]", Said("said", "[since:: 2026-13-40]", None, None)),
+        ("site:: https://x.org/a::b #tag", Said("site", "https://x.org/a::b #tag", None, None)),
+        (
+            "a:: b [since:: 2026-01-01] [since:: 2025-01-01]",
+            Said("a", "b [since:: 2026-01-01]", day("2025-01-01"), None),
+        ),
+        ("no fact at all", None),
+        ("lives in::", None),
+        (":: Cork", None),
+        ("[lives in:: Cork]", None),
+    ],
+)
+def test_the_grammar(text: str, expected: Said | None) -> None:
+    assert facts.said(text) == expected
+
+
+NAMES = st.text(st.characters(categories=["L", "Nd"]), min_size=1, max_size=12)
+DAYS = st.none() | st.dates(date(2000, 1, 1), date(2100, 1, 1))
+
+
+@given(predicate=NAMES, object_=NAMES, since=DAYS, until=DAYS)
+def test_what_is_written_is_read_again(predicate: str, object_: str, since: date | None, until: date | None) -> None:
+    assert facts.said(facts.words(predicate, object_, since, until)) == Said(predicate, object_, since, until)
+
+
+def test_a_note_and_what_in_it_is_no_fact() -> None:
+    note = (
+        b"# Facts\n- stray:: one\n\n## Anna\r\n"
+        b"- lives in:: Cork [since:: 2026-11-14] ([[2026-11-14#^d-1|2026-11-14]])\r\n"
+        b"  - nested:: thing\n- just a remark\n\n```\n- in a:: fence\n```\n\n## [[Bela]]\n* likes:: oolong ^m-1\n"
+    )
+    found = [fact for _, fact in facts.read("Facts.md", note)]
+    assert [(f.subject, f.predicate, f.object, f.line, f.source) for f in found if f.subject != "Facts"] == [
+        ("Anna", "lives in", "Cork", 5, "2026-11-14#^d-1"),
+        ("Bela", "likes", "oolong", 14, ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "on", "holds"),
+    [
+        (None, None, "1900-01-01", True),
+        ("2026-11-14", None, "2026-11-13", False),
+        ("2026-11-14", None, "2026-11-14", True),
+        (None, "2026-11-14", "2026-11-13", True),
+        (None, "2026-11-14", "2026-11-14", False),
+    ],
+)
+def test_when_it_holds(since: str | None, until: str | None, on: str, holds: bool) -> None:
+    assert fact("x", since and day(since), until and day(until)).holds(day(on)) is holds
+
+
+def plan(known: list[Fact], object_: str, since: str | None = None, until: str | None = None, predicate="lives in"):
+    days = {"since": day(since) if since else None, "until": day(until) if until else None}
+    return facts.plan(known, "anna", predicate, object_, **days, today=TODAY, predicates=PREDICATES)
+
+
+def test_a_new_value_ends_the_old_one_at_its_own_start() -> None:
+    old = fact("Dublin", day("2024-03-01"))
+    assert plan([old], "Cork") == (None, TODAY, None, (Ending(old, TODAY),))
+    assert plan([old], "Cork", "2025-01-01").endings == (Ending(old, day("2025-01-01")),)
+    undated = fact("Dublin")
+    assert plan([undated], "Cork").endings == (Ending(undated, TODAY),)
+    future = plan([old], "Cork", "2027-01-01")
+    assert future.endings == (Ending(old, day("2027-01-01")),) and future.since == day("2027-01-01")
+
+
+def test_a_back_dated_value_never_ends_a_later_one() -> None:
+    later = fact("Dublin", day("2024-03-01"))
+    assert plan([later], "Cork", "2020-01-01") == (None, day("2020-01-01"), day("2024-03-01"), ())
+    first = fact("Bonn", day("2010-01-01"), day("2024-03-01"))
+    made = plan([first, later], "Cork", "2020-01-01")
+    assert made.until == day("2024-03-01") and made.endings == (Ending(first, day("2020-01-01")),)
+    assert plan([later], "Cork", "2020-01-01", "2021-01-01").until == day("2021-01-01")
+
+
+def test_there_and_back_again() -> None:
+    known = [fact("Cork", day("2020-01-01"), day("2024-03-01")), fact("Dublin", day("2024-03-01"))]
+    made = plan(known, "Cork")
+    assert made.same is None and made.endings == (Ending(known[1], TODAY),)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("engineer", "senior engineer"), ("Berlin", "Berlin Mitte"), ("tea", "no tea")]
+)
+def test_a_near_value_is_another_value(old: str, new: str) -> None:
+    known = fact(old, day("2024-01-01"))
+    assert plan([known], new).endings == (Ending(known, TODAY),)
+    liked = fact(old, day("2024-01-01"), predicate="likes")
+    made = plan([liked], new, predicate="likes")
+    assert made.same is None and made.endings == ()
+
+
+def test_what_holds_already_is_not_said_twice() -> None:
+    known = fact("Cork", day("2024-03-01"))
+    assert plan([known], "CORK").same == known
+    assert plan([known], "Cork", "2023-01-01").same is None  # it held earlier than was known
+    assert plan([fact("tea", predicate="likes")], "tea", predicate="likes").same is not None
+
+
+def test_events_end_and_temporary_ones_coexist() -> None:
+    met = plan([], "the harbour master", "2026-11-01", predicate="met")
+    assert met.until == day("2027-01-30")
+    trip = fact("Rome", day("2026-11-20"), predicate="is in")
+    assert plan([trip], "Milan", predicate="is in").endings == ()
+
+
+def test_about_a_name() -> None:
+    found = [fact("Bela", predicate="knows"), fact("Belarus", predicate="visited"), fact("Cork")]
+    assert [f.object for f in facts.about(found, "bela")] == ["Bela"]
+    assert len(facts.about(found, "ANNA")) == 3
