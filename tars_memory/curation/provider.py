@@ -8,9 +8,11 @@ When stdin ends, so does it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
+import re
 import signal
 import sys
 import threading
@@ -26,18 +28,20 @@ MAX_PACKED = 200_000
 """The same for an answer that came compressed although none was asked for: a thousandfold is the most deflate packs."""
 MAX_TEXT = 1_000_000
 """Characters of the model's words that are handed on."""
+MAX_SAID = 2_000
+"""Bytes of a body, and characters of an error, that are kept to say what went wrong."""
 RETRIES = 3
 """Further attempts after too many requests, a server's error or a lost connection, within the time limit."""
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-"""Seconds before the first further attempt, doubled each time unless the server names a time; and at most."""
-PASSING = frozenset(
-    ("RateLimitError", "InternalServerError", "ServiceUnavailableError", "BadGatewayError", "APIConnectionError")
-)
-"""litellm's errors that may be gone at the next attempt."""
-REFUSING = frozenset(
-    ("BadRequestError", "UnprocessableEntityError", "UnsupportedParamsError", "JSONSchemaValidationError")
-)
-"""litellm's errors of a provider that does not know one of the options; the next rung of the ladder leaves it out."""
+FIRST_PAUSE = 0.5
+"""Seconds before the first further attempt, doubled each time unless the server names a time."""
+PASSING = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529))
+"""HTTP statuses that may be gone at the next attempt."""
+REFUSING = frozenset((400, 422))
+"""HTTP statuses of a provider that does not know one of the options; the next rung of the ladder leaves it out."""
+RUNGS = 4
+"""Answers held to a schema; held to JSON; held to nothing; and asked for without a temperature."""
+FINAL = frozenset(("ContextWindowExceededError", "ContentPolicyViolationError"))
+"""litellm's names for refusals that no other option would change."""
 ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
@@ -57,10 +61,26 @@ class RefusedError(Exception):
 
 
 class Guard:
-    """What every HTTP exchange of this process passes: no redirects, no endless bodies."""
+    """What every HTTP exchange of this process passes: no redirects, no endless bodies.
+
+    Attributes:
+        refused: why an answer was not taken; empty if it was.
+        status: of the last answer; None if there was none.
+        kind: its content type.
+        head: the beginning of its body.
+        lost: what the network said instead of an answer, or of its rest; empty if nothing.
+        pause: seconds that the server asks to wait; None if it does not.
+    """
 
     def __init__(self) -> None:
-        self.refused = ""
+        self.forget()
+
+    def forget(self) -> None:
+        """A new exchange begins."""
+        self.refused = self.lost = self.kind = ""
+        self.head = b""
+        self.status: int | None = None
+        self.pause: float | None = None
 
     def install(self) -> None:
         """Stand before the transport that every client of httpx uses."""
@@ -75,20 +95,32 @@ class Guard:
                 self.stream, self.left = stream, limit
 
             def __iter__(self) -> Iterator[bytes]:
-                for piece in self.stream:
-                    self.left -= len(piece)
-                    if self.left < 0:
-                        raise guard.refuse("its answer is far too long")
-                    yield piece
+                try:
+                    for piece in self.stream:
+                        self.left -= len(piece)
+                        if self.left < 0:
+                            raise guard.refuse("its answer is far too long")
+                        if len(guard.head) < MAX_SAID:
+                            guard.head += piece[:MAX_SAID]
+                        yield piece
+                except httpx.TransportError as error:
+                    guard.lost = str(error) or type(error).__name__
+                    raise
 
             def close(self) -> None:
                 self.stream.close()
 
         def handle_request(transport: Any, request: Any) -> Any:
+            guard.forget()
             request.headers["accept-encoding"] = "identity"
-            response = send(transport, request)
+            try:
+                response = send(transport, request)
+            except httpx.TransportError as error:
+                guard.lost = str(error) or type(error).__name__
+                raise
+            guard.look(response.status_code, response.headers)
             if 300 <= response.status_code < 400:
-                place = response.headers.get("location", "")
+                place = response.headers.get("location", "nowhere")
                 response.close()
                 raise guard.refuse(f"{request.url} redirects to {place}, and nothing is sent on to there")
             packed = response.headers.get("content-encoding", "identity") != "identity"
@@ -96,6 +128,22 @@ class Guard:
             return response
 
         httpx.HTTPTransport.handle_request = handle_request  # type: ignore[method-assign,assignment]
+
+    def look(self, status: int, headers: Any) -> None:
+        """Note what an answer says before its body."""
+        self.status, self.kind = status, headers.get("content-type", "")
+        with contextlib.suppress(ValueError):
+            self.pause = max(float(headers.get("retry-after", "")), 0.0)
+
+    def said(self) -> str:
+        """The server's own words: an error's message, else how its body begins."""
+        text = self.head.decode("utf-8", "replace")
+        try:
+            found = json.loads(text)
+            found = found.get("error", found)
+            return str(found["message"] if isinstance(found, dict) else found)
+        except (ValueError, LookupError, AttributeError, RecursionError):
+            return text[:200]
 
     def refuse(self, why: str) -> RefusedError:
         """Remember why: the libraries wrap whatever is raised beneath them."""
@@ -157,33 +205,49 @@ class Provider:
             request: ``system``, ``user``, ``schema``, ``job``, ``max_tokens``, ``timeout`` (seconds).
         """
         end = time.monotonic() + request["timeout"]
-        pause, left = FIRST_PAUSE, RETRIES
+        pause, left, rung = FIRST_PAUSE, RETRIES, self.rung
         while True:
-            self.guard.refused = ""
+            self.guard.forget()
             try:
-                return self._read(self._ask(request, end - time.monotonic()))
+                return self._read(self._ask(request, rung, end - time.monotonic()), rung)
             except Exception as error:
-                if self.guard.refused:
-                    return {"error": "Refused", "message": self.guard.refused}
-                kind = type(error).__name__
-                if kind in REFUSING and self.rung < 3:
-                    self.rung += 1
-                    continue
-                wait = _named_pause(error, pause)
-                if kind not in PASSING or not left or time.monotonic() + wait >= end:
-                    return {"error": kind, "message": str(error)[:2000], "status": getattr(error, "status_code", None)}
-                time.sleep(wait)
-                pause, left = pause * 2, left - 1
+                failed = self._failure(error)
+            status = self.guard.status
+            if status in REFUSING and failed["error"] not in FINAL and rung + 1 < RUNGS:
+                rung += 1
+                continue
+            wait = pause if self.guard.pause is None else self.guard.pause
+            passing = failed["error"] == "Lost" or status in PASSING
+            if not passing or not left or time.monotonic() + wait >= end:
+                return failed
+            time.sleep(wait)
+            pause, left = pause * 2, left - 1
 
-    def _ask(self, request: dict[str, Any], timeout: float) -> Any:
-        """One HTTP exchange, on the rung of the ladder that the provider was last seen to stand."""
+    def _failure(self, error: Exception) -> dict[str, Any]:
+        """What went wrong, by what was seen on the wire; litellm's own words and classes differ by provider."""
+        guard, name = self.guard, type(error).__name__
+        if guard.refused:
+            return {"error": "Refused", "message": guard.refused}
+        if name == "Timeout" or "timed out" in guard.lost:
+            return {"error": "Timeout", "message": guard.lost}
+        if guard.lost:
+            return {"error": "Lost", "message": guard.lost}
+        if guard.status is None:
+            return {"error": name, "message": _BEFORE.sub("", str(error)[:MAX_SAID])}
+        if guard.status < 300:
+            said = f"it answers, but not as a language model does ({guard.kind}): {guard.said()!r}"
+            return {"error": "Malformed", "message": said}
+        return {"error": name if guard.status == 400 else "HTTP", "message": guard.said(), "status": guard.status}
+
+    def _ask(self, request: dict[str, Any], rung: int, timeout: float) -> Any:
+        """One HTTP exchange, on a rung of the ladder."""
         options = dict(self.options)
-        if self.rung == 0:
+        if rung == 0:
             schema = {"name": request["job"], "schema": request["schema"], "strict": True}
             options["response_format"] = {"type": "json_schema", "json_schema": schema}
-        elif self.rung == 1:
+        elif rung == 1:
             options["response_format"] = {"type": "json_object"}
-        if self.rung < 3:
+        if rung < 3:
             options["temperature"] = 0
         return self.litellm.completion(
             messages=[{"role": "system", "content": request["system"]}, {"role": "user", "content": request["user"]}],
@@ -194,11 +258,12 @@ class Provider:
             **options,
         )
 
-    def _read(self, response: Any) -> dict[str, Any]:
-        """What of a response is handed on."""
+    def _read(self, response: Any, rung: int) -> dict[str, Any]:
+        """What of a response is handed on; the rung that bore is where the next one begins."""
         choice = response.choices[0]
         text = choice.message.content
         usage = getattr(response, "usage", None)
+        self.rung = rung
         return {
             "text": text[:MAX_TEXT] if isinstance(text, str) else "",
             "model": str(getattr(response, "model", None) or self.options["model"])[:200],
@@ -212,13 +277,8 @@ def _number(value: object) -> int:
     return min(max(value, 0), 1_000_000_000) if isinstance(value, int) else 0
 
 
-def _named_pause(error: Exception, pause: float) -> float:
-    """Seconds to wait: as the server said, else as given."""
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    try:
-        return min(max(float(headers.get("retry-after", "")), 0.0), LONGEST_PAUSE)
-    except ValueError:
-        return min(pause, LONGEST_PAUSE)
+_BEFORE = re.compile(r"(?:\s*(?:litellm\.)?\w*(?:Error|Exception)\s*[:-]\s*(?:error - )?)+")
+"""litellm's names before a server's words."""
 
 
 def serve(lines: Iterator[str], out: IO[str]) -> None:

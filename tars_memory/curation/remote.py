@@ -30,17 +30,21 @@ if TYPE_CHECKING:
 
 STARTUP = 120.0
 """Seconds that litellm's import may take, on top of the time limit of the first answer; 4-7 are usual."""
-HINTS = {
-    "AuthenticationError": "is the key right? set llm.key or the provider's own variable",
-    "PermissionDeniedError": "is the key right, and allowed to use this model?",
-    "NotFoundError": "is the model's name right, and llm.endpoint?",
-    "RateLimitError": "wait and try again, or use another model",
-    "ContextWindowExceededError": "use a model with a larger context window",
-    "APIConnectionError": "is llm.endpoint right, and the server running?",
-    "Refused": "is llm.endpoint right?",
+GRACE = 0.5
+"""Seconds that the asking process has to say itself that the time is over, which spares ending it."""
+HINTS: dict[object, str] = {
+    401: "is the key right? set llm.key or the provider's own variable",
+    403: "is the key right, and allowed to use this model?",
+    404: "are the model's name and llm.endpoint right?",
+    429: "wait, or use another model",
+    "AuthenticationError": "set llm.key or the provider's own variable",
     "BadRequestError": "is the model's name right? litellm's has the form provider/model",
+    "ContextWindowExceededError": "use a model with a larger context window",
+    "Lost": "is llm.endpoint right, and the server running?",
+    "Malformed": "is llm.endpoint right? OpenAI-compatible servers have theirs at …/v1",
+    "Refused": "is llm.endpoint right?",
 }
-"""What to do next, by litellm's name of the error."""
+"""What to do next, by HTTP status or kind of failure."""
 
 
 class ProviderModel:
@@ -87,14 +91,10 @@ class ProviderModel:
         self._check_caps(asked, prompt.max_tokens)
         request = {**prompt._asdict(), "system": system, "user": user, "timeout": self._options.timeout}
         try:
-            answer = process.ask(request, self._options.timeout)
+            answer = process.ask(request, self._options.timeout + GRACE)
         except TimeoutError:
             self.close()
-            self.spent = self.spent.plus(Completion("", self.name, asked, 0, None))
-            raise ModelUnavailableError(
-                f"{self.name} did not answer within {self._options.timeout:g} s",
-                "try again, or set llm.timeout higher",
-            ) from None
+            answer = {"error": "Timeout"}
         if "error" in answer:
             self.spent = self.spent.plus(Completion("", self.name, asked, 0, None))
             raise self._failure(answer)
@@ -147,10 +147,16 @@ class ProviderModel:
     def _failure(self, answer: dict[str, Any]) -> ModelUnavailableError:
         kind = str(answer.get("error"))
         status = f" (HTTP {answer['status']})" if isinstance(answer.get("status"), int) else ""
+        if kind == "Timeout":
+            return ModelUnavailableError(
+                f"{self.name} did not answer within {self._options.timeout:g} s",
+                "try again, or set llm.timeout higher",
+            )
         if kind == "ModuleNotFoundError":
             return ModelUnavailableError(f"litellm can't be used: {answer['message']}", INSTALL)
-        said = self._clean(str(answer.get("message", "")))
-        return ModelUnavailableError(f"{self.name} can't be asked{status}: {said}", HINTS.get(kind, "docs/models.md"))
+        said = self._clean(str(answer.get("message", ""))) or kind
+        hint = HINTS.get(answer.get("status"), HINTS.get(kind, "see docs/models.md"))
+        return ModelUnavailableError(f"{self.name} can't be asked{status}: {said}", hint)
 
     def _clean(self, said: str) -> str:
         """A server's words as part of one line: no credentials, no control characters, not long."""
