@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture.transcripts.draft import Draft
@@ -62,19 +62,25 @@ _ORDINARY = (
 NO_SPEAKERS = frozenset(_ORDINARY.split())
 """Labels of ordinary notes."""
 
-_DAY = r"(?P<day>\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})"
-_CLOCK = r"(?P<clock>\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,6})?(?:[  ]?[AaPp]\.?[Mm]\.?)?)Z?"
-_STAMP = rf"[\[(]?(?:{_DAY}(?:,[  ]?|T|[  ]))?{_CLOCK}[\])]?"
+_DAY = r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}"
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,6})?(?:[  ]?[AaPp]\.?[Mm]\.?)?(?:Z|[ ]?(?:UTC|GMT))?"
 _LABEL = r"(?P<name>[^\W\d_][^\s:*_#>()\[\]|`]{0,30}(?: [^\s:*_#>()\[\]|`]{1,30}){0,3})"
-_AFTER = rf"(?:[ ]?[(\[·—–-]?[ ]?{_STAMP.replace('?P<day>', '?P<day2>').replace('?P<clock>', '?P<clock2>')})?"
 
-_PLAIN = re.compile(rf"(?:{_STAMP}[ ]{{0,3}}[-–—|]?[ ]{{0,3}})?{_LABEL}[ ]?:(?:[  \t]+(?P<said>.*))?$")
+
+def _stamp(number: int) -> str:
+    """A pattern for day and clock, in brackets or not; its groups bear the number."""
+    return rf"[\[(]?(?:(?P<day{number}>{_DAY})(?:,[  ]?|T|[  ]))?(?P<clock{number}>{_CLOCK})[\])]?"
+
+
+_BEFORE = rf"(?:{_stamp(1)}[ ]{{0,3}}[-–—|]?[ ]{{0,3}})?"
+_AFTER = rf"(?:[ ]?[·—–-]?[ ]?{_stamp(2)})?"
+_PLAIN = re.compile(rf"{_BEFORE}{_LABEL}[ ]?:(?:[  \t]+(?P<said>.*))?$")
 _BOLD = re.compile(
-    rf"(?:[-*+][ ])?(?:{_STAMP}[ ]{{0,3}}[-–—|]?[ ]{{0,3}})?(?:\*\*|__){_LABEL}{_AFTER}"
-    r"(?::(?:\*\*|__)|(?:\*\*|__)[ ]?:|(?:\*\*|__)[ ]*$)[ \t]*(?P<said>.*)$"
+    rf"(?:[-*+][ ])?{_BEFORE}(?:\*\*|__){_LABEL}{_AFTER}"
+    rf"(?::(?:\*\*|__)|(?:\*\*|__)(?:[ ]?{_stamp(3)})?[ ]?(?::|$))[ \t]*(?P<said>.*)$"
 )
 _HEADING = re.compile(rf"#{{1,6}}[ ]+(?:[^\w\s#*]{{1,3}}[ ])?(?:\*\*)?{_LABEL}(?:\*\*)?{_AFTER}[ ]?:?(?:\*\*)?[ ]*$")
-_DAY_LINE = re.compile(rf"[\W_]{{0,12}}{_DAY}[\W_]{{0,12}}$")
+_DAY_LINE = re.compile(rf"[\W_]{{0,12}}(?P<day>{_DAY})[\W_]{{0,12}}$")
 _FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})")
 _TITLE = re.compile(r"#[ ]+(?P<title>\S.{0,200})$")
 _SAID = re.compile(r"(?i)[ ](?:said|says|wrote|asked|replied)$")
@@ -246,10 +252,11 @@ class _Text:
         clock = _clock(label.clock) if label.clock else None
         if day is None or clock is None:
             return None, day
-        moment = _local(day, clock)
+        zone = UTC if label.clock and label.clock.endswith(("Z", "UTC", "GMT")) else None
+        moment = _local(day, clock, zone)
         if moment and before and not label.day and before.date() == day and before - moment > timedelta(hours=12):
             day += timedelta(days=1)
-            moment = _local(day, clock)
+            moment = _local(day, clock, zone)
         return moment, day
 
 
@@ -273,7 +280,7 @@ def _label(row: int, line: str) -> Label | None:
             continue
         parts = match.groupdict()
         said = parts.get("said") or ""
-        day, clock = parts.get("day") or parts.get("day2"), parts.get("clock") or parts.get("clock2")
+        day, clock = (next((parts[key + n] for n in "123" if parts.get(key + n)), None) for key in ("day", "clock"))
         words = _SAID.sub("", clean(match["name"]).strip(" .,-–—·"))
         if words:
             return Label(row, mark + style, words, day, clock, said + tail)
@@ -305,7 +312,7 @@ def _american(labels: Sequence[Label]) -> bool:
         return False
     if any(int(parts[1]) > 12 for parts in days):
         return True
-    return any(label.clock and label.clock.rstrip(".")[-1] in "mM" for label in labels)
+    return any(label.clock and "m" in label.clock.rstrip("GMTUZC ").lower() for label in labels)
 
 
 def _day(text: str, american: bool) -> date | None:
@@ -327,19 +334,18 @@ def _day_in(text: str, american: bool) -> date | None:
 
 
 def _clock(text: str) -> time | None:
-    digits = [int(part) for part in re.findall(r"\d+", text)][:3]
-    half = text.rstrip(".").lower()[-2:].replace(".", "")
-    hour = digits[0]
-    if half.endswith("m"):
-        hour = hour % 12 + (12 if "p" in text.lower() else 0)
+    """The time of day; a.m. and p.m. are understood, what is shorter than a second is not."""
+    hour, minute, second = (*(int(part) for part in re.findall(r"\d+", re.split(r"[.,]\d", text)[0])), 0)[:3]
+    if half := re.search(r"(?i)([ap])\.?m", text):
+        hour = hour % 12 + (12 if half[1] in "pP" else 0)
     try:
-        return time(hour, digits[1], digits[2] if len(digits) > 2 else 0)
+        return time(hour, minute, second)
     except ValueError:
         return None
 
 
-def _local(day: date, clock: time) -> datetime | None:
+def _local(day: date, clock: time, zone: tzinfo | None = None) -> datetime | None:
     try:
-        return datetime.combine(day, clock).astimezone()
+        return datetime.combine(day, clock, zone).astimezone()
     except (OverflowError, OSError, ValueError):
         return None

@@ -1,0 +1,454 @@
+"""Each shape of log gives the same turns; what is not said by anybody is left out."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import conversations as logs
+import pytest
+from conversations import FORMATS, Said, talk
+
+from tars_memory.capture.transcripts import Unknown, read
+from tars_memory.capture.turns import Transcript
+
+
+def all_of(data: bytes, name: str = "log") -> list[Transcript | Unknown]:
+    return list(read(io.BytesIO(data), name))
+
+
+def one_of(data: bytes) -> Transcript:
+    found = all_of(data)
+    assert len(found) == 1 and isinstance(found[0], Transcript), found
+    return found[0]
+
+
+def said(transcript: Transcript) -> list[tuple[str, str]]:
+    return [(turn.role, turn.text) for turn in transcript.turns]
+
+
+@pytest.mark.parametrize("shape", FORMATS)
+def test_every_shape_gives_the_same_turns(shape: str) -> None:
+    kind, build = FORMATS[shape]
+    spoken = talk(32)
+    transcript = one_of(build(spoken))
+    assert transcript.format == kind
+    assert transcript.source == "log"
+    assert said(transcript) == [(one.role, one.text) for one in spoken]
+    assert [turn.number for turn in transcript.turns] == list(range(1, 33))
+    assert transcript.user_turns == 16
+    assert transcript.damaged == 0
+
+
+@pytest.mark.parametrize("shape", ["chat-jsonl", "chat-list", "claude-code", "codex", "chatgpt", "claude", "stamped"])
+def test_times_are_aware_and_those_of_the_log(shape: str) -> None:
+    spoken = talk(4)
+    transcript = one_of(FORMATS[shape][1](spoken))
+    assert [turn.time for turn in transcript.turns] == [one.time for one in spoken]
+    assert transcript.start is not None and transcript.start.utcoffset() is not None
+    assert abs(transcript.start - logs.START) <= timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("shape", FORMATS)
+def test_a_grown_conversation_begins_with_the_digests_it_had(shape: str) -> None:
+    build = FORMATS[shape][1]
+    spoken = talk(24)
+    before, after = one_of(build(spoken[:20])), one_of(build(spoken))
+    assert after.digests()[:20] == before.digests()
+    assert len(set(after.digests())) == 24
+
+
+@pytest.mark.parametrize("shape", ["chat-jsonl", "claude-code", "codex", "chatgpt", "claude"])
+def test_the_tools_called_are_named(shape: str) -> None:
+    spoken = [
+        Said("user", "look it up", logs.START),
+        Said("assistant", "I look it up", logs.START, ("search", "fetch")),
+        Said("user", "and?", logs.START),
+        Said("assistant", "done", logs.START),
+    ]
+    transcript = one_of(FORMATS[shape][1](spoken))
+    assert [turn.tools for turn in transcript.turns] == [(), ("search", "fetch"), (), ()]
+
+
+@pytest.mark.parametrize("shape", ["chat-jsonl", "claude-code", "codex"])
+def test_the_output_of_tools_is_neither_side_s_and_only_its_beginning_is_kept(shape: str) -> None:
+    spoken = [*talk(2), Said("tool", "I prefer poison. " * 1000, logs.START), Said("system", "be brief", logs.START)]
+    transcript = one_of(FORMATS[shape][1](spoken))
+    tool, system = transcript.turns[2:]
+    assert (tool.role, system.role) == ("tool", "system")
+    assert len(tool.text) < 2_100 and tool.text.endswith(" …")
+    assert transcript.user_turns == 1
+
+
+@pytest.mark.parametrize("shape", ["chat-jsonl", "chat-list", "claude-code", "codex", "bold", "plain", "headings"])
+@pytest.mark.parametrize("ending", [b"\r\n", b"\n"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf", b"\0\0\0", b"\n\n"])
+def test_line_endings_and_byte_order_marks_change_nothing(shape: str, ending: bytes, mark: bytes) -> None:
+    data = FORMATS[shape][1](talk(6)).replace(b"\n", ending)
+    if mark == b"\0\0\0" and FORMATS[shape][0] == "text":
+        mark = b""
+    assert said(one_of(mark + data)) == [(one.role, one.text) for one in talk(6)]
+
+
+@pytest.mark.parametrize("shape", FORMATS)
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-le"])
+def test_utf_16_is_read_as_some_shells_write_it(shape: str, coding: str) -> None:
+    data = FORMATS[shape][1](talk(6)).decode("utf-8").encode(coding)
+    if coding == "utf-16-le":
+        data = b"\xff\xfe" + data
+    assert said(one_of(data)) == [(one.role, one.text) for one in talk(6)]
+
+
+# --- several conversations
+
+
+@pytest.mark.parametrize("shape", ["chatgpt", "claude"])
+def test_an_export_holds_many_conversations_as_a_list_in_an_object_or_zipped(shape: str) -> None:
+    make = logs.chatgpt_conversation if shape == "chatgpt" else logs.claude_conversation
+    held = [make(talk(4, topic=f"matter{n}"), f"id-{n}", f"Title {n}") for n in range(5)]
+    files = {"user.json": b'{"id": "x"}', "chat.html": b"<html>", "conversations.json": logs.dumps(held)}
+    for data in (
+        logs.dumps(held),
+        logs.dumps({"conversations": held}, indent=1),
+        b"".join(logs.dumps(one) + b"\n" for one in held),
+        logs.zipped(files),
+    ):
+        found = all_of(data)
+        assert [one.id for one in found if isinstance(one, Transcript)] == [f"id-{n}" for n in range(5)], found
+        assert [one.title for one in found if isinstance(one, Transcript)] == [f"Title {n}" for n in range(5)]
+        assert len(found) == 5
+
+
+def test_messages_that_name_their_conversation_are_sorted_into_them() -> None:
+    lines = [
+        logs.dumps({**logs.message(one), "conversation_id": f"c{number % 3}"}) for number, one in enumerate(talk(30))
+    ]
+    found = all_of(b"\n".join(lines))
+    assert [one.id for one in found if isinstance(one, Transcript)] == ["c0", "c1", "c2"]
+    assert all(len(one.turns) == 10 for one in found if isinstance(one, Transcript))
+
+
+def test_session_files_put_one_after_the_other_stay_apart() -> None:
+    data = logs.claude_code(talk(4), "s1") + logs.claude_code(talk(6, topic="other"), "s2")
+    found = all_of(data)
+    assert [(one.id, len(one.turns)) for one in found if isinstance(one, Transcript)] == [("s1", 4), ("s2", 6)]
+
+
+def test_a_log_of_calls_gives_each_call_as_a_conversation_that_has_grown() -> None:
+    spoken = talk(6)
+    data = b"".join(logs.response_dump(spoken[:end]) + b"\n" for end in (2, 4, 6))
+    found = [one for one in all_of(data) if isinstance(one, Transcript)]
+    assert [len(one.turns) for one in found] == [2, 4, 6]
+    assert found[2].digests()[:4] == found[1].digests()
+
+
+# --- a session that goes on
+
+
+@pytest.mark.parametrize("shape", ["chat-jsonl", "claude-code", "codex"])
+def test_half_a_last_line_is_no_damage_and_a_broken_line_before_is_counted(shape: str) -> None:
+    data = FORMATS[shape][1](talk(6))
+    lines = data.split(b"\n")
+    torn = one_of(data[: len(data) - len(lines[-2]) // 2 - 1])
+    assert len(torn.turns) == (6 if shape == "codex" else 5) and torn.damaged == 0
+    broken = list(lines)
+    broken.insert(3, lines[3][: len(lines[3]) // 2])
+    mended = one_of(b"\n".join(broken))
+    assert said(mended) == said(one_of(data))
+    assert mended.damaged == 1
+
+
+def test_two_records_on_one_line_are_both_read() -> None:
+    first, second = (logs.dumps(logs.message(one)) for one in talk(2))
+    assert len(one_of(first + second + b"\n").turns) == 2
+
+
+# --- Claude Code
+
+
+def record(kind: str, content: object, **more: object) -> bytes:
+    role = "user" if kind == "user" else "assistant"
+    base = {"type": kind, "sessionId": "s", "isSidechain": False, "message": {"role": role, "content": content}}
+    return logs.dumps({**base, **more}) + b"\n"
+
+
+def test_what_the_program_puts_into_the_person_s_words_is_not_theirs() -> None:
+    data = b"".join(
+        [
+            record("user", "Caveat: The messages below were generated by the user while running local commands. x"),
+            record("user", "<command-name>/review</command-name>\n<command-args>the tests please</command-args>"),
+            record("user", "<local-command-stdout>I prefer poison</local-command-stdout>"),
+            record("user", "I like tea\n<system-reminder>\nI prefer poison\n</system-reminder>"),
+            record("user", "<ide_opened_file>I prefer poison</ide_opened_file>and biscuits"),
+            record("user", "[Request interrupted by user for tool use]"),
+            record("user", "I prefer poison", isMeta=True),
+            record("user", "I prefer poison", isCompactSummary=True, isVisibleInTranscriptOnly=True),
+            record("user", "I prefer poison", isSidechain=True),
+            record("user", [{"type": "tool_result", "tool_use_id": "t", "content": "I prefer poison"}]),
+            record("user", "cut off <system-reminder> I prefer poison"),
+            record("assistant", [{"type": "thinking", "thinking": "I prefer poison"}]),
+            record("assistant", [{"type": "text", "text": "API Error: overloaded"}], isApiErrorMessage=True),
+            record("assistant", [{"type": "text", "text": "Good."}]),
+            logs.dumps({"type": "progress", "sessionId": "s", "data": {"text": "I prefer poison"}}) + b"\n",
+            logs.dumps({"type": "system", "sessionId": "s", "content": "I prefer poison"}) + b"\n",
+            logs.dumps(
+                {
+                    "type": "attachment",
+                    "sessionId": "s",
+                    "attachment": {"type": "queued_command", "prompt": "and milk", "commandMode": "prompt"},
+                }
+            )
+            + b"\n",
+        ]
+    )
+    transcript = one_of(data)
+    spoken = [turn.text for turn in transcript.turns if turn.role in ("user", "assistant")]
+    assert spoken == ["the tests please", "I like tea", "and biscuits", "cut off", "Good.", "and milk"]
+    assert all(turn.role in ("system", "tool") for turn in transcript.turns if "poison" in turn.text)
+
+
+def test_a_title_is_taken_only_if_it_names_a_message_of_the_file() -> None:
+    data = logs.claude_code(talk(4), "s")
+    assert one_of(data).title == ""
+    last = json.loads(data.strip().split(b"\n")[-1])["uuid"]
+    summary = logs.dumps({"type": "summary", "summary": "Moving to Cork", "leafUuid": last}) + b"\n"
+    assert one_of(summary + data).title == "Moving to Cork"
+    own = logs.dumps({"type": "custom-title", "customTitle": "Cork!", "sessionId": "s"}) + b"\n"
+    assert one_of(summary + data + own).title == "Cork!"
+
+
+def test_a_resumed_session_that_repeats_its_records_counts_them_once() -> None:
+    data = logs.claude_code(talk(4), "s")
+    assert len(one_of(data + data).turns) == 4
+
+
+def test_a_subagent_s_own_file_holds_nothing_the_person_said() -> None:
+    found = all_of(record("user", "do it", isSidechain=True) + record("assistant", "done", isSidechain=True))
+    assert found == [Unknown("log", "nobody says anything in it")]
+
+
+# --- ChatGPT
+
+
+def test_only_the_current_branch_is_read_whichever_it_is() -> None:
+    held = logs.chatgpt_conversation(talk(4))
+    assert not any("away" in turn.text for turn in one_of(logs.dumps([held])).turns)
+    held["current_node"] = "chatgpt-1-2-away"
+    assert [turn.text for turn in one_of(logs.dumps([held])).turns][-1] == "edited away 2"
+    for lost in (None, "nobody", 7):
+        held["current_node"] = lost
+        assert len(one_of(logs.dumps([held])).turns) in (3, 4)
+
+
+def test_a_tree_that_bites_its_tail_ends() -> None:
+    held = logs.chatgpt_conversation(talk(4))
+    held["mapping"]["chatgpt-1-0"]["parent"] = "chatgpt-1-3"
+    assert len(one_of(logs.dumps([held])).turns) == 4
+
+
+def test_hidden_context_code_for_tools_and_marks_of_citations_are_not_said() -> None:
+    held = logs.chatgpt_conversation(
+        [
+            Said("user", "my instructions", logs.START),
+            Said("user", "who won?", logs.START),
+            Said("assistant", "Anna won\ue200cite\ue202turn0search1\ue201.", logs.START, ("web.run",)),
+        ]
+    )
+    first = held["mapping"]["chatgpt-1-0"]["message"]
+    first["content"] = {"content_type": "user_editable_context", "user_profile": "I prefer poison"}
+    transcript = one_of(logs.dumps([held]))
+    assert said(transcript) == [("system", "I prefer poison"), ("user", "who won?"), ("assistant", "Anna won.")]
+    assert transcript.turns[2].tools == ("web.run",)
+
+
+def test_parts_of_many_kinds() -> None:
+    held = logs.chatgpt_conversation(talk(2))
+    held["mapping"]["chatgpt-1-0"]["message"]["content"] = {
+        "content_type": "multimodal_text",
+        "parts": [
+            {"content_type": "image_asset_pointer", "asset_pointer": "file-service://x"},
+            {"content_type": "audio_transcription", "text": "spoken words"},
+            "and typed ones",
+        ],
+    }
+    assert one_of(logs.dumps([held])).turns[0].text == "spoken words\n\nand typed ones"
+
+
+# --- Claude
+
+
+def test_claude_s_older_export_has_the_text_alone_and_newer_ones_branch() -> None:
+    held = logs.claude_conversation(talk(4))
+    for one in held["chat_messages"]:
+        del one["content"]
+    assert len(one_of(logs.dumps([held])).turns) == 4
+    held = logs.claude_conversation(talk(6))
+    parents = ["root", 0, 1, 2, 1, 4]
+    for one, parent in zip(held["chat_messages"], parents, strict=True):
+        one["parent_message_uuid"] = held["chat_messages"][parent]["uuid"] if isinstance(parent, int) else parent
+    assert [turn.text.split()[1] for turn in one_of(logs.dumps([held])).turns] == ["1", "2", "5", "6"]
+
+
+# --- other shapes of chat
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "ho"}],
+        {"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "ho"}]},
+        {"contents": [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": [{"text": "ho"}]}]},
+        {"input": "hi", "output": [{"role": "assistant", "content": [{"type": "output_text", "text": "ho"}]}]},
+        {"messages": [{"role": "user", "content": "hi"}], "choices": [{"message": {"content": "ho"}}]},
+        {"system": "s", "messages": [{"role": "user", "content": {"text": "hi"}}, {"role": "ai", "content": "ho"}]},
+        [{"prompt": "hi", "response": "ho", "datetime_utc": "2026-11-21T10:00:00", "conversation_id": "c"}],
+        {"history": [{"message": {"role": "user", "content": "hi"}}, {"message": {"role": "ai", "content": "ho"}}]},
+        [[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]],
+    ],
+)  # fmt: skip
+def test_chats_of_other_programs(value: object) -> None:
+    for data in (logs.dumps(value), logs.dumps(value, indent=2), logs.dumps(value) + b"\n"):
+        transcript = one_of(data)
+        assert [pair for pair in said(transcript) if pair[0] != "system"] == [("user", "hi"), ("assistant", "ho")]
+
+
+def test_a_name_beside_the_role_is_who_speaks() -> None:
+    transcript = one_of(b'{"role": "user", "name": "Anna", "content": "hi"}\n{"role": "assistant", "content": "ho"}\n')
+    assert [turn.speaker for turn in transcript.turns] == ["Anna", "assistant"]
+
+
+# --- text
+
+
+def speakers(text: str) -> list[tuple[str, str, str]]:
+    return [(turn.role, turn.speaker, turn.text) for turn in one_of(text.encode()).turns]
+
+
+def test_people_with_names_are_all_persons() -> None:
+    text = "\n".join(f"{name}: line {n}" for n, name in enumerate(["Anna Berg", "Bela", "Anna Berg", "Bela"]))
+    assert speakers(text) == [
+        ("user", "Anna Berg", "line 0"),
+        ("user", "Bela", "line 1"),
+        ("user", "Anna Berg", "line 2"),
+        ("user", "Bela", "line 3"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You said:\nhi\n\nChatGPT said:\nho\n",
+        "# A talk\n\n### Human (14:30)\n\nhi\n\n### Claude (14:31 UTC)\n\nho\n",
+        "**You** (14:30): hi\n\n**GPT-4o** (14:31): ho\n",
+        "> **You:** hi\n\n> **Assistant:** ho\n",
+        "- **User:** hi\n- **Assistant:** ho\n",
+        "Q: hi\nA: ho\n",
+        "---\ntitle: x\n---\n\nUser: hi\nAssistant: ho\n",
+        "__User__: hi\n\n__AI__: ho",
+        "[21.11.2026, 14:30:12] Ich: hi\n[21.11.2026, 14:31:01] Claude: ho\n",
+        "14:30 User: hi\n14:31 Assistant: ho\n",
+        "(2:30 PM) User: hi\n(2:31 PM) Assistant: ho\n",
+    ],
+)
+def test_text_with_speakers(text: str) -> None:
+    assert [(role, words) for role, _, words in speakers(text)] == [("user", "hi"), ("assistant", "ho")]
+
+
+def test_lines_go_on_until_the_next_speaker_and_code_is_not_looked_into() -> None:
+    text = "User: see\n\n```\nAssistant: no\n```\nmore: of it\nAssistant: yes\nit is\n"
+    assert speakers(text) == [
+        ("user", "User", "see\n\n```\nAssistant: no\n```\nmore: of it"),
+        ("assistant", "Assistant", "yes\nit is"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "when"),
+    [
+        ("21/11/2026, 14:30 - Anna: hi\n21/11/2026, 14:31 - Bela: ho", (2026, 11, 21, 14, 30)),
+        ("11/21/26, 2:30 PM - Anna: hi\n11/21/26, 2:31 PM - Bela: ho", (2026, 11, 21, 14, 30)),
+        ("---\ndate: 2026-11-21\n---\n14:30 User: hi\n14:31 AI: ho", (2026, 11, 21, 14, 30)),
+        ("— 2026-11-21 —\n[14:30] User: hi\n[14:31] AI: ho", (2026, 11, 21, 14, 30)),
+    ],
+)
+def test_the_day_of_a_text(text: str, when: tuple[int, int, int, int, int]) -> None:
+    first = one_of(text.encode()).turns[0].time
+    assert first == datetime(*when).astimezone()
+
+
+def test_the_clock_goes_past_midnight_and_a_file_s_name_may_tell_the_day() -> None:
+    data = b"[23:50] User: hi\n[00:10] AI: ho\n"
+    (found,) = read(io.BytesIO(data), "logs/2026-11-21 talk.md")
+    assert isinstance(found, Transcript)
+    days = [turn.time.day for turn in found.turns if turn.time]
+    assert days == [21, 22]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Just a note.\n\nNothing more.",
+        "# Shopping\n\n- milk\n- eggs\n",
+        "Note: buy milk\nWarning: hot\nNote: again\nWarning: x\n",
+        "Subject: hello\nFrom: anna\nTo: bela\n\nDear Bela, ...",
+        "## Log\n\n- 14:30 met Anna: nice\n",
+        "see https://example.org\nand http://example.org\n",
+        "Pros: cheap\nCons: ugly\nPros: small\nCons: loud\n",
+        "{not json at all\n",
+        "[[Some note]]\n[1] a footnote\n",
+    ],
+)
+def test_text_in_which_nobody_speaks_is_named_and_passed_over(text: str) -> None:
+    (found,) = all_of(text.encode())
+    assert isinstance(found, Unknown) and found.name == "log" and found.why
+
+
+# --- files and folders
+
+
+def test_a_folder_is_read_in_order_and_what_is_unknown_is_named(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / "a.log").write_bytes(logs.claude_code(talk(4)))
+    (tmp_path / "b" / "z.json").write_bytes(logs.chatgpt(talk(6)))
+    (tmp_path / "b" / "picture.txt").write_bytes(b"\x89PNG\r\n" + bytes(200))
+    (tmp_path / ".hidden" / "x.json").write_bytes(logs.chatgpt(talk(6)))
+    found = list(read(tmp_path))
+    assert [type(one).__name__ for one in found] == ["Transcript", "Unknown", "Transcript"]
+    names = [one.name if isinstance(one, Unknown) else one.source for one in found]
+    assert names == [str(tmp_path / "a.log"), str(tmp_path / "b/picture.txt"), str(tmp_path / "b/z.json")]
+
+
+def test_what_can_t_be_opened_is_said(tmp_path: Path) -> None:
+    (missing,) = read(tmp_path / "none.json", "none.json")
+    assert missing == Unknown("none.json", "it can't be read: No such file or directory")
+    (tmp_path / "empty").write_bytes(b"")
+    assert list(read(tmp_path / "empty", "e")) == [Unknown("e", "it is empty")]
+    (tmp_path / "folder").mkdir()
+    assert list(read(tmp_path / "folder", "f")) == [Unknown("f", "the folder holds no files")]
+
+
+def test_names_of_files_tell_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.md"
+    path.write_bytes(logs.claude_code(talk(4)))
+    (found,) = read(path)
+    assert isinstance(found, Transcript) and found.format == "claude-code"
+
+
+def test_times_of_many_kinds_and_none() -> None:
+    from tars_memory.capture.transcripts.fields import instant
+
+    same = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
+    seconds = same.timestamp()
+    for value in (
+        seconds, int(seconds), seconds * 1e3, seconds * 1e6, seconds * 1e9, str(int(seconds)), f"{seconds:.3f}",
+        "2026-11-21T10:15:00Z", "2026-11-21T10:15:00.000Z", "2026-11-21T10:15:00.000000000Z",
+        "2026-11-21T11:15:00+01:00",
+        "2026-11-21 10:15:00 UTC", "Sat, 21 Nov 2026 10:15:00 GMT",
+    ):  # fmt: skip
+        found = instant(value)
+        assert found is not None and abs(found - same) < timedelta(seconds=1), value
+    for nothing in (None, True, 0, -1, 1e300, float("nan"), float("inf"), "", "soon", "9" * 500, [], {}, "0001-01-01"):
+        assert instant(nothing) is None, nothing

@@ -1,0 +1,97 @@
+"""Windows: every turn of the person and of the model is examined exactly once, its tail included."""
+
+from __future__ import annotations
+
+import pytest
+from conversations import talk
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tars_memory.capture.turns import Role, Turn
+from tars_memory.curation.windows import LABEL, LEAST, Window, windows
+from tars_memory.recall.budget import characters
+
+ROLES: list[Role] = ["user", "assistant", "tool", "system"]
+
+texts = st.one_of(
+    st.text(min_size=1, max_size=300),
+    st.text(alphabet="ab. \n。!?é", min_size=1, max_size=3_000),
+    st.integers(1, 5_000).map(lambda size: "x" * size),
+)
+conversations = st.lists(st.tuples(st.sampled_from(ROLES), texts), max_size=40).map(
+    lambda said: [Turn(number, role, role, text) for number, (role, text) in enumerate(said, 1)]
+)
+
+
+def spoken(count: int) -> list[Turn]:
+    return [Turn(number, one.role, one.role, one.text) for number, one in enumerate(talk(count), 1)]  # type: ignore[arg-type]
+
+
+def size_of(window: Window) -> int:
+    return sum(len(piece.text) + LABEL for piece in window.pieces)
+
+
+@settings(max_examples=300, deadline=None)
+@given(conversations, st.integers(0, 2_000), st.integers(0, 45), st.integers(0, 4))
+def test_every_turn_is_examined_exactly_once(turns: list[Turn], size: int, after: int, overlap: int) -> None:
+    made = list(windows(turns, size, after=after, overlap=overlap))
+    wanted = {turn.number: turn for turn in turns if turn.role in ("user", "assistant") and turn.number > after}
+    parts: dict[int, str] = {}
+    for window in made:
+        assert size_of(window) <= characters(max(size, LEAST))
+        numbers = [piece.turn.number for piece in window.pieces]
+        assert numbers == sorted(numbers)
+        for piece in window.pieces:
+            assert piece.turn.text[piece.start : piece.start + len(piece.text)] == piece.text
+            if not piece.context:
+                assert piece.start == len(parts.get(piece.turn.number, ""))
+                assert piece.text
+                parts[piece.turn.number] = parts.get(piece.turn.number, "") + piece.text
+        shown = {piece.turn.number for piece in window.pieces if piece.context}
+        assert not shown & set(window.examines)
+        assert len(shown) <= overlap
+    assert parts == {number: turn.text for number, turn in wanted.items()}
+    assert list(dict.fromkeys(number for window in made for number in window.examines)) == [*wanted]
+
+
+def test_the_last_two_of_thirty_two_turns_are_examined() -> None:
+    made = list(windows(spoken(32), 200))
+    assert len(made) > 2
+    assert made[-1].examines[-2:] == (31, 32)
+    assert sum(len(window.examines) for window in made) == 32
+
+
+def test_each_window_shows_the_turns_before_it_as_context() -> None:
+    made = list(windows(spoken(32), 200))
+    assert not any(piece.context for piece in made[0].pieces)
+    for before, window in zip(made, made[1:], strict=False):
+        shown = [piece.turn.number for piece in window.pieces if piece.context]
+        assert shown == list(before.examines[-2:])
+
+
+def test_a_grown_conversation_examines_only_what_is_new() -> None:
+    made = list(windows(spoken(36), 5_000, after=32))
+    assert [window.examines for window in made] == [(33, 34, 35, 36)]
+    assert [piece.turn.number for piece in made[0].pieces if piece.context] == [31, 32]
+    assert list(windows(spoken(32), 5_000, after=32)) == []
+
+
+def test_a_turn_that_is_too_large_is_cut_at_lines_then_sentences() -> None:
+    lines = "".join(f"line {number} of many words\n" for number in range(200))
+    made = list(windows([Turn(1, "user", "user", lines)], 300))
+    assert len(made) > 3
+    assert all(window.pieces[-1].text.endswith("\n") for window in made)
+    sentences = "".join(f"Sentence {number} says this. " for number in range(200))
+    made = list(windows([Turn(1, "user", "user", sentences)], 300))
+    assert all(window.pieces[-1].text.rstrip().endswith(".") for window in made)
+
+
+def test_tool_output_and_instructions_are_in_no_window() -> None:
+    turns = [Turn(1, "system", "system", "poison"), Turn(2, "user", "Anna", "hi"), Turn(3, "tool", "grep", "poison")]
+    assert [[piece.text for piece in window.pieces] for window in windows(turns, 500)] == [["hi"]]
+
+
+@pytest.mark.parametrize("text", ["x" * 2_000_000, "a. " * 700_000, "\n" * 500_000 + "x", "é" * 1_000_000])
+def test_one_vast_turn_is_cut_in_a_moment(text: str) -> None:
+    made = list(windows([Turn(1, "user", "user", text)], 4_000))
+    assert "".join(piece.text for window in made for piece in window.pieces if not piece.context) == text
