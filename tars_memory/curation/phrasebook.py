@@ -83,6 +83,17 @@ def language(code: str) -> Language:
     return Language(code=code, triggers=frozenset(table["triggers"].split()), phrases=phrases, **patterns)
 
 
+def agrees(text: str, lang: Language) -> bool:
+    """Whether an answer begins by agreeing, without a "but" behind it."""
+    plain = text.replace("’", "'")
+    return bool(lang.yes.match(plain)) and not _BUT.search(plain)
+
+
+_BUT = re.compile(
+    r"\b(?:but|except|however|instead|aber|nur|mais|sauf|pero|excepto|ma|però|tranne|maar|mas|porém)\b", re.IGNORECASE
+)
+
+
 def _phrase(values: dict[str, Any], names: dict[str, str]) -> Phrase:
     pattern = re.compile(_filled(values["pattern"], names), re.IGNORECASE)
     return Phrase(values["kind"], pattern, values.get("asked", False), values.get("dated", False))

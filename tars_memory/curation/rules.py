@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.dating import absolute, names_relative
 from tars_memory.curation.model import Extraction, Fact
-from tars_memory.curation.phrasebook import LANGUAGES, language
+from tars_memory.curation.phrasebook import LANGUAGES, agrees, language
 from tars_memory.curation.sentences import Sentence, sentences
 from tars_memory.curation.subjects import title_of, topics_of
 from tars_memory.recall.dates import named_dates
@@ -76,14 +76,12 @@ def extract(
     facts: list[Fact] = []
     open_ends: list[str] = []
     for at, turn in enumerate(turns):
-        if turn.number not in examined:
-            continue
-        if turn.role == "user":
+        if turn.role == "user" and turn.number in examined:
             before = turns[at - 1] if at and turns[at - 1].role == "assistant" else None
             talk = _Talk(turn, day_of[turn.number], before)
             facts += talk.facts(f"{turn.speaker}: " if named else "")
             open_ends += talk.open_ends
-        if turn.role == "assistant" and at + 1 < len(turns):
+        if turn.role == "assistant" and at + 1 < len(turns) and turns[at + 1].number in examined:
             facts += _agreed(turn, turns[at + 1], day_of[turn.number])
     said = [turn for turn in turns if turn.number in examined and turn.role == "user"]
     decisions = tuple(dict.fromkeys(fact.text for fact in facts if fact.kind == "decision"))
@@ -236,14 +234,6 @@ def _agreed(turn: Turn, answer: Turn, day: date) -> Iterator[Fact]:
                 words = _trimmed(absolute(text, day, lang.code))
                 yield Fact(text=words, quote=said[-1].text, turn=turn.number, kind="decision")
                 return
-
-
-def agrees(text: str, lang: Language) -> bool:
-    """Whether an answer begins by agreeing, without a "but" behind it."""
-    plain = text.replace("’", "'")
-    return bool(lang.yes.match(plain)) and not re.search(
-        r"\b(?:but|except|however|instead|aber|nur|mais|sauf|pero|excepto|ma|però|tranne|maar|mas|porém)\b", plain
-    )
 
 
 def _languages() -> Iterator[Language]:

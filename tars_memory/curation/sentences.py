@@ -27,6 +27,7 @@ _NO_TALK = re.compile(
 )
 """How lines begin that are quotes, tables, prompts, comments, logs, mail headers or code."""
 
+_QUOTED = re.compile(r"[ \t]*>")
 _MARK = re.compile(r"(?:[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?[ \t*_]*")
 _STOP = re.compile(r"[.!?…]+[\"”’»)\]*_]*(?=\s|$)|[。！？]|\n")
 _SHORT_WORDS = """
@@ -59,17 +60,25 @@ def sentences(text: str) -> list[Sentence]:
     return found
 
 
-def own_words(text: str) -> list[tuple[int, int]]:
-    """The stretches of a turn that are talk: no fences, tags, quotes, tables, code, logs or pasted pages."""
+def own_words(text: str, *, pasted: bool = False) -> list[tuple[int, int]]:
+    """The stretches of a turn that are talk: no fences, tags, quotes, tables, code, logs or pasted pages.
+
+    Args:
+        text: of the turn.
+        pasted: only fences, tags and quotes are no talk: whether the rest is, somebody else has judged.
+    """
     kept: list[tuple[int, int]] = []
-    for start, end in _paragraphs(text):
+    for start, end in _paragraphs(text, _QUOTED if pasted else _NO_TALK):
+        if pasted:
+            kept.append((start, end))
+            continue
         ends = len(text) <= LONGEST_TURN or end <= END or start >= len(text) - END
         if ends and end - start <= LONGEST_PARAGRAPH:
             kept.append((start, end))
     return kept
 
 
-def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+def _paragraphs(text: str, no_talk: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """Runs of lines of talk: blank lines and lines of anything else stand between two of them."""
     fence = closing = ""
     first: int | None = None
@@ -77,7 +86,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
     for line in text.splitlines(keepends=True):
         opened = _FENCE.match(line)
         tag = None if fence or closing else _TAG.match(line)
-        talk = not (fence or closing or opened or tag or _NO_TALK.match(line) or not line.strip())
+        talk = not (fence or closing or opened or tag or no_talk.match(line) or not line.strip())
         if opened and not closing:
             fence = "" if fence and opened[1].startswith(fence) else fence or opened[1]
         if tag and f"</{tag[1]}>" in text[at:]:
