@@ -55,6 +55,9 @@ ENVIRONMENT = {
 }
 """Without these litellm fetches a price list and reads the ``.env`` of the current folder."""
 
+OPENAIS_OWN = ("OPENAI_API_KEY", "OPENAI_ORGANIZATION", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS")
+"""Variables that say who somebody is at OpenAI; another endpoint must not be told."""
+
 
 class RefusedError(Exception):
     """An answer that is not taken, whatever the library would make of it."""
@@ -159,6 +162,9 @@ class Provider:
     """
 
     def __init__(self, setup: dict[str, Any]) -> None:
+        if setup["endpoint"]:
+            for name in OPENAIS_OWN:
+                os.environ.pop(name, None)
         import litellm
 
         self.litellm = litellm
@@ -176,8 +182,7 @@ class Provider:
         if setup["key"]:
             self.options["api_key"] = setup["key"]
         elif setup["endpoint"] and provider in ("openai", "custom_openai", "openai_like"):
-            # The key of the environment belongs to OpenAI; another endpoint must not be handed it.
-            self.options["api_key"] = "none"
+            self.options["api_key"] = "none"  # the library insists on one; a server of one's own does not
         self.prices = self._prices(provider)
 
     def _provider(self) -> str:
