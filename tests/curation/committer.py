@@ -1,0 +1,38 @@
+"""A commit of its own process, for the test that kills it: ``committer.py VAULT STATE fill|commit|recover``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
+
+from curation.deciding import Desk, accept, proposal_of, reject
+from tars_memory.curation.commit import commit
+from tars_memory.curation.model import Decision
+from tars_memory.vault import inbox
+
+
+def batch(desk: Desk) -> list[Decision]:
+    """Four notes and the inbox: a line replaced, one added, a rule, one taken from the inbox, one rejected."""
+    (kept,) = inbox.pending(desk.vault)
+    return [
+        *accept(desk.promote("lives in Cork", replaces="lives in Berlin"), desk.promote("likes hiking"), desk.rule()),
+        *accept(proposal_of(kept)),
+        *reject(desk.promote("owns a boat")),
+    ]
+
+
+def main() -> None:
+    vault, _, action = sys.argv[1:]
+    desk = Desk(Path(vault).parent)
+    if action == "fill":
+        desk.fill().kept()
+    elif action == "recover":
+        desk.ctx().store.recover()
+    else:
+        commit(desk.ctx(), batch(desk))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""Killed at any system call, an accepted batch stands whole or not at all after the next run, and can be done again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "vault"))
+
+from kills import Case, left_over
+
+from curation.deciding import Desk
+
+WRITER = (sys.executable, "-sP", str(Path(__file__).with_name("committer.py")), "{vault}", "{state}")
+CHANGING = {"write", "renameat2", "renameat", "linkat", "unlinkat", "mkdirat", "unlink"}
+SCALE = float(os.environ.get("TARS_PROVE_SCALE", "1"))
+
+
+def case(tmp_path: Path) -> tuple[Case, dict[str, bytes], dict[str, bytes]]:
+    """The batch to kill, and the vault before and after it."""
+    it = Case(tmp_path, (*WRITER, "commit"), "Memory.md", None, [(*WRITER, "fill")])
+    old = Desk(it.template).all()
+    new = Desk(it.base / "one").all()  # as the undisturbed run of the case left it
+    assert old != new
+    assert len(new) == len(old)  # one more: Procedural.md; one less: the proposal
+    return it, old, new
+
+
+def check(it: Case, old: dict[str, bytes], new: dict[str, bytes], call: str, number: int, slot: str) -> None:
+    killed = it.kill(call, number, slot)
+    assert killed.code == -9, (call, number, killed.said)
+    desk = Desk(killed.sandbox)
+    again = it.again(slot, (*WRITER, "recover"))
+    where = (call, number, again.stderr)
+    assert again.returncode == 0, where
+    after = desk.all()
+    assert after in (old, new), (*where, [path for path in after if after[path] not in (old.get(path), new.get(path))])
+    assert left_over(killed.sandbox) == [], where
+    assert desk.ctx().store.pending() == [], where
+    if after == old:
+        redone = it.again(slot, (*WRITER, "commit"))
+        assert redone.returncode == 0, (*where, redone.stderr)
+        assert desk.all() == new, where
+    desk.ctx().store.undo()
+    assert desk.all() == old, where
+
+
+def test_killed_where_something_changes(tmp_path: Path) -> None:
+    it, old, new = case(tmp_path)
+    calls = [each for each in it.calls if each[0] in CHANGING]
+    assert len(calls) > 20
+    it.every(lambda call, number, slot: check(it, old, new, call, number, slot), calls)
+
+
+@pytest.mark.prove
+def test_killed_at_every_call(tmp_path: Path) -> None:
+    it, old, new = case(tmp_path)
+    step = max(1, round(1 / SCALE)) if SCALE < 1 else 1
+    assert it.every(lambda call, number, slot: check(it, old, new, call, number, slot), it.calls[::step]) > 5
