@@ -21,7 +21,7 @@ from tars_memory.vault.model import Tier
 from tars_memory.vault.template import shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tars_memory.capture.context import Context
     from tars_memory.vault.model import Entry, Splice
@@ -78,7 +78,14 @@ class Committed(NamedTuple):
     notices: list[str]
 
 
-def commit(ctx: Context, decisions: Sequence[Decision], *, command: str = "review", by_tick: bool = False) -> Committed:
+def commit(
+    ctx: Context,
+    decisions: Sequence[Decision],
+    *,
+    command: str = "review",
+    by_tick: bool = False,
+    also: Callable[[Transaction], None] | None = None,
+) -> Committed:
     """Carry out what was decided: all of it, or nothing.
 
     Args:
@@ -86,6 +93,7 @@ def commit(ctx: Context, decisions: Sequence[Decision], *, command: str = "revie
         decisions: at most one about each proposal.
         command: as history shows it.
         by_tick: the person ticked it in a note; this counts as the person at a terminal.
+        also: what else belongs to the same transaction; done last.
 
     Raises:
         UsageError: it would take a person at a terminal, a target that is not ours to change, or text without words.
@@ -99,6 +107,8 @@ def commit(ctx: Context, decisions: Sequence[Decision], *, command: str = "revie
         batch = _Batch(ctx, transaction, decisions)
         batch.look()
         batch.write()
+        if also is not None:
+            also(transaction)
     txn = next((written.txn for written in transaction.written if written.txn), None)
     return Committed(txn, tuple(batch.outcomes()), ctx.notices)
 
@@ -242,12 +252,10 @@ class _Batch:
             self.texts[note.path] = written.text
         for proposal in self.kept:
             inbox.drop(self.transaction, proposal)
-        rejected = [
-            (decision.proposal.id, decision.proposal.text or decision.proposal.quote)
-            for decision in self.decisions
-            if not decision.accept and not decision.proposal.marks
-        ]
-        inbox.decide(self.transaction, rejected, "rejected", self.ctx.now.date())
+        for accepted, word in ((True, "accepted"), (False, "rejected")):
+            said = [d.proposal for d in self.decisions if d.accept is accepted]
+            what = [(proposal.id, proposal.text or proposal.quote) for proposal in said]
+            inbox.decide(self.transaction, what, word, self.ctx.now.date())
 
     def outcomes(self) -> Iterator[Decided]:
         """What became of each decision."""

@@ -1,6 +1,7 @@
 """The inbox: proposals that wait for a person, one JSON file each in ``.tars/inbox``, which Obsidian does not show.
 
-Beside it stands ``.tars/decided.jsonl``: what was rejected or ignored, a line each, so that it is not offered again.
+Beside it stands ``.tars/decided.jsonl``: what was accepted, rejected or ignored, a line each, so that it is neither
+offered again nor done twice when a sync brings an older note back.
 Both travel with the vault, so both are read as a sync may leave them: conflict copies count like any other file, what
 is half there or no proposal is said and passed over.
 """
@@ -33,7 +34,7 @@ FIELDS = ("id", "op", "target", "section", "text", "quote", "source", "date", "w
 BOUND = ("replaces", "marks", "occurrence")
 """What binds a proposal to the text that it was made from; kept beside :data:`FIELDS`."""
 
-DECISIONS = ("rejected", "ignored")
+DECISIONS = ("accepted", "rejected", "ignored")
 
 
 def proposal_id(op: str, target: str, section: str, text: str, replaces: str = "") -> str:
@@ -138,7 +139,7 @@ def drop(transaction: Transaction, proposal: dict[str, Any]) -> None:
 
 
 def decide(transaction: Transaction, what: Iterable[tuple[str, str]], decision: str, day: date) -> None:
-    """Remember that something was rejected or ignored, so that it is not offered again.
+    """Remember what was decided.
 
     Args:
         transaction: in which to write it.
@@ -146,17 +147,18 @@ def decide(transaction: Transaction, what: Iterable[tuple[str, str]], decision: 
         decision: one of :data:`DECISIONS`.
         day: of the decision.
     """
+    said = list(what)
     lines = [
         json.dumps({"id": name, "decision": decision, "date": day.isoformat(), "what": words}, ensure_ascii=False)
-        for name, words in what
+        for name, words in said
     ]
     if not lines:
         return
 
     def plan(data: bytes | None) -> Sequence[Splice]:
         data = data or b""
-        known = _decisions(data)
-        new = [line for line in lines if json.loads(line)["id"] not in known]
+        known = {name: decision for _, name, decision in _decisions(data)}
+        new = [line for line, (name, _) in zip(lines, said, strict=True) if known.get(name) != decision]
         if not new:
             return []
         start = b"" if not data or data.endswith(b"\n") else newline_of(data)
@@ -167,15 +169,15 @@ def decide(transaction: Transaction, what: Iterable[tuple[str, str]], decision: 
 
 
 def decided(vault: Vault) -> dict[str, str]:
-    """What is not to be offered again: id to decision; from conflict copies of the file as well."""
-    found: dict[str, str] = {}
+    """What was decided last about each thing: id to decision; from conflict copies of the file as well."""
+    lines: list[tuple[str, str, str]] = []
     for path in _files(vault, VAULT_FOLDER, ".jsonl"):
         if path.rpartition("/")[2].startswith("decided"):
             try:
-                found |= _decisions(vault.read(path))
+                lines += _decisions(vault.read(path))
             except TarsError:
                 continue
-    return found
+    return {name: decision for _, name, decision in sorted(lines, key=lambda line: line[0])}
 
 
 def kept_for_review(proposal: dict[str, Any]) -> str:
@@ -230,14 +232,14 @@ def _id_of(said: dict[str, Any]) -> str:
     return proposal_id(said["op"], said["target"], said["section"], said["text"], replaces)
 
 
-def _decisions(data: bytes) -> dict[str, str]:
-    """Id to decision; lines that are no decision are left out."""
-    found: dict[str, str] = {}
+def _decisions(data: bytes) -> list[tuple[str, str, str]]:
+    """Date, id and decision of each line; those that are no decision are left out."""
+    found: list[tuple[str, str, str]] = []
     for line in data.split(b"\n"):
         try:
             said = json.loads(line)
             if isinstance(said["id"], str) and said["decision"] in DECISIONS:
-                found[said["id"]] = said["decision"]
+                found.append((str(said.get("date")), said["id"], said["decision"]))
         except (ValueError, RecursionError, KeyError, TypeError):
             continue
     return found

@@ -1,5 +1,7 @@
 """A commit of its own process, for the test that kills it: ``committer.py VAULT STATE fill|commit|recover``."""
 
+# ruff: noqa: E402 - found by the path that is set first
+
 from __future__ import annotations
 
 import sys

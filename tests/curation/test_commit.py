@@ -39,6 +39,7 @@ def test_a_promoted_line_links_to_its_day_and_the_day_says_so(desk: Desk) -> Non
     history = list(desk.ctx().store.history())
     assert {entry.txn for entry in history} == {done.txn}
     assert [(entry.command, entry.actor, entry.file) for entry in history] == [
+        ("review", "person", inbox.DECIDED),
         ("review", "person", DAY),
         ("review", "person", "Memory.md"),
     ]
@@ -65,7 +66,7 @@ def test_a_rejected_candidate_is_marked_and_nothing_else_is_written(desk: Desk) 
     assert desk.get("Memory.md") == MEMORY
     assert desk.get(DAY) == DAILY.replace("[extracted] owns", "[rejected] owns")
     assert done.outcomes[0].decision == "rejected"
-    assert not (desk.root / inbox.DECIDED).exists()
+    assert list(inbox.decided(desk.vault).values()) == ["rejected"]
 
 
 def test_a_correction_gets_a_state_and_an_id_that_the_rule_links_to(desk: Desk) -> None:
@@ -89,7 +90,8 @@ def test_many_decisions_are_one_transaction_and_one_undo(desk: Desk) -> None:
     waiting = desk.all()
     done = commit(desk.ctx(), decisions)
     assert inbox.pending(desk.vault) == []
-    assert list(inbox.decided(desk.vault).values()) == ["rejected"]
+    decided = inbox.decided(desk.vault)
+    assert decided == {each.proposal.id: "accepted" if each.accept else "rejected" for each in decisions}
     assert len({entry.txn for entry in desk.ctx().store.history() if entry.command == "review"}) == 1
     desk.ctx().store.undo(done.txn)
     after = desk.all()
