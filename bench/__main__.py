@@ -10,7 +10,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
-PARTS = ("start", "sweep", "throughput", "growth")
+PARTS = ("start", "sweep", "throughput", "growth", "secrets")
 
 
 def main() -> None:
@@ -25,6 +25,12 @@ def main() -> None:
     if unknown:
         parser.error(f"no part named {', '.join(sorted(unknown))}")
     parts = arguments.parts or PARTS
+    if "secrets" in parts:
+        from bench import secrets
+
+        print(secrets.report(), flush=True)
+    if parts == ["secrets"]:
+        return
     from bench.place import Place
 
     with tempfile.TemporaryDirectory(prefix="bench-") as name:

@@ -18,8 +18,10 @@ from tars_memory.vault import credentials as table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LOOK = 4096
-"""Characters of a value that are judged; one that is a secret is taken to its end."""
+_LOOK = 512
+"""Characters of a value that are read at first; one that is a credential is taken to its end."""
+_JUDGED = 128
+"""Characters by which it is told what a value is."""
 
 _EQUALS = r"(?::=|=>|->|→|::?|==?|：|＝)"
 _IS = r"(?:is|was|are|ist|war|lautet|est|es|é|era|är|jest|=)"
@@ -44,7 +46,7 @@ _VALUE = (
 _PLACEHOLDER = (
     r"(?i)x+|\*+|\.+|…+|•+|-+|_+|<.*>?|\$.*|\{.*|%\w+%|\[.*|\(.*|@.*|#.*|your.*|my[_-]?\w*|.*-here|.*_here|n/?a|"
     r"(?:ex|s)ample\S{0,12}|dummy|placeholder|change_?me|redacted|masked|hidden|none|null|nil|undefined|true|false|todo|tbd|"
-    r"unknown|string|required|optional|enabled|disabled|passwor[dt]s?|passwd|secrets?|tokens?|keys?|test(?:ing)?|default|"
+    r"unknown|string|required|optional|enabled|disabled|passwor[dt]s?|passwd|pass|secrets?|tokens?|keys?|test(?:ing)?|default|"
     r"text|input|hunter2?\*+|\\\w+|process\..*|os\..*|env\..*|self\..*|this\..*|config\..*|settings\..*"
 )
 
@@ -124,36 +126,35 @@ def _labelled(text: str, low: str, start: int, end: int, rank: str, kind: str) -
     if low.startswith("(masked ", max(0, low.rfind("(", max(0, start - 40), start))) and ")" in low[end : end + 12]:
         return None
     label = _pattern(_LABEL).match(text, end)
-    while label:
-        blank = label["blank"] is not None
-        value = _pattern(_VALUE).match(text, label.end())
-        if value:
-            way = "blank" if blank else "equals" if label["equals"] and not label["between"] else "words"
-            if way == "blank" and text[max(0, start - 40) : start].rpartition(" ")[2].startswith("--"):
-                way = "words"
-            span = _judged(text, value, rank, way, bool(label["equals"]))
-            if span:
-                return (*span, kind)
-        break
+    value = label and _pattern(_VALUE).match(text, label.end())
+    if label and value:
+        way = "blank" if label["blank"] is not None else "equals" if label["equals"] else "words"
+        if way == "blank" and text[max(0, start - 40) : start].rpartition(" ")[2].startswith("--"):
+            way = "words"
+        by_itself = way == "blank" and low[start:end] in table.SPOKEN
+        span = None if by_itself else _judged(text, value, rank, way)
+        if span:
+            return (*span, kind)
     return _near(text, end, kind) if rank != "weak" else None
 
 
-def _judged(text: str, value: re.Match[str], rank: str, way: str, equals: bool) -> tuple[int, int] | None:
+def _judged(text: str, value: re.Match[str], rank: str, way: str) -> tuple[int, int] | None:
+    """Where the value stands, if what it looks like makes it a credential beside a word of this rank."""
     group = next(name for name in ("double", "single", "code", "plain") if value[name] is not None)
-    start, end = value.span(group)
-    words = value[group]
+    start, words = value.start(group), value[group]
+    cut = len(words) == _LOOK
     if group == "plain":
-        if equals and "=" in text[max(0, start - 3) : start]:
+        if text[value.start() - 1] == "=":  # of a connection string or an address, up to the next part
             words = re.split(r"[;&]", words, maxsplit=1)[0]
         words = words.rstrip(".,;:)]}>*_…")
-        end = start + len(words)
-    if not words or re.fullmatch(_PLACEHOLDER, words) or re.fullmatch(_KNOWN, words):
+    looked = words[:_JUDGED]
+    if not words or re.fullmatch(_PLACEHOLDER, looked) or re.fullmatch(_KNOWN, looked):
         return None
-    if not _ACCEPT[rank](words, way, group in ("double", "single")):
+    if not _ACCEPT[rank](looked, way, group in ("double", "single")):
         return None
-    if group == "plain" and value.end() - value.start("plain") == _LOOK:
-        end = _pattern(r"\S*").match(text, end).end()  # type: ignore[union-attr]
-    return start, end
+    end = start + len(words)
+    rest = _pattern(r"[^\s\"'`<>|;&]*").match(text, end) if cut else None
+    return start, rest.end() if rest else end
 
 
 def _strong(words: str, way: str, quoted: bool) -> bool:
@@ -231,19 +232,24 @@ def _dotted(words: str) -> bool:
     return re.fullmatch(r"[A-Za-z]+\d{0,2}(?:[-_./][A-Za-z]*\d{0,2})+", words) is not None
 
 
+def _joined(words: str) -> bool:
+    """Whether it is words written together, as programs do: ``OAuth2CacheAdapter``."""
+    return 10 * sum(map(len, re.findall(r"[A-Z]?[a-z]{3,}", words))) > 7 * len(words)
+
+
 def _diceware(words: str) -> bool:
     return re.fullmatch(r"[a-z]{3,9}(?:([-_.])[a-z]{3,9})(?:\1[a-z]{3,9}){2,}", words) is not None
 
 
 def _random(words: str, least: int) -> bool:
     """Whether it looks made by a machine: long enough, letters with digits, and many different signs."""
-    if len(words) < least or _dotted(words):
+    if len(words) < least or _dotted(words) or _joined(words):
         return False
     digits = sum(map(str.isdigit, words))
-    if not digits:
+    if digits < 2:
         turns = sum(a.islower() != b.islower() for a, b in pairwise(words))
-        return len(words) >= 20 and words.isalpha() and turns >= 6 and _entropy(words) >= 3.5
-    return digits >= 2 and digits < len(words) and _entropy(words) >= 2.8
+        return len(words) >= 20 and words.isalnum() and turns >= 6 and _entropy(words) >= 3.5
+    return digits < len(words) and _entropy(words) >= 2.8
 
 
 def _entropy(words: str) -> float:
