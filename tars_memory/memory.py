@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.rooms import Rooms
@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.model import Receipt, Today
     from tars_memory.curation.archive import Archived
+    from tars_memory.curation.extract import Extracted, Prompts
+    from tars_memory.curation.llm import LanguageModel
+    from tars_memory.curation.review import Review
+    from tars_memory.curation.tidy import Tidied
     from tars_memory.index.indexer import RefreshReport
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.context import Context as Packed
     from tars_memory.recall.evaluation import Evaluation
+    from tars_memory.recall.links import NoteLinks
     from tars_memory.recall.model import SearchResult
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranked import Answer
@@ -32,6 +37,10 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Actor, Entry
     from tars_memory.vault.store import Written
     from tars_memory.vault.template import InitReport
+
+
+REVIEW_NOTE = "Review.md"
+"""Where the person may have ticked proposals: :attr:`tars_memory.vault.layout.Layout.review`, without its import."""
 
 
 class Memory(Rooms):
@@ -79,24 +88,28 @@ class Memory(Rooms):
         """Keep a fact in Memory.md, or with ``tier="procedural"`` a rule; an exact repeat is said, not written."""
         from tars_memory.capture.remember import remember
 
+        self._take_ticks()
         return remember(self._keeping(text), text, tier=tier, section=section, tags=tuple(tags))
 
     def log(self, text: str) -> Receipt:
         """Add a line with the time to today's note."""
         from tars_memory.capture.daily import log
 
+        self._take_ticks()
         return log(self._keeping(text), text)
 
     def feedback(self, good: bool, note: str, *, question: str | None = None, answer: str | None = None) -> Receipt:
         """Note what went well (rewards.md) or badly (corrections.md)."""
         from tars_memory.capture.feedback import feedback
 
+        self._take_ticks()
         return feedback(self._keeping(note), good, note, question, answer)
 
     def edit(self, target: str, text: str) -> Receipt:
         """Give an entry other words; ``target`` is its REF, or words that fit it alone."""
         from tars_memory.capture.amend import edit
 
+        self._take_ticks()
         return edit(self._keeping(text), target, text)
 
     def forget(self, target: str, *, everywhere: bool = False) -> Receipt:
@@ -110,6 +123,7 @@ class Memory(Rooms):
         from tars_memory import forgetting
         from tars_memory.capture.amend import forget
 
+        self._take_ticks()
         if everywhere:
             return forgetting.forget_everywhere(self, target)
         receipt = forget(self.capture(), target)
@@ -152,6 +166,24 @@ class Memory(Rooms):
 
     # --- keeping it tidy
 
+    def tidy(self, *, apply: bool = False, ignore: bool = False, ids: Iterable[str] = ()) -> Tidied:
+        """What is to be tidied in the notes of ours; nothing is written unless it is asked for.
+
+        Args:
+            apply: remove what loses nothing, offer for review what has a change to offer.
+            ignore: never tell of these findings again, as long as their words stay.
+            ids: only these findings.
+
+        Raises:
+            NotFoundError: there is no finding with one of these ids.
+            UnwritableError: the vault can't be written.
+        """
+        from tars_memory.curation.tidy import tidy
+
+        entries = self.settings.options("tidy", TidyOptions).section_entries
+        context = self.capture(writes=apply or ignore)
+        return tidy(context, section_entries=entries, apply=apply, ignore=ignore, ids=tuple(ids))
+
     def archive(self, *, apply: bool = False) -> Archived:
         """Which daily notes are past the window and go to ``archive/``; with ``apply`` they are moved.
 
@@ -164,6 +196,59 @@ class Memory(Rooms):
         options = self.settings.options("tidy", TidyOptions)
         window_days = self.settings.options("review", ReviewOptions).window_days
         return archive(self.capture(writes=apply), days=options.daily_days, window_days=window_days, apply=apply)
+
+    # --- drawing from conversations
+
+    def extract(
+        self,
+        sources: Iterable[str | os.PathLike[str] | BinaryIO],
+        *,
+        model: LanguageModel | str | None = None,
+        keep: str | None = None,
+        force: bool = False,
+        auto: bool = False,
+        progress: Callable[[str], None] | None = None,
+    ) -> Extracted:
+        """Draw candidates out of conversations: ``[extracted]`` lines in the notes of their days, a note a session.
+
+        Args:
+            sources: files, folders, or binary streams of chat logs in any of the known shapes.
+            model: whom to ask; a name as litellm knows it; ``"none"`` for the built-in rules; None for what is set.
+            keep: what a session note keeps of the turns: ``facts``, ``quotes`` or ``full``; None for what is set.
+            force: conversations with few turns of a person too.
+            auto: nobody typed this: with ``TARS_AUTO_EXTRACT=0`` nothing is done.
+            progress: is told each conversation's source before it is looked at.
+
+        Raises:
+            ModelUnavailableError: the model can't be used, and nothing was written.
+            UsageError: no such ``keep``; or the vault's daily note format can't be used.
+            UnwritableError: the vault can't be written.
+        """
+        from tars_memory.curation import extract
+
+        return extract.from_sources(
+            self.capture, self.settings, sources, model, keep=keep, force=force, auto=auto, progress=progress
+        )
+
+    def extract_prompts(
+        self,
+        sources: Iterable[str | os.PathLike[str] | BinaryIO],
+        *,
+        model: LanguageModel | str | None = None,
+        force: bool = False,
+    ) -> Prompts:
+        """What :meth:`extract` would ask a model, with tokens and cost; nothing is sent or written."""
+        from tars_memory.curation import extract
+
+        return extract.asked(self.capture(writes=False), self.settings, sources, model, force=force)
+
+    # --- deciding
+
+    def review(self) -> Review:
+        """What waits for the person's word, and how it is decided; see :class:`tars_memory.curation.review.Review`."""
+        from tars_memory.curation.review import Review
+
+        return Review(self.capture(), self.settings.options("review", ReviewOptions))
 
     # --- looking
 
@@ -212,6 +297,21 @@ class Memory(Rooms):
         found = self.index().read(lambda reader: reader.facts(project or "", on=day))
         return found if about is None else facts.about(found, about)
 
+    def links(self, name: str, *, project: str | None = None) -> NoteLinks:
+        """Where a note's links lead, and which notes link to it.
+
+        Args:
+            name: of the note, or its path, as in a link.
+            project: whose notes count too.
+
+        Raises:
+            NotFoundError: there is no such note.
+        """
+        from tars_memory.recall.links import links
+
+        self.notices += self.index().refresh().notices
+        return self.index().read(lambda reader: links(reader, self.vault, name, scope=project or ""))
+
     def timeline(self, about: str, *, project: str | None = None) -> builtins.list[Fact]:
         """All facts about a name, the oldest first; those without a date last."""
         found = self.facts(about, everything=True, project=project)
@@ -230,11 +330,15 @@ class Memory(Rooms):
         limit: int | None = None,
         explain: bool = False,
         project: str | None = None,
+        where: Iterable[str] = (),
+        linked_to: Iterable[str] = (),
+        links_to: Iterable[str] = (),
     ) -> SearchResult:
         """Passages that answer, best first; none if nothing is relevant.
 
         The index is refreshed first: what changed since the last look is read. Without a usable model a hybrid search
-        answers by keywords and says so.
+        answers by keywords and says so. ``where`` are conditions on properties (``status=done``); ``linked_to`` keeps
+        the notes that a named one links to, ``links_to`` those that link to it.
 
         Raises:
             UsageError: a bad date, tier or mode.
@@ -257,8 +361,13 @@ class Memory(Rooms):
         told = [*report.notices]
         meant = mode != "lexical" and bool(query.meaning) and self._fill(report, told, needed=needed)
 
+        wanted = (tuple(where), tuple(linked_to), tuple(links_to))
+
         def question(reader: IndexReader) -> SearchResult:
+            from tars_memory.recall.links import selected
+
             notices = [*told]
+            query.notes = selected(reader, *wanted, scope=project or "") if any(wanted) else None
             vector = self._query_vector(query, reader, report, notices, needed=needed) if meant else None
             return search(
                 reader,
@@ -381,6 +490,17 @@ class Memory(Rooms):
             against=against,
             limit=limit,
         )
+
+    def _take_ticks(self) -> None:
+        """Do what the person ticked in Review.md since; whatever stands in the way of that must not cost what is typed.
+
+        Where there is no such note this is one look; nothing of curation is imported then.
+        """
+        if self.dry_run or not os.path.lexists(self.root / REVIEW_NOTE):
+            return
+        from tars_memory.curation import ticks
+
+        ticks.by_the_way(self.review, self.notices)
 
     # --- the index
 

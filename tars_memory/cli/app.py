@@ -37,8 +37,14 @@ COMMANDS = {
         "facts": "List what is true and since when; add, end, remove.",
         "timeline": "List what was true of a name, in order of time.",
         "open": "Open a hit of the last search in Obsidian or your editor.",
+        "links": "List a note's links, out and back.",
         "list": "List the entries of the tiers.",
         "show": "Show one entry and where it stands.",
+    },
+    "Curate": {
+        "extract": "Draw what is worth keeping out of conversations.",
+        "review": "Decide what is kept for good, once.",
+        "tidy": "Find what is twice, empty, dead or past; archive.",
     },
     "Take back": {
         "history": "List what was written, by whom, newest first.",

@@ -46,9 +46,8 @@ class Candidate(NamedTuple):
 
     @property
     def source(self) -> str:
-        """``2026-11-21#^d-abc``, as a link's target; of a line without a block id its note's path."""
-        name = self.mark.path[:-3].rpartition("/")[2]
-        return f"{name}#^{self.mark.block_id}" if self.mark.block_id else self.mark.path
+        """``2026-11-21#^d-abc``, as a link's target."""
+        return f"{self.mark.path[:-3].rpartition('/')[2]}#^{self.mark.block_id}"
 
 
 class Waiting(NamedTuple):
@@ -165,7 +164,8 @@ def _feedback(path: str, data: bytes, kind: str) -> Iterator[Candidate]:
 
 
 def _mark(entry: Entry) -> Mark:
-    return Mark(entry.path, entry.raw, entry.block_id or "")
+    """The line, with the block id that it is to get if it has none, so that a link can lead to it."""
+    return Mark(entry.path, entry.raw, entry.block_id or grammar.block_id(entry.path, entry.text))
 
 
 def _data(vault: Vault, path: str, notices: list[str]) -> bytes:

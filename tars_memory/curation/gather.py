@@ -33,6 +33,9 @@ CONFLICTS = 5
 SHOWN = 120
 """Characters of another line that a reason repeats."""
 
+OPEN = "extracted"
+"""The state of a candidate that may yet age."""
+
 NEW = "New: nothing about it stands in your notes"
 """Why a proposal is made that needs no further word."""
 
@@ -77,16 +80,18 @@ def gather(
     waiting = candidates.read(vault, expired=expired)
     standing = _Standing(vault, dated, waiting.notices)
     kept = _kept(vault, waiting.notices)
-    taken = {(mark.path, mark.block_id or mark.raw) for proposal in kept for mark in proposal.marks}
+    taken = {(mark.path, mark.block_id) for proposal in kept for mark in proposal.marks}
     proposals: list[Proposal] = []
     aged: list[Mark] = []
     settled: list[Mark] = []
-    open_ = [each for each in waiting.candidates if (each.mark.path, each.mark.block_id or each.mark.raw) not in taken]
+    open_ = [each for each in waiting.candidates if (each.mark.path, each.mark.block_id) not in taken]
     for kind in ("fact", "correction", "reward"):
         groups = _grouped([each for each in open_ if each.kind == kind])
-        old = [not expired and _aged(group, today, window_days) for group in groups]
-        aged += [each.mark for group, is_old in zip(groups, old, strict=True) if is_old for each in group]
-        fresh = [group for group, is_old in zip(groups, old, strict=True) if not is_old]
+        old = [_aged(group, today, window_days) for group in groups]
+        aged += [
+            each.mark for group, past in zip(groups, old, strict=True) if past for each in group if each.state == OPEN
+        ]
+        fresh = [group for group, past in zip(groups, old, strict=True) if expired or not past]
         for group, others in zip(fresh, _others(fresh), strict=True):
             made = standing.proposal(group, others)
             if made is None:
@@ -289,6 +294,6 @@ def _kept(vault: Vault, notices: list[str]) -> list[Proposal]:
             continue
         marks = tuple(Mark(*mark) for mark in said["marks"] if len(mark) >= 2)
         names = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "replaces")
-        values = {name: said[name] for name in names}
+        values = {name: said[name] for name in (*names, "occurrence")}
         found.append(Proposal(**values, conflicts=tuple(said["conflicts"]), marks=marks, kept=True))
     return found

@@ -16,6 +16,7 @@ from tars_memory.errors import UsageError
 from tars_memory.vault import edits
 from tars_memory.vault import entries as grammar
 from tars_memory.vault.document import Document, apply, plain_heading
+from tars_memory.vault.layout import Layout
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.model import Proposal
     from tars_memory.vault.model import Entry
 
-NOTE = "Review.md"
-"""In the vault's root, where it is seen."""
-
+NOTE = Layout.review
 TITLE = "# Review"
 INTRO = (
     "`[x]` keeps a line, `[-]` rejects it, `[+]` keeps it and the line it would replace. Change its words in place if",

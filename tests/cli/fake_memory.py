@@ -10,9 +10,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tars_memory.curation.model import Proposal
 from tars_memory.errors import NotFoundError
 from tars_memory.recall.evaluation import Evaluation, Question, evaluate
 from tars_memory.recall.fence import Run
+from tars_memory.recall.links import NoteLinks
 from tars_memory.recall.model import Hit, SearchResult
 from tars_memory.recall.packing import Dropped
 from tars_memory.recall.prompt import Block, Context
@@ -71,6 +73,14 @@ def entry(**values: Any) -> SimpleNamespace:
     return SimpleNamespace(**{**told, **values})
 
 
+def proposal(**values: Any) -> Proposal:
+    told = {
+        "id": "d41c56f2", "op": "append", "target": "Memory.md", "section": "Notes", "text": "likes tea",
+        "quote": "I like tea", "source": "2026-11-20#^d-7f3ak2c", "date": "2026-11-20", "why": "New",
+    }  # fmt: skip
+    return Proposal(**{**told, **values})
+
+
 class FakeMemory:
     """Stands in for ``tars_memory.memory.Memory``; ``answers`` maps a method's name to its answer or its failure."""
 
@@ -119,9 +129,11 @@ DEFAULTS: dict[str, Any] = {
     "search": result(hit()),
     "context": packed(),
     "evaluate": evaluated(),
+    "review": SimpleNamespace(waiting=lambda **_: SimpleNamespace(proposals=[proposal()], total=1, notices=[])),
     "reindex": SimpleNamespace(
         changed=2, removed=0, pending_vectors=0, stale=0, skipped={"conflict copy": 1}, took=0.1, notices=[]
     ),
+    "links": NoteLinks("notes/tea.md", [("Cups", "notes/Cups.md"), ("gone", None)], ["Anna.md"]),
     "verify": [],
     "facts": [Fact("rc47jkqj", "Anna", "lives in", "Cork", date(2026, 11, 21), None, "", "Facts.md", 5)],
     "status": {"vault": "/vault", "index": {"notes": 3, "vectors": None}, "notices": []},

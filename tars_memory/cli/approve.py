@@ -1,0 +1,306 @@
+"""The walk: one proposal after another on a terminal, each with its diff, each decided at once.
+
+Whatever ends the walk (quit, Ctrl-C, a closed terminal) ends it between two decisions, so nothing is lost and the next
+one goes on where this one stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from rich.padding import Padding
+from rich.text import Text
+
+from tars_memory.cli.output import clean, counted, line
+from tars_memory.cli.views import console
+from tars_memory.errors import ConflictError, TarsError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tars_memory.cli.call import Call
+    from tars_memory.curation.model import Proposal
+    from tars_memory.curation.review import Answer, Review
+
+SCISSORS = "# ---- below this line nothing is kept ----"
+QUIT = "quit"
+KEYS = {
+    "a": "accept it as it stands",
+    "e": "edit its words in $EDITOR, then accept",
+    "b": "keep both: accept it and leave the other line",
+    "s": "accept it under another heading",
+    "r": "reject it; it is not offered again",
+    "l": "leave it for later (Enter does so too)",
+    "u": "take your last decision back",
+    "q": "quit; what you decided is done",
+}
+
+
+class Walk:
+    """One sitting.
+
+    Args:
+        call: the call it answers.
+        review: what is decided.
+        limit: most proposals of the sitting; None for the setting.
+        expired: candidates that aged, too.
+    """
+
+    def __init__(self, call: Call, review: Review, *, limit: int | None, expired: bool) -> None:
+        self.call = call
+        self.review = review
+        self.limit = limit
+        self.expired = expired
+        self.accepted = self.rejected = 0
+        self._last: list[tuple[str, str]] = []
+        self._seen: set[str] = set()
+
+    def run(self) -> int:
+        """Walk until the end or until the person quits; the exit code: 1 if nothing waits."""
+        listed = self.review.waiting(limit=self.limit, expired=self.expired)
+        for notice in listed.notices:
+            self.call.out.say(notice)
+        total, queue = len(listed.proposals), listed.proposals
+        if not queue:
+            self.call.out.say("nothing waits for a decision")
+            return 1
+        number = 0
+        while queue:
+            proposal = queue.pop(0)
+            number += 1
+            self._seen.add(proposal.id)
+            self._show(proposal, f"{number} of {total}")
+            answer = self._answer(proposal)
+            if answer == QUIT:
+                break
+            if answer == "again":
+                # Something was written or taken back: what is left may stand differently to the notes now.
+                listed = self.review.waiting(limit=0, expired=self.expired)
+                queue = [each for each in listed.proposals if each.id not in self._seen][: total - number]
+                total = number + len(queue)
+        self._end()
+        return 0
+
+    def _end(self) -> None:
+        left = self.review.waiting(limit=1, expired=self.expired).total
+        said = [f"{self.accepted} accepted", f"{self.rejected} rejected"]
+        said.append(f"{counted(left, 'proposal')} left: tars-memory review goes on" if left else "nothing is left")
+        self._print(Text("\n" + ", ".join(said)))
+
+    def _answer(self, proposal: Proposal) -> str:
+        """What the person says to one proposal: ``later``, ``again`` (something was written) or :data:`QUIT`."""
+        keys = "aerlq" if proposal.op != "replace" else "aebrlq"
+        offer = " ".join(f"[{key}]{_NAMES[key]}" for key in keys) + " [?]: "
+        while True:
+            said = self._ask(offer)
+            key = said[:1].lower() if said is not None else "q"
+            if key == "q":
+                return QUIT
+            if key in ("", "l"):
+                return "later"
+            if key == "u":
+                if self._take_back():
+                    return "again"
+            elif key == "r":
+                if self._decided(proposal, reject=[proposal.id]):
+                    return "later"
+            elif key in "aesb":
+                if self._accept(proposal, key):
+                    return "again"
+            else:
+                self._print(Text("\n".join(f"  {each}  {text}" for each, text in KEYS.items())))
+
+    def _accept(self, proposal: Proposal, key: str) -> bool:
+        texts: dict[str, str] = {}
+        sections: dict[str, str] = {}
+        if key == "b" and proposal.op != "replace":
+            self._print(Text("there is no other line to keep", style="dim"))
+            return False
+        if key == "e":
+            words = self._edited(proposal)
+            if words is None:
+                return False
+            texts = {proposal.id: words}
+        if key == "s":
+            title = self._ask("heading: ")
+            if not title:
+                return False
+            sections = {proposal.id: title}
+        both = [proposal.id] if key == "b" else []
+        return self._decided(proposal, accept=[proposal.id], both=both, texts=texts, sections=sections)
+
+    def _decided(self, proposal: Proposal, **choice: Any) -> bool:
+        """Do it; False, and said, if the proposal waits as it did."""
+        try:
+            done: Answer = self.review.decide(**choice)
+        except ConflictError as error:
+            self._print(Text(f"{line(error.message)}; it will be shown anew", style="yellow"))
+            return True
+        except TarsError as error:
+            self._print(Text(f"{line(error.message)}\n  {line(error.hint)}", style="yellow"))
+            return False
+        self.call.notices(done.notices)
+        result = done.decided[0]
+        if done.txn:
+            self._last.append((done.txn, proposal.id))
+        if result.decision == "rejected":
+            self.rejected += 1
+            self._print(Text("rejected", style="dim"))
+        else:
+            self.accepted += 1
+            place = f"{line(result.path)}:{result.line}" if result.line else line(result.path)
+            dry = " (dry run: nothing was written)" if self.call.dry_run else ""
+            self._print(Text((line(result.reason) or f"accepted: {place}") + dry, style="dim"))
+        return True
+
+    def _take_back(self) -> bool:
+        if not self._last:
+            self._print(Text("there is nothing to take back", style="dim"))
+            return False
+        txn, name = self._last.pop()
+        try:
+            self.call.memory().undo(txn)
+        except TarsError as error:
+            self._print(Text(line(error.message), style="yellow"))
+            return False
+        self._seen.discard(name)
+        self._print(Text("taken back", style="dim"))
+        return True
+
+    def _edited(self, proposal: Proposal) -> str | None:
+        """The person's words, or None: nothing is decided then."""
+        before = clean(proposal.text)
+        try:
+            words = in_editor(self.call, before, _told(proposal))
+        except UsageError as error:
+            self._print(Text(f"{line(error.message)}; {line(error.hint)}", style="yellow"))
+            words = self._ask("new words: ") or ""
+        if not words.strip():
+            self._print(Text("no words are left, so nothing is decided", style="yellow"))
+            return None
+        return words
+
+    def _show(self, proposal: Proposal, place: str) -> None:
+        head = Text(f"\n{place}  ", style="bold")
+        head.append(line(proposal.target), "cyan")
+        if proposal.section:
+            head.append(f" › {line(proposal.section)}", "cyan")
+        head.append(f"  {line(proposal.date)}", "green")
+        self._print(head)
+        for each in diff(proposal):
+            self._print(Padding(each, (0, 0, 0, 2), expand=False))
+        for told in _told(proposal):
+            self._print(Padding(Text(told, style="dim"), (0, 0, 0, 2), expand=False))
+
+    def _print(self, what: Text | Padding) -> None:
+        if not self.call.out.quiet:
+            console(self.call.out).print(what)
+
+    def _ask(self, prompt: str) -> str | None:
+        """A line from the person; None if there will be no more."""
+        self.call.out.flush()
+        try:
+            console(self.call.out).print(Text(prompt), end="")
+            self.call.out.flush()
+            said = sys.stdin.buffer.readline()
+        except (OSError, ValueError):
+            return None  # the terminal is gone
+        return said.decode("utf-8", "replace").strip() if said else None
+
+
+_NAMES = {"a": "ccept", "e": "dit", "b": "oth", "r": "eject", "l": "ater", "q": "uit"}
+
+
+def show(call: Call, proposals: Sequence[Proposal]) -> None:
+    """The list on a terminal: under its note and heading each id with its diff."""
+    screen = console(call.out)
+    last = ""
+    for proposal in sorted(proposals, key=lambda each: (each.target, each.section)):
+        place = line(proposal.target) + (f" › {line(proposal.section)}" if proposal.section else "")
+        if place != last:
+            screen.print(Text(place, style="cyan"))
+            last = place
+        head = Text(f"  {proposal.id}  ", style="bold")
+        head.append(line(proposal.date), "green")
+        screen.print(head)
+        for each in (*diff(proposal), *(Text(told, style="dim") for told in _told(proposal))):
+            screen.print(Padding(each, (0, 0, 0, 4), expand=False))
+
+
+def diff(proposal: Proposal) -> list[Text]:
+    """The lines that go and come, the words that differ lit."""
+    from tars_memory.curation.note import shown
+
+    old = line(shown(proposal.replaces)) if proposal.op in ("replace", "remove", "remove_section") else ""
+    new = line(proposal.text) if proposal.op not in ("remove", "remove_section") else ""
+    lines = []
+    if old:
+        lines.append(_lit("- ", old, new, "red"))
+    if new:
+        lines.append(_lit("+ ", new, old, "green"))
+    return lines
+
+
+def _lit(mark: str, words: str, other: str, style: str) -> Text:
+    text = Text(mark, style=style)
+    known = set(other.casefold().split())
+    for part in re.split(r"(\s+)", words):
+        text.append(part, "bold" if other and part.strip() and part.casefold() not in known else None)
+    return text
+
+
+def _told(proposal: Proposal) -> list[str]:
+    """What there is to know beside the change."""
+    told = []
+    if proposal.quote and proposal.quote != proposal.replaces:
+        told.append(f"“{line(proposal.quote)}”")
+    beside = list(proposal.conflicts)
+    told += [f"beside: {line(each)}" for each in beside]
+    if proposal.why:
+        told.append(line(proposal.why))
+    return told
+
+
+def in_editor(call: Call, text: str, told: Iterable[str]) -> str:
+    """A text as the person leaves it in $VISUAL or $EDITOR.
+
+    Args:
+        call: whose environment names the editor.
+        text: to begin with.
+        told: shown below a line under which nothing is kept.
+
+    Raises:
+        UsageError: there is no editor, or it failed.
+    """
+    named = call.env.get("VISUAL") or call.env.get("EDITOR") or ""
+    try:
+        words = shlex.split(named, posix=os.name != "nt")
+    except ValueError:
+        words = []
+    if not words:
+        raise UsageError("no editor is set", "set VISUAL or EDITOR, or write the words here")
+    folder = tempfile.mkdtemp(prefix="tars-memory-")
+    try:
+        path = os.path.join(folder, "line.md")
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
+            file.write("\n".join([text, "", SCISSORS, *(f"# {line(each)}" for each in told)]) + "\n")
+        try:
+            code = subprocess.run([*words, path], check=False).returncode
+        except OSError as error:
+            raise UsageError(f"{words[0]} can't be started: {error.strerror}", "set VISUAL or EDITOR") from None
+        if code:
+            raise UsageError(f"{words[0]} ended with {code}", "write the words here, or Enter for nothing")
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                return file.read().partition(SCISSORS)[0].strip()
+        except OSError:
+            return ""
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

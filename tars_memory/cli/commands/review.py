@@ -1,0 +1,179 @@
+"""``review``: decide what is kept for good."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tars_memory.cli.call import Call, read_stdin
+from tars_memory.cli.output import clean, counted, line
+from tars_memory.cli.parsing import call_of, command
+from tars_memory.errors import UsageError
+
+
+def review(
+    ctx: typer.Context,
+    list_: Annotated[bool, typer.Option("--list", help="List what waits; decide nothing.")] = False,
+    accept: Annotated[list[str] | None, typer.Option("--accept", metavar="IDS", help="Accept these.")] = None,
+    both: Annotated[
+        list[str] | None, typer.Option("--both", metavar="IDS", help="Accept these beside the lines they'd replace.")
+    ] = None,
+    reject: Annotated[list[str] | None, typer.Option("--reject", metavar="IDS", help="Reject these.")] = None,
+    note: Annotated[bool, typer.Option("--note", help="Write them into Review.md, to decide in Obsidian.")] = False,
+    from_note: Annotated[bool, typer.Option("--from-note", help="Do what Review.md says.")] = False,
+    expired: Annotated[bool, typer.Option("--expired", help="Offer what was left undecided too long, too.")] = False,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="At most so many at a time.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="Let a model sort and word them first.")
+    ] = None,
+    print_prompt: Annotated[
+        bool, typer.Option("--print-prompt", help="Print what a model would be asked, for another program.")
+    ] = False,
+    reply: Annotated[
+        str | None, typer.Option("--reply", metavar="FILE", help="Take a model's answer from FILE, or - for stdin.")
+    ] = None,
+) -> int:
+    """Decide what of the noted lines, corrections and proposals is kept for good.
+
+    On a terminal it walks through them, each with what would change: accept, edit, reject, later, quit. Elsewhere it
+    lists them. IDS are parted by commas; all of them count or none. Accepting needs a person at a terminal, or a tick
+    in Review.md.
+    """
+    call = call_of(ctx)
+    accepted, beside, rejected = _ids(accept), _ids(both), _ids(reject)
+    asking = model is not None or print_prompt or reply is not None
+    forms = {
+        "--list": list_,
+        "--accept, --both, --reject": bool(accepted or beside or rejected),
+        "--note": note,
+        "--from-note": from_note,
+        "--model, --print-prompt, --reply": asking,
+    }
+    chosen = [name for name, said in forms.items() if said]
+    if len(chosen) > 1:
+        raise UsageError(f"{' and '.join(chosen)} don't go together", "give one of them")
+    if print_prompt + (reply is not None) > 1:
+        raise UsageError("both --print-prompt and --reply", "print the prompt first, then give the reply")
+    room = call.memory().review()
+    if asking and not _asked(call, room, model=model, print_prompt=print_prompt, reply=reply, expired=expired):
+        return 0
+    if accepted or beside or rejected:
+        with room.alone():
+            return _told(call, room.decide([*accepted, *beside], rejected, both=beside))
+    if from_note:
+        with room.alone():
+            return _told(call, room.from_note())
+    if note:
+        with room.alone():
+            return _noted(call, room.write_note(limit=limit, expired=expired))
+    plain = list_ or call.out.json or call.out.quiet
+    if plain or not (call.interactive and call.out.screen):
+        return _list(call, room.waiting(limit=limit, expired=expired))
+    from tars_memory.cli.approve import Walk
+
+    with room.alone():
+        return Walk(call, room, limit=limit, expired=expired).run()
+
+
+def _ids(said: list[str] | None) -> list[str]:
+    """The ids of an option that was given once or more, each with ids parted by commas or blanks.
+
+    Raises:
+        UsageError: it was given, but without one.
+    """
+    found = [re.sub(r"^\^?r-", "", each) for word in said or () for each in re.split(r"[,\s]+", word) if each]
+    if said and not found:
+        raise UsageError("no proposal is named", "tars-memory review --list shows their ids")
+    return found
+
+
+def _list(call: Call, listed: Any) -> int:
+    """The proposals: as JSON, as a screen, or one line each with tabs between id, place and words."""
+    notices = call.notices(listed.notices)
+    if call.out.json:
+        proposals = [each.as_dict() for each in listed.proposals]
+        call.out.record({"proposals": proposals, "total": listed.total, "notices": notices})
+    elif not listed.proposals:
+        call.out.say("nothing waits for a decision")
+    elif call.out.screen:
+        from tars_memory.cli.approve import show
+
+        show(call, listed.proposals)
+    else:
+        for each in listed.proposals:
+            place = each.target + (f" › {each.section}" if each.section else "")
+            call.out.data(f"{each.id}\t{line(place)}\t{each.op}\t{line(each.text or each.replaces)}")
+    if len(listed.proposals) < listed.total and not call.out.json:
+        call.out.say(f"{counted(listed.total - len(listed.proposals), 'more proposal')} after these: --limit N")
+    return 0 if listed.proposals else 1
+
+
+def _told(call: Call, done: Any) -> int:
+    """What became of decisions: one line each, where an accepted one stands."""
+    notices = call.notices([*done.notices, *(["dry run: nothing was written"] if call.dry_run else [])])
+    if call.out.json:
+        decided = [each.as_dict() for each in done.decided]
+        call.out.record({"txn": done.txn, "decided": decided, "notices": notices})
+        return 0
+    for each in done.decided:
+        place = f"{line(each.path)}:{each.line}" if each.path and each.line else line(each.proposal.target)
+        call.out.data(f"{each.proposal.id}\t{each.decision}\t{place if each.decision == 'accepted' else ''}".rstrip())
+        if each.reason:
+            call.out.say(f"{each.proposal.id}: {each.reason}")
+    if not done.decided:
+        call.out.say("nothing was decided")
+    return 0
+
+
+def _noted(call: Call, written: tuple[str, int]) -> int:
+    """Where the note is, and how many proposals it holds."""
+    path, count = written
+    notices = call.notices(["dry run: nothing was written"] if call.dry_run else [])
+    if call.out.json:
+        call.out.record({"path": path, "proposals": count, "notices": notices})
+    else:
+        call.out.data(line(path))
+        call.out.say(f"{counted(count, 'proposal')} to decide there; tars-memory review --from-note does what you tick")
+    return 0 if count else 1
+
+
+def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, reply: str | None, expired: bool) -> bool:
+    """Let a model sort what waits; False if that was all (a prompt was shown, or nothing waits)."""
+    from tars_memory.curation import llm, suggest
+
+    asked = suggest.material(room, expired=expired)
+    if not asked.candidates:
+        call.out.say("nothing waits that a model could sort")
+        return not print_prompt
+    if print_prompt:
+        call.out.data(clean(str(asked.prompt)))
+        return False
+    named = llm.Reply([_answer(reply)]) if reply is not None else suggest.opened(call.memory().settings, model or "")
+    if call.dry_run and reply is None:
+        tokens, cost = llm.estimate(asked.prompt, named)
+        priced = f"at most {cost:.4f} US dollars" if cost is not None else "of unknown price"
+        call.out.data(clean(str(asked.prompt)))
+        call.out.say(f"dry run: {named.name} would be asked this, about {tokens:,} tokens, {priced}")
+        return False
+    with room.alone():
+        made = suggest.suggest(room, asked, named)
+    call.notices([*made.notices, f"{counted(len(made.kept), 'proposal')} worded by {named.name}"])
+    return True
+
+
+def _answer(source: str) -> str:
+    """A model's answer from a file, or from stdin.
+
+    Raises:
+        UsageError: it can't be read.
+    """
+    if source == "-":
+        return read_stdin()
+    try:
+        return Path(source).read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise UsageError(f"{source} can't be read: {error.strerror}", "name the file that holds the answer") from error
+
+
+COMMAND = command(review, writes=True)
