@@ -72,8 +72,9 @@ def _bullets(data: bytes, note: SessionNote | None, new: SessionNote) -> Iterabl
     said = {(fact.text, fact.turn) for fact in note.facts} if note else set()
     lines = []
     for fact in new.facts:
+        words = session_rendering.words_of(fact.text)
         linked = bool(fact.source) and f"{fact.source}|".encode("utf-8", "replace") in data
-        if not linked and (session_rendering.words_of(fact.text), fact.turn) not in said:
+        if words and not linked and (words, fact.turn) not in said:
             lines.append(session_rendering.fact_lines(fact))
     yield "Facts", list(dict.fromkeys(lines))
 
@@ -89,6 +90,8 @@ def _property(data: bytes, key: str, value: str) -> list[Splice]:
         match = re.match(
             rb"(" + key.encode("ascii") + rb"[ \t]*:[ \t]*)(.*?)([ \t]*(?:[ \t]#.*)?)$", data[start:end], re.DOTALL
         )
+        if match and match[2] == value.encode("ascii"):
+            return []
         if match:
             return [Splice(start + match.end(1), start + match.end(2), value.encode("ascii"))]
     at = document.lines[last - 1].start

@@ -82,7 +82,7 @@ def _blocks(note: SessionNote) -> dict[str, list[str]]:
         "Decisions": bullets(note.decisions),
         "Open ends": bullets(note.open_ends),
         "Tools": bullets(note.tools),
-        "Facts": [fact_lines(fact) for fact in note.facts],
+        "Facts": [fact_lines(fact) for fact in note.facts if words_of(fact.text)],
         "Turns": [turn_lines(turn) for turn in note.kept],
     }
 
@@ -113,7 +113,8 @@ def fact_lines(fact: SessionFact) -> str:
     ]
     if quote := words_of(fact.quote):
         lines.append(f'  - {QUOTE}"{quote}"')
-    speaker = words_of(fact.speaker)
+    # A name that ends like the turn's number would be read as one.
+    speaker = words_of(re.sub(r"(?:[\s,]*\bturn\s+\d+|[\s,]+)*$", "", visible(fact.speaker)).lstrip(" ,"))
     if speaker or fact.turn:
         lines.append(f"  - {SAID_BY}{', '.join([*([speaker] if speaker else []), *_turn(fact.turn)])}")
     return "\n".join(lines)

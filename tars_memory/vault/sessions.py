@@ -109,16 +109,20 @@ def _facts(found: Sequence[Entry]) -> Iterator[SessionFact]:
         if entry.section.casefold() != "facts" or entry.depth:
             continue
         quote = speaker = ""
-        turn = 0
+        turn = -1
         for child in found[index + 1 :]:
             if child.line > entry.end_line:
                 break
-            if child.text.startswith(QUOTE):
+            if child.text.startswith(QUOTE) and not quote:
                 quote = re.sub(r'^["“](.*)["”]$', r"\1", child.text.removeprefix(QUOTE).strip())
-            elif child.text.startswith(SAID_BY) and (said := _SAID_BY.match(child.text.removeprefix(SAID_BY))):
+            elif (
+                turn < 0
+                and child.text.startswith(SAID_BY)
+                and (said := _SAID_BY.match(child.text.removeprefix(SAID_BY)))
+            ):
                 speaker, turn = said["name"].strip(" ,"), int(said["turn"] or 0)
         label = entries.parse(entry.raw.strip()[1:].strip()).label or ""
-        yield SessionFact(entry.text, entry.provenance or "", label, quote, speaker, turn)
+        yield SessionFact(entry.text, entry.provenance or "", label, quote, speaker, max(turn, 0))
 
 
 def _kept(document: Document) -> Iterator[SessionTurn]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from conversations import talk
 from hypothesis import given, settings
@@ -64,7 +66,7 @@ def test_the_last_two_of_thirty_two_turns_are_examined() -> None:
 def test_each_window_shows_the_turns_before_it_as_context() -> None:
     made = list(windows(spoken(32), 200))
     assert not any(piece.context for piece in made[0].pieces)
-    for before, window in zip(made, made[1:], strict=False):
+    for before, window in itertools.pairwise(made):
         shown = [piece.turn.number for piece in window.pieces if piece.context]
         assert shown == list(before.examines[-2:])
 
