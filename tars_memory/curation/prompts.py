@@ -51,14 +51,13 @@ def extract(
     """
     spoken = [turn for turn in turns if turn.role in ("user", "assistant")]
     numbers = [turn.number for turn in spoken if examine is None or turn.number in examine]
-    shown = "\n".join(_turn(turn) for turn in spoken)
-    said = f", called {_line(title)[:100]!r}" if title.strip() else ""
+    named = [f"title| {_line(title)[:200]}"] if title.strip() else []
+    shown = "\n".join((*named, *map(_turn, spoken)))
     words = {
         "turns": shown,
-        "title": said,
         "day": f"{day:%Y-%m-%d}, a {_WEEKDAYS[day.weekday()]}",
         "examine": _ranges(numbers) or "none",
-        "mark": fence.mark((shown, said), draw),
+        "mark": fence.mark((shown,), draw),
     }
     return _prompt("extract", words, _EXTRACTION, EXTRACT_TOKENS)
 
@@ -137,7 +136,7 @@ def _turn(turn: Turn) -> str:
     """A turn as the prompt shows it; only our own lines begin without the sign."""
     when = f", {turn.time:%Y-%m-%d %H:%M}" if turn.time else ""
     name = "" if turn.speaker.lower() == turn.role else f" ({_line(turn.speaker)[:60]})"
-    said = "\n".join(f"| {fence.visible(line)}" for line in re.split(r"\r\n|\r|\n", turn.text))
+    said = "\n".join(f"| {_shown(line)}" for line in re.split(r"\r\n|\r|\n", turn.text))
     return f"[{turn.number}] {turn.role}{name}{when}\n{said}"
 
 
@@ -147,7 +146,16 @@ def _numbered(letter: str, items: Sequence[str]) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(fence.visible(text).split())
+    return " ".join(_shown(text).split())
+
+
+def _shown(text: str) -> str:
+    """A line without what is invisible, and without the signs by which models tell roles apart."""
+    return _SIGN.sub(r"<\\", fence.visible(text))
+
+
+_SIGN = re.compile(r"<(?=/?(?:[|｜]|(?:s|bos|eos|think|start_of_turn|end_of_turn)>))")
+"""What begins a control sign of today's chat formats (``<|im_end|>``); local servers read them out of plain text."""
 
 
 def _ranges(numbers: Sequence[int]) -> str:

@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +65,10 @@ class RefusedError(Exception):
 
 
 class Guard:
-    """What every HTTP exchange of this process passes: no redirects, no endless bodies.
+    """What every HTTP exchange of this process passes: no place but the endpoint, no redirects, no endless bodies.
+
+    Args:
+        endpoint: the only server that is spoken to; empty for any, as the provider has it.
 
     Attributes:
         refused: why an answer was not taken; empty if it was.
@@ -75,7 +79,8 @@ class Guard:
         pause: seconds that the server asks to wait; None if it does not.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, endpoint: str) -> None:
+        self.origin = _origin(endpoint) if endpoint else None
         self.forget()
 
     def forget(self) -> None:
@@ -115,6 +120,8 @@ class Guard:
 
         def handle_request(transport: Any, request: Any) -> Any:
             guard.forget()
+            if guard.origin not in (None, _origin(str(request.url))):
+                raise guard.refuse(f"{request.url} is not at llm.endpoint, and nothing is sent there")
             request.headers["accept-encoding"] = "identity"
             try:
                 response = send(transport, request)
@@ -154,6 +161,12 @@ class Guard:
         return RefusedError(why)
 
 
+def _origin(address: str) -> tuple[str, str, int]:
+    """Scheme, host and port."""
+    parts = urlsplit(address)
+    return parts.scheme, parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+
+
 class Provider:
     """One model at one provider.
 
@@ -165,6 +178,7 @@ class Provider:
         if setup["endpoint"]:
             for name in OPENAIS_OWN:
                 os.environ.pop(name, None)
+            os.environ["OLLAMA_API_BASE"] = setup["endpoint"]  # where litellm asks for the model's abilities
         import litellm
 
         self.litellm = litellm
@@ -172,7 +186,7 @@ class Provider:
         litellm.disable_hf_tokenizer_download = True
         litellm.drop_params = True  # of what litellm itself knows that a model can't take, as a temperature
         litellm.telemetry = False
-        self.guard = Guard()
+        self.guard = Guard(setup["endpoint"])
         self.guard.install()
         self.rung = 0
         self.options: dict[str, Any] = {"model": setup["model"]}

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 MAX_REPLY = 1_000_000
 """Characters of an answer that are looked at at all."""
-MAX_REPAIR = 100_000
+MAX_REPAIR = 60_000
 """Characters of an answer that is no valid JSON, and is to be mended."""
-MAX_DEPTH = 16
+MAX_DEPTH = 10
 """Levels of nesting; an honest answer has four."""
 MAX_FACTS, MAX_OPS, MAX_LINES = 200, 200, 50
 """Items of an answer; more are left out."""
@@ -199,7 +199,9 @@ def _fact(item: object, turns: Collection[int]) -> Fact | None:
     quote = item.get("quote")
     quote = quote.strip() if isinstance(quote, str) and len(quote) <= MAX_QUOTE else ""
     turn = item.get("turn")
-    turn = int(turn) if isinstance(turn, str) and re.fullmatch(r"\[?[0-9]{1,9}\]?", turn.strip("[] ")) else turn
+    if isinstance(turn, str):
+        digits = turn.strip("[] ")
+        turn = int(digits) if re.fullmatch(r"[0-9]{1,9}", digits) else 0
     kind = item.get("kind")
     known = type(turn) is int and turn in turns
     return Fact(text, quote, turn if known and isinstance(turn, int) else 0, kind if kind in KINDS else "fact")
@@ -327,7 +329,7 @@ def _int(digits: str) -> int:
 
 def _why_not(text: str) -> str:
     """What is wrong with an answer without an object, for the model's second try."""
-    if not text.strip():
+    if not text.strip("\ufeff \t\r\n"):
         return "it is empty"
     if re.match(r"\s*<(?:!doctype|html)", text, re.IGNORECASE):
         return "it is a web page"

@@ -1,0 +1,306 @@
+"""Reading what models say: tolerant of the form, strict about the numbers, bounded whatever comes."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tars_memory.curation import replies
+from tars_memory.curation.model import Extraction, Fact
+from tars_memory.curation.replies import ModelOp, ReplyError
+
+FACT = {"text": "Anna prefers green tea.", "quote": "I prefer green tea", "turn": 3, "kind": "preference"}
+READ = Fact("Anna prefers green tea.", "I prefer green tea", 3, "preference")
+PLAIN = json.dumps({"title": "Tea", "facts": [FACT]})
+TURNS = frozenset((1, 2, 3))
+
+FORMS = {
+    "plain": PLAIN,
+    "a byte order mark": f"\ufeff{PLAIN}",
+    "a fence": f"```json\n{PLAIN}\n```",
+    "a fence without a name": f"```\n{PLAIN}\n```\n",
+    "prose around": f"Sure! Here is what I found:\n\n{PLAIN}\n\nLet me know {{if}} you need more.",
+    "prose with a brace before": f"In {{curly}} words:\n{PLAIN}",
+    "thoughts before": f"<think>The user {{seems}} to like [tea].</think>\n{PLAIN}",
+    "single quotes": "{'title': 'Tea', 'facts': [{'text': 'Anna prefers green tea.', 'quote': 'I prefer green tea', "
+    "'turn': 3, 'kind': 'preference'}]}",
+    "keys without quotes": PLAIN.replace('"title"', "title").replace('"facts"', "facts"),
+    "trailing commas": PLAIN.replace("}]}", "},],}"),
+    "comments": PLAIN.replace('"facts"', '/* the facts */ "facts"'),
+    "cut off after the fact": PLAIN[:-2] + ', {"text": "Anna li',
+    "cut off within the list": PLAIN[:-2],
+    "a number as text": PLAIN.replace("3,", '"3",'),
+    "a number in brackets": PLAIN.replace("3,", '"[3]",'),
+    "a list mark in the text": PLAIN.replace("Anna prefers", "1. Anna prefers"),
+    "a bare list": json.dumps([FACT]),
+    "facts by name": json.dumps({"facts": {"first": FACT}}),
+    "line breaks in the text": PLAIN.replace("Anna prefers", "Anna\\n  prefers"),
+    "raw line breaks": PLAIN.replace("Anna prefers", "Anna\nprefers"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_same_fact_is_read_from_every_form(form: str) -> None:
+    assert replies.extraction(FORMS[form], TURNS).facts[:1] == (READ,)
+
+
+PROSE = {
+    "numbered": '1. Anna prefers green tea. (turn 3): "I prefer green tea"',
+    "starred": '* Anna prefers green tea. — "I prefer green tea" (turn 3)',
+    "dashed": "Facts:\n- Anna prefers green tea. [turn 3] “I prefer green tea”\n\nThat is all.",
+}
+
+
+@pytest.mark.parametrize("form", PROSE)
+def test_a_list_without_any_json_is_read_too(form: str) -> None:
+    fact = READ._replace(kind="fact")
+    assert replies.extraction(PROSE[form], TURNS).facts == (fact,)
+
+
+def test_the_rest_of_an_answer_may_have_several_shapes() -> None:
+    found = replies.extraction(
+        json.dumps(
+            {
+                "title": "1. Tea\nand more",
+                "summary": None,
+                "topics": "* green tea\n* gardens\n\n* green tea",
+                "decisions": [{"decision": "buy a pot"}, "- call Bo", 7, None, ["x"]],
+                "open_ends": "water the roses",
+                "facts": [],
+            }
+        ),
+        TURNS,
+    )
+    assert found == Extraction(
+        (), "Tea and more", "", ("green tea", "gardens"), ("buy a pot", "call Bo"), ("water the roses",)
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "read"),
+    [
+        ({"turn": 99}, READ._replace(turn=0)),
+        ({"turn": True}, READ._replace(turn=0)),
+        ({"turn": 3.0}, READ._replace(turn=0)),
+        ({"turn": None}, READ._replace(turn=0)),
+        ({"turn": "3; rm"}, READ._replace(turn=0)),
+        ({"turn": -3}, READ._replace(turn=0)),
+        ({"quote": None}, READ._replace(quote="")),
+        ({"quote": ["a"]}, READ._replace(quote="")),
+        ({"quote": "q" * 3000}, READ._replace(quote="")),
+        ({"kind": "order"}, READ._replace(kind="fact")),
+        ({"kind": ["preference"]}, READ._replace(kind="fact")),
+        ({"file": "Procedural.md", "op": "delete"}, READ),
+    ],
+)
+def test_what_a_fact_lacks_is_not_guessed(change: dict[str, object], read: Fact) -> None:
+    assert replies.extraction(json.dumps({"facts": [FACT | change]}), TURNS).facts == (read,)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "x" * 501, None, 7, [], {}])
+def test_a_fact_without_words_or_with_too_many_is_none(text: object) -> None:
+    assert replies.extraction(json.dumps({"facts": [FACT | {"text": text}, FACT]}), TURNS).facts == (READ,)
+
+
+def test_a_fact_that_is_only_a_text_is_kept_as_one_without_ground() -> None:
+    assert replies.extraction('{"facts": ["Anna lives here"]}', TURNS).facts == (Fact("Anna lives here", "", 0),)
+
+
+UNREADABLE = {
+    "nothing": ("", "empty"),
+    "blanks": (" \n\t\ufeff ", "empty"),
+    "a refusal": ("I'm sorry, but I can't help with that.", "no JSON"),
+    "a web page": ("<!DOCTYPE html><html><body>502</body></html>", "web page"),
+    "a number": ("42", "no JSON"),
+    "an empty object": ("{}", "no JSON"),
+    "another object": ('{"answer": "none"}', "no field"),
+    "deep objects": ('{"a":' * 100_000, "nested too deeply"),
+    "deep lists": ("{" + "[" * 100_000, "nested too deeply"),
+    "deep and closed": ('{"facts":' + "[" * 5_000 + "]" * 5_000 + "}", "nested too deeply"),
+    "nul bytes": ("\0" * 1000, "no JSON"),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_holds_no_answer_is_said_to_in_a_clause(name: str) -> None:
+    text, why = UNREADABLE[name]
+    with pytest.raises(ReplyError, match=why) as caught:
+        replies.extraction(text, TURNS)
+    assert len(str(caught.value)) < 100
+    with pytest.raises(ReplyError):
+        replies.ops(text, 1, 1)
+
+
+LONG = {
+    "words": "I prefer tea. " * 4_000_000,
+    "braces": "{ " * 20_000_000,
+    "marks": '{"a": "' + 'x"y, ' * 200_000,
+    "openings": "{" * 9 + "a" * 1_000_000,
+    "fences": "```json\n" * 500_000,
+    "quotes": '{"facts": [' + '"' * 1_000_000,
+    "backslashes": '{"a":"' + "\\" * 1_000_000,
+    "comments": "{" + "/*" * 500_000,
+    "items": '{"facts": [' + "7," * 300_000 + "7]}",
+    "lines of braces": "{a\n" * 400_000,
+    "list marks": "1. " * 500_000,
+    "quoted list": '- "a' * 300_000,
+    "digits": '{"facts": [{"turn": ' + "9" * 900_000 + "}]}",
+    "short strings": '{"facts": [' + '"a", ' * 100_000 + "]",
+    "opened and closed": "{" + "[]" * 400_000,
+    "half-closed": ("{[" * 7 + "]}" * 6) * 50_000,
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_answer_takes_no_long_time(name: str) -> None:
+    start = time.process_time()
+    try:
+        found = replies.extraction(LONG[name], TURNS)
+        assert len(found.facts) <= replies.MAX_FACTS
+    except ReplyError:
+        pass
+    assert time.process_time() - start < 5
+
+
+APPEND = {"op": "append", "candidates": [1], "lines": [], "section": 2, "text": "", "why": "new"}
+
+
+def review(*ops: object, code: str = "") -> replies.Ops:
+    return replies.ops(json.dumps({"for": "abc123", "ops": list(ops)}), 3, 4, 2, code=code)
+
+
+@pytest.mark.parametrize(
+    ("op", "read"),
+    [
+        (APPEND, ModelOp("append", (1,), (), 2, "", "new")),
+        (APPEND | {"section": None}, ModelOp("append", (1,), (), 0, "", "new")),
+        ({"op": "append", "candidate": 3}, ModelOp("append", (3,), (), 0, "", "")),
+        ({"op": "append", "candidates": [2, 1, 2]}, ModelOp("append", (2, 1), (), 0, "", "")),
+        ({"op": "same", "candidate": 1, "line": 4}, ModelOp("same", (1,), (4,), 0, "", "")),
+        (
+            {"op": "replace", "candidates": [1], "lines": [2], "text": "a\n- b", "why": "c\nd"},
+            ModelOp("replace", (1,), (2,), 0, "a - b", "c d"),
+        ),
+        ({"op": "rule", "candidates": [1, 2], "text": "Be brief."}, ModelOp("rule", (1, 2), (), 0, "Be brief.", "")),
+        ({"op": "skip", "candidates": [1]}, ModelOp("skip", (1,), (), 0, "", "")),
+    ],
+)
+def test_ops_over_the_numbers_shown_are_read(op: dict[str, object], read: ModelOp) -> None:
+    assert review(op, code="abc123") == replies.Ops((read,), ())
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        {"op": "delete", "lines": [1]},
+        {"op": "remove", "lines": [1]},
+        {"op": "remove_section", "section": 1},
+        {"op": ["append"], "candidates": [1]},
+        {"op": "merge", "lines": [1, 2], "text": "x"},
+        {"op": None},
+        "append 1",
+        7,
+        None,
+        ["append", 1],
+        APPEND | {"candidates": [4]},
+        APPEND | {"candidates": [0]},
+        APPEND | {"candidates": [-1]},
+        APPEND | {"candidates": []},
+        APPEND | {"candidates": ["1"]},
+        APPEND | {"candidates": [True]},
+        APPEND | {"candidates": [1.0]},
+        APPEND | {"candidates": [[1]]},
+        APPEND | {"candidates": {"1": 1}},
+        APPEND | {"candidates": list(range(1, 300))},
+        APPEND | {"candidates": [10**30]},
+        APPEND | {"lines": [1]},
+        APPEND | {"section": 3},
+        APPEND | {"section": -1},
+        APPEND | {"section": "Procedural.md"},
+        APPEND | {"section": True},
+        APPEND | {"text": "x" * 501},
+        APPEND | {"text": ["x"]},
+        APPEND | {"why": 7},
+        {"op": "replace", "candidates": [1], "lines": []},
+        {"op": "replace", "candidates": [1], "lines": [1, 2]},
+        {"op": "replace", "candidates": [1], "lines": [5]},
+        {"op": "replace", "candidates": [], "lines": [1], "text": "x"},
+        {"op": "rule", "candidates": [1], "text": " "},
+        {"op": "rule", "candidates": [], "text": "Obey."},
+    ],
+)
+def test_anything_else_is_rejected_and_does_not_stop_the_others(op: object) -> None:
+    found = review(op, APPEND)
+    assert found.ops == (ModelOp("append", (1,), (), 2, "", "new"),)
+    assert len(found.rejected) == 1
+
+
+@pytest.mark.parametrize(
+    ("op", "good"),
+    [
+        ({"op": "merge", "lines": [1, 2], "text": "both"}, True),
+        ({"op": "conflict", "lines": [2, 1]}, True),
+        ({"op": "stale", "lines": [1]}, True),
+        ({"op": "merge", "lines": [1, 2]}, False),
+        ({"op": "merge", "lines": [1, 1], "text": "x"}, False),
+        ({"op": "conflict", "lines": [1]}, False),
+        ({"op": "stale", "lines": [1, 2]}, False),
+        ({"op": "stale", "lines": [3]}, False),
+        ({"op": "append", "candidates": [1]}, False),
+        ({"op": "merge", "lines": [1, 2], "candidates": [1], "text": "x"}, False),
+    ],
+)
+def test_tidy_speaks_of_lines_alone(op: dict[str, object], good: bool) -> None:
+    found = replies.ops(json.dumps({"ops": [op]}), 0, 2)
+    assert (len(found.ops), len(found.rejected)) == ((1, 0) if good else (0, 1))
+
+
+@pytest.mark.parametrize("said", ["000000", None, 7, "abc123 "])
+def test_an_answer_to_another_prompt_is_none(said: object) -> None:
+    text = json.dumps({"for": said, "ops": []})
+    if said == "abc123 ":
+        assert replies.ops(text, 1, 1, code="abc123").ops == ()
+    else:
+        with pytest.raises(ReplyError, match="another prompt"):
+            replies.ops(text, 1, 1, code="abc123")
+
+
+def test_more_ops_than_allowed_are_counted() -> None:
+    found = review(*[APPEND] * (replies.MAX_OPS + 5))
+    assert (len(found.ops), len(found.rejected)) == (replies.MAX_OPS, 5)
+
+
+def test_what_a_note_cannot_hold_is_replaced() -> None:
+    found = review(APPEND | {"text": "a\ud800b"})
+    assert found.ops[0].text == "a\ufffdb"
+
+
+JSONISH = st.text(st.sampled_from('{}[]",:\\\n `json123factsops*-\'"'), max_size=200)
+NAMES = ("facts", "ops", "text", "quote", "turn", "op", "lines", "for")
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(JSONISH, st.text(max_size=200), VALUES.map(json.dumps), VALUES.map(repr)))
+def test_whatever_comes_it_is_an_answer_or_a_reply_error(text: str) -> None:
+    for read in (
+        lambda: replies.extraction(text, TURNS),
+        lambda: replies.ops(text, 2, 2, 1),
+        lambda: replies.ops(text, 0, 2),
+    ):
+        try:
+            found = read()
+        except ReplyError:
+            continue
+        if isinstance(found, Extraction):
+            assert all(fact.text and fact.turn in {0, *TURNS} and "\n" not in fact.text for fact in found.facts)
+        else:
+            assert all(set(op.candidates) <= {1, 2} and set(op.lines) <= {1, 2} for op in found.ops)
