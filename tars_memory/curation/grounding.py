@@ -144,7 +144,7 @@ class _Said:
         if not own:
             return NOT_OWN
         number = fact.turn if fact.turn in own else own[0]
-        if not 0 < len(fact.text) <= LONGEST or not supported(fact.text, quote, self.before(number)):
+        if not 0 < len(fact.text) <= LONGEST or not supported(mask(fact.text), quote, self.before(number)):
             return NOT_SUPPORTED
         return fact._replace(quote=quote, turn=number)
 

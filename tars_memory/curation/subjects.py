@@ -17,9 +17,7 @@ MOST_TOPICS = 5
 TITLE = 60
 """Characters of a title."""
 
-_NAME = re.compile(
-    r"(?<![.!?:\n] )(?<!^)\b[A-ZÀ-Þ][\w'’&-]+(?: (?:of |de |van |von |der |del |da )?[A-ZÀ-Þ][\w'’&-]+)*"
-)
+_NAME = re.compile(r"(?<=[\w,;'’] )[A-ZÀ-Þ][\w'’&-]{2,}(?: (?:of |de |van |von |der |del |da )?[A-ZÀ-Þ][\w'’&-]+)*")
 _WORD = re.compile(r"[^\W\d_]{5,}")
 _COMMON_WORDS = """
 about after again always another around because before being between could doesn every everything first going great
@@ -55,9 +53,12 @@ def topics_of(turns: Sequence[Turn]) -> tuple[str, ...]:
     counted: Counter[str] = Counter()
     shown: dict[str, str] = {}
     for turn in turns:
-        text = "\n".join(sentence.text for sentence in sentences(turn.text))
-        found = {name.casefold(): name for name in _NAME.findall(text) if name.casefold() not in _COMMON}
-        found |= {word.casefold(): word for word in _WORD.findall(text) if word.casefold() not in _COMMON} | found
+        found: dict[str, str] = {}
+        for sentence in sentences(turn.text):
+            names = _NAME.findall(sentence.text, 1)
+            found |= {word.casefold(): word for word in [*_WORD.findall(sentence.text), *names]}
+        for word in found.keys() & _COMMON:
+            del found[word]
         counted.update(found.keys())
         for key, word in found.items():
             shown.setdefault(key, word)

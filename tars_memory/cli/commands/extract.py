@@ -1,0 +1,178 @@
+"""``extract``: draw what is worth keeping out of conversations."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tars_memory.cli.call import Call
+from tars_memory.cli.output import clean, counted, line
+from tars_memory.cli.parsing import call_of, command
+from tars_memory.errors import ModelUnavailableError, UsageError
+
+if TYPE_CHECKING:
+    from tars_memory.curation.extract import Extracted, Prompts
+
+PARTLY, NO_MODEL = 3, 7
+SHOWN = 5
+"""So many skipped sources are named; of the others the number is said."""
+
+BETWEEN = "\f"
+"""A line with a form feed stands between two prompts, and between two answers."""
+
+
+def extract(
+    ctx: typer.Context,
+    files: Annotated[list[str], typer.Argument(metavar="FILES…", help="Chat logs, folders of them, or - for stdin.")],
+    keep: Annotated[
+        str | None,
+        typer.Option("--keep", metavar="WHAT", help="What a session note keeps: facts, quotes or full."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Short conversations, too.")] = False,
+    auto: Annotated[
+        bool, typer.Option("--auto", help="Called by a hook or by cron: do nothing if TARS_AUTO_EXTRACT=0.")
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="Ask this model; none for the built-in rules.")
+    ] = None,
+    print_prompt: Annotated[
+        bool, typer.Option("--print-prompt", help="Print what a model would be asked, for another program.")
+    ] = False,
+    reply: Annotated[
+        list[str] | None,
+        typer.Option("--reply", metavar="FILE", help="Take a model's answer from FILE, or - for stdin; repeatable."),
+    ] = None,
+) -> int:
+    """Draw facts, preferences and decisions out of conversations, each with the words that it stands on.
+
+    They become [extracted] lines in the notes of the days they were said on, and a note a session; review decides what
+    is kept for good. What was examined before is not examined again. With a model, --dry-run prints what would be sent.
+    """
+    call = call_of(ctx)
+    if print_prompt and reply:
+        raise UsageError("both --print-prompt and --reply", "print the prompt first, then give the reply")
+    if [*files, *(reply or ())].count("-") > 1:
+        raise UsageError("stdin can be read once only", "give - once")
+    sources: list[Any] = [sys.stdin.buffer if name == "-" else name for name in files]
+    if print_prompt or (call.dry_run and not reply and _has_model(call, model)):
+        return _asked(call, call.memory().extract_prompts(sources, model=model, force=force), plain=print_prompt)
+    answers = _answers(reply) if reply else None
+    progress = (lambda source: call.out.say(f"reading {source} …")) if call.out.screen else None
+    done = call.memory().extract(sources, model=answers or model, keep=keep, force=force, auto=auto, progress=progress)
+    return _report(call, done)
+
+
+def _has_model(call: Call, named: str | None) -> bool:
+    """Whether a model would be asked."""
+    from tars_memory.settings import LlmOptions
+
+    options = call.memory().settings.options("llm", LlmOptions)
+    return named != "none" and bool(named or options.extract_model or options.model)
+
+
+def _answers(names: list[str]) -> Any:
+    """The answers of another program, in order; one file may hold several.
+
+    Raises:
+        UsageError: a file can't be read.
+    """
+    from tars_memory.cli.call import read_stdin
+    from tars_memory.curation.llm import Reply
+
+    texts: list[str] = []
+    for name in names:
+        try:
+            if name == "-":
+                text = read_stdin()
+            else:
+                with open(name, "rb") as file:
+                    text = file.read().decode("utf-8", "replace")
+        except OSError as error:
+            raise UsageError(f"{name} can't be read: {error.strerror}", "name a file that holds the answer") from error
+        texts += text.split(BETWEEN)
+    return Reply(texts)
+
+
+def _asked(call: Call, found: "Prompts", *, plain: bool) -> int:
+    """The prompts that would be sent; ``plain`` prints nothing but them."""
+    notices = call.notices(found.notices)
+    if call.out.json:
+        prompts = [
+            {
+                "source": one.source,
+                "system": one.prompt.system,
+                "user": one.prompt.user,
+                "examined": list(one.examined),
+                "tokens": one.tokens,
+                "cost": one.cost,
+            }
+            for one in found.prompts
+        ]
+        skipped = [one._asdict() for one in found.skipped]
+        asked = {"prompts": prompts, "skipped": skipped, "model": found.model, "endpoint": found.endpoint}
+        call.out.record({**asked, "notices": notices})
+        return PARTLY if any(one.failed for one in found.skipped) else 0
+    call.out.data(f"{BETWEEN}\n".join(_shown(str(one.prompt)) for one in found.prompts).rstrip("\n"))
+    _say_skipped(call, found.skipped)
+    if not plain:
+        where = found.endpoint or "the provider's own address"
+        costs = [one.cost for one in found.prompts]
+        price = "the cost is unknown" if None in costs else f"at most ${sum(filter(None, costs)):.4f}"
+        tokens = sum(one.tokens for one in found.prompts)
+        call.out.say(
+            f"would ask {found.model} at {where}: {counted(len(found.prompts), 'prompt')}, {tokens} tokens, {price}"
+        )
+    elif len(found.prompts) > 1:
+        call.out.say(f"{len(found.prompts)} prompts, a line with a form feed between two: answer each, likewise")
+    return PARTLY if any(one.failed for one in found.skipped) else 0
+
+
+def _shown(prompt: str) -> str:
+    return clean(prompt).replace(BETWEEN, "")
+
+
+def _report(call: Call, done: "Extracted") -> int:
+    """What was written: a session note and its candidates, ``path:line:text`` each."""
+    notices = call.notices(done.notices, ["dry run: nothing was written"] if call.dry_run else [])
+    if call.out.json:
+        sessions = [session.as_dict() for session in done.sessions]
+        skipped = [one._asdict() for one in done.skipped]
+        call.out.record({"sessions": sessions, "skipped": skipped, "model": done.model, "notices": notices})
+    else:
+        for session in done.sessions:
+            call.out.data(f"{line(session.path)}:1:{line(session.source)}, {session.examined} turns examined")
+            for fact in session.facts:
+                call.out.data(f"{line(fact.path)}:{fact.line}:{line(fact.text)}")
+        _say_skipped(call, done.skipped)
+        _say_sum(call, done)
+    if done.failure is not None:
+        _say_failure(call, done.failure)
+        return NO_MODEL
+    return PARTLY if any(one.failed for one in done.skipped) else 0
+
+
+def _say_skipped(call: Call, skipped: list[Any]) -> None:
+    for one in skipped[:SHOWN]:
+        call.out.say(f"skipped: {one.source}: {one.why}")
+    if len(skipped) > SHOWN:
+        call.out.say(f"skipped: {counted(len(skipped) - SHOWN, 'more conversation')} (--json names them)")
+
+
+def _say_sum(call: Call, done: "Extracted") -> None:
+    facts = sum(len(session.facts) for session in done.sessions)
+    dropped: dict[str, int] = {}
+    for session in done.sessions:
+        for why, count in session.dropped.items():
+            dropped[why] = dropped.get(why, 0) + count
+    left_out = ", ".join(f"{count} {why}" for why, count in dropped.items() if count)
+    if done.sessions:
+        more = f" (left out: {left_out})" if left_out else ""
+        told = f"{counted(facts, 'candidate')} from {counted(len(done.sessions), 'conversation')}{more}"
+        call.out.say(f"{told}: tars-memory review decides" if facts else told)
+
+
+def _say_failure(call: Call, failure: ModelUnavailableError) -> None:
+    call.out.complain(f"tars-memory: {clean(failure.message)}\n  {clean(failure.hint)}")
+
+
+COMMAND = command(extract, writes=True)

@@ -1,0 +1,371 @@
+"""``extract``: what is worth keeping of conversations, as candidates in the daily notes and a note for each session.
+
+Only ``[extracted]`` lines of daily notes and session notes are ever written, one transaction a conversation. What was
+examined before is told by what was said, not by a file's name, so that a second run adds nothing and a grown
+conversation gives only what is new.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tars_memory.capture.transcripts import Unknown, read
+from tars_memory.curation import drawing, llm
+from tars_memory.curation.keeping import KEEPS, Kept, Place, keep, words_of
+from tars_memory.curation.known import Known
+from tars_memory.errors import ModelUnavailableError, UsageError
+from tars_memory.settings import ExtractOptions
+from tars_memory.vault import sessions
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import BinaryIO
+
+    from tars_memory.capture.context import Context
+    from tars_memory.capture.turns import Transcript
+    from tars_memory.curation.drawing import Drawn, Moments
+    from tars_memory.curation.llm import LanguageModel, Prompt
+    from tars_memory.settings import Settings
+
+AUTO = "TARS_AUTO_EXTRACT"
+"""The variable that keeps whatever runs by itself (hooks, cron, sleep) from extracting."""
+
+OFF = frozenset({"0", "false", "no", "off"})
+
+RULES = "rules"
+"""What :attr:`Extracted.model` says where no model was asked."""
+
+BY_RULES = "no language model is set: only what was plainly said was looked for, by the built-in rules"
+
+
+class Session(NamedTuple):
+    """What became of one conversation.
+
+    Attributes:
+        source: as it was named.
+        path: of its note, relative to the vault.
+        date: ``YYYY-MM-DD`` of its beginning.
+        turns: of the whole conversation.
+        examined: turns that were looked at now.
+        facts: that were written.
+        dropped: why others were not, counted: ``ungrounded``, ``known``, ``rejected``, ``secret``.
+        txn: the transaction that ``undo`` takes; None in a dry run.
+    """
+
+    source: str
+    path: str
+    date: str
+    turns: int
+    examined: int
+    facts: tuple[Kept, ...]
+    dropped: dict[str, int]
+    txn: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {**self._asdict(), "facts": [fact._asdict() for fact in self.facts]}
+
+
+class Skipped(NamedTuple):
+    """A source, or a conversation in it, that gave nothing.
+
+    Attributes:
+        source: as it was named.
+        why: one sentence without a full stop.
+        failed: whether it could not be read, rather than need not.
+    """
+
+    source: str
+    why: str
+    failed: bool = False
+
+
+class Extracted(NamedTuple):
+    """What ``extract`` did.
+
+    Attributes:
+        sessions: conversations that were examined.
+        skipped: those that were not, and what is no conversation.
+        model: that was asked; ``rules`` for none.
+        notices: what the person should know.
+        failure: why the model could not be used any more; None if it could. What stands in ``sessions`` was written.
+    """
+
+    sessions: list[Session]
+    skipped: list[Skipped]
+    model: str
+    notices: list[str]
+    failure: ModelUnavailableError | None = None
+
+
+class Priced(NamedTuple):
+    """A prompt that would be sent, with its source, the turns that facts may come from, and what it would cost.
+
+    ``tokens`` counts what is sent; ``cost`` is in US dollars with the longest answer, None if nobody knows.
+    """
+
+    source: str
+    prompt: Prompt
+    examined: tuple[int, ...]
+    tokens: int
+    cost: float | None
+
+
+class Prompts(NamedTuple):
+    """What a model would be asked.
+
+    Attributes:
+        prompts: in order.
+        skipped: what nothing would be asked about.
+        model: that would be asked; empty for none.
+        endpoint: where it is; empty for the provider's own address.
+        notices: what the person should know.
+    """
+
+    prompts: list[Priced]
+    skipped: list[Skipped]
+    model: str
+    endpoint: str
+    notices: list[str]
+
+
+def may_run_by_itself(env: Mapping[str, str]) -> bool:
+    """Whether what runs by itself may extract: ``TARS_AUTO_EXTRACT`` does not forbid it."""
+    return env.get(AUTO, "").strip().lower() not in OFF
+
+
+def conversations(sources: Iterable[str | os.PathLike[str] | BinaryIO]) -> Iterator[Transcript | Unknown]:
+    """The conversations of files, folders and streams, one after the other."""
+    for source in sources:
+        yield from read(source)
+
+
+def extract(
+    ctx: Context,
+    transcripts: Iterable[Transcript | Unknown],
+    *,
+    options: ExtractOptions,
+    model: LanguageModel | None = None,
+    keeps: str | None = None,
+    force: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Extracted:
+    """Draw candidates out of conversations, and write them.
+
+    Args:
+        ctx: the command's view of the vault.
+        transcripts: see :func:`conversations`; read one at a time.
+        options: how many turns of the person a conversation must have, and what a note keeps of them.
+        model: whom to ask; None uses the rules.
+        keeps: instead of what the options say.
+        force: short conversations too.
+        progress: is told the source of each conversation before it is looked at.
+
+    Raises:
+        ModelUnavailableError: the model can't be used, and nothing was written.
+        UnwritableError: the vault can't be written; conversations before are.
+    """
+    return _Run(ctx, options, model, keeps or options.keep, force=force).over(transcripts, progress)
+
+
+def from_sources(
+    capture: Callable[[], Context],
+    settings: Settings,
+    sources: Iterable[str | os.PathLike[str] | BinaryIO],
+    model: LanguageModel | str | None,
+    *,
+    keep: str | None,
+    force: bool,
+    auto: bool,
+    progress: Callable[[str], None] | None,
+) -> Extracted:
+    """:meth:`tars_memory.memory.Memory.extract`: open what is set, and extract."""
+    options = settings.options("extract", ExtractOptions)
+    if keep is not None and keep not in KEEPS:
+        raise UsageError(f"nothing called {keep!r} can be kept", f"it is one of {', '.join(KEEPS)}")
+    if auto and not may_run_by_itself(settings.env):
+        return Extracted([], [], RULES, [f"{AUTO} is set to {settings.env[AUTO]}: nothing was extracted"])
+    asked = _opened(settings, model)
+    ctx = capture()
+    if model is None and asked is None:
+        ctx.notices.append(BY_RULES)
+    return extract(
+        ctx, conversations(sources), options=options, model=asked, keeps=keep, force=force, progress=progress
+    )
+
+
+def asked(
+    ctx: Context,
+    settings: Settings,
+    sources: Iterable[str | os.PathLike[str] | BinaryIO],
+    model: LanguageModel | str | None,
+    *,
+    force: bool,
+) -> Prompts:
+    """:meth:`tars_memory.memory.Memory.extract_prompts`."""
+    run = _Run(ctx, settings.options("extract", ExtractOptions), None, "facts", force=force, writes=False)
+    opened = _opened(settings, model)
+    found: list[Priced] = []
+    for transcript in conversations(sources):
+        task = run.task(transcript)
+        if task is None:
+            continue
+        for one in drawing.prompts_of(task.transcript, task.place.turns, task.when):
+            counted = llm.tokens(one.prompt.system + one.prompt.user), None
+            tokens, cost = counted if opened is None else llm.estimate(one.prompt, opened)
+            found.append(Priced(task.transcript.source, one.prompt, one.examined, tokens, cost))
+    endpoint = str(getattr(opened, "endpoint", ""))
+    return Prompts(found, run.skipped, "" if opened is None else opened.name, endpoint, ctx.notices)
+
+
+def _opened(settings: Settings, model: LanguageModel | str | None) -> LanguageModel | None:
+    """The model that is given, named or set; None for ``none``, or if none is set."""
+    if model is None or isinstance(model, str):
+        return None if model == "none" else llm.open_llm(settings, "extract", model=model or "")
+    return model
+
+
+class _Task(NamedTuple):
+    """A conversation that is to be looked at."""
+
+    transcript: Transcript
+    place: Place
+    when: Moments
+
+
+class _Run:
+    """One call over several conversations."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        options: ExtractOptions,
+        model: LanguageModel | None,
+        keeps: str,
+        *,
+        force: bool,
+        writes: bool = True,
+    ) -> None:
+        self.ctx = ctx
+        self.skipped: list[Skipped] = []
+        self._least = 0 if force else options.min_user_turns
+        self._model = model
+        self._keeps = keeps
+        self._seen: str | None = None
+        if writes and not ctx.store.dry_run and self._cut_off():
+            ctx.store.recover()  # what a killed run left must not count as known
+        self._look()
+
+    def _look(self) -> None:
+        """Read what the vault holds."""
+        self._seen = self._latest()
+        self.known = Known(self.ctx.vault, self.ctx.notices)
+        self.catalogue = sessions.catalogue(self.ctx.vault)
+
+    def _cut_off(self) -> bool:
+        """Whether the last writer was killed before its transaction was whole."""
+        journal = self.ctx.store.journal
+        return bool(self.ctx.store.pending()) or journal.cut_off(next(journal.records(), None)) is not None
+
+    def _latest(self) -> str:
+        """The last transaction of the journal: another one means that somebody wrote meanwhile."""
+        return next((str(record["txn"]) for record in self.ctx.store.journal.records()), "")
+
+    def over(self, transcripts: Iterable[Transcript | Unknown], progress: Callable[[str], None] | None) -> Extracted:
+        """Examine them all; a model that fails ends it."""
+        done: list[Session] = []
+        failure: ModelUnavailableError | None = None
+        for transcript in transcripts:
+            task = self.task(transcript)
+            if task is None:
+                continue
+            if progress is not None:
+                progress(task.transcript.source)
+            try:
+                drawn = drawing.draw(task.transcript, task.place.turns, task.when, self._model)
+            except ModelUnavailableError as error:
+                if not done:
+                    raise
+                failure = error
+                self.skipped.append(Skipped(task.transcript.source, error.message, failed=True))
+                break
+            session = self._kept(task, drawn)
+            if session is not None:
+                done.append(session)
+        name = RULES if self._model is None else self._model.name
+        return Extracted(done, self.skipped, name, self.ctx.notices, failure)
+
+    def task(self, transcript: Transcript | Unknown) -> _Task | None:
+        """What is to be done for a conversation; None if nothing is, which is noted in :attr:`skipped`."""
+        if isinstance(transcript, Unknown):
+            self.skipped.append(Skipped(transcript.name, transcript.why, failed=True))
+            return None
+        mine = transcript.user_turns
+        if not mine or mine < self._least:
+            why = f"{mine} turns of a person are too few (at least {self._least}; --force takes all)"
+            self.skipped.append(Skipped(transcript.source, why if mine else "no person says anything in it"))
+            return None
+        place = self._place(transcript)
+        if not any(turn.role == "user" and turn.number > place.turns for turn in transcript.turns):
+            self.skipped.append(Skipped(transcript.source, f"nothing new since {place.path}"))
+            return None
+        if transcript.damaged:
+            self.ctx.notices.append(f"{transcript.source}: {transcript.damaged} damaged places were passed over")
+        if transcript.start is None and not any(turn.time for turn in transcript.turns):
+            self.ctx.notices.append(f"{transcript.source} does not say when it was: it counts as said now")
+        return _Task(transcript, place, drawing.moments(transcript, self.ctx.now))
+
+    def _place(self, transcript: Transcript) -> Place:
+        found = sessions.examined(self.ctx.vault, transcript.digests(), self.catalogue)
+        return Place(found.path, found.turns) if found else Place()
+
+    def _kept(self, task: _Task, drawn: Drawn) -> Session | None:
+        """Write one conversation; None if another process did so meanwhile."""
+        transcript = task.transcript
+        with self.ctx.writing("extract", None, whole=True) as transaction:
+            if self._latest() != self._seen:
+                self._look()
+                if self._place(transcript) != task.place:
+                    self.skipped.append(Skipped(transcript.source, "another process examined it meanwhile"))
+                    return None
+            chosen, dropped = self._chosen(drawn)
+            path, kept = keep(self.ctx, transaction, transcript, chosen, task.when, task.place, self._keeps)
+        txn = transaction.written[0].txn if transaction.written and not self.ctx.store.dry_run else None
+        self._remember(task, path, kept)
+        return Session(
+            source=transcript.source,
+            path=path,
+            date=task.when[transcript.turns[0].number].date().isoformat(),
+            turns=len(transcript.turns),
+            examined=sum(turn.role in ("user", "assistant") for turn in transcript.turns[task.place.turns :]),
+            facts=tuple(kept),
+            dropped=dropped,
+            txn=txn,
+        )
+
+    def _chosen(self, drawn: Drawn) -> tuple[Drawn, dict[str, int]]:
+        """The facts worth a person's look, their words as they will stand; and why the others are not, counted."""
+        counted = {"ungrounded": sum(drawn.dropped.values()), "known": 0, "rejected": 0, "secret": 0}
+        chosen = []
+        for fact in drawn.extraction.facts:
+            words = words_of(fact)
+            why = self.known.why(words) if words else "secret"
+            if why:
+                counted[why] += 1
+                continue
+            self.known.add(words)
+            chosen.append(fact._replace(text=words))
+        if counted["secret"]:
+            self.ctx.notices.append("what held a credential was not noted")
+        return drawn._replace(extraction=drawn.extraction._replace(facts=tuple(chosen))), counted
+
+    def _remember(self, task: _Task, path: str, kept: list[Kept]) -> None:
+        """Take our own writing for seen."""
+        for fact in kept:
+            self.known.add(fact.text)
+        digests = task.transcript.digests()
+        if task.place.turns:
+            self.catalogue.pop(digests[task.place.turns - 1], None)
+        self.catalogue[digests[-1]] = path
+        self._seen = self._latest()
