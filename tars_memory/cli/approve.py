@@ -20,6 +20,7 @@ from rich.text import Text
 
 from tars_memory.cli.output import clean, counted, line
 from tars_memory.cli.views import console
+from tars_memory.curation.note import replaced_first, shown
 from tars_memory.errors import ConflictError, TarsError, UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.review import Answer, Review
 
 SCISSORS = "# ---- below this line nothing is kept ----"
-QUIT = "quit"
+QUIT, LATER, AGAIN = "quit", "later", "again"
 KEYS = {
     "a": "accept it as it stands",
     "e": "edit its words in $EDITOR, then accept",
@@ -59,32 +60,30 @@ class Walk:
         self.limit = limit
         self.expired = expired
         self.accepted = self.rejected = 0
-        self._last: list[tuple[str, str]] = []
-        self._seen: set[str] = set()
+        self._last: list[tuple[str, Proposal, bool]] = []
+        self._seen: list[str] = []
 
     def run(self) -> int:
         """Walk until the end or until the person quits; the exit code: 1 if nothing waits."""
         listed = self.review.waiting(limit=self.limit, expired=self.expired)
         for notice in listed.notices:
             self.call.out.say(notice)
-        total, queue = len(listed.proposals), listed.proposals
+        queue, most = listed.proposals, len(listed.proposals)
         if not queue:
             self.call.out.say("nothing waits for a decision")
             return 1
-        number = 0
         while queue:
             proposal = queue.pop(0)
-            number += 1
-            self._seen.add(proposal.id)
-            self._show(proposal, f"{number} of {total}")
+            self._seen.append(proposal.id)
+            self._show(proposal, f"{len(self._seen)} of {len(self._seen) + len(queue)}")
             answer = self._answer(proposal)
             if answer == QUIT:
                 break
-            if answer == "again":
+            if answer == AGAIN:
                 # Something was written or taken back: what is left may stand differently to the notes now.
                 listed = self.review.waiting(limit=0, expired=self.expired)
-                queue = [each for each in listed.proposals if each.id not in self._seen][: total - number]
-                total = number + len(queue)
+                left = [each for each in listed.proposals if each.id not in self._seen]
+                queue = left[: max(0, most - len(self._seen))]
         self._end()
         return 0
 
@@ -95,7 +94,7 @@ class Walk:
         self._print(Text("\n" + ", ".join(said)))
 
     def _answer(self, proposal: Proposal) -> str:
-        """What the person says to one proposal: ``later``, ``again`` (something was written) or :data:`QUIT`."""
+        """What the person says to one proposal; :data:`AGAIN` if something was written or taken back."""
         keys = "aerlq" if proposal.op != "replace" else "aebrlq"
         offer = " ".join(f"[{key}]{_NAMES[key]}" for key in keys) + " [?]: "
         while True:
@@ -104,16 +103,16 @@ class Walk:
             if key == "q":
                 return QUIT
             if key in ("", "l"):
-                return "later"
+                return LATER
             if key == "u":
-                if self._take_back():
-                    return "again"
+                if self._take_back(proposal):
+                    return AGAIN
             elif key == "r":
                 if self._decided(proposal, reject=[proposal.id]):
-                    return "later"
+                    return LATER
             elif key in "aesb":
                 if self._accept(proposal, key):
-                    return "again"
+                    return AGAIN
             else:
                 self._print(Text("\n".join(f"  {each}  {text}" for each, text in KEYS.items())))
 
@@ -149,7 +148,7 @@ class Walk:
         self.call.notices(done.notices)
         result = done.decided[0]
         if done.txn:
-            self._last.append((done.txn, proposal.id))
+            self._last.append((done.txn, proposal, result.decision == "accepted"))
         if result.decision == "rejected":
             self.rejected += 1
             self._print(Text("rejected", style="dim"))
@@ -160,18 +159,20 @@ class Walk:
             self._print(Text((line(result.reason) or f"accepted: {place}") + dry, style="dim"))
         return True
 
-    def _take_back(self) -> bool:
+    def _take_back(self, shown: Proposal) -> bool:
         if not self._last:
             self._print(Text("there is nothing to take back", style="dim"))
             return False
-        txn, name = self._last.pop()
+        txn, proposal, accepted = self._last.pop()
         try:
             self.call.memory().undo(txn)
         except TarsError as error:
             self._print(Text(line(error.message), style="yellow"))
             return False
-        self._seen.discard(name)
-        self._print(Text("taken back", style="dim"))
+        self.accepted -= accepted
+        self.rejected -= not accepted
+        self._seen = [each for each in self._seen if each not in (proposal.id, shown.id)]
+        self._print(Text(f"taken back: {line(proposal.text)}", style="dim"))
         return True
 
     def _edited(self, proposal: Proposal) -> str | None:
@@ -236,9 +237,9 @@ def show(call: Call, proposals: Sequence[Proposal]) -> None:
 
 def diff(proposal: Proposal) -> list[Text]:
     """The lines that go and come, the words that differ lit."""
-    from tars_memory.curation.note import shown
-
     old = line(shown(proposal.replaces)) if proposal.op in ("replace", "remove", "remove_section") else ""
+    if replaced_first(proposal):
+        old = line(proposal.conflicts[0]).partition(": ")[2]
     new = line(proposal.text) if proposal.op not in ("remove", "remove_section") else ""
     lines = []
     if old:
@@ -261,8 +262,8 @@ def _told(proposal: Proposal) -> list[str]:
     told = []
     if proposal.quote and proposal.quote != proposal.replaces:
         told.append(f"“{line(proposal.quote)}”")
-    beside = list(proposal.conflicts)
-    told += [f"beside: {line(each)}" for each in beside]
+    others = proposal.conflicts[1:] if replaced_first(proposal) else proposal.conflicts
+    told += [f"beside: {line(each)}" for each in others]
     if proposal.why:
         told.append(line(proposal.why))
     return told

@@ -202,9 +202,7 @@ def bullet(proposal: Proposal) -> str:
         told.append(("said", _link(proposal).strip()))
     beside = list(proposal.conflicts)
     if proposal.op == "replace":
-        # The first conflict of a gathered proposal is the line itself, with its day.
-        known = bool(beside) and beside[0].startswith(f"{proposal.target}: ")
-        told.append(("instead of", one_line(beside.pop(0) if known else shown(proposal.replaces))))
+        told.append(("instead of", one_line(beside.pop(0) if replaced_first(proposal) else shown(proposal.replaces))))
     told += [("beside", one_line(each)) for each in beside]
     if proposal.why and not proposal.why.startswith("New: "):
         told.append(("why", one_line(proposal.why)))
@@ -216,6 +214,17 @@ def words_of(proposal: Proposal) -> str:
     if proposal.op in ("remove", "remove_section"):
         return f"Remove: {one_line(shown(proposal.replaces or proposal.quote))}"
     return _harmless(proposal.text)
+
+
+def replaced_first(proposal: Proposal) -> bool:
+    """Whether the first conflict of a proposal is the very line that it would replace, with its day."""
+    words = grammar.plain(proposal.replaces.split("\n")[0]).lstrip(" \t-*+")
+    words = re.sub(r" \([^()]*\)$", "", words)
+    return (
+        proposal.op == "replace"
+        and bool(proposal.conflicts)
+        and proposal.conflicts[0].startswith(f"{proposal.target}: {words}")
+    )
 
 
 def shown(raw: str) -> str:

@@ -1,0 +1,95 @@
+"""A program on a terminal of its own (a pty) that is talked to: wait for what it shows, type, look at the screen."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from pathlib import Path
+
+
+class Dialogue:
+    """One program.
+
+    Args:
+        argv: of the program.
+        env: its environment.
+        cwd: where it runs.
+        columns: the terminal's width.
+    """
+
+    def __init__(self, argv: list[str], env: dict[str, str], cwd: Path, *, columns: int = 100) -> None:
+        self.leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        self.process = subprocess.Popen(
+            argv,
+            stdin=follower,
+            stdout=follower,
+            stderr=follower,
+            env=env,
+            cwd=cwd,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # Ctrl-C and hang-ups come from the terminal
+        )
+        os.close(follower)
+        self.screen = b""
+        self._read = 0
+
+    def wait_for(self, text: str, timeout: float = 30.0) -> str:
+        """Everything shown since the last wait, up to and with this text."""
+        deadline = time.monotonic() + timeout
+        wanted = text.encode()
+        while wanted not in self.screen[self._read :]:
+            if not self._more(deadline):
+                raise AssertionError(f"{text!r} never came; the screen: {self.screen.decode('utf-8', 'replace')}")
+        end = self.screen.index(wanted, self._read) + len(wanted)
+        shown = self.screen[self._read : end]
+        self._read = end
+        return shown.decode("utf-8", "replace")
+
+    def type(self, text: str) -> None:
+        os.write(self.leader, text.encode())
+
+    def end(self, timeout: float = 30.0) -> int:
+        """Wait until it ends; its exit code."""
+        deadline = time.monotonic() + timeout
+        while self._more(deadline):
+            pass
+        code = self.process.wait(max(0.1, deadline - time.monotonic()))
+        with contextlib.suppress(OSError):
+            os.close(self.leader)
+        return code
+
+    def hang_up(self) -> None:
+        """Close the terminal's window."""
+        os.close(self.leader)
+        self.process.wait(30)
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(30)
+        with contextlib.suppress(OSError):
+            os.close(self.leader)
+
+    def _more(self, deadline: float) -> bool:
+        """Read on; False if nothing will come any more."""
+        while time.monotonic() < deadline:
+            ready, _, _ = select.select([self.leader], [], [], 0.1)
+            if ready:
+                try:
+                    data = os.read(self.leader, 65536)
+                except OSError:
+                    return False
+                self.screen += data
+                return bool(data)
+            if self.process.poll() is not None:
+                return False
+        raise AssertionError(f"too slow; the screen: {self.screen.decode('utf-8', 'replace')}")
