@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError
 from tars_memory.vault import entries as grammar
+from tars_memory.vault import inbox
 from tars_memory.vault.document import Document
-from tars_memory.vault.inbox import INBOX
 from tars_memory.vault.spool import Spool
 
 if TYPE_CHECKING:
@@ -84,14 +84,17 @@ def purge(memory: Memory, texts: list[str]) -> list[str]:
         sentences for the person.
     """
     store = memory.store()
+    with store.transaction("forget") as transaction:
+        waiting = sum(inbox.purge(transaction, memory.vault, text) for text in texts)
     held = sum(store.purge(text) + Spool(store.state / "spool").purge(text) for text in texts)
     memory.index().rebuild(embed=False)
     memory.close()
     told = [f"purged from {held} records of journal and spool, and from the index; this can't be undone"]
+    told += [f"purged from proposals and decisions about them: {waiting}"] if waiting else []
     standing = [path for path, _ in memory.vault.walk() if _holds(memory.root / path, texts)]
     told += [f"the same words stand in {path}" for path in sorted(standing)]
     ours = [path for path in sorted(store.state.rglob("*")) if not (standing and path.name.startswith("index"))]
-    ours += [*sorted(memory.settings.places.state.glob("crash-*")), *sorted((memory.root / INBOX).glob("*"))]
+    ours += [*sorted(memory.settings.places.state.glob("crash-*")), *sorted((memory.root / inbox.INBOX).glob("*"))]
     told += [f"a copy remains in {path}" for path in ours if path.is_file() and _holds(path, texts)]
     return [*told, OUT_OF_REACH]
 
@@ -123,4 +126,5 @@ def _holds(path: Path, texts: list[str]) -> bool:
         return False
     shapes = [text.encode("utf-8", "surrogateescape") for text in texts]
     shapes += [json.dumps(text)[1:-1].encode("ascii") for text in texts]
+    shapes += [json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "surrogateescape") for text in texts]
     return any(shape in data for shape in shapes)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from tars_memory.errors import BusyError, NotFoundError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder
+from tars_memory.vault import inbox
 from tars_memory.vault.lock import VaultLock
 
 Open = Callable[..., Memory]
@@ -69,9 +72,54 @@ def test_it_is_not_put_off_for_it_could_not_be_purged_then(opened: Open, tmp_pat
         assert memory.show(ref).text == "zebra"
 
 
-def test_a_proposal_that_says_the_same_is_named(opened: Open) -> None:
+@pytest.mark.parametrize("words", ['the "zebra" said C:\\döner', "zebra rules", "zebra 🦓 ⟨x⟩"])
+def test_a_proposal_that_says_the_same_goes_too_and_out_of_the_journal(
+    opened: Open, tmp_path: Path, words: str
+) -> None:
     with opened() as memory:
-        memory.remember("zebra rules", tier="procedural")
-        memory.remember("zebra rules")
-        receipt = memory.forget("zebra rules", everywhere=True)
-    assert [notice for notice in receipt.notices if "remains" in notice and "inbox" in notice]
+        memory.remember(words, tier="procedural")
+        memory.remember("zebras are another matter", tier="procedural")
+        memory.remember(words)
+        assert len(list((memory.root / ".tars/inbox").iterdir())) == 2
+        receipt = memory.forget(words, everywhere=True)
+        assert [
+            path.read_text("utf-8").count("another matter") for path in (memory.root / ".tars/inbox").iterdir()
+        ] == [1]
+    assert not [notice for notice in receipt.notices if "remains" in notice]
+    assert [notice for notice in receipt.notices if notice == "purged from proposals and decisions about them: 1"]
+    assert [text for text in _texts(tmp_path / "home") if text == "zebras are another matter"]
+    assert not [text for text in _texts(tmp_path) if words in text]
+
+
+def test_a_decision_stays_without_the_words(opened: Open, tmp_path: Path) -> None:
+    with opened() as memory:
+        with memory.store().transaction("review") as transaction:
+            inbox.decide(
+                transaction, [("12345678", "- zebra-9"), ("87654321", "zebra-99")], "rejected", date(2026, 1, 1)
+            )
+        memory.remember("zebra-9")
+        memory.forget("zebra-9", everywhere=True)
+        assert set(inbox.decided(memory.vault)) == {"12345678", "87654321"}
+    assert [text for text in _texts(tmp_path) if "zebra-99" in text]
+    assert not [text for text in _texts(tmp_path) if "zebra-9" in text.replace("zebra-99", "")]
+
+
+def _texts(base: Path) -> list[str]:
+    """Every text that the notes and our JSON files hold, JSON within JSON read as well."""
+    found: list[str] = []
+    for path in base.rglob("*"):
+        if path.suffix in (".md", ".json", ".jsonl"):
+            text = path.read_text("utf-8", "surrogateescape")
+            found += (
+                [text] if path.suffix == ".md" else [each for line in (text, *text.split("\n")) for each in _said(line)]
+            )
+    return found
+
+
+def _said(text: str) -> list[str]:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return [text] if text.count("\n") < 2 else [text, *(each for line in text.split("\n") for each in _said(line))]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [each for part in parts for each in (_said(part) if isinstance(part, str) else _said(json.dumps(part)))]

@@ -155,8 +155,11 @@ def placed_items(journal: Journal) -> set[str]:
 
 
 def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:
-    """By note, the lines that we wrote and did not take back since, with the records that wrote them (newest last)."""
-    records = [(entry.record, entry.op) for entry in entries(journal)]
+    """By note, the lines that we wrote and did not take back since, with the records that wrote them (newest last).
+
+    Of months whose other records are gone nothing is told: a line of then may have been changed since.
+    """
+    records = [(entry.record, entry.op) for entry in entries(journal) if "kept" not in entry.record]
     notes: dict[str, dict[bytes, list[Record]]] = {}
     for record, op in reversed(records):
         lines = notes.setdefault(record["file"], {})

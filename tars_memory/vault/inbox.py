@@ -8,6 +8,7 @@ is half there or no proposal is said and passed over.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     from tars_memory.vault.store import Transaction
     from tars_memory.vault.vault import Vault
+
+OURS = f"{VAULT_FOLDER}/"
+"""Where our own files are, which are JSON and no notes."""
 
 INBOX = f"{VAULT_FOLDER}/inbox"
 DECIDED = f"{VAULT_FOLDER}/decided.jsonl"
@@ -171,13 +175,34 @@ def decide(transaction: Transaction, what: Iterable[tuple[str, str]], decision: 
 def decided(vault: Vault) -> dict[str, str]:
     """What was decided last about each thing: id to decision; from conflict copies of the file as well."""
     lines: list[tuple[str, str, str]] = []
-    for path in _files(vault, VAULT_FOLDER, ".jsonl"):
-        if path.rpartition("/")[2].startswith("decided"):
-            try:
-                lines += _decisions(vault.read(path))
-            except TarsError:
-                continue
+    for path in _decided_files(vault):
+        try:
+            lines += _decisions(vault.read(path))
+        except TarsError:
+            continue
     return {name: decision for _, name, decision in sorted(lines, key=lambda line: line[0])}
+
+
+def purge(transaction: Transaction, vault: Vault, words: str) -> int:
+    """Take words that shall be forgotten out of the inbox and of what was decided; decisions themselves stay.
+
+    Returns:
+        how many proposals and decisions held them.
+    """
+    from tars_memory.vault.pruning import file_says
+
+    count = 0
+    for path in _files(vault, INBOX, ".json"):
+        data = _there(transaction, path)
+        if data is not None and file_says(data.decode("utf-8", "surrogateescape"), words):
+            count += transaction.remove(path, hashlib.sha256(data).hexdigest()) is not None
+    for path in _decided_files(vault):
+        data = _there(transaction, path) or b""
+        plan = _silenced(data, words)
+        if plan:
+            count += len(plan)
+            transaction.write(path, lambda now: _silenced(now or b"", words))
+    return count
 
 
 def kept_for_review(proposal: dict[str, Any]) -> str:
@@ -192,6 +217,35 @@ def _files(vault: Vault, folder: str, ending: str) -> list[str]:
     except OSError:
         return []
     return [f"{folder}/{name}" for name in sorted(names) if name.endswith(ending) and not name.startswith(".")]
+
+
+def _decided_files(vault: Vault) -> list[str]:
+    paths = _files(vault, VAULT_FOLDER, ".jsonl")
+    return [path for path in paths if path.rpartition("/")[2].startswith("decided")]
+
+
+def _there(transaction: Transaction, path: str) -> bytes | None:
+    """What a file of ours holds; None if it is none or can't be read."""
+    try:
+        return transaction.read(path)
+    except TarsError:
+        return None
+
+
+def _silenced(data: bytes, words: str) -> list[Splice]:
+    """For each line of decided things that has the words, the same line without any."""
+    from tars_memory.vault.pruning import says
+
+    found: list[Splice] = []
+    start = 0
+    for line in data.split(b"\n"):
+        with contextlib.suppress(ValueError, RecursionError):
+            said = json.loads(line)
+            if isinstance(said, dict) and says(said, words):
+                bare = json.dumps({**said, "what": ""}, ensure_ascii=False).encode("utf-8", "surrogateescape")
+                found.append(Splice(start, start + len(line), bare))
+        start += len(line) + 1
+    return found
 
 
 def _is(data: bytes, name: str) -> bool:

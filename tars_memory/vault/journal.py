@@ -1,9 +1,10 @@
 """The journal: what was written, when, by whom, and the bytes before and after; append-only JSON lines.
 
 It lives in the state folder, a file a month (``0007-2026-11.jsonl``: the number keeps the order when a clock goes
-back), so that its retention is the removal of whole files. Each write of a note is a ``begin`` record, durable before
-the vault is touched, and an ``end`` record. Only the holder of the vault's lock writes, so an unfinished ``begin`` can
-only be the last record of all: recovery looks at the tail alone. A torn last line is one that never was.
+back), so that its retention (:mod:`tars_memory.vault.pruning`) is mostly the removal of whole files. Each write of a
+note is a ``begin`` record, durable before the vault is touched, and an ``end`` record. Only the holder of the vault's
+lock writes, so an unfinished ``begin`` can only be the last record of all: recovery looks at the tail alone. A torn
+last line is one that never was.
 
 Text is kept as UTF-8 with surrogate escapes: any bytes come back as they were.
 """
@@ -11,7 +12,6 @@ Text is kept as UTF-8 with surrogate escapes: any bytes come back as they were.
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,8 @@ spans, base (what ``create`` began with, what ``remove`` removed), old and new (
 there was or is none), size (old and new length), temp (name of our file beside the note), undoes (transaction),
 settles (spool item), whole (the transaction that stands whole or not at all; its own name, or while it is taken back
 after a kill the other one's). ``end``: t, txn, n, ok, line, whole. ``mark``: t, txn, and undoes: an undo that found
-nothing left to do, or ``done``: the end of a transaction that stands whole.
+nothing left to do, or ``done``: the end of a transaction that stands whole. ``kept``: of a month that is gone but for
+what is kept for ever. ``purged``: its text was forgotten.
 """
 
 TAIL_BYTES = 16384
@@ -108,7 +109,7 @@ class Journal:
             whole = block.rfind(b"\n") + 1
             lines = block[:whole].split(b"\n")[:-1]
             for line in reversed(lines if start == 0 else lines[1:]):
-                record = _parse(line)
+                record = parse(line)
                 if record is not None:
                     return start + whole, record
             if start == 0:
@@ -183,7 +184,7 @@ class Journal:
         """The records, newest first; ``wanted`` looks at the raw line, before it is parsed."""
         for line in self.backwards():
             if wanted is None or wanted(line):
-                record = _parse(line)
+                record = parse(line)
                 if record is not None:
                     yield record
 
@@ -198,50 +199,9 @@ class Journal:
         """The transaction that was to stand whole and was killed, if the journal's last record is of such a one."""
         return str(last["whole"]) if last is not None and last["t"] != "mark" and "whole" in last else None
 
-    # -- keeping house: under the lock, without an unfinished write
-
-    def prune(self, now: datetime, days: int) -> list[str]:
-        """Remove the files whose month ended more than ``days`` days ago, never the newest; returns their names."""
-        from datetime import date
-
-        gone = []
-        for path in self.files()[:-1]:
-            year, month = int(path.stem[-7:-3]), int(path.stem[-2:])
-            ended = date(year + month // 12, month % 12 + 1, 1)
-            if (now.date() - ended).days > days:
-                path.unlink()
-                gone.append(path.name)
-        return gone
-
-    def purge(self, text: str) -> int:
-        """Take a text out of every record that holds it; such a write can't be undone any more.
-
-        Returns:
-            how many records held it.
-
-        Raises:
-            OSError: a file could not be rewritten; it is as it was.
-        """
-        self.close()
-        purged = 0
-        for path in self.files():
-            lines, found = [], 0
-            for line in io.BytesIO(path.read_bytes()):
-                record = _parse(line)
-                if record is not None and _holds(record, text):
-                    found += 1
-                    record = {key: record[key] for key in _KEPT if key in record} | {"purged": True, "spans": []}
-                    line = json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
-                lines.append(line)
-            if found:
-                replace_file(path, b"".join(lines))
-                purged += found
-        return purged
-
 
 _BINARY = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
 _FLAGS = os.O_RDWR | os.O_APPEND | _BINARY
-_KEPT = ("t", "txn", "n", "time", "command", "actor", "file", "op", "undoes", "settles")
 
 
 def replace_file(path: Path, data: bytes) -> None:
@@ -296,19 +256,13 @@ def _unfinished(record: Record | None) -> bool:
     return record is not None and record["t"] == "begin"
 
 
-def _parse(line: bytes) -> Record | None:
+def parse(line: bytes) -> Record | None:
+    """The record of a line; None if it is none."""
     try:
         record = json.loads(line)
     except ValueError:  # a torn line, or what a power cut left of it
         return None
     return record if isinstance(record, dict) and "t" in record and "txn" in record else None
-
-
-def _holds(record: Record, words: str) -> bool:
-    from tars_memory.vault.entries import holds
-
-    texts = [part for span in record.get("spans", ()) for part in span[1:]]
-    return any(part and holds(part, words) for part in (*texts, record.get("base")))
 
 
 def _read_at(fd: int, start: int, length: int) -> bytes:

@@ -165,5 +165,7 @@ class Store:
         Returns:
             how many records held it.
         """
+        from tars_memory.vault.pruning import purge
+
         with self.transaction("purge"), writing(os.fspath(self.journal.folder)):
-            return 0 if self.dry_run else self.journal.purge(text)
+            return 0 if self.dry_run else purge(self.journal, text)

@@ -112,7 +112,9 @@ class Transaction:
                 last = {"txn": self.id}
             if last is not None and journal.begins_file:
                 # A clock that jumps ahead must not cost the history: a month after the last write at most is believed.
-                journal.prune(min(store.now(), time_of(str(last["txn"])) + timedelta(days=31)), store.journal_days)
+                from tars_memory.vault.pruning import prune
+
+                prune(journal, min(store.now(), time_of(str(last["txn"])) + timedelta(days=31)), store.journal_days)
         self.id = next_txn(store.now(), str(last["txn"]) if last else None)
 
     @contextlib.contextmanager
