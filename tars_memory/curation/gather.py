@@ -67,6 +67,7 @@ def gather(
     window_days: int,
     expired: bool = False,
     dated: Callable[[Entry], str] | None = None,
+    told: int | None = None,
 ) -> Gathered:
     """What there is to review.
 
@@ -76,6 +77,8 @@ def gather(
         window_days: how long a candidate is offered.
         expired: offer those that are older, too.
         dated: the day (``YYYY-MM-DD``) of a line of a tier note that bears none; empty if it is not known.
+        told: for so many of the proposals, the first ones, other candidates that say something else about the same
+            are named too; None for all.
     """
     waiting = candidates.read(vault, expired=expired)
     standing = _Standing(vault, dated, waiting.notices)
@@ -84,6 +87,7 @@ def gather(
     proposals: list[Proposal] = []
     aged: list[Mark] = []
     settled: list[Mark] = []
+    beside: dict[str, _Others] = {}
     open_ = [each for each in waiting.candidates if (each.mark.path, each.mark.block_id) not in taken]
     for kind in ("fact", "correction", "reward"):
         groups = _grouped([each for each in open_ if each.kind == kind])
@@ -92,16 +96,25 @@ def gather(
             each.mark for group, past in zip(groups, old, strict=True) if past for each in group if each.state == OPEN
         ]
         fresh = [group for group, past in zip(groups, old, strict=True) if expired or not past]
-        for group, others in zip(fresh, _others(fresh), strict=True):
-            made = standing.proposal(group, others)
+        others = _Others(fresh)
+        for group in fresh:
+            made = standing.proposal(group)
             if made is None:
                 settled += [each.mark for each in group]
             else:
                 proposals.append(made)
-    once = {proposal.id: proposal for proposal in (*proposals, *kept)}
+                beside[made.id] = others
+    once: dict[str, Proposal] = {}
+    for proposal in (*proposals, *kept):
+        same = once.get(proposal.id)
+        once[proposal.id] = same._replace(marks=(*same.marks, *proposal.marks)) if same else proposal
     ordered = sorted(once.values(), key=lambda each: each.id)
     ordered.sort(key=lambda each: each.date, reverse=True)
     ordered.sort(key=lambda each: len(each.marks), reverse=True)
+    for number, proposal in enumerate(ordered[:told]):
+        if proposal.id in beside and len(proposal.conflicts) < CONFLICTS:
+            more = beside[proposal.id].about(proposal)[: CONFLICTS - len(proposal.conflicts)]
+            ordered[number] = proposal._replace(conflicts=(*proposal.conflicts, *more))
     return Gathered(ordered, aged, settled, waiting.notices)
 
 
@@ -143,7 +156,7 @@ class _Standing:
             self._sections[path] = Sections(entries, titles, layout.notes_section)
         self._index = Index([entry.text for entry in self.entries])
 
-    def proposal(self, group: Sequence[Candidate], beside: Iterable[Sequence[Candidate]]) -> Proposal | None:
+    def proposal(self, group: Sequence[Candidate]) -> Proposal | None:
         """What to do about some candidates that say the same; None if their words stand there already."""
         first = group[0]
         if any(each.mark.block_id and each.source.casefold() in self.promoted for each in group):
@@ -159,7 +172,6 @@ class _Standing:
         old = next(((entry, kind) for entry, kind in found if entry.path == target and not entry.depth), None)
         found.sort(key=lambda each: each is not old)
         conflicts = [self._told(entry) for entry, _ in found][:CONFLICTS]
-        conflicts += [f"{each[-1].day}: {each[0].text}" for each in beside][: CONFLICTS - len(conflicts)]
         section = old[0].section if old else self._sections[target].best(text, grammar.tags_of(text))
         op, replaces = ("replace", old[0].raw) if old else ("append", "")
         quote = "" if first.kind == "fact" else distil.evidence(first.text, first.question, first.answer)
@@ -239,7 +251,7 @@ class Index:
         for word in set(new.content):
             for number in self._by_word.get(word, ()):
                 shared[number] = shared.get(number, 0) + 1
-        least = max(1, (len(set(new.content)) + 2) // 3)
+        least = max(1, (len(set(new.content)) + 2) // 3)  # less in common says nothing about the same
         numbers = {number for number, count in shared.items() if count >= least}
         found = []
         for number in sorted(numbers | set(self._by_words.get(new.words, ()))):
@@ -256,29 +268,44 @@ def _aged(group: Sequence[Candidate], today: date, window_days: int) -> bool:
 
 
 def _grouped(found: Sequence[Candidate]) -> list[list[Candidate]]:
-    """Candidates that say the same, together; oldest first in each."""
-    index = Index()
-    group_of: list[int] = []
+    """Candidates that say the same, together; oldest first in each.
+
+    Statements that are the same or near hold the same content, so only such are compared.
+    """
+    alike: dict[tuple[str, ...], list[list[Candidate]]] = {}
     groups: list[list[Candidate]] = []
     for candidate in found:
-        alike = [number for number, kind in index.about(candidate.text) if kind in ("same", "near")]
-        index.add(candidate.text)
-        if alike:
-            group_of.append(group_of[alike[0]])
-            groups[group_of[-1]].append(candidate)
+        new = statements.read(candidate.text)
+        near = alike.setdefault(tuple(sorted(new.content)) or new.words, [])
+        for group in near:
+            if similarity.compare(statements.read(group[0].text), new) in ("same", "near"):
+                group.append(candidate)
+                break
         else:
-            group_of.append(len(groups))
-            groups.append([candidate])
+            near.append([candidate])
+            groups.append(near[-1])
     return groups
 
 
-def _others(groups: Sequence[Sequence[Candidate]]) -> list[list[Sequence[Candidate]]]:
-    """For each group those that say something else about the same."""
-    index = Index(group[0].text for group in groups)
-    return [
-        [groups[other] for other, kind in index.about(group[0].text) if other != number and kind in _CLOSER[2:]]
-        for number, group in enumerate(groups)
-    ]
+class _Others:
+    """What other candidates say about the same.
+
+    Args:
+        groups: each of candidates that say the same.
+    """
+
+    def __init__(self, groups: Sequence[Sequence[Candidate]]) -> None:
+        self._groups = groups
+        self._index: Index | None = None
+
+    def about(self, proposal: Proposal) -> list[str]:
+        """Those that contradict a proposal of these candidates, or say another value; each with its day."""
+        if self._index is None:
+            self._index = Index(group[0].text for group in self._groups)
+        own = set(proposal.marks)
+        text = next((group[0].text for group in self._groups if group[0].mark in own), "")
+        found = [self._groups[number] for number, kind in self._index.about(text) if kind in _CLOSER[2:]]
+        return [f"{group[-1].day}: {group[0].text}" for group in found if group[0].mark not in own]
 
 
 def _cut(text: str) -> str:

@@ -80,8 +80,8 @@ class Review:
             limit: most of them; None for the setting, 0 for all.
             expired: candidates that aged, too.
         """
-        found = self.gather(expired=expired)
         most = self.options.limit if limit is None else limit
+        found = self.gather(expired=expired, told=most or None)
         shown = found.proposals[:most] if most else found.proposals
         return Listed(quoted(self.ctx.vault, shown), len(found.proposals), found.notices)
 
@@ -162,14 +162,15 @@ class Review:
         aging.settle(self.ctx, self.gather())
         return ticks.write_note(self, self.waiting(limit=limit, expired=expired).proposals)
 
-    def gather(self, *, expired: bool = False) -> Gathered:
-        """What there is to review, all of it."""
+    def gather(self, *, expired: bool = False, told: int | None = 0) -> Gathered:
+        """What there is to review, all of it; see :func:`tars_memory.curation.gather.gather`."""
         return gather(
             self.ctx.vault,
             self.ctx.now.date(),
             window_days=self.options.window_days,
             expired=expired,
             dated=self._dated,
+            told=told,
         )
 
     @contextmanager
