@@ -15,6 +15,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.index.fulltext import clean
+from tars_memory.index.properties import of_note
 from tars_memory.index.schema import CHUNKER as CHUNKER
 from tars_memory.index.units import Unit, bare_headings, filled, read
 
@@ -37,7 +38,7 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？…])[\"'”’)\]]*\s+|(?<=[。！？
 _DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _TAG = re.compile(r"(?<![^\s(,;\[])#([\w/-]*[^\W\d_][\w/-]*)")
 _CODE = re.compile(r"`[^`]*`")
-_WIKI = re.compile(r"\[\[([^\]|#^\n]+)[^\]\n]*\]\]")
+_LINK = re.compile(r"\[\[([^\]|#^\n]+)[^\]\n]*\]\]|\]\(<?([^)<>\s]+)>?(?:[ \t]+\"[^\"\n]*\")?\)")
 _BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
 _MACHINERY = re.compile(r"\^[A-Za-z0-9-]+[ \t]*$|\[(?:extracted|promoted|rejected|expired)\]|\(\[\[[^\]\n]*#\^")
 
@@ -61,7 +62,7 @@ class Chunk:
 class Parsed:
     """What a note says about itself, and its chunks in order."""
 
-    __slots__ = ("about", "aliases", "chunks", "day", "day_source", "lines", "links", "tags", "title")
+    __slots__ = ("about", "aliases", "chunks", "day", "day_source", "lines", "links", "properties", "tags", "title")
 
     title: str
     day: int
@@ -70,6 +71,7 @@ class Parsed:
     aliases: tuple[str, ...]
     tags: tuple[str, ...]
     links: tuple[str, ...]
+    properties: tuple[tuple[str, str], ...]
     lines: int
     chunks: list[Chunk]
 
@@ -101,8 +103,10 @@ def parse(
     note.day, note.day_source = _day(stem, properties, day, modified)
     note.about = _about(path, stem, note, properties)
     note.lines = len(lines)
-    linking = (line for line in lines if "[[" in line)
-    note.links = tuple(dict.fromkeys(clean(name.strip()) for line in linking for name in _WIKI.findall(line)))
+    note.links = tuple(
+        dict.fromkeys(clean(target) for line in lines if "](" in line or "[[" in line for target in _targets(line))
+    )
+    note.properties = of_note(properties, lines)
     if skeleton is not None:
         units = list(filled(units, skeleton))
     elif body_line > 1 and all(unit.kind == "hidden" for unit in units):  # the properties are what can be cited
@@ -124,6 +128,18 @@ def plain(line: str) -> str:
 
         line = entries.plain(line)
     return line.replace("**", "")
+
+
+def _targets(line: str) -> Iterator[str]:
+    """Where the links of a line lead: wiki links, and Markdown's to files of the vault."""
+    for match in _LINK.finditer(line):
+        wiki, address = match.groups()
+        if wiki:
+            yield wiki.strip()
+        elif "://" not in address and not address.startswith(("#", "mailto:")):
+            from urllib.parse import unquote
+
+            yield unquote(address.partition("#")[0])
 
 
 def _names_and_tags(properties: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.index.fulltext import clean
@@ -18,11 +19,12 @@ class Filter:
         tiers, not_tiers: names of tiers, any of them or none of them.
         tags, not_tags: without ``#``, any case; ``work`` also means ``work/x``. All of them, none of them.
         paths, not_paths: beginnings of paths, or patterns with ``*``, ``?``, ``[…]``; any case. Any of them, none.
+        notes: numbers of notes; None: any.
         since, until: ISO dates, inclusive; what has no date is then left out.
         scope: "" for the vault outside projects; a project's name for that project and the vault outside projects.
     """
 
-    __slots__ = ("not_paths", "not_tags", "not_tiers", "paths", "scope", "since", "tags", "tiers", "until")
+    __slots__ = ("not_paths", "not_tags", "not_tiers", "notes", "paths", "scope", "since", "tags", "tiers", "until")
 
     def __init__(
         self,
@@ -36,6 +38,7 @@ class Filter:
         since: str | None = None,
         until: str | None = None,
         scope: str = "",
+        notes: Iterable[int] | None = None,
     ) -> None:
         self.tiers = tuple(tiers)
         self.tags = tuple(tags)
@@ -46,6 +49,7 @@ class Filter:
         self.since = since
         self.until = until
         self.scope = scope
+        self.notes = None if notes is None else tuple(notes)
 
 
 def conditions_of(
@@ -69,6 +73,10 @@ def conditions_of(
             column = f"{alias}.id" if notes else f"{alias}.note"
             conditions.append(f"{column} {keyword} (SELECT n.id FROM notes n WHERE {patterns})")
             values += [_pattern(path) for path in paths]
+    if within.notes is not None:
+        column = f"{alias}.id" if notes else f"{alias}.note"
+        conditions.append(f"{column} IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(within.notes))
     return conditions, values
 
 
@@ -96,13 +104,14 @@ def _any(column: str, codes: set[int]) -> str:
 def vector_conditions(within: Filter, scopes: Mapping[str, int]) -> tuple[list[str], list[Any]]:
     """A filter for the KNN: integers as metadata, tags and paths as the set of chunks that they allow."""
     conditions, values = _narrow(within, scopes, "")
-    if within.tags or within.not_tags or within.paths or within.not_paths:
+    if within.tags or within.not_tags or within.paths or within.not_paths or within.notes is not None:
         wide = Filter(
             tags=within.tags,
             not_tags=within.not_tags,
             paths=within.paths,
             not_paths=within.not_paths,
             scope=within.scope,
+            notes=within.notes,
         )
         inside, more = conditions_of(wide, scopes, "c")
         conditions.append(f"chunk IN (SELECT c.id FROM chunks c WHERE {' AND '.join(inside)})")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
+    from tars_memory.index.links import LinkTable
     from tars_memory.vault.facts import Fact
 
 __all__ = ["ChunkRow", "Filter", "IndexReader", "NoteRow"]
@@ -235,6 +236,18 @@ class IndexReader:
         from tars_memory.index import facts
 
         return facts.facts(self._connection, scope, on=on, subject=subject)
+
+    def links(self, scope: str = "", attachments: tuple[str, ...] = ()) -> LinkTable:
+        """Who links to whom: see :class:`tars_memory.index.links.LinkTable`."""
+        from tars_memory.index.links import LinkTable
+
+        return LinkTable(self._connection, scope, attachments)
+
+    def notes_where(self, conditions: Sequence[str]) -> set[int]:
+        """The notes whose properties fulfil all conditions: see :func:`tars_memory.index.properties.notes_where`."""
+        from tars_memory.index import properties
+
+        return properties.notes_where(self._connection, conditions)
 
     def note_count(self) -> int:
         """How many notes are indexed, in all scopes."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CHUNKER = 2
 """Raise it with every change that makes other chunks or other embedded text of the same bytes."""
-VERSION = 4
+VERSION = 5
 """Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic")
@@ -54,7 +54,7 @@ CREATE TABLE notes (
   about      TEXT NOT NULL,         -- aliases, tags, other properties, file name: searched at note level
   aliases    TEXT NOT NULL,         -- parted by schema.BETWEEN
   tags       TEXT NOT NULL,         -- of the front matter, likewise
-  links      TEXT NOT NULL,         -- targets of wiki links, likewise
+  links      TEXT NOT NULL,         -- targets of links to notes and files, likewise
   lines      INTEGER NOT NULL
 );
 
@@ -101,6 +101,14 @@ CREATE TABLE chunk_tags (           -- a note's own tags on each of its chunks, 
   PRIMARY KEY (tag, chunk)
 ) WITHOUT ROWID;
 CREATE INDEX tags_of_chunk ON chunk_tags (chunk);
+
+CREATE TABLE properties (           -- front matter and inline fields, folded
+  key   TEXT NOT NULL,
+  value TEXT NOT NULL,
+  note  INTEGER NOT NULL,
+  PRIMARY KEY (key, value, note)
+) WITHOUT ROWID;
+CREATE INDEX properties_of_note ON properties (note);
 
 CREATE TABLE facts (                -- of the notes that hold facts over time
   note      INTEGER NOT NULL,

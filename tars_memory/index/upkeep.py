@@ -32,6 +32,9 @@ ROWS = {
         " FROM chunks c JOIN notes n ON n.id = c.note JOIN scopes s ON s.id = c.scope"
         " JOIN chunk_texts t ON t.id = c.id ORDER BY n.path, c.position"
     ),
+    "properties": (
+        "SELECT n.path, p.key, p.value FROM properties p JOIN notes n ON n.id = p.note ORDER BY n.path, p.key, p.value"
+    ),
     "facts": (
         "SELECT n.path, f.line, f.ref, f.subject, f.about, f.predicate, f.object, f.since, f.until, f.source"
         " FROM facts f JOIN notes n ON n.id = f.note ORDER BY n.path, f.line"

@@ -91,6 +91,7 @@ class Writer:
         tag_rows: list[tuple[Any, ...]] = []
         moved: list[tuple[int, int, int, int]] = []
         fact_rows: list[tuple[Any, ...]] = []
+        property_rows: list[tuple[Any, ...]] = []
         for note in notes:
             parsed, scope = note.parsed, self._scope(note.scope)
             key, kept = self._make_room(note)
@@ -113,6 +114,7 @@ class Writer:
                 text_rows.append((number, *texts))
                 tag_rows += ((tag, number) for tag in chunk.tags)
             self._delete_chunks([number for numbers in kept.values() for number in numbers])
+            property_rows += ((name, value, key) for name, value in parsed.properties)
             fact_rows += ((key, *row) for row in note.facts)
             words.append((key, note_head(parsed.title, parsed.day, parsed.day_source), parsed.about, "\n".join(body)))
         execute = self._connection.executemany
@@ -125,6 +127,7 @@ class Writer:
         execute(_SIGNS, [(number, marks) for number, _, _, marks, *_ in text_rows if marks])
         execute("INSERT INTO chunk_tags VALUES (?, ?)", tag_rows)
         execute("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", words)
+        execute("INSERT INTO properties VALUES (?, ?, ?)", property_rows)
         facts.write(self._connection, fact_rows)
 
     def skip(self, path: str, stamp: bytes, reason: bytes) -> None:
@@ -143,7 +146,7 @@ class Writer:
             return
         if row[0] is not None:
             self._forget_words(row[0])
-            facts.forget(self._connection, row[0])
+            self._forget_properties(row[0])
             numbers = self._connection.execute("SELECT id FROM chunks WHERE note = ?", (row[0],)).fetchall()
             self._delete_chunks([number for (number,) in numbers])
             self._connection.execute("DELETE FROM notes WHERE id = ?", (row[0],))
@@ -168,7 +171,7 @@ class Writer:
             return self._take("notes"), {}
         key = int(row[0])
         self._forget_words(key)
-        facts.forget(self._connection, key)
+        self._forget_properties(key)
         execute("DELETE FROM notes WHERE id = ?", (key,))
         tags: dict[int, list[str]] = {}
         for number, tag in execute(
@@ -184,6 +187,10 @@ class Writer:
         ):
             kept.setdefault((*content, tuple(tags.get(number, ()))), []).append(number)
         return key, kept
+
+    def _forget_properties(self, key: int) -> None:
+        self._connection.execute("DELETE FROM properties WHERE note = ?", (key,))
+        facts.forget(self._connection, key)
 
     def _forget_words(self, key: int) -> None:
         """Take a note out of the whole-note words, which want the text back that they were given."""

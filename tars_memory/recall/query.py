@@ -47,6 +47,7 @@ class Query:
         prefixes: folded beginnings of words.
         negations: folded words and phrases that a hit must not hold.
         tiers, tags, paths: filters, any of each; ``not_tags``, ``not_paths``, ``not_tiers``: none of them.
+        notes: numbers of the notes that may answer; None for any.
         since, until: first and last day, inclusive, or None.
         dates: the dates that the text names.
         date_words: the words that name them.
@@ -55,8 +56,9 @@ class Query:
     """
 
     __slots__ = (
-        "date_words", "dates", "is_sentence", "literals", "meaning", "negations", "not_paths", "not_tags", "not_tiers",
-        "notices", "paths", "phrases", "prefixes", "quoted", "since", "tags", "text", "tiers", "until", "words",
+        "date_words", "dates", "is_sentence", "literals", "meaning", "negations", "not_paths", "not_tags",
+        "not_tiers", "notes", "notices", "paths", "phrases", "prefixes", "quoted", "since", "tags", "text", "tiers",
+        "until", "words",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -74,6 +76,7 @@ class Query:
         self.not_tiers: tuple[str, ...] = ()
         self.not_tags: tuple[str, ...] = ()
         self.not_paths: tuple[str, ...] = ()
+        self.notes: tuple[int, ...] | None = None
         self.since: date | None = None
         self.until: date | None = None
         self.dates: list[dates.NamedDate] = []
@@ -91,7 +94,7 @@ class Query:
         """Whether anything narrows where to look."""
         return bool(
             self.tiers or self.tags or self.paths or self.since or self.until
-            or self.not_tiers or self.not_tags or self.not_paths
+            or self.not_tiers or self.not_tags or self.not_paths or self.notes is not None
         )  # fmt: skip
 
     @property
@@ -281,7 +284,7 @@ class _Reading:
                 return
         if len(parts) > 1:
             self.phrases[tuple(parts)] = None
-            parts = [part for part in parts if part.isalpha() and len(part) > 1]
+            parts = [part for part in parts if len(part) > 1 and not part.isdigit()]
         for part in parts:
             (self.stopped if part in STOP_WORDS else self.words)[part] = None
 

@@ -105,6 +105,7 @@ def _narrowed(query: Query, scope: str) -> Filter:
         since=query.since.isoformat() if query.since else None,
         until=query.until.isoformat() if query.until else None,
         scope=scope,
+        notes=query.notes,
     )
 
 

@@ -38,6 +38,16 @@ def search(
         int | None, typer.Option("--limit", metavar="N", min=1, max=1000, help="At most N hits (10).")
     ] = None,
     project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Search this project too.")] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", metavar="CONDITION", help="Only notes with it: status=done, due<2026-12; repeatable."),
+    ] = None,
+    linked_to: Annotated[
+        list[str] | None, typer.Option("--linked-to", metavar="NOTE", help="Only notes that NOTE links to.")
+    ] = None,
+    links_to: Annotated[
+        list[str] | None, typer.Option("--links-to", metavar="NOTE", help="Only notes that link to NOTE.")
+    ] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="One query a line from stdin.")] = False,
     paths: Annotated[bool, typer.Option("--paths", help="Print the notes only, each once.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show every part of the scores.")] = False,
@@ -53,13 +63,16 @@ def search(
     options: dict[str, Any] = {
         "tiers": tuple(tier or ()), "tags": tuple(tag or ()), "paths": tuple(path or ()),
         "since": since, "until": until, "explain": explain, "project": project,
-    } | ({"mode": mode} if mode else {}) | ({"limit": limit} if limit else {})  # fmt: skip
+    }  # fmt: skip
+    lists = {"where": where, "linked_to": linked_to, "links_to": links_to}
+    options |= {name: tuple(given) for name, given in lists.items() if given}
+    options |= ({"mode": mode} if mode else {}) | ({"limit": limit} if limit else {})
     if stdin:
         if query:
             raise UsageError("both QUERY and --stdin", "give one of them")
         return _each_line(call, options, paths_only=paths)
     text = " ".join(query or ())
-    if not text.strip():
+    if not text.strip() and not (where or linked_to or links_to):
         raise UsageError("the query is empty", "tars-memory search green tea")
     result = call.memory().search(text, **options)
     _keep(call, result)

@@ -1,0 +1,36 @@
+"""``links``: out of a note and back to it."""
+
+from typing import Annotated
+
+import typer
+
+from tars_memory.cli.output import line
+from tars_memory.cli.parsing import call_of, command
+
+
+def links(
+    ctx: typer.Context,
+    note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="Its name or path, as in a link.")] = None,
+    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Notes of this project too.")] = None,
+) -> int:
+    """List where a note's links lead, and which notes link to it. Exit 1 if there are none.
+
+    In a pipe one line a link: out or back, the path (empty if the link is dead) and the target as written.
+    """
+    call = call_of(ctx)
+    found = call.memory().links(call.words(note, "NOTE").removeprefix("[[").removesuffix("]]"), project=project)
+    notices = call.notices()
+    if call.out.json:
+        out = [{"target": target, "path": path} for target, path in found.out]
+        call.out.record({"path": found.path, "out": out, "back": found.back, "notices": notices})
+    else:
+        for target, path in found.out:
+            call.out.data(f"out\t{line(path or '')}\t{line(target)}")
+        for path in found.back:
+            call.out.data(f"back\t{line(path)}")
+        if not found.out and not found.back:
+            call.out.say(f"{line(found.path)} has no links, and no note links to it")
+    return 0 if found.out or found.back else 1
+
+
+COMMAND = command(links, words=True)

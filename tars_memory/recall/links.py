@@ -1,0 +1,91 @@
+"""``links``: where a note's links lead, which notes link to it; and the notes that these narrow a search to."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tars_memory.index.links import LinkTable
+    from tars_memory.index.reader import IndexReader
+    from tars_memory.vault.vault import Vault
+
+
+class NoteLinks(NamedTuple):
+    """The links of one note.
+
+    Attributes:
+        path: of the note.
+        out: its targets as written, in order, each with the path of the file it leads to, or None for none.
+        back: the notes that link to it.
+    """
+
+    path: str
+    out: list[tuple[str, str | None]]
+    back: list[str]
+
+
+def links(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NoteLinks:
+    """The links of the note of that name.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    attachments = tuple(path for path in _attachments(vault) if vault.layout.scope_of(path) in ("", scope))
+    table = reader.links(scope, attachments)
+    path = _found(table, name)
+    return NoteLinks(path, table.out(path), table.back(path))
+
+
+def selected(
+    reader: IndexReader,
+    where: Sequence[str],
+    linked_to: Sequence[str],
+    links_to: Sequence[str],
+    *,
+    scope: str,
+) -> tuple[int, ...]:
+    """The notes that fulfil everything: numbers of rows.
+
+    Args:
+        reader: of the index.
+        where: conditions on properties.
+        linked_to: notes that must link to them.
+        links_to: notes that they must link to.
+        scope: a project whose notes count too.
+
+    Raises:
+        UsageError: a condition that is none.
+        NotFoundError: a named note that is not there.
+    """
+    sets: list[set[int]] = [reader.notes_where(where)] if where else []
+    if linked_to or links_to:
+        table = reader.links(scope)
+        for name in linked_to:
+            targets = (path for _, path in table.out(_found(table, name)))
+            sets.append({table.ids[path] for path in targets if path in table.ids})
+        for name in links_to:
+            back = table.back(_found(table, name))
+            sets.append({table.ids[path] for path in back})
+    return tuple(sorted(set.intersection(*sets)))
+
+
+def _found(table: LinkTable, name: str) -> str:
+    path = table.find(name)
+    if path is None:
+        raise NotFoundError(f"there is no note {name!r}", "name it as in a link: its name, or its path in the vault")
+    return path
+
+
+def _attachments(vault: Vault) -> Iterator[str]:
+    """Files that are no notes, as links name them; hidden ones are left out."""
+    for folder, folders, names in os.walk(vault.root):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        inside = os.path.relpath(folder, vault.root).replace(os.sep, "/")
+        for name in names:
+            if not name.startswith(".") and not name.lower().endswith(".md"):
+                yield name if inside == "." else f"{inside}/{name}"
