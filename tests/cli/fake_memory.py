@@ -11,6 +11,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tars_memory.curation.model import Proposal
+from tars_memory.curation.archive import Archived
+from tars_memory.curation.findings.model import Finding
+from tars_memory.curation.retention import Step
+from tars_memory.curation.tidy import Tidied
 from tars_memory.errors import NotFoundError
 from tars_memory.recall.evaluation import Evaluation, Question, evaluate
 from tars_memory.recall.fence import Run
@@ -114,6 +118,10 @@ class FakeMemory:
         return method
 
 
+FINDING = Finding(
+    "qm3v7dka", "duplicate", "Memory.md", 7, "likes tea", "line 4 says the same: remove this one", fixable=True
+)
+
 DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("remember", "log", "feedback", "forget", "edit"), receipt()),
     "today": SimpleNamespace(path="2026-11-21.md", date=date(2026, 11, 21), text="## Log\n\n- 14:30 tea\n"),
@@ -137,6 +145,8 @@ DEFAULTS: dict[str, Any] = {
     "verify": [],
     "facts": [Fact("rc47jkqj", "Anna", "lives in", "Cork", date(2026, 11, 21), None, "", "Facts.md", 5)],
     "status": {"vault": "/vault", "index": {"notes": 3, "vectors": None}, "notices": []},
+    "tidy": Tidied([FINDING], [], [], None, []),
+    "archive": Archived([Step("2026-01-02.md", "archive/2026-01-02.md", "move", "323 days old")], None, [], False, []),
     "doctor": {"findings": []},
     "models": [{"name": "embedded", "current": True, "installed": True}, {"name": "other", "installed": False}],
     "use_model": {"model": "other"},

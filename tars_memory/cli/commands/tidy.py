@@ -1,0 +1,92 @@
+"""``tidy``: what is twice, empty, dead or past; and what is old enough for the archive."""
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tars_memory.cli.output import counted, line
+from tars_memory.cli.parsing import call_of, command
+from tars_memory.errors import UsageError
+
+if TYPE_CHECKING:
+    from tars_memory.cli.call import Call
+    from tars_memory.curation.archive import Archived
+    from tars_memory.curation.tidy import Tidied
+
+LEFT = 1
+PARTLY = 3
+
+
+def tidy(
+    ctx: typer.Context,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[IDS…]", help="Only these findings.")] = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Remove what loses nothing, offer the rest for review; or move.")
+    ] = False,
+    ignore: Annotated[bool, typer.Option("--ignore", help="Never tell of these findings again.")] = False,
+    archive: Annotated[bool, typer.Option("--archive", help="Plan which daily notes go to the archive.")] = False,
+) -> int:
+    """Find what is twice, empty, dead or past in the tier notes. Exit 1 with findings.
+
+    Nothing is changed without --apply. With it exact repeats and empty bullets go (to archive/Tidied.md, 50 a run at
+    most, undo brings them back), and near repeats, placeholders and past dates become proposals for review. With
+    --archive daily notes past the window are listed, and with --apply moved to archive/; none is deleted, links hold.
+    """
+    call = call_of(ctx)
+    if ignore and (apply or archive):
+        raise UsageError("--ignore with --apply or --archive", "do one after the other")
+    if archive:
+        if ids:
+            raise UsageError("IDS with --archive", "the archive takes all notes past the window: leave the IDS out")
+        return _show_plan(call, call.memory().archive(apply=apply), apply)
+    if ignore and not ids:
+        raise UsageError("IDS are missing", "name the findings to ignore: tars-memory tidy lists them")
+    return _show(call, call.memory().tidy(apply=apply, ignore=ignore, ids=tuple(ids or ())))
+
+
+def _show(call: "Call", told: "Tidied") -> int:
+    notices = call.notices(told.notices, _dry(call, bool(told.applied or told.ignored)))
+    if call.out.json:
+        call.out.record({**told.as_dict(), "notices": notices})
+    else:
+        for done in told.applied:
+            reason = f" ({line(done.reason)})" if done.reason else ""
+            call.out.data(f"{done.outcome}  {line(done.finding.path)}  {line(done.finding.text)}{reason}")
+        done_ids = {done.finding.id for done in told.applied}
+        for path, group in groupby((f for f in told.findings if f.id not in done_ids), key=lambda found: found.path):
+            for found in group:
+                call.out.data(f"{line(path)}:{found.line}: {found.kind}: {line(found.text)}")
+                call.out.data(f"  {found.id}  {line(found.suggestion)}")
+        if told.findings:
+            fixable = sum(found.fixable for found in told.findings)
+            how = "; tars-memory tidy --apply mends those" if fixable else ""
+            call.out.say(f"{counted(len(told.findings), 'finding')}, {fixable} can go without loss{how}")
+        elif not told.applied and not told.ignored:
+            call.out.say("all is tidy")
+    return LEFT if told.findings else 0
+
+
+def _show_plan(call: "Call", told: "Archived", apply: bool) -> int:
+    notices = call.notices(told.notices, _dry(call, apply and bool(told.plan)))
+    moves = [step for step in told.plan if step.action == "move"]
+    if call.out.json:
+        call.out.record({**told.as_dict(), "notices": notices})
+    else:
+        for step in told.plan:
+            where = f" -> {line(step.to)}" if step.action == "move" else ""
+            call.out.data(f"{step.action}  {line(step.path)}{where}  ({line(step.reason)})")
+        if not moves:
+            call.out.say("no daily note is to move")
+        elif not apply:
+            call.out.say(f"{counted(len(moves), 'note')} would move; tars-memory tidy --archive --apply does it")
+    if told.failed:
+        return PARTLY
+    return LEFT if moves and not apply else 0
+
+
+def _dry(call: "Call", writes: bool) -> list[str]:
+    return ["dry run: nothing was written"] if call.dry_run and writes else []
+
+
+COMMAND = command(tidy, writes=True)
