@@ -11,7 +11,7 @@ from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.index import chunking, facts
 from tars_memory.index.changes import STAMP
 from tars_memory.index.fulltext import clean
-from tars_memory.index.writer import TEMPLATE, TOO_BIG, UNREADABLE, NoteRow
+from tars_memory.index.writer import EXCLUDED, TEMPLATE, TOO_BIG, UNREADABLE, NoteRow
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import veiled
 
@@ -45,6 +45,8 @@ def read(
     layout = vault.layout
     if layout.is_template(path):
         return TEMPLATE
+    if layout.is_excluded(path):
+        return EXCLUDED
     size, modified, _, _ = STAMP.unpack(stamp)
     if size > max_bytes:
         return TOO_BIG

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TOO_BIG = b"too big"
 UNREADABLE = b"unreadable"
 TEMPLATE = b"template"
+EXCLUDED = b"excluded in Obsidian"
 """What stands for the hash of a note that is not indexed."""
 
 _CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.settings import LayoutOptions
+from tars_memory.vault.excluded import Excluded
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ ARCHIVE = "archive"
 """Folder of the daily notes that are past the window, in the vault and in each project."""
 OBSIDIAN_DAILY = ".obsidian/daily-notes.json"
 OBSIDIAN_PERIODIC = ".obsidian/plugins/periodic-notes/data.json"
+OBSIDIAN_APP = ".obsidian/app.json"
 OBSIDIAN_TEMPLATES = ".obsidian/templates.json"
 OBSIDIAN_TEMPLATER = ".obsidian/plugins/templater-obsidian/data.json"
 
@@ -45,6 +47,7 @@ class Layout:
         daily_folder: folder of the daily notes; empty for the vault's root.
         daily_format: their name in a Moment format, without ``.md``; may hold folders.
         daily_template_path: the note that a new daily note starts from, or None.
+        excluded: what Obsidian's searches leave out.
         template_folders: folders of notes that are only there to be copied, each with a slash at its end.
         date_format: what ``{{date}}`` in a template becomes.
         time_format: what ``{{time}}`` in a template becomes.
@@ -75,6 +78,7 @@ class Layout:
         )
         self.daily_template_path = _template(said.get("template") if template is None else template)
         self.template_folders: tuple[str, ...] = ()
+        self.excluded = Excluded()
         self._set_format(form or said.get("format") or DAILY_FORMAT, "layout.daily_format" if form else source)
         self._check_daily("layout" if folder is not None or form else source)
 
@@ -89,6 +93,7 @@ class Layout:
                 layout.log_heading, layout.notes_section = options.log_heading, options.notes_section
             layout.problem = error
         layout.template_folders = _template_folders(root, layout)
+        layout.excluded = _excluded(root)
         return layout
 
     def daily_path(self, day: date, *, scope: str = "") -> str:
@@ -150,6 +155,10 @@ class Layout:
         """Whether a note is only there to be copied."""
         return path == self.daily_template_path or path.startswith(self.template_folders)
 
+    def is_excluded(self, path: str) -> bool:
+        """Whether Obsidian is set to leave a note out of its searches; the notes of the tiers are never left out."""
+        return path in self.excluded and self.tier_of(path) is Tier.NOTE
+
     def is_facts(self, path: str) -> bool:
         """Whether a note holds facts over time, the vault's or a project's."""
         return self._inner(path)[1] == self.facts
@@ -210,6 +219,14 @@ def _obsidian(root: Path) -> dict[str, Any]:
         if value is not None and not isinstance(value, str):
             raise UsageError(f"{key} in {source} is no text", "set it anew in Obsidian: Settings, Daily notes")
     return {**values, "source": source}
+
+
+def _excluded(root: Path) -> Excluded:
+    try:
+        filters = _json(root, OBSIDIAN_APP).get("userIgnoreFilters")
+    except UsageError:
+        filters = None  # no reason to search nothing
+    return Excluded(filters if isinstance(filters, list) else ())
 
 
 def _template_folders(root: Path, layout: Layout) -> tuple[str, ...]:
