@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.llm import LanguageModel
     from tars_memory.curation.review import Review
     from tars_memory.curation.tidy import Tidied
+    from tars_memory.curation.why import Trail
     from tars_memory.index.indexer import RefreshReport
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.context import Context as Packed
@@ -88,28 +89,28 @@ class Memory(Rooms):
         """Keep a fact in Memory.md, or with ``tier="procedural"`` a rule; an exact repeat is said, not written."""
         from tars_memory.capture.remember import remember
 
-        self._take_ticks()
+        self.take_ticks()
         return remember(self._keeping(text), text, tier=tier, section=section, tags=tuple(tags))
 
     def log(self, text: str) -> Receipt:
         """Add a line with the time to today's note."""
         from tars_memory.capture.daily import log
 
-        self._take_ticks()
+        self.take_ticks()
         return log(self._keeping(text), text)
 
     def feedback(self, good: bool, note: str, *, question: str | None = None, answer: str | None = None) -> Receipt:
         """Note what went well (rewards.md) or badly (corrections.md)."""
         from tars_memory.capture.feedback import feedback
 
-        self._take_ticks()
+        self.take_ticks()
         return feedback(self._keeping(note), good, note, question, answer)
 
     def edit(self, target: str, text: str) -> Receipt:
         """Give an entry other words; ``target`` is its REF, or words that fit it alone."""
         from tars_memory.capture.amend import edit
 
-        self._take_ticks()
+        self.take_ticks()
         return edit(self._keeping(text), target, text)
 
     def forget(self, target: str, *, everywhere: bool = False) -> Receipt:
@@ -123,7 +124,7 @@ class Memory(Rooms):
         from tars_memory import forgetting
         from tars_memory.capture.amend import forget
 
-        self._take_ticks()
+        self.take_ticks()
         if everywhere:
             return forgetting.forget_everywhere(self, target)
         receipt = forget(self.capture(), target)
@@ -180,6 +181,8 @@ class Memory(Rooms):
         """
         from tars_memory.curation.tidy import tidy
 
+        if apply or ignore:
+            self._take_ticks()
         entries = self.settings.options("tidy", TidyOptions).section_entries
         context = self.capture(writes=apply or ignore)
         return tidy(context, section_entries=entries, apply=apply, ignore=ignore, ids=tuple(ids))
@@ -193,6 +196,8 @@ class Memory(Rooms):
         """
         from tars_memory.curation.archive import archive
 
+        if apply:
+            self._take_ticks()
         options = self.settings.options("tidy", TidyOptions)
         window_days = self.settings.options("review", ReviewOptions).window_days
         return archive(self.capture(writes=apply), days=options.daily_days, window_days=window_days, apply=apply)
@@ -226,6 +231,7 @@ class Memory(Rooms):
         """
         from tars_memory.curation import extract
 
+        self.take_ticks()
         return extract.from_sources(
             self.capture, self.settings, sources, model, keep=keep, force=force, auto=auto, progress=progress
         )
@@ -263,6 +269,12 @@ class Memory(Rooms):
         from tars_memory.capture.listing import show
 
         return show(self.capture(writes=False), target)
+
+    def why(self, target: str) -> Trail:
+        """Where an entry came from: what was said, who approved it, what it replaced; ``target`` as for ``show``."""
+        from tars_memory.curation.why import why
+
+        return why(self.capture(writes=False), target)
 
     def list(self, tier: str | None = None, section: str | None = None) -> builtins.list[Entry]:
         """The entries of a tier, or of Memory.md and Procedural.md."""
@@ -491,7 +503,7 @@ class Memory(Rooms):
             limit=limit,
         )
 
-    def _take_ticks(self) -> None:
+    def take_ticks(self) -> None:
         """Do what the person ticked in Review.md since; whatever stands in the way of that must not cost what is typed.
 
         Where there is no such note this is one look; nothing of curation is imported then.

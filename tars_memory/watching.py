@@ -57,18 +57,15 @@ class Watching:
     Args:
         open_memory: opens the vault anew, so that a changed setting counts from the next look on.
         watcher: tells when to look.
-        settle: what else to do before a look (ticks in Review.md); its notices are told.
     """
 
     def __init__(
         self,
         open_memory: Callable[[], Memory],
         watcher: Watcher,
-        settle: Callable[[Memory], list[str]] | None = None,
     ) -> None:
         self._open_memory = open_memory
         self._watcher = watcher
-        self._settle = settle
         self._embedder: Embedder | None = None
         self._model = ""
         self._server: WarmServer | None = None
@@ -125,9 +122,8 @@ class Watching:
         changed = removed = embedded = pending = 0
         try:
             with self._open_memory() as memory:
+                memory.take_ticks()
                 notices += memory.notices
-                if self._settle is not None:
-                    notices += self._settle(memory)
                 if self._watcher.hinted():
                     time.sleep(RESPITE)
                 self._watcher.forget()
