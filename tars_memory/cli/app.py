@@ -45,6 +45,7 @@ COMMANDS = {
         "extract": "Draw what is worth keeping out of conversations.",
         "review": "Decide what is kept for good, once.",
         "tidy": "Find what is twice, empty, dead or past; archive.",
+        "why": "Show where a line came from, and who approved it.",
     },
     "Take back": {
         "history": "List what was written, by whom, newest first.",

@@ -49,7 +49,7 @@ class Statement(NamedTuple):
     Attributes:
         words: all of them, folded, in order.
         content: those that carry content, as stems, in order.
-        names: those of the content that are written with a capital.
+        names: words that are written with a capital, though they are not the first.
         numbers: those that are values: numbers, dates, months, weekdays.
         denied: how many negations there are.
         phrases: the content cut at prepositions, each phrase with the word that leads it.
@@ -96,9 +96,9 @@ def read(text: str) -> Statement:
         if word in RELATORS and not _acronym(raw):
             phrases.append([word])
             continue
-        stem = word if raw[:1].isupper() else _stem(word)
-        if raw[:1].isupper():
-            names.add(stem)
+        stem = _stem(word)
+        if raw[:1].isupper() and len(words) > 1:
+            names.add(word)
         if word[:1].isdigit() or word in MONTHS or word in NUMBER_WORDS or any(sign.isdigit() for sign in word):
             stem = MONTHS.get(word, word)
             numbers.add(stem)
@@ -136,6 +136,8 @@ def says_the_same(old: Statement, new: Statement) -> bool:
         or ("?" in old.words) != ("?" in new.words)
     ):
         return False
+    if not (old.names <= set(new.words) and new.names <= set(old.words)):
+        return False  # Adam is not Adams
     if old.phrases == new.phrases:
         return True
     led = [sorted(phrase for phrase in each.phrases if phrase[0] not in ("", "=")) for each in (old, new)]

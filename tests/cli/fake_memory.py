@@ -10,11 +10,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tars_memory.curation.model import Proposal
 from tars_memory.curation.archive import Archived
 from tars_memory.curation.findings.model import Finding
+from tars_memory.curation.model import Proposal
 from tars_memory.curation.retention import Step
 from tars_memory.curation.tidy import Tidied
+from tars_memory.curation.why import Step as WhyStep
+from tars_memory.curation.why import Trail
 from tars_memory.errors import NotFoundError
 from tars_memory.recall.evaluation import Evaluation, Question, evaluate
 from tars_memory.recall.fence import Run
@@ -147,6 +149,7 @@ DEFAULTS: dict[str, Any] = {
     "status": {"vault": "/vault", "index": {"notes": 3, "vectors": None}, "notices": []},
     "tidy": Tidied([FINDING], [], [], None, []),
     "archive": Archived([Step("2026-01-02.md", "archive/2026-01-02.md", "move", "323 days old")], None, [], False, []),
+    "why": Trail("abcd2345", "likes tea", "Memory.md", 7, (WhyStep("said", "likes tea", "sessions/a.md", 4, turn=3),)),
     "doctor": {"findings": []},
     "models": [{"name": "embedded", "current": True, "installed": True}, {"name": "other", "installed": False}],
     "use_model": {"model": "other"},

@@ -1,0 +1,63 @@
+"""``why``: where a line came from."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tars_memory.cli.output import line
+from tars_memory.cli.parsing import call_of, command
+
+if TYPE_CHECKING:
+    from tars_memory.curation.why import Step
+
+TITLES = {
+    "approved": "approved",
+    "written": "written",
+    "reworded": "reworded",
+    "proposed": "proposed",
+    "candidate": "noted",
+    "replaced": "replaces",
+    "said": "said",
+    "promoted": "became",
+    "end": "end",
+}
+"""What a step is called in the text."""
+
+
+def why(
+    ctx: typer.Context,
+    target: Annotated[
+        list[str] | None, typer.Argument(metavar="REF", help="Its REF, or words that only it holds.")
+    ] = None,
+) -> int:
+    """Show where a line came from: who approved it and when, the day that noted it, the sentence that was said and by
+    whom, and what it replaced.
+
+    It is read from the notes and the journal. Where the trail ends, that is said.
+    """
+    call = call_of(ctx)
+    trail = call.memory().why(call.words(target, "REF"))
+    notices = call.notices()
+    if call.out.json:
+        call.out.record({**trail.as_dict(), "notices": notices})
+        return 0
+    call.out.data(f"{line(trail.path)}:{trail.line}  {line(trail.text)}  [{trail.ref}]")
+    for step in trail.chain:
+        for text in rows(step):
+            call.out.data(f"  {text}")
+    return 0
+
+
+def rows(step: "Step") -> list[str]:
+    """One step as lines of plain text: what it is, when, where, the words; then the quote and who said it."""
+    place = f"{line(step.path)}:{step.line}" if step.path and step.kind not in ("approved", "written") else ""
+    when = line(step.date)[:16].replace("T", " ")
+    head = [f"{TITLES.get(step.kind, step.kind):<9}", when, place, line(step.text), step.txn and f"[{step.txn}]"]
+    found = ["  ".join(part for part in head if part)]
+    if step.quote:
+        said = ", ".join(part for part in (line(step.speaker), f"turn {step.turn}" if step.turn else "") if part)
+        found.append(f"{'':<9}  “{line(step.quote)}”{f' ({said})' if said else ''}")
+    return found
+
+
+COMMAND = command(why, words=True)
