@@ -1,11 +1,13 @@
 """``tidy``: what is twice, empty, dead or past; and what is old enough for the archive."""
 
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tars_memory.cli.output import counted, line
+from tars_memory.cli.call import read_stdin
+from tars_memory.cli.output import clean, counted, line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 LEFT = 1
 PARTLY = 3
+FEW = 2
 
 
 def tidy(
@@ -26,6 +29,16 @@ def tidy(
     ] = False,
     ignore: Annotated[bool, typer.Option("--ignore", help="Never tell of these findings again.")] = False,
     archive: Annotated[bool, typer.Option("--archive", help="Plan which daily notes go to the archive.")] = False,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="NAME", help="Let a model find contradictions (default: the one set)."),
+    ] = None,
+    print_prompt: Annotated[
+        bool, typer.Option("--print-prompt", help="Print what a model would be asked, for another program.")
+    ] = False,
+    reply: Annotated[
+        str | None, typer.Option("--reply", metavar="FILE", help="Take a model's answer from FILE, or - for stdin.")
+    ] = None,
 ) -> int:
     """Find what is twice, empty, dead or past in the tier notes. Exit 1 with findings.
 
@@ -34,6 +47,15 @@ def tidy(
     --archive daily notes past the window are listed, and with --apply moved to archive/; none is deleted, links hold.
     """
     call = call_of(ctx)
+    asking = model is not None or print_prompt or reply is not None
+    if asking:
+        if apply or ignore or archive or ids:
+            raise UsageError(
+                "a model with --apply, --ignore, --archive or IDS", "what it finds waits for review: ask it alone"
+            )
+        if print_prompt and reply is not None:
+            raise UsageError("both --print-prompt and --reply", "print the prompt first, then give the reply")
+        return _ask(call, model or "", print_prompt, reply)
     if ignore and (apply or archive):
         raise UsageError("--ignore with --apply or --archive", "do one after the other")
     if archive:
@@ -43,6 +65,50 @@ def tidy(
     if ignore and not ids:
         raise UsageError("IDS are missing", "name the findings to ignore: tars-memory tidy lists them")
     return _show(call, call.memory().tidy(apply=apply, ignore=ignore, ids=tuple(ids or ())))
+
+
+def _ask(call: "Call", model: str, print_prompt: bool, reply: str | None) -> int:
+    """Show what a model would be asked, or ask it, and tell what waits for review then."""
+    from tars_memory.curation import contradictions, llm
+
+    context = call.memory().capture(writes=not (print_prompt or call.dry_run))
+    asked = contradictions.material(context)
+    if print_prompt:
+        call.out.data(clean(str(asked.prompt)))
+        return 0
+    if len(asked.lines) < FEW:
+        call.out.say("there are no two lines to compare")
+        return 0
+    named = llm.Reply([_answer(reply)]) if reply is not None else contradictions.opened(call.memory().settings, model)
+    if call.dry_run and reply is None:
+        tokens, cost = llm.estimate(asked.prompt, named)
+        priced = f"at most {cost:.4f} US dollars" if cost is not None else "of unknown price"
+        call.out.data(clean(str(asked.prompt)))
+        call.out.say(f"dry run: {named.name} would be asked this, about {tokens:,} tokens, {priced}")
+        return 0
+    done = contradictions.compare(context, asked, named)
+    waits = f"{counted(len(done.kept), 'proposal')} by {named.name}: tars-memory review decides"
+    notices = call.notices(done.notices, [waits], _dry(call, True))
+    if call.out.json:
+        call.out.record({"proposed": done.kept, "notices": notices})
+    else:
+        for name in done.kept:
+            call.out.data(name)
+    return 0
+
+
+def _answer(source: str) -> str:
+    """A model's answer from a file, or from stdin.
+
+    Raises:
+        UsageError: it can't be read.
+    """
+    if source == "-":
+        return read_stdin()
+    try:
+        return Path(source).read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise UsageError(f"{source} can't be read: {error.strerror}", "name the file that holds the answer") from error
 
 
 def _show(call: "Call", told: "Tidied") -> int:
