@@ -182,7 +182,7 @@ class Memory(Rooms):
         from tars_memory.curation.tidy import tidy
 
         if apply or ignore:
-            self._take_ticks()
+            self.take_ticks()
         entries = self.settings.options("tidy", TidyOptions).section_entries
         context = self.capture(writes=apply or ignore)
         return tidy(context, section_entries=entries, apply=apply, ignore=ignore, ids=tuple(ids))
@@ -197,7 +197,7 @@ class Memory(Rooms):
         from tars_memory.curation.archive import archive
 
         if apply:
-            self._take_ticks()
+            self.take_ticks()
         options = self.settings.options("tidy", TidyOptions)
         window_days = self.settings.options("review", ReviewOptions).window_days
         return archive(self.capture(writes=apply), days=options.daily_days, window_days=window_days, apply=apply)
