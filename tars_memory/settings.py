@@ -121,6 +121,20 @@ class TidyOptions(Options):
     daily_days: int = 90
 
 
+class SleepOptions(Options):
+    """``[sleep]``: what a night's work does.
+
+    Attributes:
+        sources: files and folders of chat logs, parted by commas.
+        archive: move daily notes past their window to the archive.
+        tidy: tidy away what loses nothing; else only report it.
+    """
+
+    sources: str = ""
+    archive: bool = True
+    tidy: bool = False
+
+
 class FactsOptions(Options):
     """``[facts]``: predicates by how they stand in time, parted by commas; all others coexist.
 

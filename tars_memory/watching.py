@@ -6,10 +6,11 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.errors import BusyError, ModelUnavailableError, TarsError
+from tars_memory.errors import ModelUnavailableError, TarsError
 from tars_memory.index.report import WRITER_WAIT, RefreshBudget
 from tars_memory.index.warm import SOCKET
 from tars_memory.settings import EmbeddingOptions
+from tars_memory.vault.lock import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -103,7 +104,8 @@ class Watching:
         """
         with contextlib.ExitStack() as stack:
             with self._open_memory() as memory:
-                stack.enter_context(_only_one(memory))
+                lock = memory.made_state() / "watch.lock"
+            stack.enter_context(alone(lock, "watch", "the vault is watched already", "one watcher is enough"))
             stack.callback(self._watcher.close)
             stack.callback(self._close_server)
             self._watcher.start()
@@ -181,22 +183,3 @@ class Watching:
         news = tuple(notice for notice in dict.fromkeys(notices) if notice not in self._told)
         self._told = frozenset(notices)
         return news
-
-
-@contextlib.contextmanager
-def _only_one(memory: Memory) -> Iterator[None]:
-    """The right to watch this vault.
-
-    Raises:
-        BusyError: another process has it.
-    """
-    from tars_memory.vault.lock import VaultLock
-
-    lock = VaultLock(memory.made_state() / "watch.lock", timeout=0, command="watch")
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(lock.held())
-        except BusyError as error:
-            holder = lock.holder() or "another process"
-            raise BusyError(f"the vault is watched already, by {holder}", "one watcher is enough") from error
-        yield

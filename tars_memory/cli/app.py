@@ -55,6 +55,7 @@ COMMANDS = {
         "status": "Tell the state of vault, index and model.",
         "doctor": "Look for lost lines, waiting text and missing parts.",
         "reindex": "Bring the index up to date, with vectors.",
+        "sleep": "Do a night's work: for cron.",
         "watch": "Keep the index in step while you edit.",
         "verify": "Compare the index with the notes.",
         "models": "List embedding models, or use another one.",

@@ -1,4 +1,4 @@
-"""Units that start the watcher by itself: for systemd, launchd, or a line for cron."""
+"""Units that start the watcher or a night's work by themselves: for systemd, launchd, or a line for cron."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ KINDS = ("systemd", "launchd", "cron")
 PLACES = ("TARS_MEMORY_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
 """Variables that say where state and settings are; a service starts without those of a shell."""
 
-SYSTEMD = """\
+HOUR, MINUTE = 3, 30
+"""When a night's work begins."""
+
+WATCHER = """\
 # Save as ~/.config/systemd/user/tars-memory.service, then: systemctl --user enable --now tars-memory
 [Unit]
 Description=tars-memory keeps the index of {vault} in step
@@ -36,26 +39,50 @@ Nice=10
 WantedBy=default.target
 """
 
+NIGHT = """\
+# Save as ~/.config/systemd/user/tars-memory-sleep.service
+[Unit]
+Description=tars-memory does a night's work on {vault}
 
-def unit(kind: str, vault: Path, env: Mapping[str, str]) -> str:
-    """The text of a unit that watches a vault, without the last newline.
+[Service]
+Type=oneshot
+{environment}ExecStart={command}
+Nice=15
+
+# Save as ~/.config/systemd/user/tars-memory-sleep.timer, then: systemctl --user enable --now tars-memory-sleep.timer
+[Timer]
+OnCalendar=*-*-* {hour:02}:{minute:02}
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+"""
+
+
+def unit(kind: str, vault: Path, env: Mapping[str, str], *, night: bool = False) -> str:
+    """The text of a unit, without the last newline.
 
     Args:
         kind: one of :data:`KINDS`.
         vault: its real path.
         env: of the caller; the variables of :data:`PLACES` are kept.
+        night: for ``sleep``, once a night; else for ``watch``, always.
 
     Raises:
         UsageError: another kind.
     """
     places = {name: env[name] for name in PLACES if env.get(name)}
+    words = [program(), "--vault", str(vault), "sleep" if night else "watch"]
     if kind == "systemd":
-        return _systemd(vault, places).rstrip("\n")
+        return _systemd(vault, words, places, night=night)
     if kind == "launchd":
-        return _launchd(vault, places).rstrip("\n")
+        return _launchd(words, places, night=night)
     if kind == "cron":
-        return _cron(vault, places)
-    raise UsageError(f"--print-service {kind!r} is unknown", f"it is one of {', '.join(KINDS)}")
+        when = f"{MINUTE} {HOUR} * * *" if night else "*/5 * * * *"
+        said = [f"{name}={shlex.quote(value)}" for name, value in places.items()]
+        more = [] if night else ["--once", "--quiet"]
+        return f"{when} " + " ".join([*said, *map(shlex.quote, [*words, *more])]).replace("%", r"\%")
+    raise UsageError(f"{kind!r} is no kind of unit", f"it is one of {', '.join(KINDS)}")
 
 
 def program() -> str:
@@ -65,11 +92,16 @@ def program() -> str:
     return os.path.abspath(called if os.path.isabs(called) and os.access(called, os.X_OK) else found or called)
 
 
-def _systemd(vault: Path, places: dict[str, str]) -> str:
-    words = (program(), "--vault", str(vault), "watch")
+def _systemd(vault: Path, words: list[str], places: dict[str, str], *, night: bool) -> str:
     environment = "".join(f"Environment={_unit_word(f'{name}={value}')}\n" for name, value in places.items())
-    shown = str(vault).replace("%", "%%").replace("\n", " ")
-    return SYSTEMD.format(vault=shown, environment=environment, command=" ".join(map(_unit_word, words)))
+    said = {
+        "vault": str(vault).replace("%", "%%").replace("\n", " "),
+        "environment": environment,
+        "command": " ".join(map(_unit_word, words)),
+        "hour": HOUR,
+        "minute": MINUTE,
+    }
+    return (NIGHT if night else WATCHER).format(**said).rstrip("\n")
 
 
 def _unit_word(word: str) -> str:
@@ -78,23 +110,16 @@ def _unit_word(word: str) -> str:
     return f'"{escaped}"'
 
 
-def _launchd(vault: Path, places: dict[str, str]) -> str:
+def _launchd(words: list[str], places: dict[str, str], *, night: bool) -> str:
     import plistlib
 
-    said = {
-        "Label": "net.tars-memory.watch",
-        "ProgramArguments": [program(), "--vault", str(vault), "watch"],
-        "EnvironmentVariables": places,
-        "RunAtLoad": True,
-        "KeepAlive": {"SuccessfulExit": False},
-        "ProcessType": "Background",
-    }
-    note = "<!-- Save as ~/Library/LaunchAgents/net.tars-memory.watch.plist, then: launchctl load -w that file -->"
+    label = f"net.tars-memory.{'sleep' if night else 'watch'}"
+    said: dict[str, object] = {"Label": label, "ProgramArguments": words, "EnvironmentVariables": places}
+    if night:
+        said["StartCalendarInterval"] = {"Hour": HOUR, "Minute": MINUTE}
+    else:
+        said |= {"RunAtLoad": True, "KeepAlive": {"SuccessfulExit": False}}
+    said["ProcessType"] = "Background"
+    note = f"<!-- Save as ~/Library/LaunchAgents/{label}.plist, then: launchctl load -w that file -->"
     head, _, rest = plistlib.dumps(said, sort_keys=False).decode("utf-8").partition("\n")
-    return f"{head}\n{note}\n{rest}"
-
-
-def _cron(vault: Path, places: dict[str, str]) -> str:
-    said = [f"{name}={shlex.quote(value)}" for name, value in places.items()]
-    words = [*said, *map(shlex.quote, (program(), "--vault", str(vault), "watch", "--once", "--quiet"))]
-    return "*/5 * * * * " + " ".join(words).replace("%", r"\%")
+    return f"{head}\n{note}\n{rest}".rstrip("\n")

@@ -171,6 +171,29 @@ class VaultLock:
             os.close(fd)
 
 
+@contextlib.contextmanager
+def alone(path: Path, command: str, busy: str, hint: str) -> Iterator[None]:
+    """Be the only process that does something for as long as it takes.
+
+    Args:
+        path: of the lock file.
+        command: what it does, for the message that others see.
+        busy: what to say if another process does it; who it is follows.
+        hint: what to do then.
+
+    Raises:
+        BusyError: another process does it.
+        UnwritableError: the lock file can't be made.
+    """
+    lock = VaultLock(path, timeout=0, command=command)
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(lock.held())
+        except BusyError as error:
+            raise BusyError(f"{busy}: {lock.holder() or 'another process'}", hint) from error
+        yield
+
+
 def _platform_ranges() -> RangeLock | None:
     """Windows' byte range locks; None where ``flock`` does the work."""
     if sys.platform == "win32":

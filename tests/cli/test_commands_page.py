@@ -65,6 +65,7 @@ CALLS = {
     "forget": ["abcd2345"],
     "search": ["tea"],
     "show": ["abcd2345"],
+    "links": ["tea"],
     "why": ["abcd2345"],
     "eval": ["questions.jsonl"],
 }

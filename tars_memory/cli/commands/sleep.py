@@ -1,0 +1,62 @@
+"""``sleep``: a night's work."""
+
+from typing import Annotated
+
+import typer
+
+from tars_memory.cli.output import counted, line
+from tars_memory.cli.parsing import call_of, command
+
+PARTLY = 3
+
+
+def sleep(
+    ctx: typer.Context,
+    sources: Annotated[
+        list[str] | None, typer.Argument(metavar="[SOURCES…]", help="Chat logs or folders of them, not those set.")
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Take back what the last night wrote.")] = False,
+    print_schedule: Annotated[
+        str | None,
+        typer.Option(
+            "--print-schedule", metavar="KIND", help="Print a schedule for systemd, launchd or cron, and end."
+        ),
+    ] = None,
+) -> int:
+    """Do a night's work: extract from new conversations, let old candidates expire, move old daily notes, index.
+
+    Prints a few lines: what was done, what waits for you. A step that fails is told, and the others are done (exit 3).
+    """
+    call = call_of(ctx)
+    memory = call.memory()
+    if print_schedule is not None:
+        from tars_memory.cli.services import unit
+
+        call.out.data(unit(print_schedule, memory.root, call.env, night=True))
+        return 0
+    from tars_memory import sleep as nights
+
+    if undo:
+        txns = nights.undo(memory)
+        notices = call.notices()
+        if call.out.json:
+            call.out.record({"undone": txns, "notices": notices})
+        else:
+            call.out.data(f"{counted(len(txns), 'write')} of the last night taken back")
+        return 0
+    night = nights.sleep(memory, sources or ())
+    notices = call.notices(night.notices)
+    if call.out.json:
+        call.out.record({**night.as_dict(), "notices": notices})
+    else:
+        for step in night.steps:
+            if step.told:
+                call.out.data(f"{step.name}: {line(step.told)}")
+            if step.error:
+                call.out.complain(f"{step.name} failed: {line(step.error)}")
+        if not any(step.told or step.error for step in night.steps):
+            call.out.say("nothing to do")
+    return PARTLY if night.failed else 0
+
+
+COMMAND = command(sleep, writes=True)

@@ -1,0 +1,233 @@
+"""A night's work: what bad nights leave is done by the next good one, once, and every night can be undone."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tars_memory import sleep as nights
+from tars_memory.errors import BusyError, NotFoundError
+from tars_memory.memory import Memory
+from tars_memory.testing import HashEmbedder, make_vault
+
+START = datetime.fromisoformat("2026-10-20T22:00:00+02:00")  # a week before summer time ends in Europe
+
+
+class Talk:
+    """One conversation that grows in a file, in the shape of a coding agent's log."""
+
+    def __init__(self, folder: Path, name: str, when: datetime) -> None:
+        self.path = folder / f"{name}.jsonl"
+        self.name = name
+        self.when = when
+        self.said: list[str] = []
+        self.lines = 0
+
+    def grow(self, turns: int, chance: random.Random) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            for _ in range(turns):
+                number = len(self.said)
+                self.when += timedelta(minutes=chance.randint(1, 200))
+                colour = f"{self.name.capitalize()} box {number} holds {chance.randint(1000, 9999)} buttons"
+                self.said.append(colour)
+                for role, text in (("user", f"Please remember that {colour}."), ("assistant", "Noted.")):
+                    self.lines += 1
+                    message = {
+                        "type": role,
+                        "uuid": f"{self.name}-{self.lines}",
+                        "sessionId": self.name,
+                        "timestamp": self.when.isoformat(),
+                        "message": {"role": role, "content": text},
+                    }
+                    file.write(json.dumps(message) + "\n")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    make_vault(tmp_path / "vault", {"Memory.md": "# Memory\n\n## Notes\n- the key is under the blue pot\n"})
+    (tmp_path / "logs").mkdir()
+    return tmp_path
+
+
+def opened(place: Path, now: datetime, **env: str) -> Memory:
+    said = {"TARS_MEMORY_HOME": str(place / "home"), **env}
+    return Memory(place / "vault", embedder=HashEmbedder(), actor="cron", now=now, env=said)
+
+
+def files(place: Path) -> dict[str, bytes]:
+    root = place / "vault"
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and ".tars" not in path.parts
+    }
+
+
+def kept(place: Path) -> Counter[str]:
+    """How often each box stands as a candidate in a daily note."""
+    found: Counter[str] = Counter()
+    for path in [*(place / "vault").glob("20*.md"), *(place / "vault" / "archive").glob("20*.md")]:
+        found.update(
+            re.findall(r"^- .*\[(?:extracted|expired)\] .*?(\w+ box \d+ holds \d+)", path.read_text(), re.MULTILINE)
+        )
+    return found
+
+
+def expected(talks: list[Talk]) -> Counter[str]:
+    return Counter(said.removesuffix(" buttons") for talk in talks for said in talk.said)
+
+
+def test_a_night_does_its_work_once_and_the_second_run_nothing(place: Path) -> None:
+    chance = random.Random(1)
+    talk = Talk(place / "logs", "harbour", START)
+    talk.grow(5, chance)
+    with opened(place, START) as memory:
+        night = nights.sleep(memory, [str(place / "logs")])
+    assert not night.failed and night.txns
+    assert [step.name for step in night.steps] == ["extract", "expire", "review", "tidy", "archive", "index"]
+    assert "5 candidates from 1 conversations" in night.steps[0].told and "5 proposals wait" in night.steps[2].told
+    assert kept(place) == expected([talk])
+    before = files(place)
+    with opened(place, START + timedelta(hours=1)) as memory:
+        again = nights.sleep(memory, [str(place / "logs")])
+    assert again.txns == [] and again.steps[0].counts["unchanged"] == 1 and files(place) == before
+    talk.grow(2, chance)
+    with opened(place, START + timedelta(days=1)) as memory:
+        nights.sleep(memory, [str(place / "logs")])
+    assert kept(place) == expected([talk])
+
+
+def test_a_dry_run_writes_nothing(place: Path) -> None:
+    Talk(place / "logs", "harbour", START).grow(5, random.Random(1))
+    before = files(place)
+    memory = opened(place, START)
+    memory.dry_run = True
+    with memory:
+        night = nights.sleep(memory, [str(place / "logs")])
+    assert night.steps[0].counts["candidates"] == 5
+    assert files(place) == before and not list((place / "home").rglob("sleep.json"))
+
+
+def test_undone_night_by_night(place: Path) -> None:
+    chance = random.Random(2)
+    talk = Talk(place / "logs", "harbour", START)
+    states = []
+    for day in range(3):
+        talk.grow(4, chance)
+        states.append(files(place))
+        with opened(place, START + timedelta(days=day)) as memory:
+            assert nights.sleep(memory, [str(place / "logs")]).txns
+    for state in reversed(states):
+        with opened(place, START + timedelta(days=4)) as memory:
+            nights.undo(memory)
+        assert files(place) == state
+    with opened(place, START) as memory, pytest.raises(NotFoundError):
+        nights.undo(memory)
+    with opened(place, START + timedelta(days=5)) as memory:
+        nights.sleep(memory, [str(place / "logs")])
+    assert kept(place) == expected([talk])
+
+
+def test_each_step_catches_its_own_failure(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Talk(place / "logs", "harbour", START).grow(5, random.Random(1))
+
+    def broken(self: Memory, **options: Any) -> None:
+        raise RuntimeError("out of order")
+
+    monkeypatch.setattr(Memory, "tidy", broken)
+    with opened(place, START) as memory:
+        night = nights.sleep(memory, [str(place / "logs"), str(place / "missing")])
+    errors = {step.name: step.error for step in night.steps if step.error}
+    assert "missing is not there" in errors["extract"] and errors["tidy"] == "RuntimeError: out of order"
+    assert night.steps[0].counts["candidates"] == 5 and night.steps[-1].counts["changed"]
+
+
+def test_nothing_is_extracted_where_it_is_forbidden(place: Path) -> None:
+    Talk(place / "logs", "harbour", START).grow(5, random.Random(1))
+    with opened(place, START, TARS_AUTO_EXTRACT="0") as memory:
+        night = nights.sleep(memory, [str(place / "logs")])
+    assert "TARS_AUTO_EXTRACT" in night.steps[0].told and not kept(place)
+
+
+def test_two_at_once(place: Path) -> None:
+    with opened(place, START) as memory, nights._alone(memory), opened(place, START) as other:
+        with pytest.raises(BusyError, match="already"):
+            nights.sleep(other)
+        with pytest.raises(BusyError):
+            nights.undo(other)
+
+
+PROGRAM = """
+import sys
+from tars_memory.__main__ import main
+sys.argv = ["tars-memory", *sys.argv[1:]]
+main()
+"""
+
+
+def start(place: Path, now: datetime, zone: str, **env: str) -> subprocess.Popen[bytes]:
+    said = {
+        "PATH": os.environ["PATH"],
+        "TARS_MEMORY_HOME": str(place / "home"),
+        "TARS_MEMORY_DIR": str(place / "vault"),
+        "TARS_NOW": now.isoformat(),
+        "TZ": zone,
+        "PYTHONDONTWRITEBYTECODE": "1",  # a file limit would leave halves of compiled modules behind
+        **env,
+    }
+    command = [sys.executable, "-c", PROGRAM, "sleep", str(place / "logs")]
+    return subprocess.Popen(command, env=said, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+@pytest.mark.prove
+def test_ten_nights_of_failures(place: Path) -> None:
+    """Killed, without a model, on a full disk, twice at once, the clock set back, in other zones: all comes once."""
+    chance = random.Random(int(os.environ.get("TARS_PROVE_SEED", "7")))
+    talks = [Talk(place / "logs", name, START) for name in ("harbour", "garden", "cellar")]
+    down = {"TARS_MEMORY_LLM_MODEL": "openai/none", "TARS_MEMORY_LLM_ENDPOINT": "http://127.0.0.1:9/v1"}
+    for night in range(10):
+        for talk in talks:
+            talk.grow(chance.randint(0, 4) if night else 4, chance)
+        now = START + timedelta(days=night if chance.random() < 0.8 else -night, minutes=chance.randint(0, 600))
+        zone = chance.choice(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata"])
+        kind = chance.choice(["kill", "kill", "model", "twice", "full", "good"])
+        if kind == "kill":
+            process = start(place, now, zone)
+            time.sleep(chance.uniform(0.05, 1.5))
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+        elif kind == "model":
+            process = start(place, now, zone, **down)
+            assert b"Traceback" not in process.communicate()[1] and process.returncode == 3
+        elif kind == "twice":
+            both = [start(place, now, zone) for _ in range(2)]
+            told = [process.communicate()[1] for process in both]
+            assert {process.returncode for process in both} <= {0, 5}, told
+        elif kind == "full":
+            process = start(place, now, zone)
+            resource = __import__("resource")
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (4096, 4096))
+            assert b"Traceback" not in process.communicate()[1]
+        else:
+            process = start(place, now, zone)
+            assert process.communicate()[1] is not None and process.returncode == 0
+        assert max(kept(place).values(), default=1) == 1
+        assert kept(place) <= expected(talks)
+    process = start(place, START + timedelta(days=11), "UTC")
+    assert process.communicate()[1] is not None and process.returncode == 0
+    assert kept(place) == expected(talks)
+    before = files(place)
+    assert start(place, START + timedelta(days=11), "UTC").wait() == 0
+    assert files(place) == before
