@@ -253,7 +253,9 @@ def _harmless(text: str) -> str:
 
 def _link(proposal: Proposal) -> str:
     """A link to the line that the proposal comes from; empty if it comes from none."""
-    return f" ([[{proposal.source}|{proposal.date}]])" if re.search(r"#\^[A-Za-z0-9-]+$", proposal.source) else ""
+    said = re.fullmatch(r"[^\[\]|\x00-\x1f\x7f-\x9f\u2028\u2029]{1,400}#\^[A-Za-z0-9-]{1,100}", proposal.source)
+    day = re.fullmatch(r"\d{4}-\d\d-\d\d", proposal.date, re.ASCII)
+    return f" ([[{proposal.source}|{proposal.date}]])" if said and day else ""
 
 
 def _doubt(document: Document, entry: Entry, words: str) -> str:

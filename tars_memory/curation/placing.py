@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from tars_memory.vault.model import Entry
 
-ENOUGH = 0.34
-"""Share of a line's rare words that the lines of a section must hold for it to go there: one of three, by weight."""
+ENOUGH = 0.3
+"""Share of a line's rare words that the lines of a section must hold for it to go there: about one of three."""
 
 NEAREST = 3
 """Lines of a section that count: the best few, or a long section would win by its length."""
@@ -107,7 +107,7 @@ class Sections:
     def _like(self, text: str) -> str:
         """The section whose lines share the most of its words, rare ones counting more; empty if none shares enough."""
         stems = set(_stems(text))
-        weights = {each: math.log(1 + (len(self._lines) + 1) / (self._counts.get(each, 0) + 1)) for each in stems}
+        weights = {each: self._weight(each) for each in stems}
         whole = sum(weights.values())
         if not whole:
             return ""
@@ -126,6 +126,12 @@ class Sections:
             if value > score:
                 best, score = section, value
         return best if score >= ENOUGH else ""
+
+    def _weight(self, word: str) -> float:
+        """Rare words count most; one that the note does not know says nothing of where it belongs, so half of that."""
+        count = self._counts.get(word, 0)
+        rarity = math.log(1 + (len(self._lines) + 1) / (count + 1))
+        return rarity if count else rarity / 2
 
     def _of_kind(self, text: str) -> str:
         said = text.casefold()

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from curation.reviewing import NOTES, Vault
+from tars_memory.curation.model import Proposal
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    return Vault(tmp_path)
+
+
+def by_text(vault: Vault, **how: bool) -> dict[str, Proposal]:
+    return {each.text: each for each in vault.review().waiting(limit=0, **how).proposals}
+
+
+def test_gathering_writes_nothing(vault: Vault) -> None:
+    before = vault.files()
+    assert by_text(vault)
+    assert vault.files() == before
+
+
+def test_what_is_decided_or_old_is_not_offered(vault: Vault) -> None:
+    texts = set(by_text(vault))
+    assert texts == {
+        "prefers tea", "prefers no tea", "Works as a senior engineer", "dentist on 16 Oct",
+        "Anna moves to Cork in March 2027", "We decided to use sqlite for the index",
+        "Avoid: the distance was in miles", "Ask before deleting files",
+    }  # fmt: skip
+    assert set(by_text(vault, expired=True)) == texts | {"An old thing"}
+
+
+def test_what_was_said_twice_is_one_proposal_and_comes_first(vault: Vault) -> None:
+    first = vault.review().waiting().proposals[0]
+    assert first.text == "prefers tea"
+    assert [mark.path for mark in first.marks] == ["2026-11-19.md", "2026-11-20.md"]
+    assert "said 2 times: 2026-11-19, 2026-11-20" in first.why
+    assert "“I prefer tea.”" in first.why
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "days"),
+    [
+        ("prefers tea", "- prefers coffee", ("2026-11-19", "2026-11-20")),
+        ("dentist on 16 Oct", "- dentist on 15 Oct", ("2026-11-20",)),
+        (
+            "Works as a senior engineer",
+            "- works as an engineer ([[2026-10-02#^d-old|2026-10-02]])",
+            ("2026-11-19", "2026-10-02"),
+        ),
+    ],
+)
+def test_what_says_something_else_takes_the_lines_place_and_names_it(
+    vault: Vault, text: str, old: str, days: tuple[str, ...]
+) -> None:
+    found = by_text(vault)[text]
+    assert (found.op, found.replaces) == ("replace", old)
+    assert found.conflicts
+    told = f"{found.date} {found.why} {found.conflicts}"
+    assert all(day in told for day in days)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("prefers tea", "prefers no tea", "Contradicts"),
+        ("prefers no tea", "prefers tea", "Contradicts"),
+        ("party on 15 Oct", "party on 16 Oct", "Changes"),
+        ("works as an engineer", "works as a senior engineer", "Changes"),
+        ("works as a senior engineer", "works as an engineer", "Changes"),
+        ("lives in Berlin", "lives in Berlin Mitte", "Changes"),
+        ("keeps the key under the mat", "does not keep the key under the mat", "Contradicts"),
+        ("pays 1,200 rent", "pays 1,300 rent", "Changes"),
+    ],
+)
+@pytest.mark.parametrize("where", ["memory", "candidate"])
+def test_look_alikes_are_never_dropped(tmp_path: Path, old: str, new: str, says: str, where: str) -> None:
+    """Against a line of the memory it is a change of it, with both dates; against a candidate both are offered."""
+    new_day = f"## Log\n- 10:00 [extracted] {new} ^d-new\n"
+    if where == "memory":
+        kept = f"## Notes\n- {old} ([[2026-10-02#^d-old|2026-10-02]])\n"
+        vault = Vault(tmp_path, {"Memory.md": kept, "2026-11-20.md": new_day})
+        (found,) = vault.review().waiting().proposals
+        assert found.op == "replace"
+        assert found.why == f"{says} “{old}” (2026-10-02)"
+        assert found.date == "2026-11-20"
+        assert found.conflicts == (f"Memory.md: {old} (2026-10-02)",)
+    else:
+        vault = Vault(tmp_path, {"2026-11-19.md": f"- 10:00 [extracted] {old} ^d-old\n", "2026-11-20.md": new_day})
+        told = {each.text: each.conflicts for each in vault.review().waiting().proposals}
+        assert told == {old: (f"2026-11-20: {new}",), new: (f"2026-11-19: {old}",)}
+
+
+def test_the_day_of_an_undated_line_is_the_journals(tmp_path: Path) -> None:
+    vault = Vault(tmp_path, {"2026-11-20.md": "- 10:00 [extracted] dentist on 16 Oct ^d-new\n"})
+    vault.memory().remember("dentist on 15 Oct")
+    (found,) = vault.review().waiting().proposals
+    assert found.why == "Changes “dentist on 15 Oct” (2026-11-21, which is newer)"
+
+
+def test_a_candidate_whose_words_stand_there_is_settled_without_a_line(vault: Vault) -> None:
+    vault["Memory.md"] = vault["Memory.md"] + "- Anna moves to Cork in March 2027.\n"
+    before = vault["Memory.md"]
+    assert "Anna moves to Cork in March 2027" not in by_text(vault)
+    vault.review().decide(reject=[vault.ids()["prefers no tea"]])
+    assert vault["Memory.md"] == before
+    assert "[promoted] Anna moves to Cork" in vault["2026-11-20.md"]
+    assert "[promoted] use metric units!" in vault["corrections.md"]
+
+
+def test_the_quote_is_the_sessions(vault: Vault) -> None:
+    assert by_text(vault)["prefers no tea"].quote == "I'd rather not have tea"
+    assert by_text(vault)["Avoid: the distance was in miles"].quote == (
+        "the distance was in miles (asked: how far is Cork?; answered: 160)"
+    )
+
+
+def test_the_id_stays_when_another_line_of_the_note_changes_and_goes_when_its_own_does(vault: Vault) -> None:
+    before = vault.ids()
+    vault["Memory.md"] = vault["Memory.md"].replace("# Mine", "# All mine\n\n- something above")
+    vault["2026-11-20.md"] = vault["2026-11-20.md"].replace("had coffee", "had tea")
+    vault["2026-11-21.md"] = "- 08:00 [extracted] Prefers tea ^d-new\n"
+    assert vault.ids() == before
+    vault["Memory.md"] = vault["Memory.md"].replace("dentist on 15 Oct", "dentist on 14 Oct")
+    after = vault.ids()
+    assert {text for text in before if before[text] != after[text]} == {"dentist on 16 Oct"}
+
+
+def test_projects_have_a_memory_of_their_own(tmp_path: Path) -> None:
+    vault = Vault(tmp_path, {"projects/boat/2026-11-20.md": NOTES["2026-11-20.md"]})
+    assert not vault.review().waiting().proposals
+
+
+def test_archived_days_count(tmp_path: Path) -> None:
+    vault = Vault(tmp_path, {"archive/2026-11-20.md": "- 10:00 [extracted] likes tea ^d-new\n"})
+    assert [each.text for each in vault.review().waiting().proposals] == ["likes tea"]
+
+
+def test_a_note_that_cannot_be_read_is_told(vault: Vault) -> None:
+    (vault.root / "2026-11-18.md").write_bytes(b"x" * 2000 + b"[extracted]")
+    memory = vault.memory(env={"TARS_MEMORY_LIMITS_MAX_NOTE_BYTES": "1500"})
+    listed = memory.review().waiting()
+    assert listed.proposals
+    assert any("2026-11-18.md" in notice for notice in listed.notices)
+
+
+@pytest.mark.parametrize("days", [0, 13, 14, 15, 400])
+def test_the_window_counts_from_the_last_time_it_was_said(tmp_path: Path, days: int) -> None:
+    day = date.fromordinal(date(2026, 11, 21).toordinal() - days)
+    old = date.fromordinal(day.toordinal() - 30)
+    line = "- 10:00 [extracted] likes tea ^d-{}\n"
+    vault = Vault(tmp_path, {f"{day}.md": line.format("new"), f"{old}.md": line.format("old")})
+    found = vault.review().gather()
+    assert (len(found.proposals), len(found.aged)) == ((1, 0) if days <= 14 else (0, 2))
+
+
+@pytest.mark.parametrize(
+    ("said", "rule", "target"),
+    [
+        ("use metric units", "Use metric units", "Procedural.md"),
+        ("please answer in German.", "Answer in German", "Procedural.md"),
+        ("you should ask before deleting files", "Ask before deleting files", "Procedural.md"),
+        ("you shouldn't delete files", "Do not delete files", "Procedural.md"),
+        ("don't use tabs", "Don't use tabs", "Procedural.md"),
+        ("never push to main", "Never push to main", "Procedural.md"),
+        ("the distance was in miles", "Avoid: the distance was in miles", "Procedural.md"),
+        ("Bitte immer auf Deutsch antworten", "Immer auf Deutsch antworten", "Procedural.md"),
+        ("No, Anna lives in Galway", "Anna lives in Galway", "Memory.md"),
+        ("no, use kilometres", "Use kilometres", "Procedural.md"),
+        ("answers should be short", "Answers should be short", "Procedural.md"),
+    ],
+)
+def test_corrections_become_rules_in_the_persons_words(tmp_path: Path, said: str, rule: str, target: str) -> None:
+    vault = Vault(tmp_path, {"corrections.md": f"## Feedback\n- 2026-11-20 10:00 {said}\n"})
+    (found,) = vault.review().waiting().proposals
+    assert (found.text, found.target) == (rule, target)
+
+
+@pytest.mark.parametrize(
+    ("text", "section"),
+    [
+        ("Anna moves to Cork", "People"),
+        ("I prefer oolong in the morning", "Preferences"),
+        ("We decided to use SQLite", "Decisions"),
+        ("The router stands in the hall", "Notes"),
+        ("Bread needs 78 % hydration", "Baking"),
+        ("likes sailing #boat", "Boat"),
+        ("My sister's name is Ines", "People"),
+    ],
+)
+def test_a_line_goes_where_its_like_stands(tmp_path: Path, text: str, section: str) -> None:
+    memory = (
+        "## Notes\n- the router is a FritzBox\n\n## People\n- Anna's birthday is 3 May\n\n## Baking\n"
+        "- the rye bread bakes at 230 degrees\n- bread dough rests over night\n\n## Boat\n- moored in Kiel\n"
+        "\n## Preferences\n\n## Decisions\n"
+    )
+    vault = Vault(tmp_path, {"Memory.md": memory, "2026-11-20.md": f"- 10:00 [extracted] {text} ^d-new\n"})
+    (found,) = vault.review().waiting().proposals
+    assert found.section == section
+
+
+def test_headings_are_made_by_kind_only_where_the_person_has_none(tmp_path: Path) -> None:
+    day = {"2026-11-20.md": "- 10:00 [extracted] I prefer oolong in the morning ^d-new\n"}
+    bare = Vault(tmp_path / "bare", {"Memory.md": "## Notes\n", **day})
+    own = Vault(tmp_path / "own", {"Memory.md": "## Notes\n## Garden\n- roses\n", **day})
+    named = Vault(tmp_path / "named", {"Memory.md": "## Notes\n## What I like\n", **day})
+    sections = [each.review().waiting().proposals[0].section for each in (bare, own, named)]
+    assert sections == ["Preferences", "Notes", "What I like"]
+
+
+def test_hundreds_of_candidates_are_handed_out_ten_at_a_time(tmp_path: Path) -> None:
+    lines = "".join(f"- 10:00 [extracted] box {n} holds item {n * 7} ^d-{n}\n" for n in range(500))
+    listed = Vault(tmp_path, {"2026-11-20.md": f"## Log\n{lines}"}).review().waiting()
+    assert (len(listed.proposals), listed.total) == (10, 500)

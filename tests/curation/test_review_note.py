@@ -1,0 +1,489 @@
+"""Review.md: exactly what was decided there, once, whatever a phone, a sync or a second device makes of the note."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from random_documents import document, scale
+
+from curation.reviewing import NOTES, Vault
+from tars_memory.curation import note
+from tars_memory.curation.model import Proposal
+from tars_memory.errors import NotFoundError
+
+TEXTS = (
+    "likes tea",
+    "prefers [x] boxes",
+    "Use `tabs`",
+    "[[Anna]] is 40 #people",
+    "costs 5 $$ or %% 5",
+    "^r-00000000 no",
+)
+
+
+def proposal(number: int, **values: str) -> Proposal:
+    told = {
+        "id": f"{number:08x}", "op": "append", "target": "Memory.md", "section": "Notes", "date": "2026-11-20",
+        "text": f"{TEXTS[number % len(TEXTS)]} {number}", "quote": "I said\nso - [x] y ^r-00000001",
+        "why": "Said 2 times", "source": f"2026-11-20#^d-{number}",
+    }  # fmt: skip
+    return Proposal(**{**told, **values})
+
+
+PROPOSALS = [proposal(number) for number in range(8)]
+WRITTEN = note.with_new(None, PROPOSALS)
+
+
+def taken(data: bytes) -> dict[str, note.Said]:
+    return note.decisions([note.read(data)])[0]
+
+
+def test_the_note_holds_each_proposal_as_a_task_undecided() -> None:
+    items = note.read(WRITTEN)
+    assert [item.id for item in items] == [each.id for each in PROPOSALS]
+    assert [item.words for item in items] == [note.words_of(each) for each in PROPOSALS]
+    assert not any(item.decided or item.doubt for item in items)
+    assert not note.ticked(WRITTEN)
+    assert taken(WRITTEN) == {}
+
+
+def test_writing_it_again_adds_only_what_is_new() -> None:
+    ticked = WRITTEN.replace(b"- [ ] likes", b"- [x] likes", 1)
+    assert note.with_new(ticked, PROPOSALS) == ticked
+    grown = note.with_new(ticked, [*PROPOSALS, proposal(9)])
+    assert [item.id for item in note.read(grown)][-1] == "00000009"
+    assert grown.startswith(ticked)
+
+
+# --- what a person does to one item
+
+
+def mark(line: bytes, box: bytes, words: bytes | None = None) -> bytes:
+    if words is not None:
+        line = b"- [ ] " + words + line[line.rindex(b" ^r-") :]
+    return line.replace(b"- [ ]", b"- [" + box + b"]", 1)
+
+
+ACTIONS = ("leave", "accept", "ACCEPT", "reject", "both", "edit", "edit only", "delete", "strange", "move mark", "bare")
+
+
+def items_of(data: bytes) -> tuple[bytes, list[list[bytes]]]:
+    """What stands before the first item, and the lines of each."""
+    head, *blocks = data.split(b"\n- [ ] ")
+    return head + b"\n", [
+        [b"- [ ] " + lines[0], *lines[1:]] for lines in (b.rstrip(b"\n").split(b"\n") for b in blocks)
+    ]
+
+
+def act(block: list[bytes], action: str) -> tuple[list[bytes], tuple[bool, bool, str] | None]:
+    """The lines of one item after an action, and what it says: accept, both, and the words (None: nothing)."""
+    line, below = block[0], block[1:]
+    words = line[len(b"- [ ] ") : line.rindex(b" ^r-")].decode()
+    plain = {"accept": b"x", "ACCEPT": b"X", "reject": b"-", "both": b"+"}
+    if action in plain:
+        said = (action != "reject", action == "both", words if action != "reject" else "")
+        return [mark(line, plain[action]), *below], said
+    if action == "edit":
+        return [mark(line, b"x", b"other words"), *below], (True, False, "other words")
+    if action == "edit only":
+        return [mark(line, b" ", b"other words"), *below], None
+    if action == "strange":
+        return [mark(line, b">"), *below], None
+    if action == "move mark":
+        start = line.rindex(b" ^r-")
+        return [mark(line[:start], b"x")[:5] + line[start:] + b" " + line[6:start], *below], None
+    if action == "bare":
+        return [b"- [x]" + line[line.rindex(b" ^r-") :], *below], None
+    return ([], None) if action == "delete" else (block, None)
+
+
+@st.composite
+def decided_notes(draw: st.DrawFn) -> tuple[bytes, dict[str, tuple[bool, bool, str]]]:
+    """A note as a person leaves it, and what it says."""
+    head, blocks = items_of(WRITTEN)
+    expected: dict[str, tuple[bool, bool, str]] = {}
+    made: list[list[bytes]] = []
+    for each, block in zip(PROPOSALS, blocks, strict=True):
+        lines, said = act(block, draw(st.sampled_from(ACTIONS)))
+        if draw(st.booleans()):
+            lines = lines[:1] + lines[1 : 1 + draw(st.integers(0, 3))]  # nested lines deleted
+        if said:
+            expected[each.id] = said
+        if lines:
+            made.append(lines)
+            if draw(st.integers(0, 5)) == 0:
+                made.append(lines)  # the same line twice
+    made = draw(st.permutations(made))
+    ending = draw(st.sampled_from([b"\n", b"\r\n", b"\r"]))
+    lines = [line for block in made for line in block]
+    data = (head + b"\n".join(lines) + b"\n\nsomething of mine\n").replace(b"\n", ending)
+    return data, expected
+
+
+def plain(said: dict[str, note.Said]) -> dict[str, tuple[bool, bool, str]]:
+    return {name: (each.accept, each.both, each.words) for name, each in said.items()}
+
+
+@settings(max_examples=scale(100), deadline=None)
+@given(decided_notes())
+def test_exactly_what_was_decided_is_read(case: tuple[bytes, dict[str, tuple[bool, bool, str]]]) -> None:
+    data, expected = case
+    assert plain(taken(data)) == expected
+
+
+@settings(max_examples=scale(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(decided_notes(), st.data())
+def test_of_a_half_saved_note_only_whole_decisions_are_read(
+    case: tuple[bytes, dict[str, tuple[bool, bool, str]]], data: st.DataObject
+) -> None:
+    """Any prefix says a part of what the whole says, and nothing else."""
+    whole, expected = case
+    for _ in range(12):
+        cut = data.draw(st.integers(0, len(whole)))
+        said = plain(taken(whole[:cut]))
+        assert said.items() <= expected.items()
+
+
+def test_every_single_prefix() -> None:
+    head, blocks = items_of(WRITTEN)
+    actions = ["edit", "reject", "accept", "both", "move mark", "edit", "bare", "ACCEPT"]
+    done = [act(block, action) for block, action in zip(blocks, actions, strict=True)]
+    whole = head + b"\n".join(line for lines, _ in done for line in lines) + b"\nend\n"
+    expected = {each.id: said for each, (_, said) in zip(PROPOSALS, done, strict=True) if said}
+    seen = 0
+    for cut in range(len(whole) + 1):
+        said = plain(taken(whole[:cut]))
+        assert said.items() <= expected.items(), whole[:cut][-80:]
+        assert len(said) >= seen  # and no decision is lost by more text
+        seen = len(said)
+    assert said == expected
+
+
+@settings(max_examples=scale(60), deadline=None)
+@given(decided_notes(), st.sets(st.sampled_from([each.id for each in PROPOSALS])))
+def test_taking_items_out_leaves_every_other_item_and_line(
+    case: tuple[bytes, dict[str, tuple[bool, bool, str]]], ids: set[str]
+) -> None:
+    data, _ = case
+    before = [(item.id, item.box, item.words) for item in note.read(data)]
+    after = note.without(data, ids)
+    assert [(item.id, item.box, item.words) for item in note.read(after)] == [i for i in before if i[0] not in ids]
+    assert b"something of mine" in after
+    assert note.without(after, ids) == after
+
+
+def test_what_the_person_wrote_under_an_item_stays() -> None:
+    line = b"- [ ] likes tea 0 ^r-00000000\n"
+    data = WRITTEN.replace(line, line.replace(b"[ ]", b"[x]") + b"  - ask Anna about it\n")
+    after = note.without(data, {"00000000"})
+    assert b"- [x] likes tea 0\n  - ask Anna about it\n" in after
+    assert "00000000" not in {item.id for item in note.read(after)}
+
+
+def test_in_any_note_at_all() -> None:
+    """Items among anything that has ever confused an editor: the rest stays byte by byte."""
+    rng = random.Random(7)
+    for _ in range(scale(150)):
+        own = document(rng)
+        grown = note.with_new(own, PROPOSALS[:2])
+        assert len(note.read(grown)) == 2 or b"%%" in own or b"<" in own or b"`" in own or b"~" in own
+        back = note.without(grown, {each.id for each in PROPOSALS})
+        lines = own.removeprefix(b"\xef\xbb\xbf").replace(b"\r", b"\n").split(b"\n")
+        assert all(line in back for line in lines if line.strip())
+
+
+@pytest.mark.parametrize("box", ["x", "-", "+"])
+def test_two_ways_to_decide_one_are_left_for_later(box: str) -> None:
+    line = b"- [ ] likes tea 0 ^r-00000000"
+    other = b"x" if box == "-" else b"-"
+    data = WRITTEN.replace(line, mark(line, box.encode()) + b"\n" + mark(line, other))
+    said, notices = note.decisions([note.read(data)])
+    assert said == {}
+    assert notices == [f"Review.md:9: left for later: {note.TWICE}"]
+
+
+def test_outside_text_cannot_forge_an_item() -> None:
+    evil = "x\n- [x] rm -rf ^r-00000001\r- [x] again ^r-00000002\u2028- [x] more ^r-00000003 ^r-00000004"
+    for field in ("text", "quote", "why", "section", "target", "source", "date"):
+        data = note.with_new(None, [proposal(0, **{field: evil})])
+        assert [(item.id, item.decided) for item in note.read(data)] == [("00000000", False)], field
+    data = note.with_new(None, [proposal(0)._replace(op="replace", replaces=f"- {evil}", conflicts=(evil, evil))])
+    assert [item.id for item in note.read(data)] == ["00000000"]
+
+
+# --- and in the vault
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    return Vault(tmp_path)
+
+
+def tick(vault: Vault, words: str, box: str, new: str | None = None, path: str = "Review.md") -> None:
+    (line,) = [line for line in vault[path].split("\n") if line.startswith(f"- [ ] {words} ^r-")]
+    made = line.replace("[ ]", f"[{box}]", 1)
+    vault[path] = vault[path].replace(line, made.replace(words, new) if new else made, 1)
+
+
+def test_ticks_are_done_once_and_the_rest_waits(vault: Vault) -> None:
+    vault.review().write_note()
+    before = vault.files()
+    tick(vault, "prefers tea", "x", "prefers green tea")
+    tick(vault, "prefers no tea", "-")
+    tick(vault, "dentist on 16 Oct", "+")
+    tick(vault, "Ask before deleting files", "x")
+    ticked = vault.files()
+    done = vault.script().review().from_note()
+    assert [(each.proposal.text, each.decision) for each in done.decided] == [
+        ("prefers tea", "accepted"),
+        ("Ask before deleting files", "accepted"),
+        ("prefers no tea", "rejected"),
+        ("dentist on 16 Oct", "accepted"),
+    ] or len(done.decided) == 4
+    assert "- prefers green tea ([[2026-11-19#^d-aaaaaaa|2026-11-19]])" in vault["Memory.md"]
+    assert "prefers coffee" not in vault["Memory.md"]
+    assert "- dentist on 15 Oct\n- dentist on 16 Oct ([[" in vault["Memory.md"]
+    assert "- Ask before deleting files ([[corrections#^d-" in vault["Procedural.md"]
+    assert "[promoted] prefers tea" in vault["2026-11-19.md"]
+    assert "[promoted] I prefer tea." in vault["2026-11-20.md"]
+    assert "[rejected] prefers no tea" in vault["2026-11-20.md"]
+    assert [item.decided for item in note.read(vault["Review.md"].encode())] == [False] * 4
+    assert next(iter(vault.memory().history())).actor == "person"
+    again = vault.files()
+    assert vault.script().review().from_note().decided == []
+    assert vault.files() == again
+    vault.memory().undo()
+    assert vault.files() == ticked != before
+
+
+def test_the_next_command_that_writes_does_it(vault: Vault) -> None:
+    vault.review().write_note()
+    tick(vault, "Anna moves to Cork in March 2027", "x")
+    memory = vault.script()
+    receipt = memory.log("hello")
+    assert receipt.written
+    assert "decided in Review.md: 1 accepted, 0 rejected" in memory.notices
+    assert "- Anna moves to Cork in March 2027 ([[" in vault["Memory.md"]
+    assert next(iter(vault.memory().history())).command == "log"
+
+
+@pytest.mark.parametrize("command", ["remember", "log", "feedback", "edit", "forget"])
+def test_each_writing_command_takes_the_ticks(vault: Vault, command: str) -> None:
+    vault.review().write_note()
+    tick(vault, "Anna moves to Cork in March 2027", "-")
+    memory = vault.script()
+    {
+        "remember": lambda: memory.remember("likes pears"),
+        "log": lambda: memory.log("hello"),
+        "feedback": lambda: memory.feedback(True, "well done"),
+        "edit": lambda: memory.edit("Anna's birthday is 3 May #people", "Anna's birthday is 4 May"),
+        "forget": lambda: memory.forget("Anna's birthday is 3 May #people"),
+    }[command]()
+    assert "[rejected] Anna moves" in vault["2026-11-20.md"]
+
+
+def test_what_undo_brought_back_is_not_done_again_by_itself(vault: Vault) -> None:
+    vault.review().write_note()
+    tick(vault, "Anna moves to Cork in March 2027", "x")
+    ticked = vault.files()
+    vault.memory().log("one")
+    vault.memory().undo(last=2)
+    assert vault.files() == ticked
+    vault.memory().log("two")
+    assert "Anna moves" not in vault["Memory.md"]
+    tick(vault, "prefers no tea", "-")
+    vault.memory().log("three")
+    assert "Anna moves" in vault["Memory.md"]
+
+
+def test_when_all_is_decided_the_note_goes(vault: Vault) -> None:
+    vault.review().write_note()
+    vault["Review.md"] = vault["Review.md"].replace("- [ ]", "- [-]")
+    vault["Review.md"] = vault["Review.md"] + "\nmine\n"
+    vault.review().from_note()
+    assert vault["Review.md"].endswith("\nmine\n")
+    vault.memory().undo()
+    vault["Review.md"] = vault["Review.md"].replace("\nmine\n", "\n")
+    vault["Review.md"] = vault["Review.md"].replace("## To decide", "## To decide\n\n.")
+    vault.review().from_note()
+    vault.memory().undo()
+    vault["Review.md"] = vault["Review.md"].replace("## To decide\n\n.", "## To decide")
+    (last,) = note.read(vault["Review.md"].encode())[-1:]
+    assert last.decided
+    vault.review().from_note()
+    assert "Review.md" not in vault
+    vault.memory().undo()
+    assert "Review.md" in vault
+
+
+def test_nothing_is_lost_when_the_note_vanishes(vault: Vault) -> None:
+    before = vault.ids()
+    vault.review().write_note()
+    (vault.root / "Review.md").unlink()
+    vault.memory().log("hello")
+    assert vault.ids() == before
+
+
+def test_a_half_saved_note_and_then_the_whole_of_it(vault: Vault) -> None:
+    """The first half is done, the sync then brings the whole: the rest is done, nothing twice."""
+    vault.review().write_note()
+    vault["Review.md"] = vault["Review.md"].replace("- [ ]", "- [x]")
+    whole = vault["Review.md"].encode()
+    marks = [item.line for item in note.read(whole)]
+    assert len(marks) == 8
+    half = whole[: whole.index(b"dentist on 16")]
+    vault["Review.md"] = half
+    first = vault.review().from_note()
+    assert 0 < len(first.decided) < 8
+    vault["Review.md"] = whole
+    second = vault.review().from_note()
+    assert len(first.decided) + len(second.decided) == 8
+    assert not {each.proposal.id for each in first.decided} & {each.proposal.id for each in second.decided}
+    for text in ("prefers tea", "dentist on 16 Oct", "Ask before deleting files", "Avoid: the distance was in miles"):
+        assert (vault["Memory.md"] + vault["Procedural.md"]).count(f"- {text} ([[") == 1
+    assert "Review.md" not in vault or not note.read(vault["Review.md"].encode())
+
+
+def test_a_second_device(vault: Vault) -> None:
+    """Both decided, the sync made a conflict copy: both count, what they disagree on waits, and the copy goes."""
+    vault.review().write_note()
+    copy = "Review.sync-conflict-20261121-101500-ABCDEFG.md"
+    vault[copy] = vault["Review.md"]
+    tick(vault, "prefers tea", "x")
+    tick(vault, "dentist on 16 Oct", "x")
+    tick(vault, "prefers no tea", "-")
+    tick(vault, "Anna moves to Cork in March 2027", "x", path=copy)
+    tick(vault, "dentist on 16 Oct", "-", path=copy)
+    tick(vault, "prefers no tea", "-", path=copy)
+    done = vault.review().from_note()
+    assert {(each.proposal.text, each.decision) for each in done.decided} == {
+        ("prefers tea", "accepted"),
+        ("Anna moves to Cork in March 2027", "accepted"),
+        ("prefers no tea", "rejected"),
+    }
+    assert any(note.TWICE in notice for notice in done.notices)
+    assert [item.id for item in note.read(vault[copy].encode())] == [vault.ids()["dentist on 16 Oct"]]
+    vault["Review.md"] = vault["Review.md"].replace("- [x] dentist", "- [-] dentist")
+    vault.review().from_note()
+    assert copy not in vault
+    assert "[rejected] dentist on 16 Oct" in vault["2026-11-20.md"]
+
+
+def test_a_stale_note_from_another_device_is_cleared_without_a_word(vault: Vault) -> None:
+    vault.review().write_note()
+    tick(vault, "prefers tea", "x")
+    stale = vault["Review.md"]
+    vault.review().from_note()
+    before = vault["Memory.md"]
+    vault["Review.md"] = stale
+    done = vault.review().from_note()
+    assert (done.decided, done.notices) == ([], [])
+    assert vault["Memory.md"] == before
+    assert "prefers tea" not in [item.words for item in note.read(vault["Review.md"].encode())]
+
+
+def test_a_proposal_whose_line_changed_waits_and_is_told_and_the_others_are_done(vault: Vault) -> None:
+    vault.review().write_note()
+    tick(vault, "dentist on 16 Oct", "x")
+    tick(vault, "Anna moves to Cork in March 2027", "x")
+    vault["Memory.md"] = vault["Memory.md"].replace("dentist on 15 Oct", "dentist on 14 Oct at noon")
+    done = vault.review().from_note()
+    assert [each.proposal.text for each in done.decided] == ["Anna moves to Cork in March 2027"]
+    assert any("its line may have changed" in notice for notice in done.notices)
+    assert "dentist on 14 Oct at noon" in vault["Memory.md"]
+    assert "[x] dentist on 16 Oct" in vault["Review.md"]
+
+
+def test_two_ticks_for_one_line_both_count(vault: Vault) -> None:
+    vault.review().write_note()
+    tick(vault, "prefers tea", "x")
+    tick(vault, "prefers no tea", "x")
+    assert len(vault.review().from_note().decided) == 2
+    assert "prefers coffee" not in vault["Memory.md"]
+    assert vault["Memory.md"].count("- prefers tea ([[") == vault["Memory.md"].count("- prefers no tea ([[") == 1
+
+
+def test_the_note_of_a_person_is_only_added_to(vault: Vault) -> None:
+    own = b"\xef\xbb\xbf# Review\r\n\r\nmy own review of the year\r\n- [x] done ^mine\r\n"
+    vault["Review.md"] = own
+    vault.review().write_note()
+    assert (vault.root / "Review.md").read_bytes().startswith(own)
+    vault["Review.md"] = (vault.root / "Review.md").read_bytes().replace(b"- [ ]", b"- [-]") + b"\r\nmore of mine"
+    vault.review().from_note()
+    assert (vault.root / "Review.md").read_bytes().startswith(own)
+    assert b"more of mine" in (vault.root / "Review.md").read_bytes()
+
+
+def test_a_note_that_is_no_file_costs_nothing(vault: Vault) -> None:
+    (vault.root / "Review.md").mkdir()
+    memory = vault.memory()
+    assert memory.log("hello").written
+    assert memory.review().from_note().decided == []
+
+
+def test_what_goes_wrong_in_the_note_never_costs_what_is_typed(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tars_memory.curation import ticks
+
+    vault.review().write_note()
+    tick(vault, "prefers tea", "x")
+    for error in (NotFoundError("gone"), RuntimeError("a bug")):
+        monkeypatch.setattr(ticks, "take", lambda review, error=error: (_ for _ in ()).throw(error))
+        memory = vault.memory()
+        assert memory.log("hello").written
+        assert any(notice.startswith("Review.md waits: ") for notice in memory.notices)
+
+
+def test_without_the_note_a_writer_imports_nothing_of_it(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from pathlib import Path; from tars_memory.memory import Memory\n"
+        "Memory(sys.argv[1], env={'TARS_MEMORY_HOME': sys.argv[2]}).log('x')\n"
+        "print([name for name in sys.modules if 'curation' in name])"
+    )
+    (tmp_path / "v").mkdir()
+    out = subprocess.run([sys.executable, "-c", code, tmp_path / "v", tmp_path / "h"], capture_output=True, check=True)
+    assert out.stdout.strip() == b"[]"
+
+
+@settings(max_examples=scale(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_any_decisions_cut_anywhere_then_whole(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """In the vault: a half-saved note, another half, then the whole, sometimes gone in between: each decision once."""
+    # One candidate for each line that stands: of two that change the same one, the second waits once the first is done.
+    notes = {**NOTES, "2026-11-20.md": NOTES["2026-11-20.md"].replace("[extracted] prefers no tea", "likes no tea")}
+    vault = Vault(tmp_path_factory.mktemp("v"), notes)
+    offered = vault.review().waiting(limit=0).proposals
+    vault.review().write_note()
+    head, blocks = items_of((vault.root / "Review.md").read_bytes())
+    expected: dict[str, tuple[bool, bool, str]] = {}
+    lines: list[bytes] = []
+    for block in blocks:
+        made, said = act(block, data.draw(st.sampled_from(["leave", "accept", "reject", "both", "edit", "delete"])))
+        if said:
+            expected[block[0][-8:].decode()] = said
+        lines += made
+    whole = head + b"\n".join(lines) + b"\n\nend\n"
+    results: dict[str, str] = {}
+    for step in range(4):
+        cut = data.draw(st.integers(0, len(whole))) if step < 3 else len(whole)
+        vault["Review.md"] = whole[:cut]
+        if data.draw(st.integers(0, 4)) == 0 and step < 3:
+            (vault.root / "Review.md").unlink()
+        for each in vault.script().review().from_note().decided:
+            assert each.proposal.id not in results
+            results[each.proposal.id] = each.decision
+    assert results == {name: "accepted" if said[0] else "rejected" for name, said in expected.items()}
+    waiting = vault.ids()
+    for each in offered:
+        text = expected.get(each.id, (False, False, ""))[2] or each.text
+        standing = (vault["Memory.md"] + vault["Procedural.md"]).count(f"- {text} ([[")
+        if each.id not in expected:
+            assert waiting[each.text] == each.id
+        elif text != "other words":
+            assert standing == expected[each.id][0], each
