@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from tars_memory.curation.vocabulary import (
+    ARTICLES,
     COPULAS,
     EQUAL,
     FILLERS,
@@ -24,11 +25,16 @@ from tars_memory.curation.vocabulary import (
     RELATORS,
     SUBJECTS,
     UNSPACED_NEGATIONS,
+    UNSURE,
 )
+from tars_memory.recall.stemming import stem
 from tars_memory.vault.entries import tags_of
 
 VALUE_WORDS = 4
 """So many words at most make one value: ``senior software engineer``, ``Berlin Mitte``."""
+
+LONGEST = 2000
+"""Characters; what is longer is no one statement, and is only compared as a whole."""
 
 _TOKEN = re.compile(
     r"\d{4}-\d\d-\d\d"  # a date
@@ -69,63 +75,91 @@ class Statement(NamedTuple):
 def read(text: str) -> Statement:
     """The statement of an entry's words; any text is one."""
     tags = frozenset(tag.casefold() for tag in tags_of(text))
-    words: list[str] = []
-    content: list[str] = []
-    names: set[str] = set()
-    numbers: set[str] = set()
-    phrases: list[list[str]] = [[""]]
-    negated = 0
-    ne = False
+    if len(text) > LONGEST:
+        return Statement(tuple(text.split()), (), frozenset(), frozenset(), 0, (), tags)
+    reading = _Reading()
     for raw in _tokens(text):
+        reading.take(raw)
+    reading.denied += sum(found in text for found in UNSPACED_NEGATIONS if len(found) > 1)
+    return reading.statement(tags)
+
+
+class _Reading:
+    """A statement, word by word."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.content: list[str] = []
+        self.names: set[str] = set()
+        self.numbers: set[str] = set()
+        self.phrases: list[list[str]] = [[""]]
+        self.denied = 0
+        self._ne = False
+
+    def take(self, raw: str) -> None:
+        """The next word, as it is written."""
         word = EQUAL.get(raw.casefold(), raw.casefold())
-        words.append(word)
-        if word in FRENCH_NE:
-            ne, negated = True, negated + 1
-            continue
-        if word in NEGATIONS or word in UNSPACED_NEGATIONS:
-            negated += not (ne and word in FRENCH_SECOND)
-            ne = False
-            continue
+        self.words.append(word)
+        if self._denies(word):
+            return
         if word in FILLERS and not _acronym(raw):
-            continue
-        if word in SUBJECTS and not content:
-            continue
-        if word in COPULAS:
-            phrases.append(["="])
-            continue
-        if word in RELATORS and not _acronym(raw):
-            phrases.append([word])
-            continue
-        stem = _stem(word)
-        if raw[:1].isupper() and len(words) > 1:
-            names.add(word)
-        if word[:1].isdigit() or word in MONTHS or word in NUMBER_WORDS or any(sign.isdigit() for sign in word):
-            stem = MONTHS.get(word, word)
-            numbers.add(stem)
-        content.append(stem)
-        phrases[-1].append(stem)
-    negated += sum(found in text for found in UNSPACED_NEGATIONS if len(found) > 1)
-    kept = tuple(tuple(phrase) for phrase in phrases if len(phrase) > 1)
-    return Statement(tuple(words), tuple(content), frozenset(names), frozenset(numbers), negated, kept, tags)
+            first, *others = self.phrases
+            if word in ARTICLES and len(first) == 1 and len(others) == 1 and len(others[0]) > 1:
+                self.phrases.append([""])  # "in May the garden …": what was put first ends here
+        elif word in SUBJECTS and not self.content:
+            return
+        elif word in COPULAS or (word == "am" and self.words[-2:-1] == ["i"]):
+            self.phrases.append(["="])
+        elif word in RELATORS and not _acronym(raw):
+            self.phrases.append([word])
+        else:
+            self._content(raw, word)
+
+    def statement(self, tags: frozenset[str]) -> Statement:
+        """What was read."""
+        last = self.phrases[-1]
+        if len(last) == 1 and last[0] in RELATORS:
+            self.content.append(last[0])  # "is on", "logs out": it leads nothing
+            last.append(last[0])
+        cut = tuple(_dated(phrase, self.numbers) for phrase in self.phrases if len(phrase) > 1)
+        names, numbers = frozenset(self.names), frozenset(self.numbers)
+        return Statement(tuple(self.words), tuple(self.content), names, numbers, self.denied, cut, tags)
+
+    def _denies(self, word: str) -> bool:
+        if word in FRENCH_NE:
+            self._ne = True
+            self.denied += 1
+            return True
+        if word in NEGATIONS or word in UNSPACED_NEGATIONS:
+            self.denied += not (self._ne and word in FRENCH_SECOND)
+            self._ne = False
+            return True
+        return False
+
+    def _content(self, raw: str, word: str) -> None:
+        kept = _singular(word)
+        dated = word in MONTHS and (word not in UNSURE or raw[:1].isupper() or "".join(self.words[-2:-1]).isdigit())
+        if dated or word in NUMBER_WORDS or any(sign.isdigit() for sign in word):
+            kept = MONTHS[word] if dated else word
+            self.numbers.add(kept)
+        elif raw[:1].isupper() and len(self.words) > 1:
+            self.names.add(word)
+        self.content.append(kept)
+        self.phrases[-1].append(kept)
 
 
 def opposed(old: Statement, new: Statement) -> bool:
-    """Whether one denies what the other says: negations differ, or a word stands against its opposite."""
+    """Whether one denies what the other says: negations differ, or a word stands against its opposite, but not both."""
     shared = set(old.content) & set(new.content)
-    mine, theirs = [word for word in old.content if word not in shared], [w for w in new.content if w not in shared]
-    sides = [{OPPOSITES[word] for word in words if word in OPPOSITES} for words in (mine, theirs)]
-    groups = {group for group, _ in sides[0]} & {group for group, _ in sides[1]}
-    turned = any((group, 1) in sides[0] and (group, -1) in sides[1] for group in groups) or any(
-        (group, -1) in sides[0] and (group, 1) in sides[1] for group in groups
-    )
-    flipped = turned != (old.denied != new.denied)
-    if not (turned or old.denied != new.denied):
+    rests = [[word for word in each.content if word not in shared] for each in (old, new)]
+    mine, theirs = ({OPPOSITES[word] for word in rest if word in OPPOSITES} for rest in rests)
+    turned = any((group, -sign) in theirs for group, sign in mine)
+    if turned == (old.denied != new.denied):
         return False
-    rest = [len([word for word in words if word not in OPPOSITES]) for words in (mine, theirs)]
-    about = [word for word in shared if word not in OPPOSITES]
-    least = min(len([w for w in each.content if w not in OPPOSITES]) for each in (old, new))
-    close = bool(about) and len(about) * 2 >= least and min(rest) <= VALUE_WORDS
-    return close and (flipped or old.denied != new.denied)
+    if turned:
+        rests = [[word for word in rest if word not in OPPOSITES] for rest in rests]
+    least = min(len(old.content), len(new.content))
+    return not min(rests, key=len) and 2 * (len(shared) + turned) >= least and bool(shared or least == 1)
 
 
 def says_the_same(old: Statement, new: Statement) -> bool:
@@ -144,15 +178,13 @@ def says_the_same(old: Statement, new: Statement) -> bool:
     core = [[phrase[1:] for phrase in each.phrases if phrase[0] in ("", "=")] for each in (old, new)]
     if led[0] != led[1]:
         return False
-    if old.numbers and _moved(old, new):
-        return True
     return core[0] == core[1] or (_equated(old) and _equated(new) and sorted(core[0]) == sorted(core[1]))
 
 
 def one_value_differs(old: Statement, new: Statement) -> bool:
     """Whether both state the same thing with another value, or one says more of it."""
     shared = Counter(old.content) & Counter(new.content)
-    if not shared:
+    if not shared or old.denied != new.denied:
         return False
     short, long = sorted((old.content, new.content), key=len)
     if _within(short, long):
@@ -162,6 +194,8 @@ def one_value_differs(old: Statement, new: Statement) -> bool:
         for tag, a, b, c, d in SequenceMatcher(None, old.content, new.content, autojunk=False).get_opcodes()
         if tag != "equal"
     ]
+    if all([*map(stem, mine)] == [*map(stem, theirs)] for mine, theirs in apart):
+        return True  # another tense
     values = old.numbers | new.numbers
     if all(set(mine) | set(theirs) <= values for mine, theirs in apart):
         return True
@@ -170,6 +204,8 @@ def one_value_differs(old: Statement, new: Statement) -> bool:
     if old.content[0] != new.content[0]:
         return False  # about another subject
     stated = [word for word in shared if word not in values]
+    if "decided" in stated:
+        return len(stated) > 1
     if any(word in ONE_VALUED for word in stated):
         return True
     return len(stated) > 1 and not any(word in MANY_VALUED for word in stated)
@@ -177,9 +213,10 @@ def one_value_differs(old: Statement, new: Statement) -> bool:
 
 def _tokens(text: str) -> list[str]:
     text = unicodedata.normalize("NFKC", text)
-    text = re.sub(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]", r"\1", text)
+    text = re.sub(r"\[\[(?:[^\[\]|]{0,200}\|)?([^\[\]]{0,200})\]\]", r"\1", text)
     text = re.sub(r"(?:^|(?<=\s))#[^\s#]+", "", re.sub(r"[*_~`\\]+", "", text))
-    text = re.sub(r"\b(\w+)n['’]t\b", _not, text)
+    text = re.sub(r"\b(\w{1,20})n['’]t\b", _not, re.sub(r"\bcannot\b", "can not", text, flags=re.IGNORECASE))
+    text = re.sub(r"\b[nN]['’](?=\w)", "ne ", text)
     text = re.sub(r"\b(\d{1,2})(?::(\d\d))? ?([ap])\.?m\b\.?", _hour, text, flags=re.IGNORECASE)
     text = re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", _day, text)
     text = re.sub(r"\b(\d{1,2})(?:st|nd|rd|th|er|º|ª)\b", r"\1", text)
@@ -189,7 +226,7 @@ def _tokens(text: str) -> list[str]:
         word = _APOSTROPHE.sub("", _ELIDED.sub("", raw)).strip("'’")
         if raw[:1].isdigit() and re.fullmatch(r"\d{1,3}(?:,\d{3})+", raw):
             word = raw.replace(",", "")
-        if word:
+        if word and not (len(word) == 1 and word != "?" and unicodedata.category(word)[0] == "P" and word != "%"):
             found.append(word)
     return found
 
@@ -210,7 +247,7 @@ def _day(found: re.Match[str]) -> str:
     return f"{int(found[3])} {names[month - 1]} {found[1]}" if 1 <= month <= 12 else found[0]
 
 
-def _stem(word: str) -> str:
+def _singular(word: str) -> str:
     """Without the ending of an English plural or third person (Harman's S-stemmer)."""
     if len(word) < 4 or not word.isascii():
         return word
@@ -231,11 +268,21 @@ def _equated(statement: Statement) -> bool:
     return sum(phrase[0] == "=" for phrase in statement.phrases) == 1 and statement.phrases[0][0] == ""
 
 
-def _moved(old: Statement, new: Statement) -> bool:
-    """Whether only values without a word that leads them stand elsewhere: ``15 Oct`` and ``Oct 15``."""
-    return [word for word in old.content if word not in old.numbers] == [
-        word for word in new.content if word not in new.numbers
-    ] and len({word for word in old.numbers if word.isdigit()}) <= 1
+def _dated(phrase: list[str], values: set[str]) -> tuple[str, ...]:
+    """The phrase with each date in one order, whichever it was written in: ``15 Oct`` and ``Oct 15``."""
+    found: list[str] = []
+    run: list[str] = []
+    for word in [*phrase, ""]:
+        if word in values:
+            run.append(word)
+            continue
+        days = [value for value in run if value.isdigit() and len(value) < 3]
+        years = [value for value in run if value.isdigit() and len(value) == 4]
+        if len(days) <= 1 and len(years) <= 1 and any(value.startswith("month") for value in run):
+            run.sort()
+        found += [*run, word]
+        run = []
+    return tuple(found[:-1])
 
 
 def _within(short: tuple[str, ...], long: tuple[str, ...]) -> bool:

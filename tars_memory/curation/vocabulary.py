@@ -16,7 +16,7 @@ NEGATIONS = _words(
     "nicht kein keine keinen keinem keiner keines nie niemals nichts niemand ohne "
     "pas jamais rien aucun aucune sans non "
     "nunca jamás sin nada nadie ningún ninguna ninguno tampoco "
-    "mai senza niente nulla nessuno nessuna nessun "
+    "senza niente nulla nessuno nessuna nessun "
     "não sem ninguém nenhum nenhuma "
     "niet geen nooit zonder niets niemand "
     "inte ingen inga aldrig utan ikke aldri uten ingenting ei "
@@ -31,14 +31,19 @@ FRENCH_SECOND = _words("pas jamais rien aucun aucune")
 UNSPACED_NEGATIONS = ("不", "没", "沒", "無", "无", "未", "非", "勿", "ない", "ません", "なかった", "않", "없", "못")
 
 FILLERS = _words(
-    "the a an that is are am also really currently now please still just very "
+    "the a an that do does did also really currently now please still just very "
     "der die das dem den des ein eine einen einem einer eines auch jetzt derzeit "
     "le la les l un une el los las unos unas il lo gli uno o os um uma het een "
+    "my mein meine meinen mes mi mis mio meu minha mijn "
     "aussi maintenant también ahora anche adesso ora também agora ook nu"
-) - _words("is are am")
+)
 """Words without content of their own. None of them leads a phrase or counts anything out."""
 
-COPULAS = _words("is are am 's ist sind bin est sont suis es son è sono é são zijn")
+ARTICLES = _words(
+    "the a an der die das den dem ein eine einen le la les un une el los las il lo o os as um uma het een"
+)
+
+COPULAS = _words("is are 's ist sind bin est sont suis es è sono é são zijn")
 
 SUBJECTS = _words("i user ich je yo io eu ik")
 """At the start they mean whose memory this is."""
@@ -97,11 +102,15 @@ MONTHS = {name: f"month{number}" for number, names in enumerate(_MONTH_NAMES, 1)
 }
 """Names of months and weekdays; values like numbers."""
 
+UNSURE = _words("sun sat mon mar may march mai segunda terça quarta quinta sexta")
+"""Names of months and weekdays that are words as well: they count with a capital, or behind a number."""
+
 NUMBER_WORDS = _words(
     "one two three four five six seven eight nine ten eleven twelve twenty hundred thousand half twice once "
     "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf deux trois quatre cinq sept huit neuf dix "
     "dos tres cuatro cinco siete ocho nueve diez due tre quattro cinque sei sette otto nove dieci "
-    "dois três quatro seis sete oito dez twee drie vijf zes zeven negen tien today tomorrow yesterday"
+    "dois três quatro seis sete oito dez twee drie vijf zes zeven negen tien today tomorrow yesterday "
+    "first second third fourth fifth erste ersten zweite zweiten dritte premier première deuxième primero segundo"
 )
 
 _OPPOSITES = (
@@ -149,7 +158,8 @@ OPPOSITES = {
 ONE_VALUED = _words(
     "prefer live lives work born birthday name named called address password favorite move moved cost start end due "
     "deadline age email phone number lived working based located meeting appointment budget price version weigh weight "
-    "height size salary job role title wohnt arbeitet heißt bevorzugt geburtstag habite travaille préfère "
+    "height size salary job role title drive partner boss editor hometown status "
+    "wohnt arbeitet heißt bevorzugt geburtstag habite travaille préfère "
     "anniversaire vive trabaja prefiere cumpleaños abita lavora preferisce compleanno mora trabalha prefere "
     "aniversário woont werkt verjaardag"
 )
