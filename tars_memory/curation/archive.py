@@ -71,7 +71,8 @@ def archive(ctx: Context, *, days: int, window_days: int, apply: bool = False) -
     if ctx.layout.problem:
         raise ctx.layout.problem
     steps = survey(ctx, days=days, window_days=window_days)
-    if not apply or all(step.action == "keep" for step in steps):
+    idle = all(step.action == "keep" for step in steps) and not ctx.store.pending()
+    if not apply or idle:
         return Archived(steps, None, [], False, ctx.notices)
     with ctx.writing("tidy", None) as transaction:
         steps = survey(ctx, days=days, window_days=window_days)

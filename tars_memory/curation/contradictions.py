@@ -11,6 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation import llm, prompts, replies, statements
+from tars_memory.curation.tidy import quiet_ids
 from tars_memory.errors import ModelUnavailableError, NotFoundError, UsageError
 from tars_memory.vault import entries as grammar
 from tars_memory.vault import inbox
@@ -97,7 +98,7 @@ def compare(ctx: Context, asked: Material, model: LanguageModel) -> Compared:
     notices = [f"left out of the answer: {reason}" for reason in answer.rejected]
     if asked.left_out:
         notices.append(f"{asked.left_out} lines more than a model is shown at once were not compared")
-    quiet = {*inbox.decided(ctx.vault), *(each["id"] for each in inbox.pending(ctx.vault))}
+    quiet = quiet_ids(ctx)
     made: list[dict[str, Any]] = []
     used: set[int] = set()
     for op in answer.ops:

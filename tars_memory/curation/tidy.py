@@ -114,7 +114,7 @@ def tidy(
     """
     found = [*look(ctx, section_entries=section_entries), *_open(ctx, more)]
     chosen = _chosen(found, ids)
-    if not (apply or ignore) or not chosen:
+    if not (apply or ignore) or not (chosen or ctx.store.pending()):
         return Tidied(chosen, [], [], None, ctx.notices)
     with ctx.writing("tidy", None) as transaction:
         if ignore:
@@ -188,8 +188,14 @@ def _all(ctx: Context, world: World, paths: Iterable[str]) -> list[Finding]:
 
 def _open(ctx: Context, found: Iterable[Finding]) -> list[Finding]:
     """Without those that are ignored, and those whose change waits for review or was rejected there."""
-    quiet = {*inbox.decided(ctx.vault), *(proposal["id"] for proposal in inbox.pending(ctx.vault))}
+    quiet = quiet_ids(ctx)
     return [each for each in found if each.id not in quiet and _proposal_id(each) not in quiet]
+
+
+def quiet_ids(ctx: Context) -> set[str]:
+    """What is not told of again: ids of findings that are ignored, of proposals that wait or were rejected."""
+    turned_down = (name for name, decision in inbox.decided(ctx.vault).items() if decision != "accepted")
+    return {*turned_down, *(str(proposal["id"]) for proposal in inbox.pending(ctx.vault))}
 
 
 def _chosen(found: list[Finding], ids: Collection[str]) -> list[Finding]:

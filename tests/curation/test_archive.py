@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from curation.tidykit import Desk
 from tars_memory.curation.archive import archive
 from tars_memory.curation.outlinks import outlinks
-from tars_memory.curation.retention import Step
+from tars_memory.curation.retention import CUT_OFF, Step
 from tars_memory.errors import UsageError
 from tars_memory.memory import Memory
 from tars_memory.vault.inbox import INBOX
 from tars_memory.vault.links import Links, resolve
+from tars_memory.vault.transaction import Transaction
 from tars_memory.vault.vault import Vault
 
 TODAY = date(2026, 11, 21)
@@ -357,3 +358,46 @@ def test_archived_notes_are_found_shown_and_packed_as_before(tmp_path: Path) -> 
     with Memory(root, actor="person", interactive=True, now=then, env=env) as memory:
         assert memory.log("added later").path == "archive/2026-01-02.md"
         assert not (root / "2026-01-02.md").exists()
+
+
+def test_a_kill_between_the_two_writes_leaves_both_and_the_next_run_ends_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.put("2026-01-02.md", "- x\n")
+    desk.put("2026-01-03.md", "- y\n")
+    before = desk.files()
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Transaction, "remove", killed)
+        with pytest.raises(KeyboardInterrupt):
+            move(desk)
+    assert desk.files() == {**before, "archive/2026-01-02.md": b"- x\n"}
+    assert [step.reason for step in planned(desk)] == [CUT_OFF, "322 days old"]
+    assert move(desk) == ["2026-01-02.md", "2026-01-03.md"]
+    assert desk.files() == {f"archive/{path}": data for path, data in before.items()}
+    desk.store().undo(last=2)
+    assert desk.files() == before
+
+
+def test_a_line_promoted_long_ago_still_says_where_it_is_from(tmp_path: Path) -> None:
+    from tars_memory.curation.model import Decision
+
+    root = tmp_path / "vault"
+    root.mkdir()
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    (root / "2026-01-02.md").write_text("## Log\n- 10:00 [extracted] Anna moved to Cork ^d-1\n", "utf-8")
+    then = datetime.fromisoformat("2026-01-03T10:00:00+00:00")
+    with Memory(root, actor="person", interactive=True, now=then, env=env) as memory:
+        review = memory.review()
+        offered = review.waiting().proposals
+        review.commit([Decision(each, accept=True) for each in offered], review.gather())
+    later = datetime.fromisoformat("2026-11-21T10:00:00+00:00")
+    with Memory(root, actor="person", interactive=True, now=later, env=env) as memory:
+        before = [(link.kind, link.date) for link in memory.why("Anna moved to Cork").chain]
+        assert memory.archive(apply=True).moved == ["2026-01-02.md"]
+        trail = memory.why("Anna moved to Cork")
+        assert [(link.kind, link.date) for link in trail.chain] == before
+        assert "archive/2026-01-02.md" in [link.path for link in trail.chain]
