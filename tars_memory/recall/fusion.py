@@ -19,17 +19,19 @@ ROUGH_DATE = 0.3
 """The sum of normalised scores that beat reciprocal ranks on five public sets (65.3 against 56.1); .4–.6 is flat."""
 
 # --- which notes come first
-NOTE_WORDS = 0.13
+NOTE_WORDS = 0.14
 NOTE_DATE = 0.30
 NOTE_BEST = 0.25
 NOTE_CHUNK_NEAREST = 0.15
 NOTE_NEAREST = 0.05
 NOTE_LINE_NEAREST = 0.10
+NOTE_FARTHEST = 0.05
 NOTE_EXACT = 0.50
 """Weights of the whole note's BM25, of its day, of the best line in it (next group), and of how near its words are to
-the query's: those of its best chunk, of all that is read of it together, of its best line with the line before; and of
-the share of the query that was written to be matched as it stands (a quote, ``10.0.0.1``, ``C++``, 東京, ``auto*``)
-and is."""
+the query's: those of its best chunk, of all that is read of it together, of its best line with the line before, and of
+what it has for the one word of the query that it is farthest from: a note that knows all of a claim but one word
+speaks of something else. And of the share of the query that was written to be matched as it stands (a quote,
+``10.0.0.1``, ``C++``, 東京, ``auto*``) and is."""
 NOTE_BEST_BY_WORDS = 0.40
 """Without a model: the best line has to speak for its chunk's nearest words too."""
 BEST_WORDS = 0.25

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PARTS = (
     "note: words", "note: date", "note: best line", "note: nearest words of a chunk", "note: nearest words",
-    "note: nearest words of a line", "note: held as written",
+    "note: nearest words of a line", "note: farthest word", "note: held as written",
     "line: words", "line: chunk's words", "line: chunk's meaning",
     "line: nearest words", "line: speaker", "line: held as written", "line: chunks beside", "line: best of the note",
 )  # fmt: skip
@@ -103,6 +103,7 @@ def _add_notes(pool: Pool, notes: dict[int, _Note], by_best: float) -> None:
             fusion.NOTE_CHUNK_NEAREST * _above(note.chunk_nearest) * by_chunk,
             fusion.NOTE_NEAREST * _above(mean(note.nearest)) * by_note,
             fusion.NOTE_LINE_NEAREST * _above(note.line_nearest) * by_line,
+            fusion.NOTE_FARTHEST * min(note.nearest, default=0.0),
             fusion.NOTE_EXACT * note.exact,
         )
         base = sum(parts) - note.top
@@ -159,7 +160,7 @@ def _as_written(pool: Pool, query: Query) -> dict[str, float]:
     """The terms that were written to be matched as they stand, each with its share of the query's idf."""
     total = sum(pool.idfs.values())
     words = set(query.words)
-    phrases = [*query.quoted, *(phrase for phrase in query.phrases if words.isdisjoint(phrase))]
+    phrases = [*query.quoted, *(phrase for phrase in query.phrases if not words.issuperset(phrase))]
     terms = {phrase_key(phrase) for phrase in phrases}.union(query.literals, (f"{one}*" for one in query.prefixes))
     return {term: idf / total for term, idf in pool.idfs.items() if term in terms} if total else {}
 
