@@ -1,0 +1,299 @@
+"""Deciding by ids: gates, binding, all or nothing, one at a time, undo."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.reviewing import NOTES, Vault
+from tars_memory.errors import BusyError, ConflictError, UsageError
+from tars_memory.testing import ScriptedLLM
+
+ANNA = "Anna moves to Cork in March 2027"
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    return Vault(tmp_path)
+
+
+def test_accepting_promotes_links_and_marks_and_undo_gives_the_bytes_back(vault: Vault) -> None:
+    ids = vault.ids()
+    before = vault.files()
+    done = vault.review().decide(accept=[ids[ANNA]])
+    (result,) = done.decided
+    assert (result.decision, result.outcome, result.path) == ("accepted", "applied", "Memory.md")
+    assert vault["Memory.md"].split("\n")[result.line - 1] == f"- {ANNA} ([[2026-11-20#^d-baaaaac|2026-11-20]])"
+    assert f"[promoted] {ANNA} ^d-baaaaac" in vault["2026-11-20.md"]
+    assert ANNA not in vault.ids()
+    vault.memory().undo(done.txn)
+    vault.memory().undo(last=1)  # what aged
+    assert vault.files() == before
+
+
+def test_every_form_of_a_decision_is_undone_to_the_byte(vault: Vault) -> None:
+    vault["Memory.md"] = vault["Memory.md"].replace("\n", "\r\n").encode()[:-2]
+    vault.review().decide(reject=[vault.ids()["prefers no tea"]])  # what aged is marked now
+    for how in (
+        {"accept": ["dentist on 16 Oct"]},
+        {"accept": ["dentist on 16 Oct"], "both": ["dentist on 16 Oct"]},
+        {"accept": ["prefers tea", ANNA, "Ask before deleting files"], "reject": ["dentist on 16 Oct"]},
+    ):
+        ids = vault.ids()
+        before = vault.files()
+        done = vault.review().decide(**{key: [ids[text] for text in texts] for key, texts in how.items()})
+        assert vault.files() != before
+        vault.memory().undo(done.txn)
+        assert vault.files() == before
+
+
+def test_other_words_and_another_heading(vault: Vault) -> None:
+    name = vault.ids()[ANNA]
+    vault.review().decide(accept=[name], texts={name: "Anna is off\n- to [promoted] Cork ^x"}, sections={name: "Moves"})
+    assert vault["Memory.md"].endswith(
+        "## Moves\n- Anna is off - to \\[promoted] Cork \\^x ([[2026-11-20#^d-baaaaac|2026-11-20]])\n"
+    )
+
+
+def test_without_a_person_nothing_is_accepted_and_rejecting_is_allowed(vault: Vault) -> None:
+    ids = vault.ids()
+    before = vault.files()
+    for text in (ANNA, "Ask before deleting files"):
+        with pytest.raises(UsageError, match="person at a terminal"):
+            vault.script().review().decide(accept=[ids[text]])
+        with pytest.raises(UsageError, match="person at a terminal"):
+            vault.script().review().decide(accept=[ids[text]], reject=[ids["prefers no tea"]])
+    assert vault.files() == before
+    vault.script().review().decide(reject=[ids[ANNA]])
+    assert vault["Procedural.md"] == NOTES["Procedural.md"]
+    assert f"[rejected] {ANNA}" in vault["2026-11-20.md"]
+
+
+def test_the_persons_own_configuration_may_allow_it_for_facts_alone(vault: Vault) -> None:
+    ids = vault.ids()
+    folder = vault.base / "home" / "config"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.toml").write_text("[permissions]\nunattended_review = true\n")
+    with pytest.raises(UsageError, match="is a rule"):
+        vault.script().review().decide(accept=[ids["Ask before deleting files"]])
+    assert vault["Procedural.md"] == NOTES["Procedural.md"]
+    assert vault.script().review().decide(accept=[ids[ANNA]]).txn
+
+
+@pytest.mark.parametrize("bad", ["", "zz", "ABCDEFGH", "../../x", "12345678 "])
+def test_what_is_no_id_is_a_usage_error(vault: Vault, bad: str) -> None:
+    before = vault.files()
+    with pytest.raises(UsageError):
+        vault.review().decide(reject=[bad])
+    assert vault.files() == before
+
+
+def test_all_or_none(vault: Vault) -> None:
+    ids = vault.ids()
+    before = vault.files()
+    with pytest.raises(ConflictError, match="no proposal 0000aaaa"):
+        vault.review().decide(accept=[ids[ANNA]], reject=[ids["prefers no tea"], "0000aaaa"])
+    with pytest.raises(UsageError, match="both accepted and rejected"):
+        vault.review().decide(accept=[ids[ANNA]], reject=[ids[ANNA]])
+    assert vault.files() == before
+
+
+def test_twice_is_once(vault: Vault) -> None:
+    name = vault.ids()[ANNA]
+    vault.review().decide(accept=[name, name])
+    before = vault.files()
+    with pytest.raises(ConflictError):
+        vault.review().decide(accept=[name])
+    assert vault.files() == before
+    assert vault["Memory.md"].count(ANNA) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("- dentist on 15 Oct", "- dentist on 15 Oct, 9 am"),
+        ("- dentist on 15 Oct\n", ""),
+        ("- dentist on 15 Oct", "- dentist on 15 Oct\n- dentist on 15 Oct"),
+    ],
+)
+def test_a_line_that_changed_since_is_refused_and_nothing_else_written(vault: Vault, old: str, new: str) -> None:
+    ids = vault.ids()
+    vault["Memory.md"] = vault["Memory.md"].replace(old, new)
+    before = vault.files()
+    with pytest.raises(ConflictError):
+        vault.review().decide(accept=[ids["dentist on 16 Oct"], ids[ANNA]])
+    now = vault.files()
+    assert {path: now[path] for path in ("Memory.md", "Procedural.md", "2026-11-20.md")} == {
+        path: before[path] for path in ("Memory.md", "Procedural.md", "2026-11-20.md")
+    }
+
+
+def test_a_line_that_moved_is_found_again(vault: Vault) -> None:
+    ids = vault.ids()
+    lines = [line for line in vault["Memory.md"].split("\n") if line != "- dentist on 15 Oct"]
+    vault["Memory.md"] = "\n".join([*lines, "## Health", "- dentist on 15 Oct", ""])
+    vault.review().decide(accept=[ids["dentist on 16 Oct"]])
+    assert "## Health\n- dentist on 16 Oct ([[" in vault["Memory.md"]
+
+
+def test_a_note_edited_while_it_is_decided_is_refused_with_nothing_written(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look and the lock: the daily line is gone, or the line to replace says something else."""
+    from tars_memory.curation import review
+
+    ids = vault.ids()
+    vault.review().decide(reject=[ids["prefers no tea"]])
+    for path, old, new in (
+        ("2026-11-20.md", ANNA, "Anna stays"),
+        ("Memory.md", "dentist on 15 Oct", "dentist on 17 Oct"),
+    ):
+        kept = vault[path]
+        real = review.commit
+
+        def meanwhile(
+            *args: Any, path: str = path, old: str = old, new: str = new, real: Any = real, **how: Any
+        ) -> Any:
+            vault[path] = vault[path].replace(old, new)
+            return real(*args, **how)
+
+        monkeypatch.setattr(review, "commit", meanwhile)
+        with pytest.raises(ConflictError):
+            vault.review().decide(accept=[ids[ANNA], ids["dentist on 16 Oct"], ids["Ask before deleting files"]])
+        monkeypatch.setattr(review, "commit", real)
+        assert vault["Procedural.md"] == NOTES["Procedural.md"]
+        assert ANNA not in vault["Memory.md"]
+        vault[path] = kept
+
+
+def test_only_one_review_decides_at_a_time(vault: Vault) -> None:
+    """The second is another process: it ends at once with exit 5, and lists all the same."""
+    env = {"TARS_MEMORY_HOME": str(vault.base / "home"), "TARS_NOW": "2026-11-21T15:00", "PATH": "/usr/bin:/bin"}
+    call = [sys.executable, "-m", "tars_memory", "--vault", str(vault.root), "review"]
+    name = vault.ids()[ANNA]
+    with vault.review().alone():
+        second = subprocess.run([*call, "--reject", name], env=env, capture_output=True, text=True, check=False)
+        assert second.returncode == 5
+        assert "another review is going on: process" in second.stderr
+        assert "spool" not in second.stderr
+        assert subprocess.run([*call, "--list"], env=env, capture_output=True, check=False).returncode == 0
+        with pytest.raises(BusyError), vault.review().alone():
+            pass
+    assert subprocess.run([*call, "--reject", name], env=env, check=False, capture_output=True).returncode == 0
+
+
+def test_what_nobody_decides_ages_and_can_be_had_back(vault: Vault) -> None:
+    vault.review().decide(reject=[vault.ids()["prefers no tea"]])
+    assert vault["2026-10-20.md"] == "## Log\n- 10:00 [expired] an old thing ^d-caaaaaa\n"
+    assert "An old thing" not in vault.ids()
+    name = vault.ids(expired=True)["An old thing"]
+    vault.review().decide(accept=[name])
+    assert "[promoted] an old thing" in vault["2026-10-20.md"]
+    assert "- An old thing ([[2026-10-20#^d-caaaaaa|2026-10-20]])" in vault["Memory.md"]
+
+
+def test_a_candidate_that_is_being_decided_does_not_age_on_the_way(vault: Vault) -> None:
+    name = vault.ids(expired=True)["An old thing"]
+    vault.review().decide(reject=[name])
+    assert "[rejected] an old thing" in vault["2026-10-20.md"]
+
+
+def test_proposals_of_scripts_wait_in_the_same_list(vault: Vault) -> None:
+    vault.script().remember("Never force-push", tier="procedural")
+    vault.script().forget("Use metric units")
+    listed = {each.text or each.replaces: each for each in vault.review().waiting(limit=0).proposals}
+    assert {"Never force-push", "- Use metric units"} <= set(listed)
+    assert vault["Procedural.md"] == NOTES["Procedural.md"]
+    vault.review().decide(accept=[listed["Never force-push"].id], reject=[listed["- Use metric units"].id])
+    assert "- Never force-push" in vault["Procedural.md"]
+    assert "- Use metric units" in vault["Procedural.md"]
+    assert not {"Never force-push", "- Use metric units"} & {
+        each.text or each.replaces for each in vault.review().waiting(limit=0).proposals
+    }
+    vault.script().forget("Use metric units")  # it was rejected once
+    assert "- Use metric units" not in {each.replaces for each in vault.review().waiting(limit=0).proposals}
+
+
+def test_a_dry_run_writes_nothing(vault: Vault) -> None:
+    ids = vault.ids()
+    before = vault.files()
+    memory = vault.memory(dry_run=True)
+    assert memory.review().decide(accept=[ids[ANNA]], reject=[ids["prefers tea"]]).txn is None
+    memory.review().write_note()
+    assert vault.files() == before
+
+
+# --- with a model
+
+
+def answer(code: str, *ops: dict[str, Any]) -> str:
+    import json
+
+    full = {"candidates": [], "lines": [], "section": 0, "text": "", "why": ""}
+    return json.dumps({"for": code, "ops": [{**full, **op} for op in ops]})
+
+
+def test_a_models_ops_become_proposals_of_the_inbox_and_nothing_else(vault: Vault) -> None:
+    from tars_memory.curation import suggest
+
+    review = vault.review()
+    asked = suggest.material(review)
+    number = {each.text: n for n, each in enumerate(asked.candidates, 1)}
+    line = {each.text: n for n, each in enumerate(asked.lines, 1)}
+    before = {path: data for path, data in vault.files().items() if not path.startswith(".tars")}
+    model = ScriptedLLM(
+        [
+            answer(
+                asked.code,
+                {"op": "append", "candidates": [number[ANNA]], "text": "Anna moves to Cork\n## x", "section": 2},
+                {
+                    "op": "rule",
+                    "candidates": [number["Avoid: the distance was in miles"], number["Ask before deleting files"]],
+                    "text": "Give distances in kilometres",
+                    "why": "you asked for it",
+                },
+                {"op": "replace", "candidates": [number["dentist on 16 Oct"]], "lines": [line["dentist on 15 Oct"]]},
+                {"op": "skip", "candidates": [number["prefers tea"]]},
+                {"op": "append", "candidates": [99], "text": "out of nowhere"},
+                {"op": "append", "candidates": [number[ANNA]], "text": "a second time"},
+            )
+        ]
+    )
+    made = suggest.suggest(review, asked, model)
+    assert len(made.kept) == 3
+    assert len(made.notices) == 2
+    assert {path: data for path, data in vault.files().items() if not path.startswith(".tars")} == before
+    listed = {each.text: each for each in vault.review().waiting(limit=0).proposals}
+    assert "prefers tea" in listed
+    assert ANNA not in listed
+    anna = listed["Anna moves to Cork ## x"]
+    assert (anna.target, anna.section, anna.op, anna.source) == (
+        "Memory.md",
+        "People",
+        "append",
+        "2026-11-20#^d-baaaaac",
+    )
+    rule = listed["Give distances in kilometres"]
+    assert (rule.target, len(rule.marks), rule.why) == ("Procedural.md", 2, f"you asked for it; worded by {model.name}")
+    done = vault.review().decide(accept=[anna.id, rule.id, listed["dentist on 16 Oct"].id])
+    assert [each.outcome for each in done.decided] == ["applied"] * 3
+    assert vault["corrections.md"].count("[promoted]") == 3  # two by the rule; one said what stands there
+    assert "dentist on 15 Oct" not in vault["Memory.md"]
+    assert not [path for path in vault.files() if path.startswith(".tars/inbox")]
+
+
+def test_an_unusable_answer_writes_nothing(vault: Vault) -> None:
+    from tars_memory.curation import suggest
+    from tars_memory.errors import ModelUnavailableError
+
+    before = vault.files()
+    review = vault.review()
+    asked = suggest.material(review)
+    for said in ("I'm sorry, I can't", answer("000000", {"op": "skip", "candidates": [1]}), "<html>"):
+        with pytest.raises(ModelUnavailableError):
+            suggest.suggest(review, asked, ScriptedLLM([said, said]))
+    assert vault.files() == before
