@@ -25,7 +25,7 @@ def case(tmp_path: Path) -> tuple[Case, dict[str, bytes], dict[str, bytes]]:
     old = Desk(it.template).all()
     new = Desk(it.base / "one").all()  # as the undisturbed run of the case left it
     assert old != new
-    assert len(new) == len(old)  # one more: Procedural.md; one less: the proposal
+    assert len(new) == len(old) + 1  # Procedural.md and what was decided came, the proposal went
     return it, old, new
 
 

@@ -56,6 +56,8 @@ def test_a_digit_or_a_negation_is_never_overlooked() -> None:
         if len(words) < 2:
             continue
         for word in ("not", "kein", "nicht", "jamais", "nunca", "7", "Zanzibar", "quarterly"):
+            if word == "jamais" and statements.read(text).denied:
+                continue  # "ne fume plus jamais" denies no more than "ne fume plus"
             where = chance.randrange(len(words) + 1)
             other = " ".join([*words[:where], word, *words[where:]])
             assert relation(text, other) not in DROPPABLE, (text, other)
