@@ -1,4 +1,7 @@
-"""`python -m bench`: what a command costs, as ratios, in one interleaved run; writes only below a temporary folder."""
+"""`python -m bench`: what a command costs, as ratios, in one interleaved run; writes only below a temporary folder.
+
+`extract` needs a labelled set (`--set DIR`), and is measured only if it is named.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,21 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15, help="of the start-up (15)")
     parser.add_argument("--notes", type=int, default=1000, help="in the vault of the start-up (1000)")
     parser.add_argument("--large", action="store_true", help="growth up to 150,000 chunks (minutes, 2 GB of disk)")
+    parser.add_argument("--set", type=Path, metavar="DIR", help="labelled conversations, for the part extract")
     arguments = parser.parse_args()
-    unknown = set(arguments.parts) - set(PARTS)
+    unknown = set(arguments.parts) - {*PARTS, "extract"}
     if unknown:
         parser.error(f"no part named {', '.join(sorted(unknown))}")
     parts = arguments.parts or PARTS
+    if "extract" in parts:
+        if arguments.set is None:
+            parser.error("extract needs --set DIR")
+        from bench import extract
+
+        with tempfile.TemporaryDirectory(prefix="bench-") as name:
+            print(extract.report(arguments.set, Path(name)), flush=True)
+    if set(parts) <= {"extract"}:
+        return
     if "secrets" in parts:
         from bench import secrets
 

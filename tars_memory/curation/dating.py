@@ -13,6 +13,7 @@ _WEEKDAYS = {
     name: number
     for names in (
         "monday tuesday wednesday thursday friday saturday sunday",
+        "mon tue wed thu fri sat sun",
         "montag dienstag mittwoch donnerstag freitag samstag sonntag",
         "lundi mardi mercredi jeudi vendredi samedi dimanche",
         "lunes martes miércoles jueves viernes sábado domingo",
@@ -168,7 +169,7 @@ def _pattern(language: str) -> re.Pattern[str]:
     ahead = _AHEAD[language].format(n=numbers, u=units).replace("?P<n>", "?P<n2>").replace("?P<u>", "?P<u2>")
     if language in _NEAREST:
         past, coming = _NEAREST[language]
-        named = rf"(?:(?P<past>{past})|(?P<coming>{coming})|on|am|op) (?P<weekday>{weekdays})"
+        named = rf"(?:(?P<past>{past})|(?P<coming>{coming})|on|am|op) (?P<weekday>{weekdays})\.?"
     else:
         past, coming = _AFTER[language]
         named = rf"(?:(?:le|el|il|na|no) )?(?P<weekday>{weekdays})(?: (?:(?P<past>{past})|(?P<coming>{coming})))"

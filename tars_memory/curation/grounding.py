@@ -9,6 +9,7 @@ that nobody said, nor turn a no into a yes. What fails is dropped and counted; n
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -120,12 +121,27 @@ class _Said:
             if turn.role == "assistant" and answer.role == "user" and answer.number in examined and _agrees(answer)
         ]
         self._names = " ".join(dict.fromkeys(turn.speaker for turn in spoken))
+        self._before: dict[int, str] = {}
+        self._own: dict[int, list[str]] = {}
 
     def before(self, number: int) -> str:
         """What was said up to a turn, its own words included, and who speaks."""
-        numbers = list(self._folded)
-        at = numbers.index(number)
-        return " ".join([self._names, *(self._folded[other] for other in numbers[max(0, at - CONTEXT) : at + 1])])
+        if number not in self._before:
+            numbers = list(self._folded)
+            at = numbers.index(number)
+            near = (self._folded[other] for other in numbers[max(0, at - CONTEXT) : at + 1])
+            self._before[number] = " ".join([self._names, *near])
+        return self._before[number]
+
+    def own(self, number: int, quote: str) -> bool:
+        """Whether the quote stands in the turn's own talk, beside what is pasted, fenced or quoted there."""
+        turn = self._turns[number]
+        if turn.role == "assistant":
+            return True
+        if number not in self._own:
+            spans = own_words(turn.text, pasted=True)
+            self._own[number] = [folded(turn.text[start:end]) for start, end in spans]
+        return any(quote in talk for talk in self._own[number])
 
     def checked(self, fact: Fact) -> Fact | str:
         """The fact as it may be kept, or why it may not."""
@@ -140,7 +156,7 @@ class _Said:
         ):
             return NO_QUOTE
         allowed = self._mine + (self._agreed if fact.kind == "decision" else [])
-        own = [number for number in places if number in allowed and _own(self._turns[number], quote)]
+        own = [number for number in places if number in allowed and self.own(number, quote)]
         if not own:
             return NOT_OWN
         number = fact.turn if fact.turn in own else own[0]
@@ -158,7 +174,7 @@ def supported(text: str, quote: str, said: str) -> bool:
         said: everything up to the quoted turn, its words included, and who spoke.
     """
     said_low = said.casefold()
-    dated = bool(_DATE_WORD.search(said)) or any(names_relative(said, code) for code in LANGUAGES)
+    dated = _names_days(said)
     numbers = set(_NUMBER.findall(said))
     bare = text
     for found in _ISO.finditer(text):
@@ -172,6 +188,12 @@ def supported(text: str, quote: str, said: str) -> bool:
         if any(name not in said_low for name in names):
             return False
     return _about_the_same(bare, said_low) and not _turned(text, quote)
+
+
+@lru_cache(maxsize=8)
+def _names_days(said: str) -> bool:
+    """Whether a date is said, or a day is named; asked again for every fact of a turn."""
+    return bool(_DATE_WORD.search(said)) or any(names_relative(said, code) for code in LANGUAGES)
 
 
 def _about_the_same(text: str, said_low: str) -> bool:
@@ -197,13 +219,6 @@ def _turned(text: str, quote: str) -> bool:
     if len(denied) > 1 or bool(mine.denied) in denied:
         return False
     return not _TURNED.search(text) and not _TURNED.search(quote)
-
-
-def _own(turn: Turn, quote: str) -> bool:
-    """Whether the quote stands in the turn's own talk, beside what is pasted, fenced or quoted there."""
-    if turn.role == "assistant":
-        return True
-    return any(quote in folded(turn.text[start:end]) for start, end in own_words(turn.text, pasted=True))
 
 
 def _agrees(turn: Turn) -> bool:

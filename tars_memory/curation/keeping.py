@@ -202,7 +202,7 @@ def _note(
         topics=tuple(map(mask, found.topics)),
         decisions=tuple(map(mask, found.decisions)),
         open_ends=tuple(map(mask, found.open_ends)),
-        tools=tuple(dict.fromkeys(tool for turn in new for tool in turn.tools)),
+        tools=tuple(dict.fromkeys(mask(tool) for turn in new for tool in turn.tools)),
         facts=tuple(facts),
         kept=tuple(_turns(new, when, keeps, {fact.turn for fact in facts}, start)),
     )
@@ -218,7 +218,7 @@ def _turns(turns: Sequence[Turn], when: Moments, keeps: str, quoted: set[int], s
             moment = when[turn.number]
             clock = f"{moment:%H:%M}" if moment.date() == start.date() else f"{moment:%Y-%m-%d %H:%M}"
             time = clock if turn.time is not None else ""
-            kept.append(SessionTurn(turn.number, turn.speaker, mask(turn.text), time))
+            kept.append(SessionTurn(turn.number, mask(turn.speaker), mask(turn.text), time))
     return kept
 
 

@@ -45,7 +45,7 @@ class Language(NamedTuple):
         questions: how a question begins that has no question mark.
         asks: what a statement may be followed by: a question or a request, to the end of the sentence.
         wrong: how a correction begins.
-        vague: objects that say nothing without what was said before.
+        vague: words that say nothing without what was said before.
         open_ends: how something that is yet to be done is said.
         unkept: a request not to keep something.
         taken_back: what takes back what was said just before.

@@ -160,7 +160,8 @@ class _Talk:
         count = len(_WORD.findall(text))
         if phrase.asked:
             return 2 <= count <= MOST_WORDS_ASKED and not _at_start(lang.unsure, text)
-        if written or not 2 <= count <= MOST_WORDS or lang.unsure.search(text.replace("’", "'")):
+        plain = text.replace("’", "'")
+        if written or not 2 <= count <= MOST_WORDS or lang.unsure.search(plain) or lang.vague.search(plain):
             return False
         return not phrase.dated or names_relative(text, lang.code) or bool(named_dates(text, self.day))
 

@@ -11,7 +11,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tars_memory.curation.archive import Archived
+from tars_memory.curation.extract import Extracted, Session
 from tars_memory.curation.findings.model import Finding
+from tars_memory.curation.keeping import Kept
 from tars_memory.curation.model import Proposal
 from tars_memory.curation.retention import Step
 from tars_memory.curation.tidy import Tidied
@@ -87,6 +89,15 @@ def proposal(**values: Any) -> Proposal:
     return Proposal(**{**told, **values})
 
 
+def extracted(**values: Any) -> Extracted:
+    words = "I prefer night trains"
+    fact = Kept("k3v7q2ma", words, f"{words}.", "user", 3, "2026-11-21.md", 2, "preference")
+    dropped = {"ungrounded": 0, "known": 1, "rejected": 0, "secret": 0}
+    path = "sessions/2026-11-21 0900 Trip.md"
+    session = Session("chat.jsonl", path, "2026-11-21", 12, 12, (fact,), dropped, "1m2x7k")
+    return Extracted(**{"sessions": [session], "skipped": [], "model": "rules", "notices": [], **values})
+
+
 class FakeMemory:
     """Stands in for ``tars_memory.memory.Memory``; ``answers`` maps a method's name to its answer or its failure."""
 
@@ -144,6 +155,7 @@ DEFAULTS: dict[str, Any] = {
         changed=2, removed=0, pending_vectors=0, stale=0, skipped={"conflict copy": 1}, took=0.1, notices=[]
     ),
     "links": NoteLinks("notes/tea.md", [("Cups", "notes/Cups.md"), ("gone", None)], ["Anna.md"]),
+    "extract": extracted(),
     "verify": [],
     "facts": [Fact("rc47jkqj", "Anna", "lives in", "Cork", date(2026, 11, 21), None, "", "Facts.md", 5)],
     "status": {"vault": "/vault", "index": {"notes": 3, "vectors": None}, "notices": []},

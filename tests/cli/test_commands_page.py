@@ -68,6 +68,7 @@ CALLS = {
     "links": ["tea"],
     "why": ["abcd2345"],
     "eval": ["questions.jsonl"],
+    "extract": ["chat.jsonl"],
 }
 
 

@@ -1,0 +1,52 @@
+"""An extract of its own process, for the test that kills it: ``extractor.py VAULT STATE fill|extract|recover``."""
+
+# ruff: noqa: E402 - found by the path that is set first
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
+
+import io
+from datetime import timedelta
+
+import conversations as logs
+from conversations import START
+
+from curation.extracting import NOW, dialogue
+from tars_memory.capture.context import Context
+from tars_memory.curation.extract import conversations, extract
+from tars_memory.settings import ExtractOptions
+from tars_memory.vault.spool import Spool
+from tars_memory.vault.store import Store
+from tars_memory.vault.vault import Vault
+
+TALK = dialogue(
+    "I live in Cork.", "Ah.", "I prefer night trains.", "Oh.", "I love rowing.", "Nice.", step=timedelta(hours=5)
+)
+"""Over midnight: two daily notes and a session note."""
+
+
+def context(vault: str, state: str) -> Context:
+    root = Path(vault)
+    store = Store(root, Path(state), now=lambda: NOW, actor="script", lock_timeout=5)
+    return Context(Vault(root), store, Spool(Path(state) / "spool"), now=NOW, actor="script")
+
+
+def main() -> None:
+    vault, state, action = sys.argv[1:]
+    ctx = context(vault, state)
+    if action == "fill":
+        with ctx.store.transaction("log") as transaction:
+            transaction.write("2026-11-21.md", lambda _: (), create=b"## Log\n- 09:00 tea\n\n## Night\n", restore=True)
+    elif action == "recover":
+        ctx.store.recover()
+    else:
+        assert START.year == 2026
+        extract(ctx, conversations([io.BytesIO(logs.chat_jsonl(TALK))]), options=ExtractOptions())
+
+
+if __name__ == "__main__":
+    main()
