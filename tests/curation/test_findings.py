@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from datetime import date
 
@@ -10,6 +11,7 @@ import pytest
 from tars_memory.curation.findings import findings, fixable
 from tars_memory.curation.findings.expiry import ending
 from tars_memory.curation.findings.model import Finding, TidyNote, World, role_of
+from tars_memory.curation.outlinks import outlinks
 from tars_memory.settings import LayoutOptions
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.links import Links
@@ -110,6 +112,12 @@ def test_the_line_that_something_hangs_on_stays(text: str, linked: set[str], goe
 )
 def test_a_day_may_have_the_same_twice(text: str, found: list[tuple[str, int]]) -> None:
     assert kinds(text, "2026-11-20.md") == found
+
+
+def test_what_was_said_twice_in_a_session_was_said_twice() -> None:
+    text = "## Facts\n- likes tea\n- likes tea\n## Turns\n- Anna: yes\n- Anna: yes\n"
+    assert kinds(text, "sessions/2026-11-20 1000 x.md") == [("duplicate", 3)]
+    assert kinds("- Anna: yes\n- Anna: yes\n", "sessions/2026-11-20 1000 x.md") == []
 
 
 # --- in other words, and denied
@@ -316,6 +324,20 @@ def test_an_id_is_made_of_the_words_alone() -> None:
 @pytest.mark.parametrize("path", ["Tea.md", "archive/2026-01-02.md", "archive/Tidied.md", "projects/readme.md"])
 def test_notes_of_the_person_and_archived_ones_are_not_looked_at(path: str) -> None:
     assert role_of(LAYOUT, path) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "` `` ``` " * 30_000, "[" * 200_000, "[a](" * 60_000, "![[" * 60_000, "<a " * 60_000, "until 2020 " * 20_000,
+        "[x][x]" * 40_000, "%%" * 100_000, "<a" + " " * 200_000, "edededed" * 30_000, "no tea " * 30_000,
+    ],
+)  # fmt: skip
+def test_a_monstrous_line_takes_no_time(line: str) -> None:
+    start = time.process_time()
+    look(f"- {line}\n- {line[:-1]}\n- a\n")
+    set(outlinks(line))
+    assert time.process_time() - start < 5
 
 
 def test_any_bytes_are_looked_at() -> None:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 UNLINKED = ("fence", "code", "html", "comment", "math")
 """Blocks in which no link is one."""
 
+LONG = 10_000
+"""Characters of the longest line whose links are followed: more is data that somebody pasted."""
+
 TOPIC = 2
 """A name without a note that so many notes link to is a topic, not a mistake."""
 
@@ -35,6 +38,8 @@ ENDINGS = (
 def dead_links(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
     """Links whose note, heading or block is not there."""
     for line in _lines(note):
+        if len(note.document.text(line)) > LONG:
+            continue
         text = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)|%%.*?%%", "", note.document.text(line))
         for link in dict.fromkeys(outlinks(text)):
             why = _why_dead(link, note, world)

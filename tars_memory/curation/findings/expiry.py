@@ -45,6 +45,9 @@ PAST = (
 )
 """Signs of a sentence that looks back."""
 
+LONG = 1_000
+"""Characters of the longest line that is looked at: more is a text, with ends of many things."""
+
 AHEAD = 40
 """Characters behind the word in which its date begins and ends."""
 
@@ -57,7 +60,7 @@ def expired(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
         return
     for entry in note.entries:
         box = task(entry.text)
-        if re.match(DONE, box):
+        if re.match(DONE, box) or len(entry.text) > LONG:
             continue
         end = ending(re.sub(r"~~.*?~~", "", entry.text[len(box) :]), world.today)
         if end is None or end >= world.today:

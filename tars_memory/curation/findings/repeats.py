@@ -21,12 +21,18 @@ STANDING = 4
 COMMON = 40
 """A word that more lines have than this pairs nothing; lines that say the same share rarer ones."""
 
+LONG = 1_000
+"""Characters of the longest line that is compared: more is a text, not a statement."""
+
 TELLING = 2
 """Fewer words of content than this are an exclamation."""
 
 OPPOSED = 0.8
 """How much of their content two lines share that deny each other. Lines that only speak of one thing oppose each other
 by chance: among 26,000 lines of talk and prose any overlap finds 8,100 such pairs, this finds 36."""
+
+LISTS = frozenset({"topics", "decisions", "open ends", "tools", "facts"})
+"""The headings of a session note under which a line stands once."""
 
 SESSION_HEADINGS = frozenset({"summary", "topics", "decisions", "open ends", "tools", "facts", "turns"})
 """The headings that a session note has once; any other one may be a speaker's name."""
@@ -38,6 +44,8 @@ def duplicates(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
     for entry in note.entries:
         if note.role == "daily" and entry.time is None:
             continue  # a tally, a habit: twice may be meant
+        if note.role == "session" and (entry.depth or entry.section.casefold() not in LISTS):
+            continue  # what was said twice, was said twice
         groups[*note.place(entry.line), entry.time, entry.state, entry.text].append(entry)
     for group in groups.values():
         if len(group) > 1:
@@ -68,7 +76,8 @@ def near_duplicates(note: TidyNote, world: World) -> Iterator[tuple[Finding, str
     """Bullets that say the same in other words or another order, and those that deny each other."""
     if note.role not in ("memory", "rules"):
         return
-    told = [(entry, statements.read(entry.text)) for entry in note.entries if not entry.depth]
+    short = [entry for entry in note.entries if not entry.depth and len(entry.text) <= LONG]
+    told = [(entry, statements.read(entry.text)) for entry in short]
     taken: set[int] = set()
     for one, two in _pairs([statement.content for _, statement in told]):
         (old, said), (new, says) = told[one], told[two]

@@ -6,6 +6,7 @@ And sections that have grown too long to be read.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -79,9 +80,10 @@ def oversized(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
     """Sections with more bullets than anybody reads; named anew whenever they have grown by half again."""
     if note.role not in ("memory", "rules", "facts"):
         return
+    starts = (note.document.section_at(entry.line).start_line for entry in note.entries if not entry.depth)
+    counts = Counter(starts)
     for section in note.document.sections:
-        lines = range(section.start_line, section.end_line + 1)
-        count = sum(entry.line in lines and not entry.depth for entry in note.entries)
+        count = counts[section.start_line]
         if count > world.section_entries:
             title = section.title or note.path
             limit = f"[tidy] section_entries is {world.section_entries}"
