@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from rich.padding import Padding
 from rich.text import Text
 
-from tars_memory.cli.output import clean, counted, line
+from tars_memory.cli.output import ClosedOutput, clean, counted, line
 from tars_memory.cli.views import console
 from tars_memory.curation.note import replaced_first, shown
 from tars_memory.errors import ConflictError, TarsError, UsageError
@@ -201,8 +201,10 @@ class Walk:
             self._print(Padding(Text(told, style="dim"), (0, 0, 0, 2), expand=False))
 
     def _print(self, what: Text | Padding) -> None:
-        if not self.call.out.quiet:
+        try:
             console(self.call.out).print(what)
+        except (OSError, ValueError):
+            raise ClosedOutput from None  # the terminal is gone: what was decided is done
 
     def _ask(self, prompt: str) -> str | None:
         """A line from the person; None if there will be no more."""

@@ -1,0 +1,302 @@
+"""The walk on a real terminal: every key, every way to end it, every width, text that would steer the screen."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+from dialogue import Dialogue
+from terminal import OURS, environment, program
+
+from tars_memory.testing import make_vault
+
+DAY = "2026-11-20.md"
+LINES = ("likes oolong", "Anna moves to Cork", "the router is in the hall", "owns two bicycles")
+MEMORY = "## Notes\n- dentist on 15 Oct\n"
+ASK = "[?]: "
+
+
+class Desk:
+    """A vault with some candidates, and walks over it."""
+
+    def __init__(self, base: Path, lines: tuple[str, ...] = LINES) -> None:
+        self.base = base
+        day = "".join(f"- 10:{n:02} [extracted] {text} ^d-{n}aaaaaa\n" for n, text in enumerate(lines))
+        self.root = make_vault(base / "vault", {"Memory.md": MEMORY, DAY: f"## Log\n{day}"})
+        self.env = environment(base / "home", TERM="xterm-256color")
+
+    def walk(self, *more: str, columns: int = 100, **env: str) -> Dialogue:
+        argv = program("--vault", str(self.root), "review", *more)
+        return Dialogue(argv, {**self.env, **env}, self.base, columns=columns)
+
+    def __getitem__(self, path: str) -> str:
+        return (self.root / path).read_text("utf-8")
+
+    def editor(self, script: str) -> str:
+        path = self.base / "editor.sh"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return str(path)
+
+    def states(self) -> list[str]:
+        return re.findall(r"\[(\w+)\]", self[DAY])
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_accept_edit_reject_later_quit_and_resume(desk: Desk) -> None:
+    walk = desk.walk(NO_COLOR="1", EDITOR=desk.editor("sed -i '1s/.*/rides to Galway/' \"$1\""))
+    shown: list[str] = []
+    for key in ("a", "e", "r", "l"):
+        shown.append(walk.wait_for(ASK))
+        walk.type(f"{key}\n")
+    assert walk.end() == 0
+    order = [re.search(r"\+ ([^\r\n]+)", each) for each in shown]
+    first, second, third, last = (found[1] for found in order if found)
+    assert {first, second, third, last} == {
+        text[:1].upper() + text[1:] if text[:3] == "the" else text for text in LINES
+    }
+    assert b"2 accepted, 1 rejected, 1 proposal left" in walk.screen
+    assert f"- {first} ([[2026-11-20#^d-" in desk["Memory.md"]
+    assert "- rides to Galway ([[2026-11-20#^d-" in desk["Memory.md"]
+    assert sorted(desk.states()) == ["extracted", "promoted", "promoted", "rejected"]
+    again = desk.walk()
+    assert last in again.wait_for(ASK)
+    again.type("q\n")
+    assert again.end() == 0
+
+
+def test_the_next_walk_goes_on_where_quit_stopped_this_one(desk: Desk) -> None:
+    walk = desk.walk()
+    walk.wait_for(ASK)
+    walk.type("a\n")
+    walk.wait_for("2 of 4")
+    walk.wait_for(ASK)
+    walk.type("q\n")
+    assert walk.end() == 0
+    again = desk.walk()
+    again.wait_for("1 of 3")
+    again.wait_for(ASK)
+    again.type("\x04")  # Ctrl-D
+    assert again.end() == 0
+    assert desk.states().count("promoted") == 1
+
+
+def test_a_change_is_shown_as_a_diff_and_both_can_stay(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, ("dentist on 16 Oct",))
+    walk = desk.walk(NO_COLOR="1")
+    shown = walk.wait_for(ASK)
+    assert "- dentist on 15 Oct\r\n" in shown
+    assert "+ dentist on 16 Oct\r\n" in shown
+    assert "Changes “dentist on 15 Oct”" in shown
+    walk.type("b\n")
+    assert walk.end() == 0
+    assert desk["Memory.md"] == (
+        "## Notes\n- dentist on 15 Oct\n- dentist on 16 Oct ([[2026-11-20#^d-0aaaaaa|2026-11-20]])\n"
+    )
+
+
+def test_another_heading_and_taking_back(desk: Desk) -> None:
+    before = desk["Memory.md"], desk[DAY]
+    walk = desk.walk()
+    walk.wait_for(ASK)
+    walk.type("s\n")
+    walk.wait_for("heading: ")
+    walk.type("## Tea & more\n")
+    walk.wait_for(ASK)
+    assert "## Tea & more\n- " in desk["Memory.md"]
+    walk.type("u\n")
+    walk.wait_for("taken back")
+    walk.wait_for(ASK)
+    assert (desk["Memory.md"], desk[DAY]) == before
+    walk.type("u\n")
+    walk.wait_for("nothing to take back")
+    walk.type("what?\n")
+    walk.wait_for("accept it as it stands")
+    walk.type("q\n")
+    assert walk.end() == 0
+    assert b"0 accepted, 0 rejected, 4 proposals left" in walk.screen
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ('true > "$1"', "no words are left"),
+        ('rm "$1"', "no words are left"),
+        ("exit 3", "ended with 3"),
+        ('printf "\\377\\000" > "$1"', None),
+    ],
+)
+def test_an_editor_that_leaves_nothing_decides_nothing(desk: Desk, script: str, told: str | None) -> None:
+    walk = desk.walk(EDITOR=desk.editor(script))
+    walk.wait_for(ASK)
+    walk.type("e\n")
+    if told:
+        walk.wait_for(told)
+        if "ended" in told:
+            walk.wait_for("new words: ")
+            walk.type("\n")
+        walk.wait_for(ASK)
+        walk.type("q\n")
+        assert walk.end() == 0
+        assert set(desk.states()) == {"extracted"}
+    else:
+        walk.wait_for(ASK)
+        walk.type("q\n")
+        assert walk.end() == 0
+        assert "\0" not in desk["Memory.md"]
+    assert b"Traceback" not in walk.screen
+
+
+def test_without_an_editor_the_words_are_asked_for(desk: Desk) -> None:
+    walk = desk.walk()
+    walk.wait_for(ASK)
+    walk.type("e\n")
+    walk.wait_for("new words: ")
+    walk.type("drinks oolong only\n")
+    walk.wait_for("accepted: Memory.md:")
+    walk.type("q\n")
+    assert walk.end() == 0
+    assert "- drinks oolong only ([[" in desk["Memory.md"]
+
+
+def test_ctrl_c_loses_nothing(desk: Desk) -> None:
+    walk = desk.walk()
+    walk.wait_for(ASK)
+    walk.type("a\n")
+    walk.wait_for(ASK)
+    walk.type("\x03")
+    assert walk.end() == 130
+    assert b"Traceback" not in walk.screen
+    assert desk.states().count("promoted") == 1
+    again = desk.walk()
+    again.wait_for("1 of 3")
+    again.wait_for(ASK)
+    again.type("q\n")
+    assert again.end() == 0
+
+
+def test_a_closed_terminal_loses_nothing_and_leaves_no_process(desk: Desk) -> None:
+    walk = desk.walk()
+    walk.wait_for(ASK)
+    walk.type("a\n")
+    walk.wait_for(ASK)
+    walk.hang_up()
+    assert walk.process.returncode is not None
+    assert desk.states().count("promoted") == 1
+    again = desk.walk()
+    again.wait_for("1 of 3")
+    again.wait_for(ASK)
+    again.type("q\n")
+    assert again.end() == 0
+
+
+def test_a_closed_terminal_without_the_signal(desk: Desk) -> None:
+    """As under nohup, or in a session that has lost its terminal: the end of input ends the walk."""
+    argv = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", *program("--vault", str(desk.root), "review")]
+    walk = Dialogue(argv, desk.env, desk.base)
+    walk.wait_for(ASK)
+    walk.hang_up()
+    assert walk.process.returncode in (0, 3)
+    assert set(desk.states()) == {"extracted"}
+
+
+def test_killed_while_it_waits(desk: Desk) -> None:
+    walk = desk.walk()
+    walk.wait_for(ASK)
+    walk.type("r\n")
+    walk.wait_for("2 of 4")
+    os.killpg(walk.process.pid, signal.SIGKILL)
+    walk.process.wait(30)
+    again = desk.walk()
+    again.wait_for("1 of 3")  # the lease went with the process
+    again.wait_for(ASK)
+    again.type("q\n")
+    assert again.end() == 0
+
+
+def test_two_walks_at_once(desk: Desk) -> None:
+    first = desk.walk()
+    first.wait_for(ASK)
+    second = desk.walk()
+    assert second.end() == 5
+    assert b"another review is going on: process" in second.screen
+    first.type("a\n")
+    first.wait_for(ASK)
+    first.type("q\n")
+    assert first.end() == 0
+
+
+def test_others_may_write_while_it_waits(desk: Desk) -> None:
+    """A walk holds the review, not the vault; a line that changed meanwhile is told and shown anew."""
+    from tars_memory.memory import Memory
+
+    walk = desk.walk("--limit", "1")
+    shown = walk.wait_for(ASK)
+    assert Memory(desk.root, env=desk.env).log("meanwhile").written
+    text = next(text for text in LINES if text[1:] in shown)
+    (desk.root / DAY).write_text(desk[DAY].replace(text, "something else"), "utf-8")
+    walk.type("a\n")
+    walk.wait_for("waits (any more)")
+    walk.end()
+    assert text not in desk["Memory.md"]
+
+
+@pytest.mark.parametrize("columns", [1, 2, 8, 20, 40, 400])
+def test_any_width(desk: Desk, columns: int) -> None:
+    walk = desk.walk(columns=columns, NO_COLOR="1")
+    for _ in range(4):
+        walk.wait_for("1" if columns < 8 else "2026")
+        break
+    for key in ("?", "a", "r", "q"):
+        walk.type(f"{key}\n")
+    assert walk.end() == 0
+    assert b"Traceback" not in walk.screen
+    assert sorted(desk.states()).count("promoted") == 1
+
+
+def test_text_that_would_steer_the_screen(tmp_path: Path) -> None:
+    evil = "tea \x1b[2J\x1b]0;owned\x07\x9b31m\u202eevil\u202c \U000e0041 [/bold] [?]: "
+    desk = Desk(tmp_path, (evil, "dentist on 16 Oct \x1b[31m"))
+    for more in ((), ("--list",)):
+        walk = desk.walk(*more)
+        if not more:
+            walk.wait_for("[q]uit")
+            walk.type("l\n")
+            walk.wait_for("2 of 2")
+            walk.type("q\n")
+        walk.end()
+        left = OURS.sub(b"", walk.screen)
+        assert b"\x1b" not in left
+        assert not set("\u202e\u202c\U000e0041\x9b") & set(left.decode())
+        assert b"[/bold]" in left
+
+
+def test_nothing_waits(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, ())
+    walk = desk.walk()
+    assert walk.end() == 1
+    assert b"nothing waits for a decision" in walk.screen
+
+
+def test_an_agents_terminal_is_no_persons(desk: Desk) -> None:
+    walk = desk.walk(CLAUDECODE="1")
+    assert walk.end() == 0
+    assert ASK.encode() not in walk.screen
+
+
+def test_ten_at_a_sitting(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, tuple(f"box {n} holds item {n * 7}" for n in range(30)))
+    walk = desk.walk()
+    walk.wait_for("1 of 10")
+    for _ in range(10):
+        walk.wait_for(ASK)
+        walk.type("r\n")
+    assert walk.end() == 0
+    assert b"20 proposals left: tars-memory review goes on" in walk.screen
