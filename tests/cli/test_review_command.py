@@ -1,0 +1,154 @@
+"""``review`` as scripts and pipes meet it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from terminal import environment, program
+
+from tars_memory.testing import make_vault
+
+NOTES = {
+    "Memory.md": "## Notes\n- dentist on 15 Oct\n",
+    "2026-11-20.md": "## Log\n- 10:00 [extracted] dentist on 16 Oct ^d-a\n"
+    "- 10:01 [extracted] owns a boat\tand #x ^d-b\n",
+    "corrections.md": "## Feedback\n- 2026-11-20 10:00 you should ask first\n",
+}
+
+
+class Shell:
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.root = make_vault(base / "v", NOTES)
+
+    def __call__(self, *argv: str, text: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            program("--vault", str(self.root), "review", *argv),
+            env=environment(self.base / "home", **env),
+            cwd=self.base,
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def note(self, path: str) -> str:
+        return (self.root / path).read_text("utf-8")
+
+    def ids(self) -> dict[str, str]:
+        return {each["text"]: each["id"] for each in json.loads(self("--json").stdout)["proposals"]}
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
+
+def test_in_a_pipe_it_lists_a_line_each(shell: Shell) -> None:
+    plain = shell()
+    assert (plain.returncode, plain.stderr) == (0, "")
+    assert sorted(line.split("\t")[1:] for line in plain.stdout.splitlines()) == [
+        ["Memory.md › Notes", "append", "owns a boat and #x"],
+        ["Memory.md › Notes", "replace", "dentist on 16 Oct"],
+        ["Procedural.md › Notes", "append", "Ask first"],
+    ]
+    assert shell("--list").stdout == plain.stdout
+    few = shell("--limit", "1")
+    assert len(few.stdout.splitlines()) == 1
+    assert "2 more proposals after these: --limit N" in few.stderr
+
+
+def test_the_json_is_the_documented_one(shell: Shell) -> None:
+    told = json.loads(shell("--list", "--json").stdout)
+    assert list(told) == ["proposals", "total", "notices"]
+    (change,) = [each for each in told["proposals"] if each["op"] == "replace"]
+    assert list(change) == [
+        "id", "op", "target", "section", "text", "quote", "source", "date", "why", "conflicts", "replaces",
+    ]  # fmt: skip
+    assert change["conflicts"] == ["Memory.md: dentist on 15 Oct"]
+    assert (change["source"], change["date"]) == ("2026-11-20#^d-a", "2026-11-20")
+
+
+def test_accepting_without_a_terminal_is_refused_and_changes_no_byte(shell: Shell) -> None:
+    ids = shell.ids()
+    for name in ids.values():
+        for option in ("--accept", "--both"):
+            refused = shell(option, name, TARS_MEMORY_ACTOR="person")
+            assert refused.returncode == 2
+            assert "person at a terminal" in refused.stderr
+    allowed = shell("--accept", ids["Ask first"], TARS_MEMORY_PERMISSIONS_UNATTENDED_REVIEW="1")
+    assert allowed.returncode == 2
+    assert not (shell.root / "Procedural.md").exists()
+    assert {path: shell.note(path) for path in NOTES} == NOTES
+
+
+def test_rejecting_takes_ids_in_any_form(shell: Shell) -> None:
+    ids = shell.ids()
+    names = list(ids.values())
+    done = shell("--reject", f"{names[0]}, ^r-{names[1]}", "--reject", names[2], "--json")
+    assert done.returncode == 0
+    told = json.loads(done.stdout)
+    assert list(told) == ["txn", "decided", "notices"]
+    assert [(each["id"], each["decision"]) for each in told["decided"]] == [(name, "rejected") for name in names]
+    assert list(told["decided"][0]) == ["id", "decision", "outcome", "reason", "path", "line", "ref"]
+    empty = shell()
+    assert (empty.returncode, empty.stdout) == (1, "")
+    assert "nothing waits for a decision" in empty.stderr
+
+
+@pytest.mark.parametrize(
+    ("argv", "code"),
+    [
+        (("--reject", "nope"), 2),
+        (("--reject", ","), 2),
+        (("--reject", "00000000"), 6),
+        (("--reject", "00000000", "--note"), 2),
+        (("--list", "--from-note"), 2),
+        (("--note", "--from-note"), 2),
+        (("--print-prompt", "--reply", "-"), 2),
+        (("--reply", "/nowhere"), 2),
+        (("--limit", "0"), 2),
+        (("--model", ""), 7),
+        (("--from-note",), 0),
+    ],
+)
+def test_what_cannot_be_done_is_a_sentence(shell: Shell, argv: tuple[str, ...], code: int) -> None:
+    told = shell(*argv, text="")
+    assert told.returncode == code, told.stderr
+    assert "Traceback" not in told.stderr
+    assert {path: shell.note(path) for path in NOTES} == NOTES
+
+
+def test_the_note_and_back(shell: Shell) -> None:
+    made = shell("--note", "--json")
+    assert json.loads(made.stdout) == {"path": "Review.md", "proposals": 3, "notices": []}
+    text = shell.note("Review.md").replace("- [ ] dentist", "- [x] dentist").replace("- [ ] Ask", "- [x] Ask")
+    (shell.root / "Review.md").write_text(text, "utf-8")
+    done = shell("--from-note", TARS_MEMORY_ACTOR="cron")
+    assert done.returncode == 0
+    assert "\taccepted\tMemory.md:2" in done.stdout
+    assert shell.note("Procedural.md").count("- Ask first ([[corrections#^") == 1
+    assert "dentist on 15 Oct" not in shell.note("Memory.md")
+    assert "[extracted] owns a boat" in shell.note("2026-11-20.md")
+
+
+def test_any_program_may_be_the_model(shell: Shell) -> None:
+    prompt = shell("--print-prompt")
+    assert prompt.returncode == 0
+    assert "C1| " in prompt.stdout
+    code = prompt.stdout.split('{"for": "')[1][:6]
+    boat = next(line for line in prompt.stdout.splitlines() if "owns a boat" in line).split("|")[0][1:]
+    op = {"op": "append", "candidates": [int(boat)], "lines": [], "section": 1, "text": "Owns a boat", "why": "new"}
+    reply = "Sure!\n```json\n" + json.dumps({"for": code, "ops": [op]}) + "\n```"
+    before = {path: shell.note(path) for path in NOTES}
+    done = shell("--reply", "-", text=reply)
+    assert done.returncode == 0, done.stderr
+    assert "\tOwns a boat" in done.stdout
+    assert "owns a boat" not in done.stdout
+    assert {path: shell.note(path) for path in NOTES} == before
+    assert len(list((shell.root / ".tars" / "inbox").iterdir())) == 1
+    stale = shell("--reply", "-", text=json.dumps({"for": "000000", "ops": [op]}))
+    assert stale.returncode == 7
