@@ -1,0 +1,237 @@
+"""Patching a note: each op on its own, no other byte, never an error, over documents made at random."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+
+import pytest
+from random_documents import document, scale
+
+from tars_memory.curation.model import OP_KINDS, Op
+from tars_memory.curation.patch import locate, patch, splices_between
+from tars_memory.vault import entries as grammar
+from tars_memory.vault.document import Document, apply
+
+NOTE = (
+    b"# Memory\n\n## Notes\n- one ([[2026-10-01#^d-1|2026-10-01]])\n- two ^keep\n  - child\n- [ ] task\n\n"
+    b"## Old\n- gone\n\ntext\n"
+)
+
+
+def run(*ops: Op, note: bytes = NOTE, timed: bool = False) -> tuple[str, list[str]]:
+    patched = patch(note, ops, path="Memory.md", timed=timed)
+    return patched.data.decode("utf-8", "surrogateescape"), [outcome.status for outcome in patched.outcomes]
+
+
+class TestOps:
+    def test_append(self) -> None:
+        op = Op("append", "Notes", "new #tag", provenance="2026-11-21#^d-2", label="2026-11-21")
+        text, (status,) = run(op)
+        assert status == "applied"
+        line = "- new #tag ([[2026-11-21#^d-2|2026-11-21]])\n"
+        assert text == NOTE.decode().replace("- [ ] task\n", "- [ ] task\n" + line)
+        assert run(op, note=text.encode()) == (text, ["no-op"])
+
+    def test_the_label_of_a_link_is_the_name_of_its_note(self) -> None:
+        text, _ = run(Op("append", "Notes", "new", provenance="journal/2026-11-21#^d-2"))
+        assert "- new ([[journal/2026-11-21#^d-2|2026-11-21]])\n" in text
+
+    @pytest.mark.parametrize("bad", ["no block", "a]]b#^c", "a|b#^c", "a#^c\nd", "x#^" + "y" * 101, "[[#^x"])
+    def test_what_is_no_place_is_not_linked_to(self, bad: str) -> None:
+        assert run(Op("append", "Notes", "new", provenance=bad)) == (NOTE.decode(), ["rejected"])
+
+    def test_a_section_that_is_not_there_is_made(self) -> None:
+        text, (status,) = run(Op("append", "Fresh", "new"))
+        assert (status, text) == ("applied", NOTE.decode() + "\n## Fresh\n- new\n")
+
+    def test_replace_keeps_what_is_not_its_business(self) -> None:
+        text, _ = run(Op("replace", text="zwei", target="- two ^keep"))
+        assert text == NOTE.decode().replace("- two ^keep\n  - child", "- zwei ^keep\n  - child")
+        text, _ = run(Op("replace", text="done", target="- [ ] task"))
+        assert "- [ ] done\n" in text
+        text, _ = run(Op("replace", text="[x] done", target="- [ ] task"))
+        assert "- [x] done\n" in text
+
+    def test_replace_brings_its_own_provenance_or_keeps_the_old(self) -> None:
+        line = "- one ([[2026-10-01#^d-1|2026-10-01]])"
+        text, _ = run(Op("replace", text="eins", target=line))
+        assert "- eins ([[2026-10-01#^d-1|2026-10-01]])\n" in text
+        text, _ = run(Op("replace", text="eins", target=line, provenance="2026-11-21#^d-2"))
+        assert "- eins ([[2026-11-21#^d-2|2026-11-21]])\n" in text
+        assert run(Op("replace", text="one", target=line)) == (NOTE.decode(), ["no-op"])
+
+    def test_remove_takes_children_along(self) -> None:
+        text, _ = run(Op("remove", target="- two ^keep"))
+        assert text == NOTE.decode().replace("- two ^keep\n  - child\n", "")
+        text, _ = run(Op("remove", target="  - child"))
+        assert text == NOTE.decode().replace("  - child\n", "")
+
+    def test_sections_come_and_go(self) -> None:
+        assert run(Op("add_section", "Fresh")) == (NOTE.decode() + "\n## Fresh\n", ["applied"])
+        assert run(Op("add_section", "old")) == (NOTE.decode(), ["no-op"])
+        text, _ = run(Op("remove_section", "Old", target="## Old\n- gone\n\ntext"))
+        assert text == NOTE.decode().split("## Old")[0]
+        for target in ("## Old\n- gone", "## Old\n- gone\n\nother text", ""):
+            assert run(Op("remove_section", "Old", target=target)) == (NOTE.decode(), ["rejected"])
+        assert run(Op("remove_section", "Never", target="x")) == (NOTE.decode(), ["rejected"])
+
+    def test_one_bad_op_holds_up_no_other(self) -> None:
+        text, statuses = run(
+            Op("append", "Notes", "first"),
+            Op("replace", text="x", target="- never there"),
+            Op("paint", text="x"),  # type: ignore[arg-type]
+            Op("append", "Notes", " \n "),
+            Op("append", "###", "no heading"),
+            Op("append", "Notes", "last"),
+        )
+        assert statuses == ["applied", "rejected", "rejected", "rejected", "rejected", "applied"]
+        assert "- first\n- last\n" in text
+
+    def test_an_op_sees_what_the_ones_before_it_left(self) -> None:
+        text, statuses = run(Op("replace", text="zwei", target="- two ^keep"), Op("remove", target="- two ^keep"))
+        assert statuses == ["applied", "rejected"]
+        text, statuses = run(Op("replace", text="zwei", target="- two ^keep"), Op("remove", target="- zwei ^keep"))
+        assert (statuses, "zwei" in text) == (["applied", "applied"], False)
+
+    def test_forged_words_stay_words(self) -> None:
+        words = "x\n## Forged\n- [promoted] y ([[a#^b]]) ^id\n%%\n```"
+        text, (status,) = run(Op("append", "Notes", words))
+        document = Document(text.encode())
+        assert status == "applied"
+        assert [section.title for section in document.sections] == ["Memory", "Notes", "Old"]
+        assert len(grammar.read("", document)) == len(grammar.read("", Document(NOTE))) + 1
+
+
+class TestTargets:
+    def test_a_line_is_found_by_its_words_when_its_mark_changed(self) -> None:
+        for line in ("* two ^keep", "- two ^other", "- two", "-   two"):
+            note = NOTE.replace(b"- two ^keep", line.encode())
+            text, (status,) = run(Op("remove", target="- two ^keep"), note=note)
+            assert (status, "two" in text) == ("applied", False), line
+
+    def test_a_line_that_says_something_else_now_is_not_taken(self) -> None:
+        note = NOTE.replace(b"- two ^keep", b"- two and a half ^keep")
+        patched = patch(note, [Op("remove", target="- two ^keep")], path="Memory.md")
+        assert patched.data == note
+        assert "two and a half" in patched.outcomes[0].reason
+
+    def test_of_several_none_is_taken_unless_it_is_said_which(self) -> None:
+        note = b"- a\n- a\n- b\n- a\n"
+        assert run(Op("remove", target="- a"), note=note)[1] == ["rejected"]
+        assert run(Op("remove", target="- a", occurrence=1), note=note) == ("- a\n- b\n- a\n", ["applied"])
+        assert run(Op("remove", target="- a", occurrence=2), note=note) == ("- a\n- a\n- b\n", ["applied"])
+        assert run(Op("remove", target="- a", occurrence=3), note=note)[1] == ["rejected"]
+
+    def test_timed_entries(self) -> None:
+        note = b"## Log\n- 09:00 a\n- 10:00 b\n"
+        assert run(Op("remove", target="- 09:00 a"), note=note, timed=True) == ("## Log\n- 10:00 b\n", ["applied"])
+        found = locate(note, "- 9:00 a", path="2026-11-21.md", timed=True)
+        assert not isinstance(found, str)
+        assert found.line == 2
+
+    @pytest.mark.parametrize("target", ["", " ", "text", "# Memory", "- ", "-", "\x00", "\udcff", "- x\r- y"])
+    def test_what_is_no_entry_is_a_sentence(self, target: str) -> None:
+        assert isinstance(locate(NOTE, target, path="Memory.md"), str)
+
+
+WORDS = ["new words", "a", "x # y", "- z", "1. one", "%% a", "```", "[x] y", "w ^id", "é 😀", "> q", "[[a|b]]"]
+WORDS += ["| c |", "\ud800", "---"]
+
+
+def any_op(chance: random.Random, data: bytes) -> Op:
+    """Any op, mostly about something that is there."""
+    document = Document(data)
+    kind = chance.choice(OP_KINDS)
+    found = grammar.read("a.md", document)
+    titles = [section.title for section in document.sections]
+    section = chance.choice([*titles, "Notes", "New", "Log", "*x*", ""])
+    target = chance.choice(found).raw if found and chance.random() < 0.9 else chance.choice(["- never", "", "- a"])
+    if kind == "remove_section" and chance.random() < 0.8:
+        each = chance.choice(document.sections)
+        section, target = each.title, document.text(each.start_line, max(each.start_line, each.end_line))
+    occurrence = chance.choice([None, None, 0, 1])
+    provenance = chance.choice(["", "", "2026-11-21#^d-1", "bad"])
+    return Op(kind, section, chance.choice(WORDS), target, provenance, occurrence=occurrence)
+
+
+def check(chance: random.Random) -> Counter[str]:
+    """Ops on one document: nothing raises, and what was applied did that and nothing else."""
+    data = document(chance)
+    ops = [any_op(chance, data) for _ in range(chance.randint(1, 4))]
+    patched = patch(data, ops, path="a.md")
+    assert [outcome.op for outcome in patched.outcomes] == ops
+    told: Counter[str] = Counter()
+    now = data
+    for op, outcome in zip(ops, patched.outcomes, strict=True):
+        told[f"{op.kind} {outcome.status}"] += 1
+        assert bool(outcome.reason) == (outcome.status != "applied")
+        alone = patch(now, [op], path="a.md")
+        assert alone.outcomes == (outcome,)
+        if outcome.status != "applied":
+            assert alone.data == now
+            continue
+        check_one(now, alone.data, op)
+        now = alone.data
+    assert now == patched.data
+    assert apply(data, splices_between(data, now)) == now
+    return told
+
+
+def check_one(before: bytes, after: bytes, op: Op) -> None:
+    """One applied op: the lines that are not its own are the very bytes they were, in their order."""
+    assert before != after
+    old, new = lines(before), lines(after)
+    gone, come = Counter(old) - Counter(new), Counter(new) - Counter(old)
+    said = Counter(entry.text for entry in grammar.read("a.md", Document(after)))
+    if op.kind in ("append", "replace"):
+        words = grammar.neutralise(op.text[len(grammar.task(op.text)) :])
+        assert any(text == words or text.endswith(words) for text in said), (op, after)
+    if op.kind in ("append", "add_section"):
+        assert sum((gone - Counter(unended(gone))).values()) == 0, (op, gone)
+        assert sum(1 for line in come if line.strip()) <= 3
+    if op.kind in ("remove", "remove_section"):
+        assert sum(1 for line in come if line.strip(b" \t\r\n")) <= 1, (op, come)  # a line that ended the note
+    if op.kind == "replace":
+        assert sum(come.values()) <= 1
+
+
+def lines(data: bytes) -> list[bytes]:
+    return re.findall(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", data.removeprefix(b"\xef\xbb\xbf"))
+
+
+def unended(gone: Counter[bytes]) -> list[bytes]:
+    """The last line of a note gets an ending when something follows it; a CR before an LF becomes one with it."""
+    return [line for line in gone if not line.endswith(b"\n")]
+
+
+def check_many(count: int, seed: int) -> Counter[str]:
+    chance = random.Random(seed)
+    told: Counter[str] = Counter()
+    for _ in range(count):
+        told += check(chance)
+    return told
+
+
+def test_documents_at_random() -> None:
+    told = check_many(400, 20261121)
+    for kind in OP_KINDS:
+        assert told[f"{kind} applied"] > 5, told
+        assert told[f"{kind} rejected"] > 0 or kind == "add_section", told
+
+
+@pytest.mark.prove
+def test_very_many_documents_at_random() -> None:
+    assert sum(check_many(scale(20_000), 7).values()) >= scale(20_000)
+
+
+def test_the_splices_between_two_texts_are_few() -> None:
+    before = b"".join(b"- line %d\n" % number for number in range(2_000))
+    after = before.replace(b"- line 7\n", b"- other\n").replace(b"- line 1500\n", b"")
+    splices = splices_between(before, after)
+    assert [(splice.end - splice.start, splice.data) for splice in splices] == [(9, b"- other\n"), (12, b"")]
+    assert splices_between(before, before) == []
+    assert apply(b"", splices_between(b"", before)) == before
+    long = b"".join(b"%d\n" % number for number in range(6_000))
+    assert len(splices_between(long, long[::-1])) == 1
