@@ -70,7 +70,8 @@ def wordings(history: list[JournalEntry], path: str, text: str, layout: Layout) 
     """
     found = [text]
     for entry in history:
-        if entry.file == path and entry.op == "edit" and entry.before and entry.after:
+        same = entry.file == path or path == layout.archived(entry.file) or entry.file == layout.archived(path)
+        if same and entry.op == "edit" and entry.before and entry.after:
             before, after = _texts(path, entry.before, layout), _texts(path, entry.after, layout)
             if len(before) == len(after) == 1 and after[0] in found and before[0] not in found:
                 found += before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -123,3 +123,22 @@ def _said(text: str) -> list[str]:
         return [text] if text.count("\n") < 2 else [text, *(each for line in text.split("\n") for each in _said(line))]
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [each for part in parts for each in (_said(part) if isinstance(part, str) else _said(json.dumps(part)))]
+
+
+def test_earlier_wordings_of_an_archived_line_are_purged_too(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+
+    def at(day: str) -> Memory:
+        now = datetime.fromisoformat(f"{day}T10:00:00+00:00")
+        return Memory(tmp_path / "vault", env=env, now=now, embedder=HashEmbedder())
+
+    with at("2026-01-02") as memory:
+        memory.log("the gate opens with zebra-41")
+        memory.log("another line")
+        memory.edit("the gate opens with zebra-41", "the gate opens with zebra-42")
+    with at("2026-11-21") as memory:
+        assert memory.archive(apply=True).moved == ["2026-01-02.md"]
+        receipt = memory.forget("zebra-42", everywhere=True)
+        assert (receipt.path, receipt.written) == ("archive/2026-01-02.md", True)
+    assert holding(tmp_path, "zebra") == []

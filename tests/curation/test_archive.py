@@ -401,3 +401,28 @@ def test_a_line_promoted_long_ago_still_says_where_it_is_from(tmp_path: Path) ->
         trail = memory.why("Anna moved to Cork")
         assert [(link.kind, link.date) for link in trail.chain] == before
         assert "archive/2026-01-02.md" in [link.path for link in trail.chain]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: "-".join(layout.values()) or "default")
+def test_every_line_is_found_as_a_line_of_its_day(tmp_path: Path, layout: dict[str, str]) -> None:
+    desk = Desk(tmp_path, **layout)
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    env |= {f"TARS_MEMORY_LAYOUT_{name.upper()}": value for name, value in layout.items()}
+    words: dict[str, date] = {}
+    for number, age in enumerate((89, 90, 91, 120, 200, 365)):
+        day = TODAY - timedelta(days=age)
+        lines = [f"quagga{number}x{line}" for line in range(4)]
+        desk.put(
+            desk.ctx().layout.daily_path(day),
+            "## Log\n" + "".join(f"- 10:0{n} {w} came by\n" for n, w in enumerate(lines)),
+        )
+        words |= dict.fromkeys(lines, day)
+    with Memory(desk.root, actor="cron", now=desk.now, env=env) as memory:
+        memory.reindex(embed=False)
+        assert len(memory.archive(apply=True).moved) == 4
+        for word, day in words.items():
+            (hit,) = memory.search(f"{word} tier:daily since:{day} until:{day}", mode="lexical").hits
+            assert (str(hit.date), word in hit.text) == (str(day), True)
+            assert memory.vault.layout.is_archived(hit.path) is ((TODAY - day).days > 90)
+        assert memory.verify() == []
+        assert [each["kind"] for each in memory.doctor()["findings"]] in ([], ["index"])
