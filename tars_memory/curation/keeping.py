@@ -10,7 +10,7 @@ from tars_memory.capture.placing import heading
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import edits, entries, sessions
 from tars_memory.vault.dailies import daily_of
-from tars_memory.vault.document import Document
+from tars_memory.vault.document import Document, apply
 from tars_memory.vault.links import links_of
 from tars_memory.vault.model import Splice
 from tars_memory.vault.secrets import find, mask
@@ -158,13 +158,45 @@ class _Dailies:
 
     def _plan(self, lines: Sequence[tuple[str, str]]) -> Plan:
         def plan(data: bytes | None) -> Sequence[Splice]:
-            changes = Changes(data or b"")
-            for name, line in lines:
-                if not re.search(rb"\^" + name.encode("ascii") + rb"[ \t]*$", changes.data, re.MULTILINE):
-                    changes.make(edits.insert_bullet(changes.data, line, section=self._title))
+            data = data or b""
+            new = [(name, line) for name, line in lines if not _has_block(data, name)]
+            at_once = _together(data, new, self._title) if len(new) > 1 else None
+            if at_once is not None:
+                return at_once
+            changes = Changes(data)
+            for _, line in new:
+                changes.make(edits.insert_bullet(changes.data, line, section=self._title))
             return changes.splices()
 
         return plan
+
+
+def _has_block(data: bytes, name: str) -> bool:
+    """Whether a line of the note ends in this block id."""
+    return re.search(rb"\^" + name.encode("ascii") + rb"[ \t]*$", data, re.MULTILINE) is not None
+
+
+def _together(data: bytes, lines: Sequence[tuple[str, str]], title: str) -> list[Splice] | None:
+    """All lines in the place that the first one takes; None if they would not all be bullets of their own there.
+
+    One after the other they would cost a parse of the note each.
+    """
+    first, *others = (line.encode("utf-8", "surrogateescape") for _, line in lines)
+    (splice,) = edits.insert_bullet(data, first.decode("utf-8", "surrogateescape"), section=title)
+    at = splice.data.index(first)
+    end = at + len(first)
+    indent = re.search(rb"[^\r\n]*$", splice.data[:at])
+    ending = re.match(rb"\r\n|\r|\n", splice.data[end:])
+    if indent is None or ending is None:
+        return None
+    more = b"".join(ending[0] + indent[0] + line for line in others)
+    whole = Splice(splice.start, splice.end, splice.data[:end] + more + splice.data[end:])
+    before = entries.read("", Document(data), timed=True)
+    after = entries.read("", Document(apply(data, [whole])), timed=True)
+    placed = {entry.block_id for entry in after if entry.state == "extracted" and not entry.depth}
+    if len(after) != len(before) + len(lines) or not placed >= {name for name, _ in lines}:
+        return None
+    return [whole]
 
 
 def _write_session(ctx: Context, transaction: Transaction, note: SessionNote, start: datetime, place: Place) -> str:
