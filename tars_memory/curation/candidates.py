@@ -160,12 +160,12 @@ def _feedback(path: str, data: bytes, kind: str) -> Iterator[Candidate]:
         except ValueError:
             when = None
         if when is not None:
-            yield Candidate(_mark(entry), entry.text, when, kind, None, said[QUESTION], said[ANSWER])
+            yield Candidate(_mark(entry, "f"), entry.text, when, kind, None, said[QUESTION], said[ANSWER])
 
 
-def _mark(entry: Entry) -> Mark:
+def _mark(entry: Entry, prefix: str = "d") -> Mark:
     """The line, with the block id that it is to get if it has none, so that a link can lead to it."""
-    return Mark(entry.path, entry.raw, entry.block_id or grammar.block_id(entry.path, entry.text))
+    return Mark(entry.path, entry.raw, entry.block_id or grammar.block_id(entry.path, entry.text, prefix))
 
 
 def _data(vault: Vault, path: str, notices: list[str]) -> bytes:

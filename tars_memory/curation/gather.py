@@ -317,7 +317,7 @@ def _kept(vault: Vault, notices: list[str]) -> list[Proposal]:
     decided = inbox.decided(vault)
     found = []
     for said in inbox.pending(vault, notices):
-        if said["id"] in decided:
+        if decided.get(said["id"]) in ("rejected", "ignored"):
             continue
         marks = tuple(Mark(*mark) for mark in said["marks"] if len(mark) >= 2)
         names = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "replaces")

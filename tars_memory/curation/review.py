@@ -135,7 +135,6 @@ class Review:
             aging.settle(self.ctx, found, but={mark for each in chosen for mark in each.proposal.marks})
 
         def also(transaction: Transaction) -> None:
-            ticks.remember(transaction, self.ctx, chosen)
             ticks.clear(transaction, self.ctx.vault, {each.proposal.id for each in chosen})
 
         done = commit(self.ctx, one_each(chosen), also=also)

@@ -1,13 +1,12 @@
 """What was decided in Review.md is done: by ``review --from-note``, and by the next command that writes.
 
 Ticks in conflict copies of the note (a second device) count like those in the note itself. A decision is done once:
-while there is such a note, what is decided in any form is remembered in ``.tars/reviewed.jsonl`` by its id alone, so
-that a note that a sync brings back is cleared of it without a word.
+what was decided stands in ``.tars/decided.jsonl`` by its id, so a note that a sync brings back is cleared of it without
+a word.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
@@ -16,10 +15,9 @@ from tars_memory.curation.choices import kept_beside, one_each
 from tars_memory.curation.commit import commit
 from tars_memory.curation.model import Decision
 from tars_memory.curation.patch import splices_between
-from tars_memory.errors import BusyError, ConflictError, NotFoundError, TarsError, UsageError
-from tars_memory.settings import VAULT_FOLDER
+from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
+from tars_memory.vault import inbox
 from tars_memory.vault.folder import digest
-from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import is_conflict_copy
 
 if TYPE_CHECKING:
@@ -30,10 +28,9 @@ if TYPE_CHECKING:
     from tars_memory.curation.model import Proposal
     from tars_memory.curation.note import Said
     from tars_memory.curation.review import Review
+    from tars_memory.vault.model import Splice
     from tars_memory.vault.store import Transaction
     from tars_memory.vault.vault import Vault
-
-REVIEWED = f"{VAULT_FOLDER}/reviewed.jsonl"
 
 
 def notes(vault: Vault) -> list[str]:
@@ -95,7 +92,7 @@ def take(review: Review) -> tuple[list[Committed], list[str]]:
     ctx = review.ctx
     items = {path: note.read(data) for path, data in _texts(ctx.vault).items()}
     said, notices = note.decisions(list(items.values()))
-    known = reviewed(ctx.vault)
+    known = inbox.decided(ctx.vault).keys()
     present = {item.id for each in items.values() for item in each}
     if not said and not present & known:
         return [], notices
@@ -127,7 +124,6 @@ def _commit(
         ids = stale | {each.proposal.id for each in bundle}
 
         def also(transaction: Transaction) -> None:
-            remember(transaction, ctx, bundle)
             clear(transaction, ctx.vault, ids, taken)
 
         return commit(ctx, bundle, by_tick=True, also=also)
@@ -208,49 +204,6 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
     with ctx.writing("review", None) as transaction:
         transaction.write(note.NOTE, plan)
     return note.NOTE, counts[0]
-
-
-def remember(transaction: Transaction, ctx: Context, decisions: Iterable[Decision]) -> None:
-    """Note what was decided, by its id alone, while there is a note to decide in."""
-    if not notes(ctx.vault):
-        return
-    known = reviewed(ctx.vault)
-    day = ctx.now.date().isoformat()
-    lines = [
-        json.dumps({"id": each.proposal.id, "decision": "accepted" if each.accept else "rejected", "date": day}) + "\n"
-        for each in decisions
-        if each.proposal.id not in known
-    ]
-    text = "".join(lines).encode("ascii")
-
-    def plan(data: bytes | None) -> Sequence[Splice]:
-        data = data or b""
-        start = b"" if not data or data.endswith(b"\n") else b"\n"
-        return [Splice(len(data), len(data), start + text)] if text else []
-
-    transaction.write(REVIEWED, plan)
-
-
-def reviewed(vault: Vault) -> set[str]:
-    """The ids of what was decided while there was a note; conflict copies of the record count as well."""
-    found: set[str] = set()
-    try:
-        names = os.listdir(vault.root / VAULT_FOLDER)
-    except OSError:
-        return found
-    for name in names:
-        if not (name.startswith("reviewed") and name.endswith(".jsonl")):
-            continue
-        try:
-            data = vault.read(f"{VAULT_FOLDER}/{name}")
-        except TarsError:
-            continue
-        for line in data.split(b"\n"):
-            try:
-                found.add(str(json.loads(line)["id"]))
-            except (ValueError, RecursionError, KeyError, TypeError):
-                continue
-    return found
 
 
 def _decision(proposal: Proposal, said: Said) -> Decision:

@@ -247,7 +247,7 @@ def test_ticks_are_done_once_and_the_rest_waits(vault: Vault) -> None:
     assert "- prefers green tea ([[2026-11-19#^d-aaaaaaa|2026-11-19]])" in vault["Memory.md"]
     assert "prefers coffee" not in vault["Memory.md"]
     assert "- dentist on 15 Oct\n- dentist on 16 Oct ([[" in vault["Memory.md"]
-    assert "- Ask before deleting files ([[corrections#^d-" in vault["Procedural.md"]
+    assert "- Ask before deleting files ([[corrections#^f-" in vault["Procedural.md"]
     assert "[promoted] prefers tea" in vault["2026-11-19.md"]
     assert "[promoted] I prefer tea." in vault["2026-11-20.md"]
     assert "[rejected] prefers no tea" in vault["2026-11-20.md"]
