@@ -24,8 +24,10 @@ def by_line(counts: bytes, bits: bytes, width: int) -> list[list[int]]:
     Args:
         counts: for each line how many words it has, one byte each.
         bits: of all words, in order.
-        width: bytes of one word.
+        width: bytes of one word; 0 if there is none.
     """
+    if not width:
+        return [[] for _ in counts]
     lines: list[list[int]] = []
     at = 0
     for count in counts:

@@ -125,11 +125,13 @@ def visible(text: str) -> str:
 
 
 def harmless(line: str) -> str:
-    """One line in which nothing opens a comment or a formula, or is read as state tag, provenance or block id of ours;
-    what stands at its start is left alone. Idempotent.
+    """One line in which nothing opens a comment or a formula, is run by a plugin, or is read as state tag, provenance
+    or block id of ours; what stands at its start is left alone. Idempotent.
     """
     line = re.sub(r"%{2,}", _escaped, line)
     line = line.replace("<!--", r"<\!--")
+    line = line.replace("<%", r"<\%")  # Templater runs it in every new note, if so set
+    line = re.sub(r"(?<=`)([ \t]*)(?=\$=)", r"\1\\", line)  # Dataview runs it when the note is shown, if so set
     if len(re.findall(r"\${2,}", line)) % 2:
         line = re.sub(r"\${2,}", _escaped, line)
     line = re.sub(r"(?<!\\)(?=\[(?:" + "|".join(STATES) + r")\])", r"\\", line)

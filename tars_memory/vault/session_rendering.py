@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 MAX_TOPIC = 60
 """Characters of the topic in a note's name; in bytes twice as many, so that no file system's limit of 255 is met."""
 
+_RUN = re.compile(
+    r"^([ ]{0,3}(?:`{3,}|~{3,})[ \t]*)(?=dataview|datacore|js-engine|meta-bind|templater|customjs)", re.IGNORECASE
+)
+"""The head of a fence that a plugin of Obsidian runs as code when the note is shown."""
+
 _UNNAMEABLE = re.compile(r'[\\/:*?"<>|#^\[\](){}%]+')
 """What Obsidian, a link or some file system doesn't take in a name, or what makes a name look like a conflict copy."""
 
@@ -126,7 +131,7 @@ def _turn(number: int) -> list[str]:
 
 def turn_lines(turn: SessionTurn) -> str:
     """A turn as one quote: whatever stands in it can't end it, open anything beyond it, or be an entry."""
-    speaker = re.sub(r"[*\[\]:`]+", "", visible(turn.speaker)).strip() or "?"
+    speaker = entries.harmless(re.sub(r"[*\[\]:`]+", "", visible(turn.speaker)).strip()) or "?"
     head = f"[{turn.number}] {turn.time + ' ' if turn.time else ''}**{speaker}:** "
     lines = list(_quoted(turn.text))
     lines[0] = (head + lines[0]).rstrip()
@@ -146,6 +151,8 @@ def _quoted(text: str) -> Iterator[str]:
             line = entries.harmless(line)
             line = re.sub(r"^([ ]{0,3})(?=</?[A-Za-z!?]|<[!?]|\[[^\[\]]+\]:)", r"\1\\", line)
             line = re.sub(r"^([ ]{0,3})(?=`{3,}|~{3,})", r"\1\\", line)
+        else:
+            line = _RUN.sub(r"\1\\", line).replace("<%", r"<\%")
         yield line.rstrip(" \t")
 
 
@@ -164,5 +171,5 @@ def _closed_fences(rows: Sequence[str]) -> dict[int, int]:
 
 
 def _scalar(text: str) -> str:
-    """Text as a YAML scalar in double quotes."""
-    return json.dumps(visible(text), ensure_ascii=False)
+    """Text as a YAML scalar in double quotes; Templater's tag is spelled so that only YAML reads it."""
+    return json.dumps(visible(text), ensure_ascii=False).replace("<%", r"\u003c%")
