@@ -148,8 +148,9 @@ def any_op(chance: random.Random, data: bytes) -> Op:
     titles = [section.title for section in document.sections]
     section = chance.choice([*titles, "Notes", "New", "Log", "*x*", ""])
     target = chance.choice(found).raw if found and chance.random() < 0.9 else chance.choice(["- never", "", "- a"])
-    if kind == "remove_section" and chance.random() < 0.8:
-        each = chance.choice(document.sections)
+    headed = [section for section in document.sections if section.level]
+    if kind == "remove_section" and headed and chance.random() < 0.8:
+        each = chance.choice(headed)
         section, target = each.title, document.text(each.start_line, max(each.start_line, each.end_line))
     occurrence = chance.choice([None, None, 0, 1])
     provenance = chance.choice(["", "", "2026-11-21#^d-1", "bad"])
