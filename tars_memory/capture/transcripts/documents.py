@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.capture.transcripts import conversations
@@ -15,10 +17,15 @@ if TYPE_CHECKING:
     from tars_memory.capture.transcripts.lines import Reader
     from tars_memory.capture.turns import Transcript
 
-DEEPEST = 100_000
-"""More brackets opened than closed, whatever stands in texts: no log is nested so, and each level costs memory."""
+DEEPEST = 1_000
+"""Levels of nesting; real logs have ten. The parser keeps the path to each one: memory grows by the square."""
 
 CHUNK = 65_536
+
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(\\?\Z|")', re.DOTALL)
+"""A JSON string up to its end, or to the end of what is there."""
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_LEVELS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), " ")
 
@@ -33,7 +40,7 @@ class Clean:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
-        self._open = 0
+        self._depth = Depth()
 
     def read(self, size: int = -1) -> bytes:
         """At most about ``size`` bytes; none at the end.
@@ -50,10 +57,32 @@ class Clean:
         if not text.isprintable():
             text = text.translate(_CONTROLS)
         made = text.encode("utf-8")
-        self._open += made.count(b"[") + made.count(b"{") - made.count(b"]") - made.count(b"}")
-        if self._open > DEEPEST:
+        if self._depth.deepest(made) > DEEPEST:
             raise DamagedError("it is nested too deeply")
         return made
+
+
+class Depth:
+    """How deep a document is nested, chunk by chunk; brackets within strings are none."""
+
+    def __init__(self) -> None:
+        self._open = 0
+        self._string = b""  # what to put before the next chunk if this one ended within a string
+
+    def deepest(self, chunk: bytes) -> int:
+        """The deepest level of the next chunk."""
+        text = self._string + chunk
+        bare, strings = _STRING.subn(rb"\1", text)
+        self._string = b""
+        if bare.count(b'"') < strings:  # the last one goes on
+            self._string = b'"\\' if bare.endswith(b"\\") else b'"'
+        before = self._open
+        brackets = bare.translate(None, _NO_BRACKETS)
+        opened = brackets.count(b"[") + brackets.count(b"{")
+        self._open += 2 * opened - len(brackets)
+        if before + opened <= DEEPEST:
+            return before + opened
+        return max(accumulate((_LEVELS[bracket] for bracket in brackets), initial=before))
 
 
 def read(stream: BinaryIO, head: bytes, reader: Reader) -> Iterator[Transcript]:

@@ -23,6 +23,14 @@ HELD_TURNS = 200_000
 log in which conversations take turns comes near to it."""
 
 
+_DECODER = json.JSONDecoder(strict=False)
+_TELLING = frozenset(
+    (*messages.ROLE_KEYS, "type", "message", "mapping", "chat_messages", "prompt", "choices", "output", "input",
+     "contents", "candidates", *conversations.HOLDERS, *conversations.WRAPPERS, *conversations.LISTS)
+)  # fmt: skip
+"""An object without any of these is no part of a conversation; to see that at once spares most of the time."""
+
+
 class Chat:
     """A conversation whose messages come one by one."""
 
@@ -81,6 +89,9 @@ class Reader:
                 self._session(lambda: Chat(key), "chat", key).add(value)
                 yield from self._full()
                 return
+            if _TELLING.isdisjoint(value):
+                self._stranger(value)
+                return
         known = False
         for one in conversations.several(value):
             transcript = conversations.transcript(one, self.source)
@@ -89,9 +100,12 @@ class Reader:
                 self.found += 1
                 yield transcript
         if not known:
-            self.strange += 1
-            if isinstance(value, dict) and not self.keys:
-                self.keys = tuple(fields.name(key) for key in list(value)[:6])
+            self._stranger(value)
+
+    def _stranger(self, value: object) -> None:
+        self.strange += 1
+        if isinstance(value, dict) and not self.keys:
+            self.keys = tuple(fields.name(key) for key in list(value)[:6])
 
     def finish(self) -> Iterator[Transcript]:
         """Give out what is left, in the order in which it began."""
@@ -154,11 +168,10 @@ def values(line: bytes) -> Iterator[Any]:
     text = line.decode("utf-8", "replace").strip(" \t\r\n\0\ufeff\x1e")
     if not text:
         return
-    decoder = json.JSONDecoder(strict=False)
     at = 0
     while at < len(text):
         try:
-            value, at = decoder.raw_decode(text, at)
+            value, at = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
             yield None
             return

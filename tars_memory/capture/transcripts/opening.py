@@ -99,22 +99,23 @@ class Peeked(io.RawIOBase):
         super().__init__()
         self._stream = stream
         self._head = b""
+        self._at = 0
         self._left = limit
 
     def peek(self, size: int) -> bytes:
-        """The first bytes that were not read yet: ``size``, or fewer at the end of the stream."""
+        """The first bytes, of which none was read yet: ``size``, or fewer if there are no more."""
         while len(self._head) < size and (data := self._stream.read(max(HEAD, size - len(self._head)))):
             self._head += data
         return self._head[:size]
 
-    def first_line(self) -> bytes:
-        """The first line, whole unless it is longer than :data:`FIRST_LINE`."""
+    def first_lines(self) -> bytes:
+        """The beginning with the whole first line, unless that is longer than :data:`FIRST_LINE`."""
         size = HEAD
         while b"\n" not in self._head and size < FIRST_LINE:
             if len(self.peek(size)) < size:
                 break
             size *= 4
-        return self._head.partition(b"\n")[0]
+        return self._head
 
     def readable(self) -> bool:
         """It is."""
@@ -126,9 +127,11 @@ class Peeked(io.RawIOBase):
         Raises:
             OSError: there is more than was allowed.
         """
-        if self._head:
-            data, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+        if self._at < len(self._head):
+            data = self._head[self._at : self._at + len(buffer)]
+            self._at += len(data)
         else:
+            self._head = b""
             data = self._stream.read(len(buffer))
         self._left -= len(data)
         if self._left < 0:
@@ -187,10 +190,8 @@ def _by_lines(peeked: Peeked, bare: bytes) -> bool:
     """Whether JSON stands line by line: a line without indent is an object of its own."""
     if bare.startswith(b"["):
         return False
-    first = peeked.first_line().strip(b" \t\r\n\0\xef\xbb\xbf\x1e")
-    if _is_object(first):
-        return True
-    return any(_is_object(row) for row in bare.split(b"\n")[1:20])
+    first, *rows = peeked.first_lines().lstrip(b" \t\r\n\0\xef\xbb\xbf\x1e").split(b"\n", 20)
+    return _is_object(first) or any(_is_object(row) for row in rows[:20])
 
 
 def _json(peeked: Peeked, bare: bytes, name: str) -> Iterator[Transcript | Unknown]:

@@ -192,6 +192,8 @@ class _Text:
         closes: dict[int, int] = {}
         opened: tuple[int, str] | None = None
         for row in range(self.body, len(self.rows)):
+            if "```" not in self.rows[row] and "~~~" not in self.rows[row]:
+                continue
             line = re.sub(r"^[ ]{0,3}>[ ]?", "", self.rows[row][:200])
             match = _FENCE.match(line)
             if not match:
@@ -267,6 +269,8 @@ def os_name(source: str) -> str:
 
 def _label(row: int, line: str) -> Label | None:
     """What a line says of who speaks, if it may begin a turn."""
+    if ":" not in line and "#" not in line and "**" not in line and "__" not in line:
+        return None
     if len(line) > 400:
         head, tail = line[:400], line[400:]
     else:
