@@ -68,6 +68,7 @@ def kinds(*args: object, **more: object) -> list[tuple[str, int]]:
         ("- [ ] call Bo\n- [x] call Bo\n", []),
         ("## A\n- the key is under the pot\n## B\n- the key is under the pot\n", [("duplicate", 4)]),
         ("## A\n- the key is under the pot\n## B\n- the key is under the mat\n", []),
+        ("## Notes\n- likes tea\n## Food\n- likes tea\n", [("duplicate", 4)]),
     ],
 )
 def test_exact_repeats(text: str, found: list[tuple[str, int]]) -> None:
@@ -194,7 +195,7 @@ def test_dead_links(text: str, found: int) -> None:
 
 
 def test_a_name_without_a_note_is_dead_only_where_that_is_not_meant() -> None:
-    assert kinds("- see [[Anna]]\n", named={"anna": 1}) == [("dead-link", 1)]
+    assert kinds("- see [[Anna]]\n", named={"anna": 2}) == [("dead-link", 1)]
     assert kinds("- see [[Anna]]\n", named={"anna": 3}) == []
     assert kinds("- met [[Anna]]\n", "2026-11-20.md") == []
     assert kinds("- met [[deep/Anna]]\n", "2026-11-20.md") == [("dead-link", 1)]
@@ -308,6 +309,13 @@ def test_malformed_daily_lines(line: str) -> None:
 def test_daily_lines_that_are_fine(line: str) -> None:
     assert kinds(f"## Log\n- 09:00 before\n- {line}\n", "2026-11-20.md") == []
     assert kinds("## Plan\n- 2pm tea\n- 25:10 against them\n", "2026-11-20.md") == []
+
+
+def test_a_daily_line_without_its_mark() -> None:
+    assert kinds("## Log\n10:00 tea\n", "2026-11-20.md") == [("malformed", 2)]
+    assert kinds("## Log\n- 10:00 tea\n11:00 cake\n", "2026-11-20.md") == [("malformed", 3)]
+    assert kinds("## Log\n- 10:00 tea\n  with cake at 11:00\n\n12 guests\n", "2026-11-20.md") == []
+    assert kinds("## Log\n```\n10:00 tea\n```\n## Plan\n10:00 tea\n", "2026-11-20.md") == []
 
 
 # --- names

@@ -24,6 +24,7 @@ OLD = b"## Log\r\n- 10:00 the zeppelin ^d-1\r\n- \xff"
 LATER = b"## Log\n- 11:00 the balloon\n"
 LOG = (*PROGRAM, "log", "--now", "2026-01-03T11:00:00+00:00", "the balloon")
 ARCHIVE = (*PROGRAM, "tidy", "--archive", "--apply")
+INIT = (*PROGRAM, "init", "{vault}")
 MEND = (*PROGRAM, "tidy", "--apply")
 TWICE = b"## Notes\n- tea ^m-1\n- cake\n- tea\n\nend"
 ONCE = b"## Notes\n- tea ^m-1\n- cake\n\nend"
@@ -66,7 +67,7 @@ def test_the_archive(tmp_path: Path) -> None:
 
 
 def test_repeats(tmp_path: Path) -> None:
-    case = Case(tmp_path, MEND, "Memory.md", TWICE, [])
+    case = Case(tmp_path, MEND, "Memory.md", TWICE, [INIT])
     assert (case.old, case.new) == (TWICE, ONCE)
 
     def check(call: str, number: int, slot: str) -> None:

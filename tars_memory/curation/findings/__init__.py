@@ -14,7 +14,7 @@ from tars_memory.curation.findings.repeats import (
     repeated_headings,
     repeated_ids,
 )
-from tars_memory.curation.findings.shape import empty_bullets, malformed, oversized, placeholders
+from tars_memory.curation.findings.shape import empty_bullets, malformed, oversized, placeholders, without_mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,6 +30,7 @@ OTHERS: tuple[Callable[[TidyNote, World], Iterable[tuple[Finding, str]]], ...] =
     placeholders,
     oversized,
     malformed,
+    without_mark,
     dead_links,
     expired,
 )

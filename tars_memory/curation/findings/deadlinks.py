@@ -25,7 +25,7 @@ UNLINKED = ("fence", "code", "html", "comment", "math")
 LONG = 10_000
 """Characters of the longest line whose links are followed: more is data that somebody pasted."""
 
-TOPIC = 2
+TOPIC = 3
 """A name without a note that so many notes link to is a topic, not a mistake."""
 
 ENDINGS = (

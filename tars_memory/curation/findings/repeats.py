@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Entry
 
 STANDING = 4
-"""From so many words on, a line means the same under another heading; ``likes tea`` may be about somebody else."""
+"""From so many words on, a line means the same under another heading; ``likes tea`` may be about somebody else, unless
+one of the headings is the one for everything."""
 
 COMMON = 40
 """A word that more lines have than this pairs nothing; lines that say the same share rarer ones."""
@@ -60,11 +61,15 @@ def duplicates_elsewhere(note: TidyNote, world: World) -> Iterator[tuple[Finding
     if note.role not in ("memory", "rules"):
         return
     first: dict[str, Entry] = {}
+    general = {"", world.layout.notes_section.casefold()}
     for entry in note.entries:
-        if entry.depth or len(entry.text.split()) < STANDING:
+        if entry.depth:
             continue
         other = first.setdefault(entry.text, entry)
         if note.place(other.line) == note.place(entry.line):
+            continue
+        titles = {other.section.casefold(), entry.section.casefold()}
+        if len(entry.text.split()) < STANDING and not titles & general:
             continue
         gone, stays = sorted((other, entry), key=lambda each: _worth(each, world), reverse=True)
         where = f"line {stays.line}, under {stays.section!r}," if stays.section else f"line {stays.line}"

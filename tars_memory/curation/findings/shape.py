@@ -115,6 +115,23 @@ def malformed(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
             yield Finding("", "malformed", note.path, bullet.line, words.strip(), sentence), words.strip()
 
 
+def without_mark(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+    """Lines of a daily log that begin with a time, and are no bullets, or a part of the one above."""
+    if note.role != "daily":
+        return
+    heading = world.layout.log_heading.casefold()
+    for block in note.document.blocks:
+        if block.kind not in ("paragraph", "item"):
+            continue
+        if note.document.section_at(block.start_line).title.casefold() != heading:
+            continue
+        for line in range(block.start_line, block.end_line + 1):
+            words = note.document.text(line).strip()
+            if re.match(r"(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+\S", words):
+                sentence = "it is no line of the log without a mark: put “- ” before it"
+                yield Finding("", "malformed", note.path, line, words, sentence), words
+
+
 def _over(note: TidyNote, world: World) -> bool:
     """Whether a note is not a day that is still going on, or to come."""
     return note.day is None or note.day < world.today
