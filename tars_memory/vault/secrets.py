@@ -129,18 +129,33 @@ def _all(text: str) -> Iterator[Secret]:
         yield from _private_keys(text)
     if any(len(word) >= _LONG for word in text.split()):
         for kind, hints, pattern in table.PREFIXED:
-            if any(hint in text for hint in hints.split("|")):
-                yield from _matches(text, kind, pattern)
+            if hints.startswith("*"):
+                if any(hint in text for hint in hints[1:].split("|")):
+                    yield from _told(text, kind, _compiled(pattern).finditer(text))
+            else:
+                for hint in hints.split("|"):
+                    if hint in text:
+                        yield from _told(text, kind, _beginning(text, hint, _compiled(pattern)))
     for kind, hint, pattern in table.COMMANDS:
         if hint in text:
-            yield from _matches(text, kind, pattern)
+            yield from _told(text, kind, _compiled(pattern).finditer(text))
     from tars_memory.vault import labelled
 
     yield from (Secret(*one) for one in labelled.values(text))
 
 
-def _matches(text: str, kind: str, pattern: str) -> Iterator[Secret]:
-    for match in _compiled(pattern).finditer(text):
+def _beginning(text: str, hint: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    """The matches that begin with a hint: a search for its letters is ten times as fast as one for the pattern."""
+    at = text.find(hint)
+    while at >= 0:
+        match = pattern.match(text, at)
+        if match:
+            yield match
+        at = text.find(hint, match.end() if match else at + 1)
+
+
+def _told(text: str, kind: str, matches: Iterator[re.Match[str]]) -> Iterator[Secret]:
+    for match in matches:
         start, end = match.span(match.lastindex or 0)
         if not _blank(text[start:end]):
             yield Secret(start, end, kind)
