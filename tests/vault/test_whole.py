@@ -1,0 +1,151 @@
+"""A transaction that stands whole or not at all: failed, killed, killed while it was taken back."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from storekit import Place, add, swap
+
+from tars_memory.vault.journal import Journal
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place(tmp_path)
+    place.put("a.md", b"- a\n")
+    place.put("b.md", b"- b\n")
+    place.put("gone.md", b"- gone\n")
+    return place
+
+
+class Stopped(Exception):
+    pass
+
+
+def write_all(place: Place, *, stop: bool = True) -> None:
+    with place.store().transaction("batch", whole=True) as transaction:
+        transaction.write("a.md", add(b"- one\n"))
+        transaction.write("b.md", swap(b"- b", b"- c"))
+        transaction.write("new/c.md", add(b"- new\n"))
+        transaction.remove("gone.md", digest(b"- gone\n"))
+        transaction.write("a.md", add(b"- two\n"))
+        if stop:
+            raise Stopped
+
+
+def digest(data: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()
+
+
+def notes(place: Place) -> dict[str, bytes]:
+    return {name: place.get(name) or b"" for name in place.files()}
+
+
+def cut(place: Place, count: int) -> None:
+    """As if the process had been killed after so many writes."""
+    (file,) = place.store().journal.files()
+    ended, kept = 0, []
+    for line in file.read_bytes().split(b"\n")[:-1]:
+        if ended == count:
+            break
+        kept.append(line)
+        ended += line.startswith(b'{"t":"end"')
+    file.write_bytes(b"\n".join(kept) + b"\n")
+
+
+def test_what_fails_leaves_nothing(place: Place) -> None:
+    before = notes(place)
+    with pytest.raises(Stopped):
+        write_all(place)
+    assert notes(place) == before
+    assert place.is_settled()
+    assert all(entry.undone for entry in place.store().history() if not entry.undoes)
+
+
+def test_what_ends_stands_and_is_one_undo(place: Place) -> None:
+    before = notes(place)
+    write_all(place, stop=False)
+    assert place.get("a.md") == b"- a\n- one\n- two\n"
+    place.write("later.md", add(b"- later\n"))
+    assert place.get("a.md") == b"- a\n- one\n- two\n"
+    place.store().undo(last=2)
+    assert notes(place) == before
+
+
+def killed(place: Place) -> dict[str, bytes]:
+    """All five writes stand, and the journal does not say that this was all."""
+    before = notes(place)
+    write_all(place, stop=False)
+    cut(place, 5)
+    assert len(place.store().pending()) == 1
+    return before
+
+
+def test_what_was_killed_is_taken_back_by_the_next_writer(place: Place) -> None:
+    before = killed(place)
+    store = place.store()
+    with store.transaction("remember") as transaction:
+        transaction.write("later.md", add(b"- later\n"))
+    assert notes(place) == {**before, "later.md": b"- later\n"}
+    assert [notice for notice in store.notices if "cut off" in notice]
+    assert place.is_settled()
+    place.store().undo()
+    assert notes(place) == before, "the taking back is no write of the command that came upon it"
+    assert place.store().recover() == []
+
+
+@pytest.mark.parametrize("again", range(1, 5))
+def test_a_kill_while_it_is_taken_back(place: Place, again: int) -> None:
+    before = killed(place)
+    place.store().recover()
+    cut(place, 5 + again)  # the note writes are done; the journal forgot the last ones
+    place.store().recover()
+    assert notes(place) == before
+    assert place.is_settled()
+
+
+def test_a_note_that_moved_on_keeps_the_others_from_nothing(place: Place) -> None:
+    before = killed(place)
+    place.put("a.md", b"- a\n- one and more\n- two\n- mine\n")
+    store = place.store()
+    store.recover()
+    assert place.get("a.md") == b"- a\n- one and more\n- mine\n"
+    assert {name: data for name, data in notes(place).items() if name != "a.md"} == {
+        name: data for name, data in before.items() if name != "a.md"
+    }
+    assert [notice for notice in store.notices if "a.md keeps" in notice]
+    assert place.is_settled()
+
+
+def test_an_edit_beside_it_is_kept(place: Place) -> None:
+    killed(place)
+    place.put("a.md", b"# mine\n- a\n- one\n- two\n")
+    place.store().recover()
+    assert place.get("a.md") == b"# mine\n- a\n"
+
+
+def test_a_dry_run_has_nothing_to_take_back(place: Place) -> None:
+    before = notes(place)
+    with suppress(Stopped), place.store(dry_run=True).transaction("batch", whole=True) as transaction:
+        transaction.write("a.md", add(b"- one\n"))
+        raise Stopped
+    assert notes(place) == before
+    assert place.store().journal.files() == []
+
+
+def test_a_month_turns_between_the_kill_and_the_next_writer(place: Place) -> None:
+    before = killed(place)
+    place.clock.move(days=40)
+    place.write("later.md", add(b"- later\n"))
+    assert notes(place) == {**before, "later.md": b"- later\n"}
+    assert len(place.store().journal.files()) == 2
+
+
+def test_nothing_written_says_nothing(place: Place) -> None:
+    with place.store().transaction("batch", whole=True) as transaction:
+        transaction.write("a.md", lambda data: [])
+    assert list(Journal(place.state / "journal").records()) == []
