@@ -12,6 +12,8 @@ _BEGINNINGS = (
     "remove repeat reply report respect respond return round run say search send show sign skip sort speak spell start "
     "stay stick stop suggest summarise summarize switch talk tell test translate treat try turn update use verify wait "
     "watch when whenever if always before after for in with write work "
+    "push pull merge commit deploy release rebase delete create install log edit rename touch change move copy share post "
+    "book order pay buy spend save back backup close lock clean comment document ping email mail invite "
     "antworte benutze bitte frag gib immer keine kein lass mach nenne nie niemals nimm nutze prüfe sag schreib sprich "
     "verwende vermeide wenn zeig évite toujours jamais utilise réponds dis ne donne quand écris siempre nunca usa "
     "evita responde di escribe cuando no sempre mai rispondi scrivi quando non altijd nooit gebruik schrijf geef als"
@@ -47,6 +49,26 @@ _STARTERS = frozenset(_STARTED.split())
 """Small words that a sentence begins with: written small they were in its middle."""
 
 
+_ASIDE = re.compile(
+    r"^(?:by the way|btw|oh|also|and|so|well|übrigens|au fait|por cierto|tra l'altro),?\s+(?=\w)|"
+    r",?\s+(?:by the way|btw|though|you know|haha|lol|thanks|thank you|please|übrigens|bitte|au fait|por cierto)"
+    r"(?=[.!]?$)",
+    re.IGNORECASE,
+)
+_LET_US = re.compile(
+    r"^let['’]?s (?=(?:go|use|take|keep|stick|do|move|start|call|make|stay|try|meet|have)\b)", re.IGNORECASE
+)
+_ALWAYS = re.compile(
+    r"(?:always|never|do not|don['’]t|immer|nie|niemals|toujours|jamais|siempre|nunca|sempre|mai|altijd|nooit)\s+",
+    re.IGNORECASE,
+)
+_ANSWERS = re.compile(
+    r"(?:answer|reply|respond|explain|summari[sz]e|cite|antworte|erkläre|réponds|explique|responde|rispondi|spiega|"
+    r"antwoord)\s",
+    re.IGNORECASE,
+)
+
+
 class Rule(NamedTuple):
     """What a piece of feedback asks for.
 
@@ -59,14 +81,20 @@ class Rule(NamedTuple):
     factual: bool = False
 
 
-def fact(said: str) -> str:
-    """A statement as a line of its own: a capital where a sentence begins so, no full stop after a single sentence.
+def fact(said: str) -> Rule:
+    """A statement as a line of its own: a capital where a sentence begins so, no asides, no full stop at its end.
 
-    Words that may be names of things (``npm``, ``prefers`` in a list of such) keep their small letter.
+    Words that may be names of things (``npm``, ``prefers`` in a list of such) keep their small letter. What tells how
+    to answer, or what is always or never to be done, is a rule.
     """
-    words = _trimmed(said)
+    words = _trimmed(_ASIDE.sub("", said))
+    words = _LET_US.sub("We ", words)
     first = re.match(r"[^\W\d_]+", words)
-    return _begun(words) if first and first[0] in _STARTERS else words
+    if first and first[0] in _STARTERS:
+        words = _begun(words)
+    told = _ALWAYS.match(words)
+    asks = told is not None and _imperative(words[told.end() :])
+    return Rule(_begun(words) if asks else words, factual=not (asks or _ANSWERS.match(words)))
 
 
 def rule(said: str, *, good: bool) -> Rule:
@@ -90,6 +118,8 @@ def rule(said: str, *, good: bool) -> Rule:
     plain = told
     if _imperative(plain) or (not good and _OUGHT.search(plain)):
         return Rule(_begun(plain))
+    if re.match(r"(?:much |far |way )?too\s", plain, re.IGNORECASE) and not good:
+        return Rule("Not " + plain[:1].lower() + plain[1:])
     if good:
         return Rule(f"Keep doing this: {_KEPT.sub('', plain) or plain}")
     return Rule(f"Avoid: {plain}")

@@ -108,8 +108,7 @@ def gather(
     for proposal in (*proposals, *kept):
         same = once.get(proposal.id)
         once[proposal.id] = same._replace(marks=(*same.marks, *proposal.marks)) if same else proposal
-    ordered = sorted(once.values(), key=lambda each: each.id)
-    ordered.sort(key=lambda each: each.date, reverse=True)
+    ordered = sorted(once.values(), key=lambda each: each.date, reverse=True)  # of one day as they were said
     ordered.sort(key=lambda each: len(each.marks), reverse=True)
     for number, proposal in enumerate(ordered[:told]):
         if proposal.id in beside and len(proposal.conflicts) < CONFLICTS:
@@ -161,9 +160,7 @@ class _Standing:
         first = group[0]
         if any(each.mark.block_id and each.source.casefold() in self.promoted for each in group):
             return None
-        rule = distil.Rule(distil.fact(first.text), factual=True)
-        if first.kind != "fact":
-            rule = distil.rule(first.text, good=first.kind == "reward")
+        rule = distil.fact(first.text) if first.kind == "fact" else distil.rule(first.text, good=first.kind == "reward")
         text = grammar.neutralise(rule.text)
         target = self.memory if rule.factual else self.procedural
         found = [(self.entries[number], kind) for number, kind in self._index.about(text)]

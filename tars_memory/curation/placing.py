@@ -1,8 +1,8 @@
 """Under which heading of a tier note a new line belongs: where its like stands already, else by what kind it is. Pure.
 
 The order: a tag that one section is named for or holds alone; the one section whose lines begin with the same name; the
-section of the lines that share its rarest words; a heading that is named for its kind (preferences, decisions, people,
-work); in a note without headings of its own such a heading is made; else the section for notes.
+section of the lines that share its rarest words; a heading that is named for its kind (decisions, health, preferences,
+people, about me, work); in a note without headings of its own such a heading is made; else the section for notes.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ NEAREST = 3
 """Lines of a section that count: the best few, or a long section would win by its length."""
 
 _DECIDED = (
-    r"\b(?:decided|decision|agreed|we(?:'ll| will)? (?:go|going|went) with|settled on|chose|chosen|entschieden|"
-    r"beschlossen|einigten?|décidé|convenu|decidido|acordado|deciso|besloten|afgesproken)\b"
+    r"\b(?:decided|decision|agreed|(?:we(?:'ll| will)?|let'?s) (?:go|going|went|stick) with|settled on|chose|chosen|"
+    r"entschieden|beschlossen|einigten?|décidé|convenu|decidido|acordado|deciso|besloten|afgesproken)\b"
 )
 _PREFERRED = (
-    r"\b(?:prefer\w*|likes?|loves?|hates?|dislikes?|enjoys?|favou?rite\w*|rather|can'?t stand|allergic|vegan|"
-    r"vegetarian|bevorzug\w*|mag|liebt?|hasst?|lieber|préfère\w*|aime\w*|déteste\w*|prefiero|prefiere|gusta\w*|"
+    r"\b(?:prefer\w*|likes?|loves?|hates?|dislikes?|enjoys?|favou?rite\w*|rather|can'?t stand|"
+    r"bevorzug\w*|mag|liebt?|hasst?|lieber|préfère\w*|aime\w*|déteste\w*|prefiero|prefiere|gusta\w*|"
     r"odio|odia|preferisc\w*|piac\w*|adora|geef de voorkeur|houdt? van)\b"
 )
 _OF_PEOPLE = (
@@ -47,10 +47,21 @@ _AT_WORK = (
     r"arbeite[t]? (?:bei|als|für)|travaille\w* (?:chez|pour|comme)|trabaj\w* (?:en|para|como)|"
     r"lavor\w* (?:per|come|in)|werk(?:t|en)? (?:bij|als|voor))\b"
 )
+_OF_ME = (
+    r"\b(?:i live|i'?m from|i am from|i was born|my name is|call me|i moved|i grew up|i speak|my (?:address|phone|"
+    r"birthday|mother tongue)|ich wohne|ich heiße|ich komme aus|j'habite|je m'appelle|je viens de|vivo en|me llamo|"
+    r"abito|vivo a|mi chiamo|ik woon|ik heet)\b"
+)
+_OF_HEALTH = (
+    r"\b(?:allerg\w*|vegan\w*|vegetari\w*|gluten\w*|lactose|laktose\w*|diabet\w*|asthma\w*|blood type|medication|"
+    r"blutgruppe|medikament\w*|végétarien\w*|celiac|coeliac)\b"
+)
 _KINDS = (
     ("Decisions", _DECIDED, r"\b(?:decision|decided|agree|entscheid|beschl|décision|decisi|besluit)"),
+    ("Health", _OF_HEALTH, r"\b(?:health|medical|diet|gesundheit|santé|salud|salute|gezondheid)"),
     ("Preferences", _PREFERRED, r"\b(?:prefer|like|taste|favou?rit|vorlieb|préfér|goût|gust|voorkeur)"),
     ("People", _OF_PEOPLE, r"\b(?:people|person|famil|friend|contact|leute|mensch|freund|gens|gente|mensen|vriend)"),
+    ("About me", _OF_ME, r"\b(?:about me|me|myself|personal|profile|über mich|moi|sobre mí|di me|over mij)\b"),
     ("Work", _AT_WORK, r"\b(?:work|job|career|arbeit|beruf|travail|trabajo|lavoro|werk)"),
 )
 """Heading to make, how lines of that kind speak, and how such headings are called."""

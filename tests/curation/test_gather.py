@@ -172,12 +172,37 @@ def test_the_window_counts_from_the_last_time_it_was_said(tmp_path: Path, days: 
         ("No, Anna lives in Galway", "Anna lives in Galway", "Memory.md"),
         ("no, use kilometres", "Use kilometres", "Procedural.md"),
         ("answers should be short", "Answers should be short", "Procedural.md"),
+        ("too long, three sentences are enough", "Not too long, three sentences are enough", "Procedural.md"),
     ],
 )
 def test_corrections_become_rules_in_the_persons_words(tmp_path: Path, said: str, rule: str, target: str) -> None:
     vault = Vault(tmp_path, {"corrections.md": f"## Feedback\n- 2026-11-20 10:00 {said}\n"})
     (found,) = vault.review().waiting().proposals
     assert (found.text, found.target) == (rule, target)
+
+
+@pytest.mark.parametrize(
+    ("said", "line", "target", "section"),
+    [
+        ("Always answer in metric units", "Always answer in metric units", "Procedural.md", "Notes"),
+        ("never push to main", "Never push to main", "Procedural.md", "Notes"),
+        ("Always loved the sea", "Always loved the sea", "Memory.md", "Notes"),
+        ("let's go with SQLite", "We go with SQLite", "Memory.md", "Decisions"),
+        ("I prefer window seats, by the way.", "I prefer window seats", "Memory.md", "Preferences"),
+        ("I'm allergic to peanuts", "I'm allergic to peanuts", "Memory.md", "Health"),
+        ("I live in Cork and I work as a nurse", "I live in Cork and I work as a nurse", "Memory.md", "About me"),
+        ("my boss is called Maeve", "My boss is called Maeve", "Memory.md", "People"),
+        ("npm run build takes 40 s", "npm run build takes 40 s", "Memory.md", "Notes"),
+        ("The wifi is called Dr. No. Its password hint is on the fridge.",) * 2 + ("Memory.md", "Notes"),
+        ("Ich wohne in Kiel.", "Ich wohne in Kiel", "Memory.md", "About me"),
+    ],
+)
+def test_a_fresh_memory_gets_what_one_would_have_written(
+    tmp_path: Path, said: str, line: str, target: str, section: str
+) -> None:
+    vault = Vault(tmp_path, {"Memory.md": "## Notes\n", "2026-11-20.md": f"- 10:00 [extracted] {said} ^d-new\n"})
+    (found,) = vault.review().waiting().proposals
+    assert (found.text, found.target, found.section) == (line, target, section)
 
 
 @pytest.mark.parametrize(
