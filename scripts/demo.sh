@@ -1,5 +1,6 @@
 #!/bin/sh
-# What `make demo` runs: a vault made from the template, writes, the index, a hybrid search, and all of it taken back.
+# What `make demo` runs: a vault made from the template, writes, the index, a hybrid search, a conversation whose facts
+# are drawn out, decided and traced back, and all of it taken back.
 # Everything lives below the folder given as first argument; nothing needs a network.
 set -eu
 
@@ -50,6 +51,36 @@ run history --limit 2
 run undo
 run log
 run status
+
+say "A conversation with an assistant, as its log keeps it; nothing of it is sent anywhere"
+today=$(date -u +%Y-%m-%d)
+cat > "$vault/../chat.jsonl" <<END
+{"role": "user", "content": "Hi! Anna wants to travel with us. I prefer night trains to planes.", "timestamp": "${today}T09:00:00Z"}
+{"role": "assistant", "content": "A night train to Lisbon leaves at 21:34. Let's go with the sleeper for three?", "timestamp": "${today}T09:01:00Z"}
+{"role": "user", "content": "Yes, good. Remember that the spare key is at the bakery while we are away.", "timestamp": "${today}T09:02:00Z"}
+{"role": "assistant", "content": "Noted. You could also live on the boat.", "timestamp": "${today}T09:03:00Z"}
+{"role": "user", "content": "Ha. No, the backup disk is 8 TB now, not 4. Would I like Porto better?", "timestamp": "${today}T09:04:00Z"}
+END
+say "extract: what was said becomes candidates, each with the words it stands on; no model is set, so by rules"
+run extract "$demo/chat.jsonl"
+sed -n '/^## Facts/,$p' "$vault/sessions/"*.md
+say "Once: a second run finds nothing new"
+run extract "$demo/chat.jsonl"
+
+say "review: a person decides, at a terminal or with ticks in Obsidian. Here a script ticks two and rejects one."
+run review --note
+sed -e '/night trains/s/\[ \]/[x]/' -e '/spare key/s/\[ \]/[x]/' -e '/sleeper/s/\[ \]/[-]/' "$vault/Review.md" > "$vault/Review.new"
+mv "$vault/Review.new" "$vault/Review.md"
+grep '^- \[' "$vault/Review.md"
+run review --from-note
+
+say "why: where a line comes from, who approved it"
+run why "$("$bin/tars-memory" list | awk '/spare key/ {print $1; exit}')"
+run search "where is the key"
+
+say "One undo takes the decisions back; a line that nobody decided waits on"
+run undo
+run review --list
 
 say "The vault, in plain markdown: $vault"
 cat "$vault/Memory.md"

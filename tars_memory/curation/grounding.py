@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.turns import Turn
     from tars_memory.curation.model import Fact
+    from tars_memory.curation.statements import Statement
 
 NO_QUOTE = "no quote"
 NOT_SAID = "quote not found"
@@ -206,19 +207,21 @@ def _about_the_same(text: str, said_low: str) -> bool:
 
 
 def _turned(text: str, quote: str) -> bool:
-    """Whether one of the two denies what the other says."""
-    mine = statements.read(text)
-    content = set(mine.content)
-    clauses = [statements.read(clause) for clause in _CLAUSE.split(quote) if clause.strip()]
-    if not clauses or not content:
+    """Whether one of the two denies what the other says, clause by clause."""
+    if _TURNED.search(text) or _TURNED.search(quote):
         return False
-    shared = [(len(content & set(clause.content)), clause) for clause in clauses]
-    most = max(count for count, _ in shared)
-    near = [clause for count, clause in shared if count == most] if most else clauses
-    denied = {bool(clause.denied) for clause in near}
-    if len(denied) > 1 or bool(mine.denied) in denied:
+    said = [statements.read(clause) for clause in _CLAUSE.split(quote) if clause.strip()]
+    return any(_denies(statements.read(clause), said) for clause in _CLAUSE.split(text) if clause.strip())
+
+
+def _denies(claim: Statement, said: Sequence[Statement]) -> bool:
+    """Whether what was said about the same is denied, and the claim is not; or the other way round."""
+    content = set(claim.content)
+    if not content or not said:
         return False
-    return not _TURNED.search(text) and not _TURNED.search(quote)
+    most = max(len(content & set(clause.content)) for clause in said)
+    near = [clause for clause in said if len(content & set(clause.content)) == most]
+    return all(bool(clause.denied) != bool(claim.denied) for clause in near)
 
 
 def _agrees(turn: Turn) -> bool:

@@ -129,9 +129,10 @@ class _Talk:
         return found
 
     def _fact(self, sentence: Sentence, *, wrong: bool, written: bool) -> Fact | None:
-        words = {word.casefold() for word in _WORD.findall(sentence.text.replace("’", "'"))}
+        plain = sentence.text.replace("’", "'")
+        words = {word.casefold() for word in _WORD.findall(plain)}
         for lang in _languages():
-            if not wrong and not words & lang.triggers:
+            if not (wrong or words & lang.triggers or lang.wrong.match(plain)):
                 continue
             said = _stated(sentence, lang)
             if said is None:

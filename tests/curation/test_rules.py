@@ -10,7 +10,7 @@ import pytest
 
 from curation.statements import SAID
 from tars_memory.capture.turns import Turn
-from tars_memory.curation import rules
+from tars_memory.curation import grounding, rules
 from tars_memory.curation.dating import absolute
 from tars_memory.curation.phrasebook import LANGUAGES, language
 from tars_memory.curation.sentences import sentences
@@ -179,3 +179,11 @@ def test_no_pattern_takes_longer_than_the_text_grows(code: str) -> None:
         for pattern in (lang.leads, lang.unsure, lang.asks, lang.open_ends, lang.written):
             pattern.search(text)
         assert time.process_time() - begun < 0.5, start
+
+
+def test_whatever_the_rules_keep_is_grounded() -> None:
+    for _, sentence, wanted in SAID:
+        turn = Turn(1, "user", "user", sentence)
+        found = rules.extract([turn], {1}, {1: DAY})
+        held = grounding.ground(found.facts, [turn], {1})
+        assert [fact.text for fact in held.facts] == ([] if wanted is None else [wanted]), sentence
