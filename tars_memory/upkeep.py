@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError
 from tars_memory.settings import EmbeddingOptions
+from tars_memory.vault import inbox
 from tars_memory.vault.spool import Spool
 
 if TYPE_CHECKING:
@@ -18,11 +19,16 @@ if TYPE_CHECKING:
     from tars_memory.settings import Settings
 
 
+SHOWN = 10
+"""So many lines a notice names."""
+
+
 def status(memory: Memory) -> dict[str, Any]:
     """One object: where things are, how far the index is, which model and driver are in use; additive only.
 
     Returns:
-        ``vault``, ``index``, ``model``, ``waiting`` (spool, unfinished writes), ``settings`` and ``notices``.
+        ``vault``, ``index``, ``model``, ``waiting`` (spool, unfinished writes, proposals), ``rules`` (those that nobody
+        typed or approved here, by note the lines), ``settings`` and ``notices``.
     """
     index = memory.index()
     report = _refresh(memory)
@@ -32,6 +38,7 @@ def status(memory: Memory) -> dict[str, Any]:
     told = index.status()
     if report.pending_vectors and model["usable"]:
         notices.append(f"passages without a vector: {report.pending_vectors}; tars-memory reindex makes them")
+    doubtful = _unapproved(memory, notices)
     return {
         "vault": {
             "path": str(memory.root),
@@ -44,10 +51,31 @@ def status(memory: Memory) -> dict[str, Any]:
         },
         "index": told,
         "model": model,
-        "waiting": {"spool": len(spool.pending()), "unfinished": memory.store(writes=False).pending()},
+        "waiting": {
+            "spool": len(spool.pending()),
+            "unfinished": memory.store(writes=False).pending(),
+            "proposals": len(inbox.pending(memory.vault, notices)),
+        },
+        "rules": {"unapproved": sum(map(len, doubtful.values())), "lines": doubtful},
         "settings": memory.settings.given,
         "notices": notices,
     }
+
+
+def _unapproved(memory: Memory, notices: list[str]) -> dict[str, list[int]]:
+    """The rules that ``context`` does not trust, said with what can be done."""
+    from tars_memory.recall.rules import unapproved
+    from tars_memory.vault.typed import typed_lines
+
+    journal = memory.store(writes=False).journal
+    found = unapproved(memory.vault, lambda path: typed_lines(journal, path))
+    for path, lines in found.items():
+        where = ", ".join(map(str, lines[:SHOWN])) + (", …" if len(lines) > SHOWN else "")
+        notices.append(
+            f"{path}: rules that nobody typed or approved here, so no prompt trusts them: line {where}; if they are "
+            "yours, give them with remember --tier procedural, at a terminal"
+        )
+    return found
 
 
 def _refresh(memory: Memory) -> RefreshReport:

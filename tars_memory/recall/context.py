@@ -17,6 +17,7 @@ from tars_memory.recall.loaded import COMMENT, FRONT_MATTER, REJECTED, Loaded, i
 from tars_memory.recall.packing import LOADED, NO_ROOM, Packing, Unit, by_worth
 from tars_memory.recall.prompt import Block, Context
 from tars_memory.recall.ranked import settled
+from tars_memory.recall.rules import by_approval
 from tars_memory.recall.verify import note_lines
 from tars_memory.settings import FactsOptions
 from tars_memory.vault import facts
@@ -118,7 +119,7 @@ class _Filling:
         rules = list(self._read(self._scoped(layout.procedural), whole_items=True))
         others: list[tuple[Loaded, list[Unit]]] = []
         for note in rules:
-            approved, rest = _by_approval(note, self._typed(typed, note.path))
+            approved, rest = by_approval(note, self._typed(typed, note.path))
             others.append((note, rest))
             self._fill("procedural", note, approved)
         for note in self._read(self._scoped(layout.memory)):
@@ -312,20 +313,6 @@ class _Filling:
             if error.message not in self.notices:
                 self.notices.append(error.message)
             return None
-
-
-def _by_approval(note: Loaded, known: frozenset[bytes]) -> tuple[list[Unit], list[Unit]]:
-    """The rules that a person typed or approved, line for line, under such headings; and the others."""
-    approved: list[Unit] = []
-    others: list[Unit] = []
-    for unit in note.units:
-        raw = note.rules.get(unit.start_line)
-        if raw and known.issuperset(raw):
-            headings = [above for above in unit.headings if known.issuperset(note.raw(above))]
-            approved.append(Unit(unit.path, unit.start_line, unit.texts, unit.says, headings))
-        else:
-            others.append(unit)
-    return approved, others
 
 
 def _body(lines: list[str]) -> int:
