@@ -54,10 +54,11 @@ class Exchange(BaseHTTPRequestHandler):
 
 
 class Request:
-    """What arrived."""
+    """What arrived, and when (seconds, monotonic)."""
 
     def __init__(self, path: str, headers: dict[str, str], data: bytes, body: dict[str, Any]) -> None:
         self.path, self.headers, self.data, self.body = path, headers, data, body
+        self.time = time.monotonic()
 
     @property
     def user(self) -> str:
