@@ -58,6 +58,12 @@ _TURNED = re.compile(
     re.IGNORECASE,
 )
 """Words that deny without a "not"; with one of them a difference in negations proves nothing."""
+_ASKED = re.compile(
+    r"\b(?:don['’]t forget|do not forget|vergiss (?:bitte )?nicht|n['’]oublie pas|no olvides|non dimenticare|"
+    r"vergeet niet|não (?:te )?esqueças|não (?:se )?esqueça)\b",
+    re.IGNORECASE,
+)
+"""A "not" that denies nothing."""
 _GERMAN = re.compile(r"\b(?:der|die|das|und|ist|nicht|ein|eine|mit|für|von)\b")
 """German writes every noun with a capital, so that a capital tells no name there."""
 
@@ -210,7 +216,8 @@ def _turned(text: str, quote: str) -> bool:
     """Whether one of the two denies what the other says, clause by clause."""
     if _TURNED.search(text) or _TURNED.search(quote):
         return False
-    said = [statements.read(clause) for clause in _CLAUSE.split(quote) if clause.strip()]
+    told = _ASKED.sub("", quote)
+    said = [statements.read(clause) for clause in _CLAUSE.split(told) if clause.strip()]
     return any(_denies(statements.read(clause), said) for clause in _CLAUSE.split(text) if clause.strip())
 
 
