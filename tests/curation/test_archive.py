@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.tidykit import Desk
+from tars_memory.curation import archive as archiving
 from tars_memory.curation.archive import archive
 from tars_memory.curation.outlinks import outlinks
 from tars_memory.curation.retention import CUT_OFF, Step
-from tars_memory.errors import UsageError
+from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.vault.inbox import INBOX
 from tars_memory.vault.links import Links, resolve
@@ -220,6 +221,30 @@ def test_what_cannot_be_written_is_said_and_the_rest_moves(desk: Desk, tmp_path:
     assert done.moved == ["projects/a/2026-01-02.md"]
     assert [step.path for step in done.plan if step.action == "keep"] == ["2026-01-02.md"]
     assert os.listdir(tmp_path / "out") == []
+
+
+def test_a_move_that_fails_is_said_and_the_rest_goes_on(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    for day in ("2026-01-02", "2026-01-03", "2026-01-04"):
+        desk.put(f"{day}.md", f"- {day}\n")
+    before = desk.files()
+    real = archiving.move
+
+    def failing(transaction: Transaction, vault: Vault, path: str, to: str) -> bool:
+        if path == "2026-01-02.md":
+            raise UnwritableError("the disk is full")
+        return path != "2026-01-03.md" and real(transaction, vault, path, to)
+
+    monkeypatch.setattr(archiving, "move", failing)
+    done = archive(desk.ctx(), days=90, window_days=14, apply=True)
+    assert (done.failed, done.moved) == (True, ["2026-01-04.md"])
+    assert [step.reason for step in done.plan if step.action == "keep"] == ["the disk is full", archiving.CHANGED]
+    assert desk.files().items() > {path: data for path, data in before.items() if path != "2026-01-04.md"}.items()
+
+
+def test_an_archive_that_would_make_other_notes_of_them_takes_none(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, sessions_folder="archive")
+    desk.put("2026-01-02.md", "- x\n")
+    assert "would be no daily note" in kept(desk)["2026-01-02.md"]
 
 
 def test_templates_other_notes_and_the_archive_stay(desk: Desk) -> None:

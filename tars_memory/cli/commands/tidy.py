@@ -1,5 +1,6 @@
 """``tidy``: what is twice, empty, dead or past; and what is old enough for the archive."""
 
+import re
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -47,6 +48,7 @@ def tidy(
     --archive daily notes past the window are listed, and with --apply moved to archive/; none is deleted, links hold.
     """
     call = call_of(ctx)
+    ids = [each for word in ids or () for each in re.split(r"[,\s]+", word) if each]
     asking = model is not None or print_prompt or reply is not None
     if asking:
         if apply or ignore or archive or ids:
@@ -64,7 +66,7 @@ def tidy(
         return _show_plan(call, call.memory().archive(apply=apply), apply)
     if ignore and not ids:
         raise UsageError("IDS are missing", "name the findings to ignore: tars-memory tidy lists them")
-    return _show(call, call.memory().tidy(apply=apply, ignore=ignore, ids=tuple(ids or ())))
+    return _show(call, call.memory().tidy(apply=apply, ignore=ignore, ids=tuple(ids)))
 
 
 def _ask(call: "Call", model: str, print_prompt: bool, reply: str | None) -> int:
