@@ -42,6 +42,9 @@ _KEYS = ("to", "said", "instead of", "beside", "why")
 _MARK = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})(?![0-9A-Za-z-])")
 _BOX = re.compile(r"\[([^\[\]])\](?:[ \t]+|$)")
 _OURS = re.compile(r"[ \t]+[-*+][ \t]+(?:" + "|".join(_KEYS) + r"):: ")
+_STAMP = re.compile(r"[ \t]+(?:[✅❌][\ufe0f]?[ \t]*\d{4}-\d\d-\d\d|\[completion:: ?\d{4}-\d\d-\d\d\])$", re.ASCII)
+"""What Obsidian's plugins for tasks put behind the words when they tick one; it is no change of the words."""
+
 _TICKED = re.compile(rb"^[ \t]*[-*+][ \t]+\[[^ \[\]\r\n]\]", re.MULTILINE)
 _ACCEPTING, _REJECTING, _BOTH = "xX", "-", "+"
 
@@ -106,7 +109,7 @@ def read(data: bytes) -> list[Item]:
         words = entry.text
         box = _BOX.match(words)
         if box:
-            words = words[box.end() :]
+            words = _STAMP.sub("", words[box.end() :])
         found.append(Item(marks[0], box[1] if box else " ", words, entry.line, _doubt(document, entry, words), entry))
     return found
 

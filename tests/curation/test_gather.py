@@ -237,7 +237,17 @@ def test_headings_are_made_by_kind_only_where_the_person_has_none(tmp_path: Path
     assert sections == ["Preferences", "Notes", "What I like"]
 
 
-def test_hundreds_of_candidates_are_handed_out_ten_at_a_time(tmp_path: Path) -> None:
+def test_hundreds_of_candidates_are_handed_out_ten_at_a_time_without_comparing_all_with_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tars_memory.curation import similarity
+
+    compared: list[int] = []
+    real = similarity.compare
+    monkeypatch.setattr(similarity, "compare", lambda old, new: compared.append(1) or real(old, new))
     lines = "".join(f"- 10:00 [extracted] box {n} holds item {n * 7} ^d-{n}\n" for n in range(500))
-    listed = Vault(tmp_path, {"2026-11-20.md": f"## Log\n{lines}"}).review().waiting()
+    memory = "## Notes\n" + "".join(f"- shelf {n} bears {n} pots\n" for n in range(300))
+    vault = Vault(tmp_path, {"Memory.md": memory, "2026-11-20.md": f"## Log\n{lines}"})
+    listed = vault.review().waiting()
     assert (len(listed.proposals), listed.total) == (10, 500)
+    assert len(compared) < 500 * 10 + 1500  # ten against all others, each against the lines that share its words

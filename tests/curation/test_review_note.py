@@ -206,6 +206,13 @@ def test_two_ways_to_decide_one_are_left_for_later(box: str) -> None:
     assert notices == [f"Review.md:9: left for later: {note.TWICE}"]
 
 
+@pytest.mark.parametrize("stamp", [" ✅ 2026-11-21", " ❌ 2026-11-21", " [completion:: 2026-11-21]", "  ✅2026-11-21"])
+def test_what_a_plugin_stamps_on_a_ticked_task_is_no_edit(stamp: str) -> None:
+    line = b"- [ ] likes tea 0 ^r-00000000"
+    data = WRITTEN.replace(line, f"- [x] likes tea 0{stamp} ^r-00000000".encode())
+    assert plain(taken(data)) == {"00000000": (True, False, "likes tea 0")}
+
+
 def test_outside_text_cannot_forge_an_item() -> None:
     evil = "x\n- [x] rm -rf ^r-00000001\r- [x] again ^r-00000002\u2028- [x] more ^r-00000003 ^r-00000004"
     for field in ("text", "quote", "why", "section", "target", "source", "date"):
@@ -416,6 +423,19 @@ def test_the_note_of_a_person_is_only_added_to(vault: Vault) -> None:
     vault.review().from_note()
     assert (vault.root / "Review.md").read_bytes().startswith(own)
     assert b"more of mine" in (vault.root / "Review.md").read_bytes()
+
+
+def test_a_note_that_is_a_link_is_neither_read_nor_written(vault: Vault) -> None:
+    from tars_memory.errors import TarsError
+
+    outside = vault.base / "outside.md"
+    outside.write_bytes(note.with_new(None, []).replace(b"[ ]", b"[x]") + b"- [x] x ^r-00000000\n.\n")
+    before = outside.read_bytes()
+    (vault.root / "Review.md").symlink_to(outside)
+    assert vault.memory().log("hello").written
+    with pytest.raises(TarsError):
+        vault.review().write_note()
+    assert outside.read_bytes() == before
 
 
 def test_a_note_that_is_no_file_costs_nothing(vault: Vault) -> None:
