@@ -1,0 +1,75 @@
+"""A person who types a credential is asked on a real terminal what shall become of it."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from cli.terminal import environment, program
+
+KEY = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+
+
+def typed(argv: list[str], env: dict[str, str], cwd: Path, answer: bytes) -> tuple[int, bytes]:
+    """Run on a pty and type the answer once the question stands there."""
+    import pty
+
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        argv, stdin=follower, stdout=follower, stderr=follower, env=env, cwd=cwd, start_new_session=True
+    )
+    os.close(follower)
+    screen, sent, deadline = b"", False, time.monotonic() + 30
+    while time.monotonic() < deadline:
+        ready, _, _ = select.select([leader], [], [], 0.1)
+        if ready:
+            try:
+                screen += os.read(leader, 65536)
+            except OSError:
+                break
+            if not sent and b"[n] stop" in screen and screen.rstrip().endswith(b"?"):
+                os.write(leader, answer)
+                sent = True
+        elif process.poll() is not None:
+            break
+    process.wait(5)
+    os.close(leader)
+    return process.returncode, screen
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "written"),
+    [(b"\n", 0, "(masked github token)"), (b"m\n", 0, "(masked github token)"), (b"y\n", 0, KEY), (b"n\n", 1, None),
+     (b"\x04", 0, "(masked github token)"), (b"what?\n", 0, "(masked github token)")],
+)  # fmt: skip
+@pytest.mark.parametrize("command", ["remember", "log"])
+def test_it_is_kept_masked_or_not_written(
+    tmp_path: Path, command: str, answer: bytes, code: int, written: str | None
+) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    env = environment(tmp_path / "home", TERM="dumb")
+    argv = program("--vault", str(vault), command, f"the deploy key is {KEY}")
+    returned, screen = typed(argv, env, tmp_path, answer)
+    notes = "".join(path.read_text("utf-8") for path in vault.glob("*.md"))
+    assert returned == code, screen
+    assert b"this looks like a credential: github token" in screen
+    if written is None:
+        assert notes == ""
+        assert b"You typed: the deploy key is " + KEY.encode() in screen.replace(b"\r\n", b"")
+    else:
+        assert f"the deploy key is {written}" in notes
+
+
+def test_an_agent_on_a_terminal_is_not_asked(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    env = environment(tmp_path / "home", TERM="dumb", CLAUDECODE="1")
+    argv = program("--vault", str(tmp_path / "vault"), "remember", f"key {KEY}")
+    returned, screen = typed(argv, env, tmp_path, b"y\n")
+    assert returned == 0
+    assert b"masked before it was written: github token" in screen
+    assert KEY not in (tmp_path / "vault" / "Memory.md").read_text("utf-8")
