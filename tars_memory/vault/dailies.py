@@ -21,13 +21,17 @@ def daily_of(vault: Vault, day: date, *, scope: str = "") -> str:
         day: in the local zone.
         scope: the project; empty for none.
 
+    Returns:
+        The one in its place if there is none, or if it can't be told: whoever reads or writes it will say so.
+
     Raises:
         UsageError: the vault's daily note format can't be used.
-        OSError: it can't be told whether the note is there.
     """
     path = vault.layout.daily_path(day, scope=scope)
-    if vault.look(path) is None:
-        archived = vault.layout.archived(path)
-        if vault.layout.day_of(archived) == day and vault.look(archived) is not None:
+    archived = vault.layout.archived(path)
+    try:
+        if vault.look(path) is None and vault.layout.day_of(archived) == day and vault.look(archived) is not None:
             return archived
+    except OSError:
+        return path
     return path

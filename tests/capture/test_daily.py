@@ -9,6 +9,7 @@ import pytest
 from tars_memory.capture.daily import log, today
 from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.settings import LayoutOptions
+from tars_memory.vault.dailies import daily_of
 
 
 def test_file_name_and_time_come_from_one_instant(bench):
@@ -97,3 +98,12 @@ def test_the_note_in_its_place_comes_before_the_archived_one(bench):
     bench.put("2026-11-21.md", "## Log\n")
     assert log(bench.ctx(), "late").path == "2026-11-21.md"
     assert bench.get("archive/2026-11-21.md") == "## Log\n"
+
+
+def test_a_folder_that_cannot_be_looked_into_is_left_to_the_reader(bench, monkeypatch):
+    def refused(path):
+        raise PermissionError(path)
+
+    vault = bench.ctx().vault
+    monkeypatch.setattr(vault, "look", refused)
+    assert daily_of(vault, bench.now.date()) == "2026-11-21.md"
