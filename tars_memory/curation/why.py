@@ -105,12 +105,16 @@ def why(ctx: Context, target: str) -> Trail:
 def _named(ctx: Context, target: str) -> Entry:
     try:
         return find(ctx, target)
-    except AmbiguousError:
+    except AmbiguousError as error:
         said = " ".join(target.casefold().split())
-        same = [entry for entry in tiers(ctx) if " ".join(entry.text.casefold().split()) == said]
-        if len(same) != 1:
+        refs = {line.partition(" ")[0] for line in error.candidates}
+        found = [entry for entry in tiers(ctx) if entry.ref in refs]
+        same = [entry for entry in found if " ".join(entry.text.casefold().split()) == said]
+        if len(same) == 1:
+            return same[0]
+        if len(found) != 1 or not refs <= {found[0].ref, *_Walk(ctx).trail(found[0])}:
             raise
-        return same[0]
+        return found[0]
 
 
 class _Walk:
@@ -134,6 +138,12 @@ class _Walk:
                 f"{entry.path} has no link to a day there, and the journal of this machine does not know the line: it "
                 "was written by hand, by another program or machine, or too long ago"
             )
+
+    def trail(self, entry: Entry) -> Iterator[str]:
+        """The REFs of the lines that an entry came from."""
+        found = self._follow(entry.provenance or "")
+        if not isinstance(found, str):
+            yield from (found.ref, *(child.ref for child in self._children(found)))
 
     def _written(self, entry: Entry) -> Generator[Step, None, bool]:
         """Who put the line there, who approved it, whether it was reworded by hand since; answers if that is known."""

@@ -11,7 +11,7 @@ from curation.deciding import DAILY, DAY, MEMORY, Desk, accept
 from tars_memory.capture.amend import edit
 from tars_memory.curation.commit import commit
 from tars_memory.curation.why import Step, Trail, why
-from tars_memory.errors import NotFoundError
+from tars_memory.errors import AmbiguousError, NotFoundError
 from tars_memory.vault.model import Splice
 from tars_memory.vault.transaction import Plan
 
@@ -91,6 +91,15 @@ def test_the_whole_way(desk: Desk) -> None:
     told = trail.as_dict()
     assert list(told) == ["ref", "text", "path", "line", "chain"]
     assert {"kind", "path", "line", "text", "date", "speaker", "quote", "actor", "txn"} <= set(told["chain"][0])
+
+
+def test_words_that_only_a_line_and_its_own_trail_hold(desk: Desk) -> None:
+    promoted(desk)
+    assert why(desk.ctx(), "lives in cork").path == "Memory.md"
+    desk.put("2026-11-19.md", "- 10:00 Ben lives in Cork\n")
+    with pytest.raises(AmbiguousError):
+        why(desk.ctx(), "lives in cork")
+    assert why(desk.ctx(), "anna  lives in Cork").path == "Memory.md"
 
 
 def test_from_the_candidate_both_ways(desk: Desk) -> None:
