@@ -62,6 +62,7 @@ def _add(found: Draft, message: Mapping[str, Any]) -> None:
     held = message.get("content")
     held = held if isinstance(held, dict) else {}
     kind = held.get("content_type")
+    kind = kind if isinstance(kind, str) else None
     notes = message.get("metadata")
     notes = notes if isinstance(notes, dict) else {}
     if speaks is None or (message.get("weight") == 0 and speaks != "system"):

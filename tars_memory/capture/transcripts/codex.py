@@ -22,7 +22,8 @@ _INSERTED = ("<environment_context>", "<user_instructions>", "<INSTRUCTIONS>", "
 
 def is_line(value: Mapping[str, Any]) -> bool:
     """Whether an object is a record of such a file."""
-    return value.get("type") in _KINDS and isinstance(value.get("payload"), dict)
+    kind = value.get("type")
+    return isinstance(kind, str) and kind in _KINDS and isinstance(value.get("payload"), dict)
 
 
 class Session:

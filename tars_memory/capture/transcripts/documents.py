@@ -20,12 +20,21 @@ if TYPE_CHECKING:
 DEEPEST = 1_000
 """Levels of nesting; real logs have ten. The parser keeps the path to each one: memory grows by the square."""
 
-CHUNK = 65_536
+CHUNK = 1_000_000
+"""Bytes parsed at once: the parser reads a text that spans chunks anew with each of them."""
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(\\?\Z|")', re.DOTALL)
 """A JSON string up to its end, or to the end of what is there."""
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _LEVELS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+
+_SURROGATE = re.compile(
+    r"\\(?:\\|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([dD][89a-fA-F][0-9a-fA-F]{2}))"
+)
+"""An escaped backslash, a pair of surrogates, or (group 1) one alone."""
+
+_CUT = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z|\\(?:u[0-9a-fA-F]{0,3})?\Z")
+"""An escape that may go on after the end, or half a pair."""
 
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), " ")
 
@@ -41,6 +50,7 @@ class Clean:
         self._stream = stream
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
         self._depth = Depth()
+        self._held = ""
 
     def read(self, size: int = -1) -> bytes:
         """At most about ``size`` bytes; none at the end.
@@ -51,15 +61,34 @@ class Clean:
         text = ""
         while size and not text:  # the end of a chunk may cut a character
             data = self._stream.read(CHUNK if size < 0 else size)
-            text = self._decoder.decode(data, final=not data)
+            text = self._whole_escapes(self._decoder.decode(data, final=not data), final=not data)
             if not data:
                 break
         if not text.isprintable():
             text = text.translate(_CONTROLS)
+        if "\\ud" in text or "\\uD" in text:
+            text = _SURROGATE.sub(_paired, text)
         made = text.encode("utf-8")
         if self._depth.deepest(made) > DEEPEST:
             raise DamagedError("it is nested too deeply")
         return made
+
+    def _whole_escapes(self, text: str, *, final: bool) -> str:
+        """What can be given out without cutting an escape, or a pair of them; the rest waits for the next chunk."""
+        text = self._held + text
+        self._held = ""
+        cut = None if final else _CUT.search(text, max(0, len(text) - 12))
+        if cut is not None:
+            at = cut.start()
+            while at and text[at - 1] == "\\":
+                at -= 1
+            text, self._held = text[:at], text[at:]
+        return text
+
+
+def _paired(found: re.Match[str]) -> str:
+    """An escape as it is, or U+FFFD for half a character, which the parser would stumble over."""
+    return "\\ufffd" if found[1] else found[0]
 
 
 class Depth:
@@ -100,7 +129,7 @@ def read(stream: BinaryIO, head: bytes, reader: Reader) -> Iterator[Transcript]:
     import ijson
 
     try:
-        for value in ijson.items(Clean(stream), _prefix(head), use_float=True, multiple_values=True):
+        for value in ijson.items(Clean(stream), _prefix(head), use_float=True, multiple_values=True, buf_size=CHUNK):
             yield from reader.take(value)
     except (ijson.JSONError, ValueError, OverflowError, RecursionError) as error:
         raise DamagedError(" ".join(str(error).split())[:120] or type(error).__name__) from error

@@ -23,6 +23,9 @@ HELD_TURNS = 200_000
 log in which conversations take turns comes near to it."""
 
 
+GIVE_UP = 100_000
+"""After so many values without a conversation a log is none."""
+
 _DECODER = json.JSONDecoder(strict=False)
 _TELLING = frozenset(
     (*messages.ROLE_KEYS, "type", "message", "mapping", "chat_messages", "prompt", "choices", "output", "input",
@@ -118,6 +121,11 @@ class Reader:
                 damaged, self.damaged = self.damaged, 0
                 yield transcript._replace(damaged=transcript.damaged + damaged)
 
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether so much was read without a sign of a conversation that the rest is not worth it."""
+        return self.strange + self.damaged > GIVE_UP and not self.found and not self._open
+
     def _is_message(self, value: Mapping[str, Any]) -> bool:
         inner = value.get("message")
         if messages.is_message(value) or conversations.is_exchange(value):
@@ -160,6 +168,8 @@ def read(stream: BinaryIO, reader: Reader) -> Iterator[Transcript]:
                 reader.damaged += whole
             else:
                 yield from reader.take(value)
+        if reader.is_hopeless:
+            break
     yield from reader.finish()
 
 

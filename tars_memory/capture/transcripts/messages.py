@@ -118,6 +118,7 @@ def _collect(value: object, held: Content, depth: int) -> None:
 
 def _part(part: Mapping[str, Any], held: Content, depth: int) -> None:
     kind = part.get("type") or part.get("content_type")
+    kind = kind if isinstance(kind, str) else None
     call = part.get("functionCall") or part.get("toolInvocation")
     response = part.get("functionResponse")
     if kind in _CALLED:

@@ -148,7 +148,7 @@ def _stream(peeked: Peeked, name: str, *, inside: bool = False) -> Iterator[Tran
     bare = head.lstrip(b" \t\r\n\0\xef\xbb\xbf\x1e")
     if not bare:
         yield Unknown(name, "it is empty")
-    elif head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    elif _is_utf_16(head):
         yield from _stream(Peeked(_utf8(peeked)), name, inside=inside)
     elif re.match(rb"\{\s*[\"}]|\[\s*[\[{]", bare) or _mostly_json(head):
         yield from _json(peeked, bare, name)
@@ -158,6 +158,13 @@ def _stream(peeked: Peeked, name: str, *, inside: bool = False) -> Iterator[Tran
         yield Unknown(name, "it is no text")
     else:
         yield from text.read(io.BufferedReader(peeked), name)
+
+
+def _is_utf_16(head: bytes) -> bool:
+    """Whether the byte order mark is meant: every line ending has a NUL beside it then."""
+    return head.startswith((b"\xff\xfe", b"\xfe\xff")) and (
+        b"\n\0" in head or b"\0\n" in head or head.count(b"\0") * 20 > len(head)
+    )
 
 
 def _utf8(stream: Peeked) -> BinaryIO:
@@ -188,10 +195,11 @@ def _is_object(line: bytes) -> bool:
 
 def _by_lines(peeked: Peeked, bare: bytes) -> bool:
     """Whether JSON stands line by line: a line without indent is an object of its own."""
-    if bare.startswith(b"["):
-        return False
     first, *rows = peeked.first_lines().lstrip(b" \t\r\n\0\xef\xbb\xbf\x1e").split(b"\n", 20)
-    return _is_object(first) or any(_is_object(row) for row in rows[:20])
+    objects = [row for row in rows[:20] if _is_object(row) and not row.rstrip().endswith(b",")]
+    if bare.startswith(b"["):  # a list, unless its first line is only the wreck of one
+        return first.strip() != b"[" and bool(objects) and None in lines.values(first)
+    return _is_object(first) or bool(objects)
 
 
 def _json(peeked: Peeked, bare: bytes, name: str) -> Iterator[Transcript | Unknown]:

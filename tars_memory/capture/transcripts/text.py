@@ -22,6 +22,9 @@ FORMAT = "text"
 MAX_BYTES = 100_000_000
 """A text is one conversation, which is held whole."""
 
+MAX_LABELS = 1_000_000
+"""Lines that may begin a turn; a text with more of them is a table, not a conversation."""
+
 WORDS: dict[str, Role] = {
     **ROLES,
     "you": "user",
@@ -184,6 +187,8 @@ class _Text:
             label = _label(row, self.rows[row])
             if label is not None:
                 found.append(label)
+                if len(found) > MAX_LABELS:
+                    return []
             row += 1
         return found
 
