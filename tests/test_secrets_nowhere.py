@@ -1,0 +1,183 @@
+"""Credentials that unattended commands are given, or that stand in notes, are in nothing that this program writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from traces import left
+
+from bench.seeded import SHAPED, credentials
+from tars_memory.errors import UnwritableError
+from tars_memory.memory import Memory
+from tars_memory.testing import HashEmbedder, make_vault
+from tars_memory.vault.lock import VaultLock
+
+SEEDED = list(credentials(seed=11, each=2))
+VALUES = [value for _, value, _ in SEEDED if not value.isdigit()]
+
+
+def opened(tmp_path: Path, notes: dict[str, str] | None = None, actor: str = "agent") -> Memory:
+    vault = tmp_path / "vault"
+    if not vault.exists():
+        make_vault(vault, notes or {})
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_MEMORY_STORE_LOCK_TIMEOUT": "0"}
+    return Memory(vault, actor=actor, env=env, embedder=HashEmbedder())  # type: ignore[arg-type]
+
+
+def answer(memory: Memory, text: str) -> str:
+    """What a search says, but for the query that it repeats."""
+    return json.dumps({**memory.search(text).to_json(), "query": ""}, default=str)
+
+
+def test_over_two_hundred_credentials_in_over_a_hundred_formats_are_tried() -> None:
+    assert len(VALUES) >= 200
+    assert len({name for name, _, _ in SEEDED}) >= 100
+
+
+def test_an_unattended_writer_leaves_none(tmp_path: Path) -> None:
+    memory = opened(tmp_path, {"Memory.md": "# Memory\n\n## Notes\n- tea\n"})
+    told: list[str] = []
+    for number, (_, _, text) in enumerate(SEEDED):
+        ways = (
+            lambda text: memory.remember(text, section=text if len(text) < 150 else None),
+            memory.log,
+            lambda text: memory.feedback(False, "wrong", question=text, answer=text),
+            lambda text: memory.edit("tea", text),
+            lambda text: memory.remember(text, tier="procedural"),
+            lambda text: memory.add_fact("Anna", "said", text),
+        )
+        receipt = ways[number % len(ways)](text)
+        told += [receipt.text, *receipt.notices]
+        if number % len(ways) == 3:
+            memory.edit(receipt.ref, "tea")
+    memory.reindex()
+    for _, value, text in SEEDED[::5]:
+        told += [answer(memory, text), memory.context(value).text]
+    memory.close()
+    assert not left(VALUES, tmp_path, besides=told)
+    assert any("masked before it was written" in one for one in told)
+
+
+def test_what_waits_in_the_spool_holds_none_and_places_none(tmp_path: Path) -> None:
+    memory = opened(tmp_path)
+    memory.log("first")
+    store = memory.store()
+    with VaultLock(store.state / "lock", timeout=1, command="test").held():
+        for _, _, text in SEEDED[::4]:
+            with pytest.raises(UnwritableError):
+                memory.log(text)
+    assert not left(VALUES, tmp_path)
+    memory.log("later")
+    assert "(masked " in next((tmp_path / "vault").glob("*.md")).read_text("utf-8")
+    memory.close()
+    assert not left(VALUES, tmp_path)
+
+
+def test_credentials_that_stand_in_notes_get_into_no_index(tmp_path: Path) -> None:
+    values = VALUES[:120]
+    texts = [text for _, value, text in SEEDED if value in values]
+    flat = [value for name, value, _ in SEEDED if name in SHAPED and value in values and "\n" not in value]
+    body = "\n\n".join(f"## Part {number}\n\n{text}\n\n- point\n  - {text}" for number, text in enumerate(texts))
+    long = "word " * 150 + " ".join(text for text in texts if "\n" not in text)
+    front = "---\ntitle: " + json.dumps(flat[0]) + "\ntags: [a, b]\nkeys:\n"
+    front += "".join(f"  - {json.dumps(value)}\n" for value in flat) + "---\n"
+    notes = {
+        "Keys.md": f"# Keys\n\n{body}\n\n```\n{body}\n```\n",
+        "Long.md": long,
+        "Front.md": front + "text\n",
+        "Headings.md": "\n\n".join(f"# {value}\n\nbelow" for value in flat),
+        "Table.md": "| a | b |\n| - | - |\n" + "\n".join(f"| key | {value} |" for value in flat),
+        "Crlf.md": body.replace("\n", "\r\n"),
+        "Memory.md": "# Memory\n\n## Notes\n" + "\n".join(f"- {value}" for value in flat) + "\n- milk\n",
+    }
+    memory = opened(tmp_path, notes)
+    memory.reindex()
+    memory.log("tea")
+    memory.remember("oolong")
+    told = [answer(memory, text) for text in ("part point", "keys", "below", *flat[::9])]
+    told.append(memory.context("part point keys").text)
+    found = memory.doctor()["findings"]
+    told.append(json.dumps(found))
+    embedder = memory.embedder
+    assert isinstance(embedder, HashEmbedder)
+    told += embedder.texts
+    memory.close()
+    assert not left(values, tmp_path / "home", besides=told)
+    assert len([one for one in found if one["kind"] == "secret"]) >= len(values)
+
+
+def test_a_hit_beside_a_credential_is_found_and_shown_with_it_masked(tmp_path: Path) -> None:
+    key = next(value for name, value, _ in SEEDED if name == "github token")
+    note = f"# Accounts\n\nintro\n\n- the harbour account uses {key} since May\n"
+    memory = opened(tmp_path, {"Accounts.md": note})
+    (hit,) = [hit for hit in memory.search("harbour account").hits if hit.path == "Accounts.md"]
+    assert "harbour account uses (masked github token) since May" in hit.text
+    (tmp_path / "vault" / "Accounts.md").write_text("moved\n\n" + note, "utf-8")
+    hit = memory.search("harbour account").hits[0]
+    assert "(masked github token)" in hit.text
+    assert hit.end_line == 7
+    memory.close()
+    person = Memory(
+        tmp_path / "vault",
+        actor="person",
+        interactive=True,
+        env={"TARS_MEMORY_HOME": str(tmp_path / "home")},
+        embedder=HashEmbedder(),
+    )
+    assert key in person.search("harbour account").hits[0].text
+    assert "(masked github token)" in person.context("harbour account").text
+    person.close()
+    assert not left([key], tmp_path / "home")
+
+
+def test_the_command_line_leaves_none_in_answers_logs_and_traces(tmp_path: Path) -> None:
+    make_vault(tmp_path / "vault", {"Memory.md": "# Memory\n\n## Notes\n- old words\n"})
+    env = {"PATH": os.environ["PATH"], "TARS_MEMORY_HOME": str(tmp_path / "home"), "PYTHONPATH": str(Path.cwd())}
+    said = b""
+    some = [one for one in SEEDED if "\n" not in one[1]][::13]
+    for number, (_, _, text) in enumerate(some):
+        command = (
+            ["remember", text],
+            ["log", text, "--json"],
+            ["feedback", "bad", text],
+            ["edit", "old words", text, "--dry-run"],
+            ["search", text, "--json", "--mode", "lexical"],
+            ["remember", "--tag", text, "tea"],
+        )[number % 6]
+        program = [sys.executable, "-m", "tars_memory", "--vault", str(tmp_path / "vault"), *command]
+        done = subprocess.run(program, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        said += done.stdout + done.stderr
+    (tmp_path / "vault" / "Own.md").write_text("\n".join(f"- mine: {text}" for _, _, text in some), "utf-8")
+    for command in (["doctor"], ["doctor", "--json"], ["history", "--json"], ["log"], ["list", "--json"], ["context"]):
+        program = [sys.executable, "-m", "tars_memory", "--vault", str(tmp_path / "vault"), *command]
+        done = subprocess.run(program, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        assert b"Traceback" not in done.stderr
+        said += done.stdout + done.stderr
+    assert b"Own.md:1: " in said
+    (tmp_path / "vault" / "Own.md").unlink()
+    values = [value for _, value, _ in some if not value.isdigit()]
+    assert not left(values, tmp_path, besides=[said.decode("utf-8", "replace")])
+
+
+def test_a_bug_saves_a_trace_without_it(tmp_path: Path) -> None:
+    key = next(value for name, value, _ in SEEDED if name == "anthropic key")
+    code = (
+        "import sys; from tars_memory.memory import Memory\n"
+        "def fail(self, text, **more): raise RuntimeError('lost ' + text)\n"
+        "Memory.remember = fail\n"
+        "from tars_memory.cli.app import run; sys.exit(run(sys.argv[1:]))"
+    )
+    make_vault(tmp_path / "vault")
+    env = {"PATH": os.environ["PATH"], "TARS_MEMORY_HOME": str(tmp_path / "home"), "PYTHONPATH": str(Path.cwd())}
+    program = [sys.executable, "-c", code, "--vault", str(tmp_path / "vault"), "remember", f"key {key}"]
+    done = subprocess.run(program, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    assert done.returncode == 70
+    traces = list((tmp_path / "home").rglob("crash-*.txt"))
+    assert len(traces) == 1
+    assert "(masked anthropic key)" in traces[0].read_text("utf-8")
+    assert not left([key], tmp_path, besides=[done.stdout.decode(), done.stderr.decode()])
