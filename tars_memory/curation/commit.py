@@ -33,9 +33,6 @@ SOURCE = r"[^\[\]|\r\n]{1,400}#\^[A-Za-z0-9-]{1,100}"
 OPEN = (None, "extracted", "expired")
 """The states of a candidate that nobody has decided about."""
 
-REPLACED = "replaced:: "
-"""How the bullet under a candidate begins that keeps the words it replaced; Obsidian's inline-field convention."""
-
 AGAIN = "look again: tars-memory review --list"
 
 
@@ -142,9 +139,10 @@ def op_of(decision: Decision, notes_section: str = "Notes") -> Op:
 class _Note:
     """What is to be done to one note."""
 
-    def __init__(self, path: str, *, timed: bool) -> None:
+    def __init__(self, path: str, *, timed: bool, daily: bool = False) -> None:
         self.path = path
         self.timed = timed
+        self.daily = daily
         self.ops: list[tuple[int, Op]] = []
         self.marks: list[tuple[Mark, str, str]] = []
         self.done: dict[int, str] = {}
@@ -190,8 +188,8 @@ class _Note:
         entry = self.candidate(data, mark)
         if entry.state not in (*OPEN, state):
             raise ConflictError(f"{entry.path} line {entry.line} is {entry.state} already: {entry.text[:200]}", AGAIN)
-        if entry.state == state:
-            return data
+        if entry.state == state or (entry.state is None and self.daily):
+            return data  # decided already; or what a person logged, which is no candidate
         splices = edits.mark_bullet(data, entry, state, block_id=mark.block_id, child=replaced, timed=self.timed)
         return apply(data, splices)
 
@@ -235,7 +233,7 @@ class _Batch:
                 self._note(proposal.target).ops.append((number, op_of(decision, self.ctx.layout.notes_section)))
         for decision in self.decisions:
             replaced = self._replaced(decision)
-            for mark in decision.proposal.marks:
+            for mark in filter(self._holds_candidates, decision.proposal.marks):
                 state = "promoted" if decision.accept else "rejected"
                 self._note(mark.path).marks.append((mark, state, replaced))
                 replaced = ""
@@ -271,8 +269,14 @@ class _Batch:
 
     def _note(self, path: str) -> _Note:
         if path not in self.notes:
-            self.notes[path] = _Note(path, timed=self.ctx.layout.timed(path))
+            layout = self.ctx.layout
+            self.notes[path] = _Note(path, timed=layout.timed(path), daily=layout.tier_of(path) is Tier.DAILY)
         return self.notes[path]
+
+    def _holds_candidates(self, mark: Mark) -> bool:
+        """Whether it is in a note that candidates stand in: a proposal of the inbox may name any, and is not obeyed."""
+        layout = self.ctx.layout
+        return layout.tier_of(mark.path) is Tier.DAILY or mark.path in (layout.corrections, layout.rewards)
 
     def _replaced(self, decision: Decision) -> str:
         """The words that an accepted proposal replaces or removes, as a bullet to keep under its first candidate."""
@@ -284,7 +288,7 @@ class _Batch:
         if isinstance(entry, str):
             return ""
         label = entry.provenance.partition("#")[0].rpartition("/")[2] if entry.provenance else None
-        parts = grammar.Parts(REPLACED + entry.text, provenance=entry.provenance, label=label)
+        parts = grammar.Parts(grammar.REPLACED + entry.text, provenance=entry.provenance, label=label)
         return grammar.render(parts).removeprefix("- ")
 
     def _placed(self, note: _Note, op: Op) -> tuple[int, str]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.capture.listing import entries as tiers
 from tars_memory.capture.listing import find
-from tars_memory.curation.commit import REPLACED
 from tars_memory.errors import AmbiguousError, TarsError
 from tars_memory.vault import entries as grammar
 from tars_memory.vault.document import Document
@@ -224,15 +223,15 @@ class _Walk:
     def _below(self, entry: Entry) -> Iterator[Step]:
         """What the line replaced when it was promoted."""
         for child in self._children(entry):
-            if child.text.startswith(REPLACED):
+            if child.text.startswith(grammar.REPLACED):
                 label = grammar.parse(child.raw.strip(" \t-*+").strip()).label or ""
-                yield Step("replaced", child.text.removeprefix(REPLACED), child.path, child.line, label)
+                yield Step("replaced", child.text.removeprefix(grammar.REPLACED), child.path, child.line, label)
 
     def _evidence(self, entry: Entry) -> str:
         """What is nested under a correction: question and answer."""
         if entry.path not in (self.layout.corrections, self.layout.rewards):
             return ""
-        return " / ".join(child.text for child in self._children(entry) if not child.text.startswith(REPLACED))
+        return " / ".join(child.text for child in self._children(entry) if not child.text.startswith(grammar.REPLACED))
 
     def _promoted(self, entry: Entry) -> Iterator[Step]:
         """Where a day's line was taken to."""

@@ -13,7 +13,7 @@ from tars_memory.errors import NotFoundError, TarsError, UsageError
 from tars_memory.recall import facts as about
 from tars_memory.recall import fence, query
 from tars_memory.recall.budget import tokens
-from tars_memory.recall.loaded import COMMENT, FRONT_MATTER, REJECTED, Loaded, is_rejected, key
+from tars_memory.recall.loaded import COMMENT, FRONT_MATTER, Loaded, dismissed, key
 from tars_memory.recall.packing import LOADED, NO_ROOM, Packing, Unit, by_worth
 from tars_memory.recall.prompt import Block, Context
 from tars_memory.recall.ranked import settled
@@ -194,8 +194,9 @@ class _Filling:
             return NO_ROOM  # before anything is made of it: most lines end here
         if number < body:
             return FRONT_MATTER
-        if is_rejected(raw):
-            return REJECTED
+        why = dismissed(raw)
+        if why:
+            return why
         text = fence.shown(raw)
         if not text.strip():
             return COMMENT

@@ -11,6 +11,7 @@ from tars_memory.recall import fence
 from tars_memory.recall.packing import Unit
 from tars_memory.recall.verify import note_lines
 from tars_memory.vault.document import Document
+from tars_memory.vault.entries import REPLACED as WAS
 from tars_memory.vault.entries import parse
 
 if TYPE_CHECKING:
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
     from tars_memory.vault.document import Block
 
 _MARK = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+|[ \t]+")
-_REJECTED = re.compile(r"[ \t]*[-*+][ \t]+(?:(?:\d{4}-\d\d-\d\d )?\d{1,2}:\d\d[ \t]+)?\[rejected\](?!\S)")
+_DISMISSED = re.compile(
+    r"[ \t]*[-*+][ \t]+(?:(?:(?:\d{4}-\d\d-\d\d )?\d{1,2}:\d\d[ \t]+)?(\[rejected\])(?!\S)|" + WAS + ")"
+)
 
 COMMENT = "a comment"
 FRONT_MATTER = "front matter"
 REJECTED = "rejected in review"
+REPLACED = "replaced in review"
 
 
 class Loaded:
@@ -91,8 +95,9 @@ class Loaded:
         if not any(texts):
             self.omitted.append((first, last, COMMENT))
             return
-        if not whole and _REJECTED.match(self.lines[first - 1]):
-            self.omitted.append((first, last, REJECTED))
+        why = "" if whole else dismissed(self.lines[first - 1])
+        if why:
+            self.omitted.append((first, last, why))
             return
         says = () if whole else (key("\n".join(self.lines[first - 1 : last])), key("\n".join(texts)))
         self.units.append(Unit(self.path, first, texts, says, tuple(unit for _, unit in self._above)))
@@ -134,6 +139,7 @@ def key(text: str) -> str:
     return " ".join(words.casefold().split()) if any(sign.isalnum() or not sign.isascii() for sign in words) else ""
 
 
-def is_rejected(line: str) -> bool:
-    """Whether a line is a candidate that the person rejected."""
-    return bool(_REJECTED.match(line))
+def dismissed(line: str) -> str:
+    """Why a line is no longer to be told: the person rejected it, or put other words in its place; else empty."""
+    found = _DISMISSED.match(line)
+    return "" if found is None else REJECTED if found[1] else REPLACED

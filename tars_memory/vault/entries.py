@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 STATES = ("extracted", "promoted", "rejected", "expired")
 """What may have become of a machine-extracted candidate, in square brackets before its words."""
 
+REPLACED = "replaced:: "
+"""How the bullet under a candidate begins that keeps the words it replaced; Obsidian's inline-field convention."""
+
 MAX_CHARACTERS = 1_000_000
 """One entry is one line; editors (Obsidian among them) stall on longer ones."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 from tars_memory.memory import Memory
@@ -32,3 +33,22 @@ def test_status_points_out_rules_that_nobody_approved(tmp_path: Path) -> None:
     assert told["rules"] == {"unapproved": 2, "lines": {"Procedural.md": [line], "projects/boat/Procedural.md": [1]}}
     assert told["waiting"]["proposals"] == 1
     assert [notice for notice in told["notices"] if "Procedural.md: rules" in notice and f"line {line}" in notice]
+
+
+def test_what_was_replaced_is_told_to_no_model(tmp_path: Path) -> None:
+    day = "2026-11-21"
+    with memory(tmp_path) as mine:
+        note = mine.root / f"{day}.md"
+        lines = [
+            "- 14:30 [promoted] Anna lives in Cork ^d-1",
+            "  - replaced:: Anna lives in Berlin ([[2026-10-01#^d-2|2026-10-01]])",
+            "  - what replaced:: means",
+        ]
+        note.write_text("## Log\n" + "\n".join(lines) + "\n", "utf-8")
+    with memory(tmp_path, now=datetime.fromisoformat(f"{day}T15:00+00:00")) as mine:
+        packed = mine.context("where does Anna live, in Berlin?", mode="lexical")
+        assert "Berlin" not in packed.text
+        assert "Anna lives in Cork" in packed.text
+        assert "what replaced:: means" in packed.text
+        assert "replaced in review" in {dropped.why for dropped in packed.dropped}
+        assert mine.search("Berlin", mode="lexical").hits, "a search still finds it"
