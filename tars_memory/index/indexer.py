@@ -72,7 +72,8 @@ class Index:
         """
         with spoken("the index can't be read"):
             try:
-                return question(self.reader())
+                with self._open.held():
+                    return question(self.reader())
             except Exception as error:
                 if not _is_damage(error):
                     raise

@@ -35,6 +35,17 @@ class OpenIndex:
         self.files = files
         self.path: Path | None = None
         self._connection: sqlite3.Connection | None = None
+        self._held = 0
+
+    @contextmanager
+    def held(self) -> Iterator[sqlite3.Connection]:
+        """The open file, which stays the one that is asked, even if a newer one is installed meanwhile."""
+        connection = self.connection()
+        self._held += 1
+        try:
+            yield connection
+        finally:
+            self._held -= 1
 
     def close(self) -> None:
         """Close the file."""
@@ -52,7 +63,7 @@ class OpenIndex:
             UnwritableError: there is none and none can be made, or it may not even be read.
         """
         with spoken(f"the index in {self.files.folder} can't be opened"):
-            if self._connection is not None and self.path == self.files.current():
+            if self._connection is not None and (self._held or self.path == self.files.current()):
                 return self._connection
             self.close()
             for _ in range(3):

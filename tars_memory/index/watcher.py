@@ -78,11 +78,11 @@ class Watcher:
     def close(self) -> None:
         """Give the system's watches back."""
         observer, self._observer = self._observer, None
-        self._losses.detach()
         if observer is not None:
             observer.unschedule_all()
             observer.stop()
             observer.join(5.0)
+        self._losses.detach()
 
     @property
     def stopped(self) -> bool:
