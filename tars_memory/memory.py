@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.model import Receipt, Today
     from tars_memory.curation.archive import Archived
-    from tars_memory.curation.extract import Extracted, Prompts
+    from tars_memory.curation.extracted import Extracted, Prompts
     from tars_memory.curation.llm import LanguageModel
     from tars_memory.curation.review import Review
     from tars_memory.curation.tidy import Tidied
@@ -250,11 +250,15 @@ class Memory(Rooms):
 
     # --- deciding
 
-    def review(self) -> Review:
-        """What waits for the person's word, and how it is decided; see :class:`tars_memory.curation.review.Review`."""
+    def review(self, *, writes: bool = True) -> Review:
+        """What waits for the person's word, and how it is decided; see :class:`tars_memory.curation.review.Review`.
+
+        Args:
+            writes: False for looking alone: nothing is made then, not even the vault's id.
+        """
         from tars_memory.curation.review import Review
 
-        return Review(self.capture(), self.settings.options("review", ReviewOptions))
+        return Review(self.capture(writes=writes), self.settings.options("review", ReviewOptions))
 
     # --- looking
 

@@ -7,10 +7,11 @@ replacement, and nothing is dropped because it merely looks alike.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation import candidates, distil, similarity, statements
 from tars_memory.curation.model import Mark, Proposal
+from tars_memory.curation.patch import locate
 from tars_memory.curation.placing import Sections
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.vault import entries as grammar
@@ -309,6 +310,20 @@ def _cut(text: str) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 1].rstrip() + "…"
 
 
+def _gone(vault: Vault, said: dict[str, Any]) -> str:
+    """Why a proposal of the inbox can't be accepted any more; empty if its line is still there, or it needs none."""
+    if not said["replaces"] or said["op"] not in ("replace", "remove"):
+        return ""
+    path = said["target"]
+    try:
+        found = locate(
+            vault.read(path), said["replaces"], path=path, timed=vault.layout.timed(path), occurrence=said["occurrence"]
+        )
+    except TarsError as error:
+        found = error.message
+    return f"it can only be rejected: {found}" if isinstance(found, str) else ""
+
+
 def _kept(vault: Vault, notices: list[str]) -> list[Proposal]:
     """The proposals of the inbox that were not rejected elsewhere."""
     decided = inbox.decided(vault)
@@ -319,5 +334,7 @@ def _kept(vault: Vault, notices: list[str]) -> list[Proposal]:
         marks = tuple(Mark(*mark) for mark in said["marks"] if len(mark) >= 2)
         names = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "replaces")
         values = {name: said[name] for name in (*names, "occurrence")}
+        gone = _gone(vault, said)
+        values["why"] = "; ".join(part for part in (said["why"], gone) if part)
         found.append(Proposal(**values, conflicts=tuple(said["conflicts"]), marks=marks, kept=True))
     return found

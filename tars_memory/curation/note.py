@@ -182,9 +182,18 @@ def with_new(data: bytes | None, proposals: Iterable[Proposal]) -> bytes:
     if data is None or not data.strip():
         lines = [TITLE, "", *INTRO, "", f"## {HEADING}", "", *new]
         return (data or b"") + ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
-    for each in new:
-        data = apply(data, edits.insert_bullet(data, each, section=HEADING))
-    return data
+    if not new:
+        return data
+    data = apply(data, edits.insert_bullet(data, new[0], section=HEADING))
+    document = Document(data)
+    first = next(item for item in read(data) if item.id not in there).entry
+    _, end, after = document.lines[first.end_line - 1]
+    nl = document.ending(first.end_line)
+    indent = re.match(r"[ \t]*", first.raw)
+    blank = indent[0] if indent else ""
+    more = "".join(f"{blank}{line}\n" for each in new[1:] for line in each.split("\n"))
+    text = more.encode("utf-8", "surrogateescape").replace(b"\n", nl)
+    return apply(data, [Splice(after, after, (nl if after == end else b"") + text)])
 
 
 def is_bare(data: bytes) -> bool:

@@ -54,11 +54,13 @@ class Answer(NamedTuple):
         txn: what ``undo`` takes; None if nothing was written.
         decided: in the order of the decisions.
         notices: what the person should know.
+        left: how many decisions of Review.md could not be done, each told in the notices.
     """
 
     txn: str | None
     decided: list[Decided]
     notices: list[str]
+    left: int = 0
 
 
 class Review:
@@ -150,7 +152,7 @@ class Review:
         done, notices = ticks.take(self)
         results = [each for bundle in done for each in bundle.outcomes]
         txns = [bundle.txn for bundle in done if bundle.txn]
-        return Answer(txns[-1] if txns else None, results, [*self.ctx.notices, *notices])
+        return Answer(txns[-1] if txns else None, results, [*self.ctx.notices, *notices], len(notices))
 
     def write_note(self, *, limit: int | None = None, expired: bool = False) -> tuple[str, int]:
         """Write what waits into Review.md; what was ticked there already stays.

@@ -135,6 +135,22 @@ def test_the_note_and_back(shell: Shell) -> None:
     assert "[extracted] owns a boat" in shell.note("2026-11-20.md")
 
 
+def test_what_the_note_says_and_cannot_be_done_is_in_the_exit_code(shell: Shell) -> None:
+    shell("--note")
+    text = shell.note("Review.md").replace("- [ ] dentist", "- [x] dentist")
+    (shell.root / "Review.md").write_text(text, "utf-8")
+    (shell.root / "Memory.md").write_text("## Notes\n- dentist on 17 Oct\n", "utf-8")
+    told = shell("--from-note")
+    assert told.returncode == 6
+    assert "Review.md:" in told.stderr
+    assert shell.note("Memory.md") == "## Notes\n- dentist on 17 Oct\n"
+    assert shell.note("Review.md") == text
+    (shell.root / "Review.md").write_text(text.replace("- [ ] owns", "- [-] owns"), "utf-8")
+    told = shell("--from-note")
+    assert told.returncode == 3
+    assert "[rejected] owns a boat" in shell.note("2026-11-20.md")
+
+
 def test_any_program_may_be_the_model(shell: Shell) -> None:
     prompt = shell("--print-prompt")
     assert prompt.returncode == 0

@@ -218,6 +218,26 @@ def test_proposals_of_scripts_wait_in_the_same_list(vault: Vault) -> None:
     assert "- Use metric units" not in {each.replaces for each in vault.review().waiting(limit=0).proposals}
 
 
+def test_a_proposal_of_the_inbox_whose_line_is_gone_says_so_and_can_be_rejected(vault: Vault) -> None:
+    vault.script().forget("Use metric units")
+    vault["Procedural.md"] = "## Notes\n- Use metric units only\n"
+    (found,) = [each for each in vault.review().waiting(limit=0).proposals if each.op == "remove"]
+    assert "it can only be rejected: Procedural.md does not hold" in found.why
+    with pytest.raises(ConflictError):
+        vault.review().decide(accept=[found.id])
+    vault.review().decide(reject=[found.id])
+    assert vault["Procedural.md"] == "## Notes\n- Use metric units only\n"
+
+
+def test_looking_makes_nothing_in_a_folder_that_is_no_vault_yet(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    vault = Vault(tmp_path)
+    (vault.root / ".tars" / "vault-id").unlink()
+    (vault.root / ".tars").rmdir()
+    assert vault.memory().review(writes=False).waiting().proposals
+    assert not (vault.root / ".tars").exists()
+
+
 def test_a_dry_run_writes_nothing(vault: Vault) -> None:
     ids = vault.ids()
     before = vault.files()

@@ -11,6 +11,8 @@ from tars_memory.cli.output import clean, counted, line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 
+PARTLY, CONFLICT = 3, 6
+
 
 def review(
     ctx: typer.Context,
@@ -42,10 +44,11 @@ def review(
     """
     call = call_of(ctx)
     accepted, beside, rejected = _ids(accept), _ids(both), _ids(reject)
+    deciding = bool(accepted or beside or rejected)
     asking = model is not None or print_prompt or reply is not None
     forms = {
         "--list": list_,
-        "--accept, --both, --reject": bool(accepted or beside or rejected),
+        "--accept, --both, --reject": deciding,
         "--note": note,
         "--from-note": from_note,
         "--model, --print-prompt, --reply": asking,
@@ -55,10 +58,12 @@ def review(
         raise UsageError(f"{' and '.join(chosen)} don't go together", "give one of them")
     if print_prompt + (reply is not None) > 1:
         raise UsageError("both --print-prompt and --reply", "print the prompt first, then give the reply")
-    room = call.memory().review()
+    looking = list_ or print_prompt or call.out.json or call.out.quiet or not (call.interactive and call.out.screen)
+    writes = deciding or note or from_note or (asking and not print_prompt) or not looking
+    room = call.memory().review(writes=writes)
     if asking and not _asked(call, room, model=model, print_prompt=print_prompt, reply=reply, expired=expired):
         return 0
-    if accepted or beside or rejected:
+    if deciding:
         with room.alone():
             return _told(call, room.decide([*accepted, *beside], rejected, both=beside))
     if from_note:
@@ -67,8 +72,7 @@ def review(
     if note:
         with room.alone():
             return _noted(call, room.write_note(limit=limit, expired=expired))
-    plain = list_ or call.out.json or call.out.quiet
-    if plain or not (call.interactive and call.out.screen):
+    if looking:
         return _list(call, room.waiting(limit=limit, expired=expired))
     from tars_memory.cli.approve import Walk
 
@@ -111,11 +115,12 @@ def _list(call: Call, listed: Any) -> int:
 
 def _told(call: Call, done: Any) -> int:
     """What became of decisions: one line each, where an accepted one stands."""
+    code = (PARTLY if done.decided else CONFLICT) if done.left else 0
     notices = call.notices([*done.notices, *(["dry run: nothing was written"] if call.dry_run else [])])
     if call.out.json:
         decided = [each.as_dict() for each in done.decided]
         call.out.record({"txn": done.txn, "decided": decided, "notices": notices})
-        return 0
+        return code
     for each in done.decided:
         place = f"{line(each.path)}:{each.line}" if each.path and each.line else line(each.proposal.target)
         call.out.data(f"{each.proposal.id}\t{each.decision}\t{place if each.decision == 'accepted' else ''}".rstrip())
@@ -123,7 +128,7 @@ def _told(call: Call, done: Any) -> int:
             call.out.say(f"{each.proposal.id}: {each.reason}")
     if not done.decided:
         call.out.say("nothing was decided")
-    return 0
+    return code
 
 
 def _noted(call: Call, written: tuple[str, int]) -> int:
