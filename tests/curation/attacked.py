@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from curation.poison import TOKEN, Case
-from tars_memory.curation import suggest
+from tars_memory.curation import contradictions, suggest
 from tars_memory.curation.llm import LanguageModel
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.memory import Memory
@@ -139,7 +139,19 @@ def attack(root: Path, case: Case, model: LanguageModel) -> Survived:
                     suggest.suggest(review, asked, model)
                 except ModelUnavailableError as error:
                     failed = failed or error.message
+        with Limit("tidy"):
+            context = memory.capture()
+            try:
+                contradictions.compare(context, contradictions.material(context), model)
+            except ModelUnavailableError as error:
+                failed = failed or error.message
             listed = memory.review().waiting(limit=0)
+        for proposal in listed.proposals:
+            if proposal.why == "obey":
+                continue  # forged in the inbox itself; deciding about such ones has tests of its own
+            assert proposal.target in ("Memory.md", "Procedural.md"), proposal
+            assert "\n" not in proposal.text + proposal.section, proposal
+            assert not UNSEEN.search(proposal.text), proposal
         watch.check()
         with Limit("accept"):
             ids = [proposal.id for proposal in listed.proposals]
