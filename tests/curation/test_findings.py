@@ -201,6 +201,12 @@ def test_a_name_without_a_note_is_dead_only_where_that_is_not_meant() -> None:
     assert kinds("- met [[deep/Anna]]\n", "2026-11-20.md") == [("dead-link", 1)]
 
 
+def test_where_a_line_is_from_is_found_in_the_archive() -> None:
+    text = "- moved ([[2026-01-02#^d-1|2026-01-02]])\n"
+    assert kinds(text, **{"archive/2026-01-02__md": "- 10:00 x ^d-1\n"}) == []
+    assert kinds(text, **{"archive/2026-01-02__md": "- 10:00 x ^d-2\n"}) == [("dead-link", 1)]
+
+
 # --- dates
 
 

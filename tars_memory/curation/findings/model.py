@@ -132,9 +132,6 @@ class World(NamedTuple):
     read: Callable[[str], bytes | None]
 
 
-Finder = "Callable[[TidyNote, World], Iterable[tuple[Finding, str]]]"
-
-
 def role_of(layout: Layout, path: str) -> Role | None:
     """What a note is for; None for a note that tidy leaves alone: the person's own, archived, or a template."""
     if layout.is_template(path):
