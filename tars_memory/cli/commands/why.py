@@ -14,6 +14,7 @@ TITLES = {
     "approved": "approved",
     "written": "written",
     "reworded": "reworded",
+    "unknown": "unknown",
     "proposed": "proposed",
     "candidate": "noted",
     "replaced": "replaces",
