@@ -7,15 +7,17 @@ conversation gives only what is new.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture.transcripts import Unknown, read
 from tars_memory.curation import drawing, llm
+from tars_memory.curation.extracted import RULES, Extracted, Priced, Prompts, Session, Skipped
 from tars_memory.curation.keeping import KEEPS, Kept, Place, keep, words_of
 from tars_memory.curation.known import Known
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.settings import ExtractOptions
 from tars_memory.vault import sessions
+from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
     import os
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from tars_memory.capture.context import Context
     from tars_memory.capture.turns import Transcript
     from tars_memory.curation.drawing import Drawn, Moments
-    from tars_memory.curation.llm import LanguageModel, Prompt
+    from tars_memory.curation.llm import LanguageModel
     from tars_memory.settings import Settings
 
 AUTO = "TARS_AUTO_EXTRACT"
@@ -33,101 +35,7 @@ AUTO = "TARS_AUTO_EXTRACT"
 
 OFF = frozenset({"0", "false", "no", "off"})
 
-RULES = "rules"
-"""What :attr:`Extracted.model` says where no model was asked."""
-
 BY_RULES = "no language model is set: only what was plainly said was looked for, by the built-in rules"
-
-
-class Session(NamedTuple):
-    """What became of one conversation.
-
-    Attributes:
-        source: as it was named.
-        path: of its note, relative to the vault.
-        date: ``YYYY-MM-DD`` of its beginning.
-        turns: of the whole conversation.
-        examined: turns that were looked at now.
-        facts: that were written.
-        dropped: why others were not, counted: ``ungrounded``, ``known``, ``rejected``, ``secret``.
-        txn: the transaction that ``undo`` takes; None in a dry run.
-    """
-
-    source: str
-    path: str
-    date: str
-    turns: int
-    examined: int
-    facts: tuple[Kept, ...]
-    dropped: dict[str, int]
-    txn: str | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        return {**self._asdict(), "facts": [fact._asdict() for fact in self.facts]}
-
-
-class Skipped(NamedTuple):
-    """A source, or a conversation in it, that gave nothing.
-
-    Attributes:
-        source: as it was named.
-        why: one sentence without a full stop.
-        failed: whether it could not be read, rather than need not.
-    """
-
-    source: str
-    why: str
-    failed: bool = False
-
-
-class Extracted(NamedTuple):
-    """What ``extract`` did.
-
-    Attributes:
-        sessions: conversations that were examined.
-        skipped: those that were not, and what is no conversation.
-        model: that was asked; ``rules`` for none.
-        notices: what the person should know.
-        failure: why the model could not be used any more; None if it could. What stands in ``sessions`` was written.
-    """
-
-    sessions: list[Session]
-    skipped: list[Skipped]
-    model: str
-    notices: list[str]
-    failure: ModelUnavailableError | None = None
-
-
-class Priced(NamedTuple):
-    """A prompt that would be sent, with its source, the turns that facts may come from, and what it would cost.
-
-    ``tokens`` counts what is sent; ``cost`` is in US dollars with the longest answer, None if nobody knows.
-    """
-
-    source: str
-    prompt: Prompt
-    examined: tuple[int, ...]
-    tokens: int
-    cost: float | None
-
-
-class Prompts(NamedTuple):
-    """What a model would be asked.
-
-    Attributes:
-        prompts: in order.
-        skipped: what nothing would be asked about.
-        model: that would be asked; empty for none.
-        endpoint: where it is; empty for the provider's own address.
-        notices: what the person should know.
-    """
-
-    prompts: list[Priced]
-    skipped: list[Skipped]
-    model: str
-    endpoint: str
-    notices: list[str]
 
 
 def may_run_by_itself(env: Mapping[str, str]) -> bool:
@@ -317,8 +225,15 @@ class _Run:
         return _Task(transcript, place, drawing.moments(transcript, self.ctx.now))
 
     def _place(self, transcript: Transcript) -> Place:
+        """Where a conversation stands already: known by its turns, else by the log's own name of it.
+
+        Under the same name, but with other turns (one was edited, or was still being written), all of it is examined
+        again; what is known of it adds nothing.
+        """
         found = sessions.examined(self.ctx.vault, transcript.digests(), self.catalogue)
-        return Place(found.path, found.turns) if found else Place()
+        if found is not None:
+            return Place(found.path, found.turns)
+        return Place(self.catalogue.get(sessions.session_key(transcript.format, mask(transcript.id)), ""), 0)
 
     def _kept(self, task: _Task, drawn: Drawn) -> Session | None:
         """Write one conversation; None if another process did so meanwhile."""
@@ -365,7 +280,7 @@ class _Run:
         for fact in kept:
             self.known.add(fact.text)
         digests = task.transcript.digests()
-        if task.place.turns:
-            self.catalogue.pop(digests[task.place.turns - 1], None)
         self.catalogue[digests[-1]] = path
+        if key := sessions.session_key(task.transcript.format, mask(task.transcript.id)):
+            self.catalogue[key] = path
         self._seen = self._latest()

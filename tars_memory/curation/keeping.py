@@ -202,7 +202,13 @@ def _together(data: bytes, lines: Sequence[tuple[str, str]], title: str) -> list
 def _write_session(ctx: Context, transaction: Transaction, note: SessionNote, start: datetime, place: Place) -> str:
     """The session note, new or grown; it is written last, for it says which turns were examined."""
     if place.path:
-        transaction.write(place.path, lambda data: sessions.grow(data or b"", note))
+
+        def grown(data: bytes | None) -> Sequence[Splice]:
+            held = sessions.read(place.path, data or b"")
+            turns = max(note.turns, held.turns) if held and not place.turns else note.turns
+            return sessions.grow(data or b"", note._replace(turns=turns))
+
+        transaction.write(place.path, grown)
         return place.path
     path = sessions.path_for(ctx.layout.sessions, start, note.title, lambda path: ctx.vault.look(path) is not None)
     rendered = sessions.render(note)

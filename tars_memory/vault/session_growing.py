@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from tars_memory.vault.session_note import SessionNote
 
 
+MOST_EARLIER = 50
+"""Former hashes that a note keeps."""
+
+
 def grow(data: bytes, new: SessionNote) -> list[Splice]:
     """Add what is new in a conversation to its note.
 
@@ -37,6 +41,8 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
     """
     note = sessions.read("", data)
     changes = Changes(data)
+    if note is not None and note.source_hash not in ("", new.source_hash):
+        changes.make(_property(changes.data, "earlier", f"[{', '.join(_earlier(data, note.source_hash))}]"))
     changes.make(_property(changes.data, "source_hash", new.source_hash))
     changes.make(_property(changes.data, "turns", str(new.turns)))
     for title, lines in _bullets(data, note, new):
@@ -57,6 +63,14 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
             made = _section(changes.data, title, "\n\n".join(blocks))
             changes.make(made or _append(changes.data, title, blocks))
     return changes.splices()
+
+
+def _earlier(data: bytes, last: str) -> list[str]:
+    """The hashes that a conversation had before, the newest last: a copy of it as it was then is known by them."""
+    said = Document(data).front_matter.get("earlier")
+    held = [each for each in said if isinstance(each, str)] if isinstance(said, list) else []
+    short = last[: sessions.SHORT]
+    return [*(each for each in held if each != short), short][-MOST_EARLIER:]
 
 
 def _bullets(data: bytes, note: SessionNote | None, new: SessionNote) -> Iterable[tuple[str, list[str]]]:

@@ -10,6 +10,7 @@ Here a note is read and found; :mod:`tars_memory.vault.session_rendering` writes
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,6 +39,9 @@ __all__ = [
     "read",
     "render",
 ]
+
+SHORT = 16
+"""Hexadecimal digits of an earlier hash."""
 
 _SAID_BY = re.compile(r"(?P<name>.*?)(?:,?\s*turn\s+(?P<turn>\d{1,9}))?$")
 _TURN = re.compile(
@@ -151,7 +155,11 @@ class Known(NamedTuple):
 
 
 def catalogue(vault: Vault) -> dict[str, str]:
-    """``source_hash`` to path, of all session notes; read once for several conversations."""
+    """By what conversations are known again: their hashes and names, to the path of their note.
+
+    The keys are each note's ``source_hash``, the first :data:`SHORT` digits of each of its ``earlier`` hashes, and
+    :func:`session_key`. Read once for several conversations.
+    """
     found: dict[str, str] = {}
     folder = vault.layout.sessions + "/"
     for path in sorted(path for path, _ in vault.walk() if folder in f"/{path}"):
@@ -159,9 +167,8 @@ def catalogue(vault: Vault) -> dict[str, str]:
             data = vault.read(path)
         except TarsError:
             continue
-        digest = _hash_of(data)
-        if digest:
-            found.setdefault(digest, path)
+        for key in _keys_of(data):
+            found.setdefault(key, path)
     return found
 
 
@@ -175,15 +182,40 @@ def examined(vault: Vault, digests: Sequence[str], known: Mapping[str, str] | No
     """
     known = catalogue(vault) if known is None else known
     for turns in range(len(digests), 0, -1):
-        if path := known.get(digests[turns - 1]):
+        digest = digests[turns - 1]
+        if path := known.get(digest) or known.get(digest[:SHORT]):
             return Known(path, turns)
     return None
 
 
-def _hash_of(data: bytes) -> str:
-    """The ``source_hash`` in a note's front matter, without parsing the note."""
+def session_key(form: str, name: str) -> str:
+    """The key in :func:`catalogue` of the log's own name of a conversation; empty if it has none."""
+    return f"{form} {name}" if form and name else ""
+
+
+def _keys_of(data: bytes) -> Iterator[str]:
+    """What a note's front matter makes its conversation known by, without parsing the note."""
     head = re.match(rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r\n|\r|\n)(.{0,20000}?)(?:\r\n|\r|\n)---", data, re.DOTALL)
     if head is None:
-        return ""
-    match = re.search(rb"(?:^|[\r\n])source_hash[ \t]*:[ \t]*[\"']?([0-9a-f]{64})\b", head[1])
-    return match[1].decode("ascii") if match else ""
+        return
+    said = dict(re.findall(rb"(?:^|(?<=[\r\n]))(source_hash|earlier|format|session)[ \t]*:[ \t]*([^\r\n]*)", head[1]))
+    digest = re.match(rb"[\"']?([0-9a-f]{64})\b", said.get(b"source_hash", b""))
+    if digest is None:
+        return
+    yield digest[1].decode("ascii")
+    yield from (hash_.decode("ascii") for hash_ in re.findall(rb"\b[0-9a-f]{16}\b", said.get(b"earlier", b"")))
+    form, name = (_scalar(said.get(key, b"")) for key in (b"format", b"session"))
+    if key := session_key(form, name):
+        yield key
+
+
+def _scalar(value: bytes) -> str:
+    """A property's text, with or without quotes; empty if it can't be told."""
+    text = value.decode("utf-8", "replace").strip()
+    if text.startswith('"'):
+        try:
+            found = json.loads(text)
+        except ValueError:
+            return ""
+        return found if isinstance(found, str) else ""
+    return text.strip("'")

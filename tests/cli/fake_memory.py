@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tars_memory.curation.archive import Archived
-from tars_memory.curation.extract import Extracted, Session
+from tars_memory.curation.extracted import Extracted, Session
 from tars_memory.curation.findings.model import Finding
 from tars_memory.curation.keeping import Kept
 from tars_memory.curation.model import Proposal

@@ -156,6 +156,49 @@ def test_a_copy_under_another_name_is_the_same_conversation(house: House, shape:
     assert house.files() == before
 
 
+def test_an_older_copy_beside_the_grown_one_adds_nothing_ever(house: House) -> None:
+    older = house.log(logs.chat_jsonl(spoken()), "a.jsonl")
+    grown = [*spoken(), *dialogue("I love rowing.", "Nice.", start=START + timedelta(hours=2))]
+    house.log(logs.chat_jsonl(grown), "b.jsonl")
+    assert texts(house.extract(house.logs)) == [*KEPT, "I love rowing"]
+    before = house.files()
+    for _ in range(2):
+        assert house.extract(house.logs).sessions == []
+        assert house.extract(older).sessions == []
+    assert house.files() == before
+    assert len(list((house.root / "sessions").glob("*.md"))) == 1
+
+
+def test_a_branch_of_a_conversation_gives_its_own_turns(house: House) -> None:
+    house.extract(house.log(logs.chat_jsonl(spoken()), "a.jsonl"))
+    one = [*spoken(), *dialogue("I love rowing.", "Nice.", start=START + timedelta(hours=2))]
+    other = [*spoken(), *dialogue("I love sailing.", "Nice.", start=START + timedelta(hours=2))]
+    logs_ = [house.log(logs.chat_jsonl(said), name) for said, name in ((one, "b.jsonl"), (other, "c.jsonl"))]
+    done = house.extract(*logs_)
+    assert texts(done) == ["I love rowing", "I love sailing"]
+    assert [session.examined for session in done.sessions] == [2, 2]
+    assert len(list((house.root / "sessions").glob("*.md"))) == 1
+    before = house.files()
+    assert house.extract(house.logs).sessions == []
+    assert house.files() == before
+
+
+@pytest.mark.parametrize("shape", ["chatgpt", "claude-code", "claude"])
+def test_a_last_turn_that_was_still_being_written_makes_no_second_note(house: House, shape: str) -> None:
+    said = spoken()
+    cut = [*said[:31], said[31]._replace(text="turn 32 says")]
+    log = house.log(FORMATS[shape][1](cut), "log")
+    assert texts(house.extract(log)) == KEPT
+    log.write_bytes(FORMATS[shape][1]([*said, *dialogue("I love rowing.", "Nice.", start=START + timedelta(hours=2))]))
+    done = house.extract(log)
+    assert texts(done) == ["I love rowing"]
+    assert done.sessions[0].dropped["known"] == 3
+    assert len(list((house.root / "sessions").glob("*.md"))) == 1
+    before = house.files()
+    assert house.extract(log).sessions == []
+    assert house.files() == before
+
+
 def test_two_copies_at_once_count_once(house: House) -> None:
     for name in ("a.jsonl", "b.jsonl"):
         house.log(logs.chat_jsonl(spoken()), name)

@@ -11,7 +11,7 @@ from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import ModelUnavailableError, UsageError
 
 if TYPE_CHECKING:
-    from tars_memory.curation.extract import Extracted, Prompts
+    from tars_memory.curation.extracted import Extracted, Prompts
 
 PARTLY, NO_MODEL = 3, 7
 SHOWN = 5
