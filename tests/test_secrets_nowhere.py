@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from curation.loopback import Loopback, made
 from traces import left
 
 from bench.seeded import SHAPED, credentials
@@ -181,3 +184,36 @@ def test_a_bug_saves_a_trace_without_it(tmp_path: Path) -> None:
     assert len(traces) == 1
     assert "(masked anthropic key)" in traces[0].read_text("utf-8")
     assert not left([key], tmp_path, besides=[done.stdout.decode(), done.stderr.decode()])
+
+
+@pytest.mark.parametrize("asks", ["a model over HTTP", "the rules"])
+def test_conversations_full_of_them_leave_none_in_notes_requests_and_state(tmp_path: Path, asks: str) -> None:
+    turns = []
+    for number, (name, _, text) in enumerate(SEEDED):
+        said = (f"Remember that the {name} is this: {text}", f"I prefer {text}", f"We decided to use {text}.")[
+            number % 3
+        ]
+        turns += [{"role": "user", "content": said, "name": "Anna"}, {"role": "assistant", "content": f"Noted: {text}"}]
+    log = "".join(json.dumps(turn) + "\n" for turn in turns).encode()
+
+    def echo(body: dict[str, Any]) -> str:
+        """A model that repeats all that it was sent, and what it wasn't."""
+        sent = str(body["messages"][-1]["content"])
+        words = [*sent.split("\n"), *(text for _, _, text in SEEDED[:20])]
+        return json.dumps({"summary": sent[:2000], "facts": [
+            {"text": word[:400], "quote": word[:400], "turn": number} for number, word in enumerate(words, 1) if word
+        ][:100], "topics": words[:10], "decisions": words[:10], "open_ends": words[:10]})  # fmt: skip
+
+    with Loopback([made(echo)]) as server:
+        env = server.env() if asks == "a model over HTTP" else {}
+        make_vault(tmp_path / "vault", {"Memory.md": "# Memory\n"})
+        env = {**env, "TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_MEMORY_LLM_MAX_CALLS": "200"}
+        memory = Memory(tmp_path / "vault", actor="agent", env=env, embedder=HashEmbedder())
+        done = memory.extract([io.BytesIO(log)], keep="full")
+        memory.reindex()
+        told = [str(done), *(json.dumps(each.as_dict(), default=str) for each in memory.review().gather().proposals)]
+        told += [request.data.decode("utf-8", "replace") for request in server.requests]
+        memory.close()
+    assert len(list((tmp_path / "vault" / "sessions").glob("*.md"))) == 1
+    assert bool(server.requests) == (asks == "a model over HTTP")
+    assert not left(VALUES, tmp_path, besides=told)
