@@ -109,9 +109,13 @@ class Pool:
         idfs: of the query's terms.
         rows: chunks in the index.
         nearest: the best cosine of all.
+        known: whether any note holds a word of the query; not asked where words count.
     """
 
-    def __init__(self, chunks: list[Candidate], idfs: dict[str, float], rows: int, nearest: float) -> None:
+    def __init__(
+        self, chunks: list[Candidate], idfs: dict[str, float], rows: int, nearest: float, known: bool = True
+    ) -> None:
+        self.known = known
         self.chunks = chunks
         self.idfs = idfs
         self.rows = rows
@@ -188,7 +192,8 @@ def gather(
     total = reader.chunk_count()
     idfs = _idfs(reader, terms, chunks, total) if by_words else {}
     _weigh(chunks, terms, idfs)
-    return Pool(chunks, idfs, total, nearest)
+    known = by_words or any(reader.frequencies(terms.stems).values())
+    return Pool(chunks, idfs, total, nearest, known)
 
 
 def _by_words(reader: IndexReader, query: Query, narrowed: Filter, named: _Named) -> None:
