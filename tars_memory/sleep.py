@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from tars_memory.curation.extract import Extracted
+    from tars_memory.curation.extracted import Extracted
     from tars_memory.curation.llm import LanguageModel
     from tars_memory.memory import Memory
 

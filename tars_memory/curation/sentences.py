@@ -27,6 +27,7 @@ _NO_TALK = re.compile(
 )
 """How lines begin that are quotes, tables, prompts, comments, logs, mail headers or code."""
 
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _QUOTED = re.compile(r"[ \t]*>")
 _MARK = re.compile(r"(?:[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?[ \t*_]*")
 _STOP = re.compile(r"[.!?…]+[\"”’»)\]*_]*(?=\s|$)|[。！？]|\n")
@@ -83,7 +84,7 @@ def _paragraphs(text: str, no_talk: re.Pattern[str]) -> Iterator[tuple[int, int]
     fence = closing = ""
     first: int | None = None
     at = 0
-    for line in text.splitlines(keepends=True):
+    for line in _LINE.findall(text):
         opened = _FENCE.match(line)
         tag = None if fence or closing else _TAG.match(line)
         talk = not (fence or closing or opened or tag or no_talk.match(line) or not line.strip())
