@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.errors import UsageError
 from tars_memory.vault import edits
 from tars_memory.vault import entries as grammar
+from tars_memory.vault.deciding import INTRO, TITLE
 from tars_memory.vault.document import Document, apply, plain_heading
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.model import Splice
@@ -26,12 +27,6 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Entry
 
 NOTE = Layout.review
-TITLE = "# Review"
-INTRO = (
-    "`[x]` keeps a line, `[-]` rejects it, `[+]` keeps it and the line it would replace. Change its words in place if",
-    "you like. Whatever you leave waits. Decisions are taken by `tars-memory review --from-note`, or by the next",
-    "command that writes, which then takes these lines away.",
-)
 HEADING = "To decide"
 GONE = "nothing is left of its words"
 CUT = "the note may be cut off there: it is the last line of all"

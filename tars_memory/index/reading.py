@@ -11,7 +11,8 @@ from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.index import chunking, facts
 from tars_memory.index.changes import STAMP
 from tars_memory.index.fulltext import clean
-from tars_memory.index.writer import EXCLUDED, TEMPLATE, TOO_BIG, UNREADABLE, NoteRow
+from tars_memory.index.writer import EXCLUDED, PROPOSALS, TEMPLATE, TOO_BIG, UNREADABLE, NoteRow
+from tars_memory.vault.deciding import is_made_by_us
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import veiled
 
@@ -58,6 +59,8 @@ def read(
         return UNREADABLE
     if len(data) > max_bytes:
         return TOO_BIG
+    if path == layout.review and is_made_by_us(data):
+        return PROPOSALS
     digest = blake2b(data, digest_size=16).digest()
     day = layout.day_of(path)
     weak = _day(modified)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 TOO_BIG = b"too big"
 UNREADABLE = b"unreadable"
 TEMPLATE = b"template"
+UNRESOLVED = b"unresolved conflict"
 EXCLUDED = b"excluded in Obsidian"
+PROPOSALS = b"proposals to review"
 """What stands for the hash of a note that is not indexed."""
 
 _CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"

@@ -425,6 +425,18 @@ def test_the_note_of_a_person_is_only_added_to(vault: Vault) -> None:
     assert b"more of mine" in (vault.root / "Review.md").read_bytes()
 
 
+def test_what_waits_in_the_note_is_found_once_in_its_own_note(vault: Vault) -> None:
+    vault["Review.md"] = "my review of the year: Cork was fine\n"
+    assert "Review.md" in [hit.path for hit in vault.memory().search("Cork", mode="lexical").hits]
+    (vault.root / "Review.md").unlink()
+    vault.review().write_note()
+    memory = vault.memory()
+    paths = [hit.path for hit in memory.search("Cork March", mode="lexical").hits]
+    assert "2026-11-20.md" in paths
+    assert "Review.md" not in paths
+    assert memory.verify() == []
+
+
 def test_a_note_that_is_a_link_is_neither_read_nor_written(vault: Vault) -> None:
     from tars_memory.errors import TarsError
 
