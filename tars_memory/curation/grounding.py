@@ -96,6 +96,8 @@ def ground(facts: Sequence[Fact], turns: Sequence[Turn], examined: Collection[in
         turns: of the window in order, those for context included; of any role.
         examined: numbers of the turns that facts may come from.
     """
+    if not facts:
+        return Grounded((), {})
     said = _Said(turns, examined)
     kept: list[Fact] = []
     dropped: dict[str, int] = {}

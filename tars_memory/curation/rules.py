@@ -222,13 +222,12 @@ def _agreed(turn: Turn, answer: Turn, day: date) -> Iterator[Fact]:
     """What the assistant proposed in its last sentence and the person's next turn agrees to."""
     if answer.role != "user":
         return
-    said = sentences(turn.text)
     answers = sentences(answer.text)
-    if not said or not answers:
+    agreeing = [lang for lang in _languages() if answers and agrees(answers[0].text, lang)]
+    said = sentences(turn.text) if agreeing else []
+    if not said:
         return
-    for lang in _languages():
-        if not agrees(answers[0].text, lang):
-            continue
+    for lang in agreeing:
         text = said[-1].text.rstrip("?!. ")
         plain = text.replace("’", "'")
         for phrase in lang.phrases:
