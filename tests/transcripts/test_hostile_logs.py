@@ -160,6 +160,19 @@ def test_traps_are_answered_in_a_sentence(data: bytes) -> None:
     assert [type(one).__name__ for one in all_of(data)] == ["Unknown"]
 
 
+@pytest.mark.parametrize(
+    "data", [Random(1).randbytes(5_000), b"\x89PNG\r\n\x1a\n" + b"x" * 500, b"%PDF-1.7\nUser: a\nAI: b"]
+)
+def test_what_is_no_text_is_said_to_be_none(data: bytes) -> None:
+    assert all_of(data) == [Unknown("log", "it is no text")]
+
+
+def test_latin_1_is_text() -> None:
+    (found,) = all_of("User: Grüße aus Köln\nAI: schön\n".encode("latin-1"))
+    assert isinstance(found, Transcript)
+    assert [turn.text for turn in found.turns] == ["Grüße aus Köln", "schön"]
+
+
 def test_brackets_within_texts_are_no_nesting() -> None:
     spoken = [Said("user", '\\"[[[{{{' * 5_000, logs.START), Said("assistant", "\x1b[31m" * 5_000, logs.START)]
     (found,) = all_of(logs.chat_list(spoken * 20))

@@ -132,7 +132,7 @@ def read(stream: BinaryIO, head: bytes, reader: Reader) -> Iterator[Transcript]:
         for value in ijson.items(Clean(stream), _prefix(head), use_float=True, multiple_values=True, buf_size=CHUNK):
             yield from reader.take(value)
     except (ijson.JSONError, ValueError, OverflowError, RecursionError) as error:
-        raise DamagedError(" ".join(str(error).split())[:120] or type(error).__name__) from error
+        raise DamagedError(re.split(r"[\r\n]", str(error))[0].strip(" .")[:120] or type(error).__name__) from error
 
 
 def _prefix(head: bytes) -> str:

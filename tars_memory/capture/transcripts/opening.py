@@ -154,10 +154,18 @@ def _stream(peeked: Peeked, name: str, *, inside: bool = False) -> Iterator[Tran
         yield from _json(peeked, bare, name)
     elif head.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")):
         yield Unknown(name, "it is compressed: unpack it first")
-    elif head.count(b"\0") > len(head) // 100 or head.startswith((b"%PDF", b"\x89PNG", b"\xff\xd8")):
+    elif _is_binary(head):
         yield Unknown(name, "it is no text")
     else:
         yield from text.read(io.BufferedReader(peeked), name)
+
+
+def _is_binary(head: bytes) -> bool:
+    """Whether it is no text: NUL bytes, or much that no text has."""
+    if head.count(b"\0") > len(head) // 100 or head.startswith((b"%PDF", b"\x89PNG", b"\xff\xd8")):
+        return True
+    read = head.decode("utf-8", "replace")
+    return read.count("\ufffd") > len(read) // 4
 
 
 def _is_utf_16(head: bytes) -> bool:

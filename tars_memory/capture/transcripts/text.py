@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory.capture.transcripts import moments
 from tars_memory.capture.transcripts.draft import Draft
-from tars_memory.capture.transcripts.fields import ROLES, YEARS, clean, name
+from tars_memory.capture.transcripts.fields import ROLES, clean, name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,10 +113,19 @@ def read(stream: BinaryIO, source: str) -> Iterator[Transcript | Unknown]:
     if len(data) > MAX_BYTES:
         yield Unknown(source, f"a text of more than {MAX_BYTES // 1_000_000} MB is not read: split it")
         return
-    rows = re.split(r"\r\n|\r|\n", data.decode("utf-8-sig", "replace"))
+    rows = re.split(r"\r\n|\r|\n", _decoded(data))
     del data
     transcript = _Text(rows, source).transcript()
     yield transcript or Unknown(source, "it is text in which nobody speaks: no line begins with a name and a colon")
+
+
+def _decoded(data: bytes) -> str:
+    """Text as UTF-8, or, if more of it is broken than fits, as older Windows programs wrote it."""
+    text = data.decode("utf-8-sig", "replace")
+    broken = text.count("\ufffd")
+    if broken and broken > sum(not sign.isascii() for sign in text[:100_000]) - broken:
+        return data.decode("cp1252", "replace")
+    return text
 
 
 class _Text:
@@ -125,10 +135,10 @@ class _Text:
         self.rows = rows
         self.source = source
         self.title = ""
-        self.day = _day_in(os_name(source), False)
+        self.day = moments.day_in(os_name(source))
         self.body = self._front_matter()
         self.labels = self._labels()
-        self.american = _american(self.labels)
+        self.american = moments.month_first(self.labels)
 
     def transcript(self) -> Transcript | None:
         """The conversation, if there is one."""
@@ -153,7 +163,7 @@ class _Text:
                 lines.pop()
             draft.say(_role(label.name), "\n".join(lines), speaker=name(label.name), time=moment)
         if draft.start is None and self.day is not None and not any(turn.time for turn in draft.turns):
-            draft.start = _local(self.day, time(0, 0))
+            draft.start = moments.local(self.day, time(0, 0))
         return draft.done(self.source, FORMAT)
 
     def _is_ruler(self, row: str) -> bool:
@@ -172,7 +182,7 @@ class _Text:
             if key == "title":
                 self.title = name(value)
             elif key in ("date", "created", "day"):
-                self.day = _day_in(value, False) or self.day
+                self.day = moments.day_in(value) or self.day
         self.title = ""
         return 0
 
@@ -251,19 +261,19 @@ class _Text:
 
     def _day_line(self, row: str) -> date | None:
         match = _DAY_LINE.fullmatch(row.strip()) if len(row) < 60 else None
-        return _day(match["day"], self.american) if match else None
+        return moments.day_of(match["day"], american=self.american) if match else None
 
     def _moment(self, label: Label, before: datetime | None, day: date | None) -> tuple[datetime | None, date | None]:
         """When a turn was said, and the day that goes on from there: past midnight the clock begins anew."""
-        day = (_day(label.day, self.american) if label.day else None) or day
-        clock = _clock(label.clock) if label.clock else None
+        day = (moments.day_of(label.day, american=self.american) if label.day else None) or day
+        clock = moments.time_of_day(label.clock) if label.clock else None
         if day is None or clock is None:
             return None, day
         zone = UTC if label.clock and label.clock.endswith(("Z", "UTC", "GMT")) else None
-        moment = _local(day, clock, zone)
+        moment = moments.local(day, clock, zone)
         if moment and before and not label.day and before.date() == day and before - moment > timedelta(hours=12):
             day += timedelta(days=1)
-            moment = _local(day, clock, zone)
+            moment = moments.local(day, clock, zone)
         return moment, day
 
 
@@ -312,49 +322,3 @@ def _role(label: str) -> Role:
     if re.match(r"(?:chat)?gpt[- ]?\d|claude[- ]|gemini[- ]|llama|mistral|deepseek|grok", said):
         return "assistant"
     return "user"
-
-
-def _american(labels: Sequence[Label]) -> bool:
-    """Whether days are written month first: some day is no month, else the clock says a.m. and p.m."""
-    days = [re.split(r"[./]", label.day) for label in labels if label.day and "/" in label.day]
-    if any(int(parts[0]) > 12 for parts in days):
-        return False
-    if any(int(parts[1]) > 12 for parts in days):
-        return True
-    return any(label.clock and "m" in label.clock.rstrip("GMTUZC ").lower() for label in labels)
-
-
-def _day(text: str, american: bool) -> date | None:
-    try:
-        if "-" in text:
-            found = date.fromisoformat(text)
-        else:
-            one, two, year = (int(part) for part in re.split(r"[./]", text))
-            year += 2000 if year < 100 else 0
-            found = date(year, one, two) if american and "/" in text else date(year, two, one)
-    except ValueError:
-        return None
-    return found if found.year in YEARS else None
-
-
-def _day_in(text: str, american: bool) -> date | None:
-    match = re.search(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)", text[:300])
-    return _day(match[0], american) if match else None
-
-
-def _clock(text: str) -> time | None:
-    """The time of day; a.m. and p.m. are understood, what is shorter than a second is not."""
-    hour, minute, second = (*(int(part) for part in re.findall(r"\d+", re.split(r"[.,]\d", text)[0])), 0)[:3]
-    if half := re.search(r"(?i)([ap])\.?m", text):
-        hour = hour % 12 + (12 if half[1] in "pP" else 0)
-    try:
-        return time(hour, minute, second)
-    except ValueError:
-        return None
-
-
-def _local(day: date, clock: time, zone: tzinfo | None = None) -> datetime | None:
-    try:
-        return datetime.combine(day, clock, zone).astimezone()
-    except (OverflowError, OSError, ValueError):
-        return None
