@@ -1,9 +1,10 @@
-"""A commit of its own process, for the test that kills it: ``committer.py VAULT STATE fill|commit|recover``."""
+"""A commit of its own process, to be killed or raced: ``committer.py VAULT STATE fill|commit|recover [DECISIONS]``."""
 
 # ruff: noqa: E402 - found by the path that is set first
 
 from __future__ import annotations
 
+import pickle
 import sys
 from pathlib import Path
 
@@ -26,12 +27,14 @@ def batch(desk: Desk) -> list[Decision]:
 
 
 def main() -> None:
-    vault, _, action = sys.argv[1:]
+    vault, _, action, *given = sys.argv[1:]
     desk = Desk(Path(vault).parent)
     if action == "fill":
         desk.fill().kept()
     elif action == "recover":
         desk.ctx().store.recover()
+    elif given:
+        commit(desk.ctx(), pickle.loads(Path(given[0]).read_bytes()))
     else:
         commit(desk.ctx(), batch(desk))
 
