@@ -19,7 +19,7 @@ from tars_memory.errors import ConflictError
 from tars_memory.testing import make_vault
 from tars_memory.vault import entries, sessions
 from tars_memory.vault.document import Document, apply
-from tars_memory.vault.session_rendering import words_of
+from tars_memory.vault.session_rendering import turn_lines, words_of
 from tars_memory.vault.sessions import SECTIONS, SessionFact, SessionNote, SessionTurn
 from tars_memory.vault.vault import Vault
 
@@ -246,6 +246,14 @@ def keeps_every_byte(data: bytes) -> None:
         assert at <= start <= end <= len(data)
         assert start == end or re.fullmatch(rb"[^\r\n]*", data[start:end])
         at = end
+
+
+def test_search_tells_who_speaks_in_a_kept_turn() -> None:
+    from tars_memory.recall.speakers import speaker
+
+    for turn in (*PLAIN.kept, SessionTurn(40, "Anna Berg", "hi", "2026-11-22 00:10")):
+        first = turn_lines(turn).split("\n")[0]
+        assert speaker(first) == turn.speaker
 
 
 def test_what_is_no_session_note_is_none() -> None:
