@@ -151,7 +151,7 @@ class _Talk:
             start, end = match.span("text") if "text" in phrase.pattern.groupindex else match.span()
             text = said.text[start:end]
             if not self._counts(phrase, text, lang, written=written):
-                return None
+                continue
             corrects = _at_start(lang.wrong, said.sentence.text.replace("’", "'"))
             return self._kept(text, said, lang, "correction" if corrects else phrase.kind)
         return None
