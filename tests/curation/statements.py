@@ -102,7 +102,7 @@ SAID = [
     ("en", "Pretend I'm a pirate who loves rum.", None),
     # --- English, at work with an assistant
     ("en", "we use pytest for tests and ruff for linting", "We use pytest for tests and ruff for linting"),
-    ("en", "my database is Postgres 15 and it runs on port 5433", "My database is Postgres 15 and it runs on port 5433"),
+    ("en", "my database is Postgres 15 on port 5433", "My database is Postgres 15 on port 5433"),
     ("en", "never force push to main", "Never force push to main"),
     ("en", "No, the timeout is 30 seconds, not 3", "The timeout is 30 seconds, not 3"),
     ("en", "we decided to drop support for Python 3.9", "We decided to drop support for Python 3.9"),
