@@ -129,7 +129,9 @@ class Reply:
 
 
 def ask(model: LanguageModel, prompt: Prompt, read: Callable[[str], T]) -> T:
-    """What the model's answer says; an unusable one is asked for once more, with the reader's words.
+    """What the model's answer says; an unusable or cut one is asked for once more, with the reader's words.
+
+    Of two cut answers what can be read counts.
 
     Args:
         model: answers.
@@ -139,17 +141,23 @@ def ask(model: LanguageModel, prompt: Prompt, read: Callable[[str], T]) -> T:
     Raises:
         ModelUnavailableError: it does not answer, or unusably twice.
     """
+    first = model.complete(prompt)
+    held: list[T] = []
     try:
-        return read(model.complete(prompt).text)
+        held.append(read(first.text))
+        if not first.cut:
+            return held[0]
+        why = "it was cut off for want of room; be briefer"
     except ReplyError as error:
         if isinstance(model, Reply):
             raise unusable(model.name, error) from error
-        again = (
-            f"{prompt.user.rstrip()}\n\nYour previous answer could not be used: {error}. Answer with the JSON only.\n"
-        )
+        why = str(error)
+    again = f"{prompt.user.rstrip()}\n\nYour previous answer could not be used: {why}. Answer with the JSON only.\n"
     try:
         return read(model.complete(prompt._replace(user=again)).text)
     except ReplyError as error:
+        if held:
+            return held[0]
         raise unusable(model.name, error) from error
 
 

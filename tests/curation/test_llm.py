@@ -432,6 +432,16 @@ def test_two_unusable_answers_are_the_end() -> None:
     assert len(model.prompts) == 2
 
 
+def test_a_cut_answer_is_asked_for_once_more_and_what_can_be_read_is_not_lost(
+    model: ProviderModel, server: Loopback
+) -> None:
+    server.says([good("1", finish="length"), good("2")])
+    assert llm.ask(model, PROMPT, number) == 2
+    assert "cut off" in server.requests[1].user
+    server.says([good("1", finish="length"), good("what")])
+    assert llm.ask(model, PROMPT, number) == 1
+
+
 def test_a_reply_out_of_a_file_is_read_once_in_order() -> None:
     reply = llm.Reply(["1", "two"])
     assert llm.ask(reply, PROMPT, number) == 1
