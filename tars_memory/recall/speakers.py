@@ -10,8 +10,8 @@ _SPEAKER = re.compile(
     r"\s*(?:>\s*\[\d+\]\s+|[-*+]\s+)?(?:\d{4}-\d\d-\d\d\s+)?(?:\d\d?:\d\d\s+)?(?:\*\*|__)?"
     r"([A-Z][^\s:*_]*(?: [^\s:*_]+){0,4})(?::(?:\*\*|__)|(?:\*\*|__)?:)(?=\s|$)"
 )
-"""``**Anna:** …``, ``- Anna Berg: …``, ``14:30 Anna: …``, ``> [31] 14:30 **Anna:** …`` (a turn in a session note): up to
-five words before a colon, the first capitalised."""
+"""``**Anna:** …``, ``- Anna Berg: …``, ``14:30 Anna: …``, ``> [31] 14:30 **Anna:** …`` (a turn in a session note): up
+to five words before a colon, the first capitalised."""
 
 
 def speaker(line: str) -> str:
