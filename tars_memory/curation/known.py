@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation import similarity, statements
 from tars_memory.errors import TarsError
@@ -14,7 +14,6 @@ from tars_memory.vault.model import Tier
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
 
 REPLACED = "replaced::"
@@ -25,7 +24,17 @@ TIERS = (Tier.SEMANTIC, Tier.PROCEDURAL, Tier.DAILY, Tier.EPISODIC)
 
 Key = tuple[tuple[str, ...], frozenset[str]]
 
+_BULLET = re.compile(r"(?:^|(?<=[\r\n]))[ \t]*[-*+][ \t]+([^\r\n]+)")
 _FIELD = re.compile(r"[ \t]*\[\w+::[^\[\]]*\]")
+
+
+class _Line(NamedTuple):
+    """A bullet: where it stands, its words, what became of it, and of a fact the subject."""
+
+    tier: Tier
+    text: str
+    state: str | None
+    subject: str = ""
 
 
 class Known:
@@ -44,17 +53,17 @@ class Known:
         self._rejected: list[str] = []
         replaced: set[Key] = set()
         daily: set[Key] = set()
-        for path, entry in _entries(vault, notices):
-            if entry.text.startswith(REPLACED):
-                replaced.add(_key(re.sub(r" \([^()]*\)$", "", entry.text.removeprefix(REPLACED).strip())))
-            elif vault.layout.tier_of(path) is Tier.DAILY:
-                daily.add(_key(entry.text))
-                if entry.state == "rejected":
-                    self._rejected.append(entry.text)
+        for line in _lines(vault, notices):
+            if line.text.startswith(REPLACED):
+                replaced.add(_key(re.sub(r" \([^()]*\)$", "", line.text.removeprefix(REPLACED).strip())))
+            elif line.tier is Tier.DAILY:
+                daily.add(_key(line.text))
+                if line.state == "rejected":
+                    self._rejected.append(line.text)
             else:
-                self._held.add(_key(entry.text))
-                if path == vault.layout.facts and entry.section:
-                    self._held.add(_key(f"{entry.section} {_FIELD.sub('', entry.text).replace('::', '')}"))
+                self._held.add(_key(line.text))
+                if line.subject:
+                    self._held.add(_key(f"{line.subject} {_FIELD.sub('', line.text).replace('::', '')}"))
         self._held |= daily - replaced
         self._held |= {_key(str(each["text"])) for each in inbox.pending(vault, notices)}
 
@@ -74,15 +83,31 @@ def _key(text: str) -> Key:
     return said.words, said.tags
 
 
-def _entries(vault: Vault, notices: list[str]) -> Iterator[tuple[str, Entry]]:
+def _lines(vault: Vault, notices: list[str]) -> Iterator[_Line]:
+    """The bullets of the tiers' notes; those of daily and session notes, which are many, line by line.
+
+    A bullet within a fence counts there too, and one that goes on over several lines only with its first: both cost a
+    candidate at most.
+    """
     layout = vault.layout
     for path, _ in sorted(vault.walk()):
-        if layout.scope_of(path) or layout.tier_of(path) not in TIERS:
+        if layout.scope_of(path):
+            continue
+        tier = layout.tier_of(path)
+        if tier not in TIERS:
             continue
         try:
             data = vault.read(path)
         except TarsError as error:
             notices.append(f"passed over: {error.message}")
             continue
-        for entry in entries.read(path, Document(data), timed=layout.timed(path)):
-            yield path, entry
+        if tier in (Tier.DAILY, Tier.EPISODIC):
+            text = data.decode("utf-8", "surrogateescape")
+            timed = layout.timed(path)
+            for found in _BULLET.finditer(text):
+                parts = entries.parse(found[1], timed=timed)
+                yield _Line(tier, parts.text, parts.state)
+            continue
+        subject = path == layout.facts
+        for entry in entries.read(path, Document(data)):
+            yield _Line(tier, entry.text, entry.state, entry.section if subject else "")
