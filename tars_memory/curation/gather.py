@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation import candidates, distil, similarity, statements
+from tars_memory.curation.alike import BESIDE, Index
 from tars_memory.curation.model import Mark, Proposal
 from tars_memory.curation.patch import locate
 from tars_memory.curation.placing import Sections
@@ -19,12 +20,10 @@ from tars_memory.vault import inbox
 from tars_memory.vault.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import date
 
     from tars_memory.curation.candidates import Candidate
-    from tars_memory.curation.model import Relation
-    from tars_memory.curation.statements import Statement
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
 
@@ -40,16 +39,19 @@ OPEN = "extracted"
 NEW = "New: nothing about it stands in your notes"
 """Why a proposal is made that needs no further word."""
 
-_SAYS = {"conflict": "contradicts", "update": "changes", "near": "says much the same as"}
-_CLOSER = ("same", "near", "conflict", "update")
-"""Relations that make a line one about the same, the closest first."""
+_SAYS = {
+    "conflict": "contradicts",
+    "update": "changes",
+    "near": "says much the same as",
+    BESIDE: "new, beside",
+}
 
 
 class Gathered(NamedTuple):
     """What waits, and what needs no word of the person.
 
     Attributes:
-        proposals: all of them, those that were said most often first, then the newest.
+        proposals: all of them, those that were said most often first, then the oldest.
         aged: candidates that nobody decided within the window; to become ``[expired]``.
         settled: candidates whose words stand in a tier note already; to become ``[promoted]``.
         notices: what could not be read.
@@ -109,7 +111,8 @@ def gather(
     for proposal in (*proposals, *kept):
         same = once.get(proposal.id)
         once[proposal.id] = same._replace(marks=(*same.marks, *proposal.marks)) if same else proposal
-    ordered = sorted(once.values(), key=lambda each: each.date, reverse=True)  # of one day as they were said
+    # The oldest first, those of one day as they were said: what changed its mind comes after what it changes.
+    ordered = sorted(once.values(), key=lambda each: each.date)
     ordered.sort(key=lambda each: len(each.marks), reverse=True)
     for number, proposal in enumerate(ordered[:told]):
         if proposal.id in beside and len(proposal.conflicts) < CONFLICTS:
@@ -167,7 +170,7 @@ class _Standing:
         found = [(self.entries[number], kind) for number, kind in self._index.about(text)]
         if any(kind == "same" for _, kind in found):
             return None
-        old = next(((entry, kind) for entry, kind in found if entry.path == target and not entry.depth), None)
+        old = next((each for each in found if each[1] != BESIDE and each[0].path == target and not each[0].depth), None)
         found.sort(key=lambda each: each is not old)
         conflicts = [self._told(entry) for entry, _ in found][:CONFLICTS]
         section = old[0].section if old else self._sections[target].best(text, grammar.tags_of(text))
@@ -182,17 +185,17 @@ class _Standing:
             quote=quote,
             source=first.source,
             date=first.day.isoformat(),
-            why=self._why(group, old),
+            why=self._why(group, old or next(iter(found), None)),
             conflicts=tuple(conflicts),
             replaces=replaces,
             marks=tuple(each.mark for each in group),
         )
 
-    def _why(self, group: Sequence[Candidate], old: tuple[Entry, Relation] | None) -> str:
+    def _why(self, group: Sequence[Candidate], about: tuple[Entry, str] | None) -> str:
         first = group[0]
         parts = []
-        if old:
-            entry, kind = old
+        if about:
+            entry, kind = about
             day = self._day(entry)
             newer = ", which is newer" if day > group[-1].day.isoformat() else ""
             parts.append(f"{_SAYS[kind]} “{_cut(entry.text)}” ({day or 'its day is not known'}{newer})")
@@ -217,47 +220,6 @@ class _Standing:
             if len(name) == len("2026-11-21") and name[:4].isdigit():
                 return name
         return self._dated(entry) if self._dated else ""
-
-
-class Index:
-    """Statements by the words that they hold, so that one is compared only with those that share some.
-
-    Args:
-        texts: in order; their numbers are what is found.
-    """
-
-    def __init__(self, texts: Iterable[str] = ()) -> None:
-        self._statements: list[Statement] = []
-        self._by_word: dict[str, list[int]] = {}
-        self._by_words: dict[tuple[str, ...], list[int]] = {}
-        for text in texts:
-            self.add(text)
-
-    def add(self, text: str) -> None:
-        """One more."""
-        statement = statements.read(text)
-        number = len(self._statements)
-        self._statements.append(statement)
-        for word in set(statement.content):
-            self._by_word.setdefault(word, []).append(number)
-        self._by_words.setdefault(statement.words, []).append(number)
-
-    def about(self, text: str) -> list[tuple[int, Relation]]:
-        """Those that say the same or something else about the same: same and near first, then the most alike."""
-        new = statements.read(text)
-        shared: dict[int, int] = {}
-        for word in set(new.content):
-            for number in self._by_word.get(word, ()):
-                shared[number] = shared.get(number, 0) + 1
-        least = max(1, (len(set(new.content)) + 2) // 3)  # less in common says nothing about the same
-        numbers = {number for number, count in shared.items() if count >= least}
-        found = []
-        for number in sorted(numbers | set(self._by_words.get(new.words, ()))):
-            kind = similarity.compare(self._statements[number], new)
-            if kind in _CLOSER:
-                found.append((number, kind, similarity.overlap(self._statements[number], new)))
-        found.sort(key=lambda each: (_CLOSER[:2].index(each[1]) if each[1] in _CLOSER[:2] else 2, -each[2]))
-        return [(number, kind) for number, kind, _ in found]
 
 
 def _aged(group: Sequence[Candidate], today: date, window_days: int) -> bool:
@@ -302,7 +264,7 @@ class _Others:
             self._index = Index(group[0].text for group in self._groups)
         own = set(proposal.marks)
         text = next((group[0].text for group in self._groups if group[0].mark in own), "")
-        found = [self._groups[number] for number, kind in self._index.about(text) if kind in _CLOSER[2:]]
+        found = [self._groups[number] for number, kind in self._index.about(text) if kind not in ("same", "near")]
         return [f"{group[-1].day}: {group[0].text}" for group in found if group[0].mark not in own]
 
 

@@ -95,6 +95,27 @@ def test_look_alikes_are_never_dropped(tmp_path: Path, old: str, new: str, says:
         assert told == {old: (f"2026-11-20: {new}",), new: (f"2026-11-19: {old}",)}
 
 
+def test_what_says_something_else_of_the_same_thing_is_shown_beside_it(tmp_path: Path) -> None:
+    vault = Vault(
+        tmp_path,
+        {
+            "Memory.md": "## Notes\n- My car is a red Polo ([[2026-10-02#^d-old|2026-10-02]])\n",
+            "2026-11-20.md": "- 10:00 [extracted] My car is a blue Golf ^d-new\n",
+        },
+    )
+    (found,) = vault.review().waiting().proposals
+    assert (found.op, found.conflicts) == ("append", ("Memory.md: My car is a red Polo (2026-10-02)",))
+    assert found.why == "New, beside “My car is a red Polo” (2026-10-02)"
+
+
+def test_of_those_said_as_often_the_oldest_comes_first(tmp_path: Path) -> None:
+    day = "- 10:00 [extracted] {} ^d-{}\n"
+    notes = {f"2026-11-{n}.md": day.format(f"item {n} is new", n) for n in (20, 12, 16)}
+    notes["2026-11-18.md"] = day.format("likes jazz", 1) + day.format("likes jazz", 2)
+    found = Vault(tmp_path, notes).review().waiting().proposals
+    assert [each.date for each in found] == ["2026-11-18", "2026-11-12", "2026-11-16", "2026-11-20"]
+
+
 def test_the_day_of_an_undated_line_is_the_journals(tmp_path: Path) -> None:
     vault = Vault(tmp_path, {"2026-11-20.md": "- 10:00 [extracted] dentist on 16 Oct ^d-new\n"})
     vault.memory().remember("dentist on 15 Oct")
