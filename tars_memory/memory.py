@@ -559,8 +559,18 @@ class Memory(Rooms):
 
         return upkeep.status(self)
 
-    def doctor(self) -> dict[str, Any]:
-        """What needs a look (``findings``); settles what a crash left, and places what waits in the spool."""
-        from tars_memory import upkeep
+    def doctor(self, *, fix: bool = False) -> dict[str, Any]:
+        """What needs a look (``findings``); settles what a crash left, places what waits in the spool.
 
-        return upkeep.doctor(self)
+        Args:
+            fix: also mend what is safe to mend: derived data, and leftovers of our own.
+        """
+        from tars_memory.doctor import doctor
+
+        return doctor(self, fix=fix)
+
+    def restore(self, txn: str) -> builtins.list[Written]:
+        """Write the lines of a transaction anew that something else overwrote."""
+        from tars_memory.doctor import restore
+
+        return restore(self, txn)

@@ -1,17 +1,16 @@
-"""Upkeep of a vault's memory: status, doctor, models, and purging what shall be forgotten everywhere."""
+"""Upkeep of a vault's memory: status and models."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError
+from tars_memory.errors import ModelUnavailableError, UnwritableError
 from tars_memory.settings import EmbeddingOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.spool import Spool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tars_memory.index.report import RefreshReport
@@ -31,9 +30,9 @@ def status(memory: Memory) -> dict[str, Any]:
         typed or approved here, by note the lines), ``settings`` and ``notices``.
     """
     index = memory.index()
-    report = _refresh(memory)
+    report = refreshed(memory)
     spool = Spool(memory.state / "spool")
-    model = _model(memory)
+    model = model_of(memory)
     notices = [*memory.notices, *report.notices]
     told = index.status()
     if report.pending_vectors and model["usable"]:
@@ -78,7 +77,7 @@ def _unapproved(memory: Memory, notices: list[str]) -> dict[str, list[int]]:
     return found
 
 
-def _refresh(memory: Memory) -> RefreshReport:
+def refreshed(memory: Memory) -> RefreshReport:
     """The index brought in step with the vault; where there is none and none can be made, all of the vault is stale."""
     from tars_memory.index.report import RefreshReport
 
@@ -90,99 +89,6 @@ def _refresh(memory: Memory) -> RefreshReport:
         report.skipped = memory.vault.skipped
         report.notices.append(f"{error.message}; {error.hint}")
         return report
-
-
-def doctor(memory: Memory) -> dict[str, Any]:
-    """Settle what a crash left, place what waits, then look; in a dry run only look.
-
-    Returns:
-        ``findings``: ``kind``, ``message`` and ``hint`` each; ``notices``.
-    """
-    findings = [
-        {"kind": kind, "message": message, "hint": hint}
-        for kind, message, hint in (*_writes(memory), *_vault(memory), *_secrets(memory), *_index(memory))
-    ]
-    return {"findings": findings, "notices": list(memory.notices)}
-
-
-def _writes(memory: Memory) -> Iterator[tuple[str, str, str]]:
-    """Unfinished writes, text that waits, lines of ours that something overwrote."""
-    store = memory.store(writes=False)
-    try:
-        if not memory.dry_run:
-            from tars_memory.capture.spooled import place_spool
-
-            store = memory.store()
-            store.recover()
-            place_spool(memory.capture())
-    except TarsError as error:
-        yield "writing", error.message, error.hint
-    for sentence in store.pending():
-        yield "unfinished", sentence, "the next command that writes settles it: tars-memory doctor"
-    spool = Spool(store.state / "spool")
-    for item in spool.pending():
-        text = item.arguments.get("text", "")
-        yield "spool", f"{item.command} {text!r} waits as {item.id}", f"the file is in {spool.folder}"
-    for path in spool.damaged():
-        yield "spool", f"{path} can't be read", "look at it, then remove it"
-    for lost in store.lost_lines():
-        yield (
-            "lost line",
-            f"{lost.file}: {lost.text!r}, written {lost.time}, is no longer there, and not by our doing",
-            "fine if you took it out by hand; if a program saved over it, write it again",
-        )
-    for name in store.leftovers():
-        yield "left over", f"{name} lies beside its note", "compare the two, then remove it"
-    limbo = memory.root / ".tars" / "limbo"
-    if limbo.is_dir():
-        for path in sorted(limbo.iterdir()):
-            yield (
-                "limbo",
-                f"{path} is a save that came while a write was interrupted",
-                "merge it by hand, then remove it",
-            )
-
-
-def _vault(memory: Memory) -> Iterator[tuple[str, str, str]]:
-    if memory.vault.layout.problem is not None:
-        yield "layout", memory.vault.layout.problem.message, memory.vault.layout.problem.hint
-    if not os.access(memory.root, os.W_OK):
-        yield "permissions", f"{memory.root} can't be written", "searches work; what is typed waits in the spool"
-
-
-def _secrets(memory: Memory) -> Iterator[tuple[str, str, str]]:
-    """Credentials that stand in notes: where and what kind, never the value."""
-    from tars_memory.vault import secrets
-
-    for path in sorted(path for path, _ in memory.vault.walk()):
-        try:
-            text = memory.vault.read(path).decode("utf-8", "surrogateescape")
-        except (OSError, TarsError):
-            continue  # what can't be read is counted with the skipped
-        for found in secrets.find(text):
-            lines = text.count("\n", 0, found.start) + text.replace("\r\n", "\n").count("\r", 0, found.start)
-            yield "secret", f"{path}:{lines + 1}: {found.kind}", "it is not indexed; keep it in a password manager"
-
-
-def _index(memory: Memory) -> Iterator[tuple[str, str, str]]:
-    try:
-        report = _refresh(memory)
-        told = memory.index().status()
-    except TarsError as error:
-        yield "index", error.message, error.hint
-        return
-    for sentence in report.notices:
-        yield "index", sentence, "tars-memory reindex"
-    model = _model(memory)
-    if not model["usable"]:
-        yield "model", model["reason"], model["hint"]
-    elif report.pending_vectors:
-        yield "index", f"passages without a vector: {report.pending_vectors}", "tars-memory reindex"
-    if not told["vec"]:
-        yield "sqlite", f"no vector index: {told['reason']}", "pip install pysqlite3; the answers are the same, slower"
-    for reason, count in sorted(report.skipped.items()):
-        if reason in ("conflict copy", "unreadable", "not downloaded"):
-            yield "skipped", f"{count} files are not searched: {reason}", "tars-memory status counts all reasons"
 
 
 def models(memory: Memory) -> list[dict[str, Any]]:
@@ -227,7 +133,8 @@ def use_model(memory: Memory, name: str, folder: Path | None) -> dict[str, Any]:
     return {"model": name, "config": str(path), "notices": notices}
 
 
-def _model(memory: Memory) -> dict[str, Any]:
+def model_of(memory: Memory) -> dict[str, Any]:
+    """The model that is set: ``name``, ``usable``; its ``fingerprint``, or ``reason`` and ``hint``."""
     from tars_memory.index import models as known
 
     name = memory.settings.options("embedding", EmbeddingOptions).model

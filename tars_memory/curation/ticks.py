@@ -17,8 +17,8 @@ from tars_memory.curation.model import Decision
 from tars_memory.curation.patch import splices_between
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
 from tars_memory.vault import inbox
+from tars_memory.vault.conflicts import is_conflict_copy
 from tars_memory.vault.folder import digest
-from tars_memory.vault.vault import is_conflict_copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence

@@ -11,8 +11,9 @@ from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.index import chunking, facts
 from tars_memory.index.changes import STAMP
 from tars_memory.index.fulltext import clean
-from tars_memory.index.writer import EXCLUDED, PROPOSALS, TEMPLATE, TOO_BIG, UNREADABLE, NoteRow
+from tars_memory.index.writer import EXCLUDED, PROPOSALS, TEMPLATE, TOO_BIG, UNREADABLE, UNRESOLVED, NoteRow
 from tars_memory.vault.deciding import is_made_by_us
+from tars_memory.vault.conflicts import has_markers
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import veiled
 
@@ -61,6 +62,8 @@ def read(
         return TOO_BIG
     if path == layout.review and is_made_by_us(data):
         return PROPOSALS
+    if has_markers(data):
+        return UNRESOLVED
     digest = blake2b(data, digest_size=16).digest()
     day = layout.day_of(path)
     weak = _day(modified)

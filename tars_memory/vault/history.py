@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tars_memory.errors import NotFoundError, UnwritableError
 from tars_memory.vault.document import apply
 from tars_memory.vault.folder import FOLDER_HANDLES, Folder, read_note, steps
+from tars_memory.vault.inbox import OURS
 from tars_memory.vault.journal import base_of, text_of, unpack
 from tars_memory.vault.model import Splice
 from tars_memory.vault.spans import bare, changed, lines_of
@@ -154,6 +155,10 @@ def placed_items(journal: Journal) -> set[str]:
     return items
 
 
+RESTORE = "restore"
+"""The command that writes lost lines again."""
+
+
 def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:
     """By note, the lines that we wrote and did not take back since, with the records that wrote them (newest last).
 
@@ -175,7 +180,10 @@ def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:
                         del lines[line]
             for line in map(bare, added):
                 if line.strip():
-                    lines.setdefault(line, []).append(record)
+                    held = lines.setdefault(line, [])
+                    if held and record["command"] == RESTORE:
+                        held.pop(0)  # it stands for the one that was lost
+                    held.append(record)
     return notes
 
 
@@ -185,6 +193,8 @@ def lost_lines(journal: Journal, root: Path) -> list[LostLine]:
     vault = Folder.open(root, handles=FOLDER_HANDLES)
     try:
         for path, lines in written_lines(journal).items():
+            if path.startswith(OURS):
+                continue  # proposals and decisions: another machine may have dealt with them
             there = Counter(bare(line) for line in lines_of(_peek(vault, path) or b""))
             for line, records in lines.items():
                 lost += (LostLine(r["txn"], r["time"], path, text_of(line)) for r in records[there[line] :])

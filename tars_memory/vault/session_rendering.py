@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError
 from tars_memory.vault import entries
+from tars_memory.vault.conflicts import is_conflict_copy
 from tars_memory.vault.entries import neutralise, visible
 from tars_memory.vault.session_note import QUOTE, SAID_BY, TAG
-from tars_memory.vault.vault import is_conflict_copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

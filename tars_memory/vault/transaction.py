@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError
+from tars_memory.vault.conflicts import has_markers
 from tars_memory.vault.document import apply
 from tars_memory.vault.exchange import UnsupportedError
 from tars_memory.vault.folder import Folder, Note, NotPlainError, digest, read_note, steps
@@ -238,6 +239,11 @@ class Transaction:
     ) -> Written | None:
         note = self._read(path)
         if note is not None:
+            if has_markers(note.data):
+                note.close()
+                raise UnwritableError(
+                    f"{path} holds unresolved conflict markers (<<<<<<<)", "choose between the two versions there first"
+                )
             self._seen.add(path)
         elif path in self._seen and self._appears(path):
             return None

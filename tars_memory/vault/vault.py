@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.errors import NotFoundError, PartialError, UnwritableError, VaultError
 from tars_memory.settings import VAULT_FOLDER, LayoutOptions, LimitsOptions
 from tars_memory.vault import folder as beneath
+from tars_memory.vault.conflicts import is_conflict_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,14 +31,6 @@ READ_TRIES = 5
 """How often a note that changes under the reading is read again before its last bytes are taken."""
 
 _BY_DESCRIPTOR = os.scandir in os.supports_fd
-
-_CONFLICT = re.compile(
-    r"\.sync-conflict-\d{8}-\d{6}"  # Syncthing
-    r"|\([^()]*conflicted copy[^()]*\)"  # Dropbox, Nextcloud, Obsidian Sync
-    r"|\([^()]*\bconflict\b[^()]*\)"  # Google Drive, Box, Resilio
-    r"|_conflict-\d{8}-\d{6}",  # ownCloud
-    re.IGNORECASE,
-)
 
 
 class FolderSweep(NamedTuple):
@@ -306,7 +299,7 @@ class Vault:
         if name[0] == ".":
             self._skip_hidden(entry)
         elif is_note and entry.is_file(follow_symlinks=False):
-            if not _CONFLICT.search(name):
+            if not is_conflict_copy(name):
                 return entry.stat(follow_symlinks=False)
             self._skip("conflict copy")
         elif entry.is_dir(follow_symlinks=False):
@@ -343,11 +336,6 @@ class Vault:
         if is_note or os.path.isdir(target):
             inside = os.path.commonpath((self.root, target)) == os.fspath(self.root)
             self._skip("link within the vault" if inside else "link out of the vault")
-
-
-def is_conflict_copy(name: str) -> bool:
-    """Whether a file's name is that of a conflict copy, which no walk shows."""
-    return _CONFLICT.search(name) is not None
 
 
 def _unreadable(message: str, hint: str = "look at it with ls -l") -> PartialError:

@@ -1,0 +1,316 @@
+"""``doctor``: probe what can go wrong, say what to do about each finding, and with ``fix`` do what is safe.
+
+A finding is safe to mend if nothing that a person wrote can be lost by it: derived data, our own leftovers.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tars_memory.errors import BusyError, NotFoundError, TarsError
+from tars_memory.upkeep import model_of, refreshed
+from tars_memory.vault import conflicts
+from tars_memory.vault.spool import Spool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tars_memory.memory import Memory
+    from tars_memory.vault.history import LostLine
+    from tars_memory.vault.store import Written
+
+LOADED_TOKENS = 1_500
+"""From here on Memory.md and Procedural.md leave little of ``context``'s 2,000 tokens for anything else."""
+
+SHOWN = 3
+"""So many lines of a conflict copy are shown."""
+
+
+class Finding(NamedTuple):
+    """What needs a look.
+
+    Attributes:
+        kind: in one or two words.
+        message: what it is, and of which file.
+        hint: what to do next; a command where there is one.
+        path: of the file, relative to the vault; empty for none.
+        mend: does it, where that is safe; None where a person must.
+    """
+
+    kind: str
+    message: str
+    hint: str
+    path: str = ""
+    mend: Callable[[], object] | None = None
+
+
+def doctor(memory: Memory, *, fix: bool = False) -> dict[str, Any]:
+    """Settle what a crash left, place what waits, then look; in a dry run only look.
+
+    Args:
+        memory: of the vault.
+        fix: also mend what is safe to mend.
+
+    Returns:
+        ``findings``: ``kind``, ``path``, ``message``, ``hint``, ``fixable`` and ``fixed`` each; ``notices``.
+    """
+    told = []
+    for probe in (_writes, _folders, _sync, _tiers, _secrets, _model, _index):
+        for finding in probe(memory):
+            fixed = fix and not memory.dry_run and finding.mend is not None and _mended(finding)
+            said = {"kind": finding.kind, "path": finding.path, "message": finding.message, "hint": finding.hint}
+            told.append({**said, "fixable": finding.mend is not None, "fixed": fixed})
+    return {"findings": told, "notices": list(memory.notices)}
+
+
+def restore(memory: Memory, txn: str) -> list[Written]:
+    """Write the lines of a transaction anew that something else overwrote, each under the heading for its note.
+
+    Raises:
+        NotFoundError: nothing of it is lost.
+        UnwritableError: a note can't be written.
+    """
+    lost = [line for line in memory.store(writes=False).lost_lines() if line.txn == txn]
+    if not lost:
+        raise NotFoundError(f"no line of {txn} is lost", "tars-memory doctor lists those that are")
+    from tars_memory.capture.feedback import SECTION
+    from tars_memory.capture.placing import insert
+    from tars_memory.vault.history import RESTORE
+
+    context = memory.capture()
+    with context.writing(RESTORE, None) as transaction:
+        for line in lost:
+            layout = context.layout
+            daily = layout.day_of(line.file) is not None
+            heading = layout.log_heading if daily else SECTION if layout.timed(line.file) else layout.notes_section
+            words = line.text.strip()
+            bullet = words if words.startswith(("- ", "* ", "+ ")) else f"- {words}"
+            transaction.write(
+                line.file,
+                lambda data, bullet=bullet, heading=heading: insert(data, bullet, heading),  # type: ignore[misc]
+            )
+        return list(transaction.written)
+
+
+def _mended(finding: Finding) -> bool:
+    assert finding.mend is not None
+    try:
+        finding.mend()
+    except (TarsError, OSError):
+        return False  # it stays a finding, with its hint
+    return True
+
+
+def _writes(memory: Memory) -> Iterator[Finding]:
+    """Unfinished writes, text that waits, lines of ours that something overwrote, and who holds the lock."""
+    store = memory.store(writes=False)
+    try:
+        if not memory.dry_run:
+            from tars_memory.capture.spooled import place_spool
+
+            store = memory.store()
+            store.recover()
+            place_spool(memory.capture())
+    except BusyError as error:
+        yield Finding("busy", error.message, "wait for it, or end that process: the kernel frees its lock")
+    except TarsError as error:
+        yield Finding("writing", error.message, error.hint)
+    for sentence in store.pending():
+        yield Finding("unfinished", sentence, "the next command that writes settles it: tars-memory doctor")
+    spool = Spool(store.state / "spool")
+    for item in spool.pending():
+        text = item.arguments.get("text", "")
+        yield Finding("spool", f"{item.command} {text!r} waits as {item.id}", f"the file is in {spool.folder}")
+    for path in spool.damaged():
+        yield Finding("spool", f"{path} can't be read", "look at it, then remove it")
+    for lost in store.lost_lines():
+        yield _lost(lost)
+    for name in store.leftovers():
+        yield _leftover(memory, name)
+    for name in store.limbo():
+        left = f".tars/limbo/{name}"
+        yield Finding(
+            "limbo", f"{left} is a save that came while a write was interrupted", "merge it, then remove it", left
+        )
+
+
+def _lost(lost: LostLine) -> Finding:
+    return Finding(
+        "lost line",
+        f"{lost.file}: {lost.text!r}, written {lost.time}, is no longer there, and not by our doing",
+        f"fine if you took it out by hand; else tars-memory doctor --restore {lost.txn} writes it again",
+        lost.file,
+    )
+
+
+def _leftover(memory: Memory, name: str) -> Finding:
+    """A temporary file beside its note: safe to remove if the note holds all that it says."""
+    folder, _, base = name.rpartition("/")
+    note = base.lstrip(".").split(".md", 1)[0] + ".md"
+    place = memory.root / folder
+    try:
+        copy, original = (place / base).read_bytes(), (place / note).read_bytes()
+    except OSError:
+        copy, original = b"?", b""
+    said = f"{name} lies beside its note"
+    if conflicts.lacks(original, copy):
+        return Finding("left over", said, "compare the two, then remove it", name)
+    return Finding(
+        "left over", said, "tars-memory doctor --fix removes it: its note says all of it", name, (place / base).unlink
+    )
+
+
+def _folders(memory: Memory) -> Iterator[Finding]:
+    """The vault's layout and rights, and those of the state folder."""
+    if memory.vault.layout.problem is not None:
+        yield Finding("layout", memory.vault.layout.problem.message, memory.vault.layout.problem.hint)
+    for filter_ in memory.vault.layout.excluded.not_understood:
+        yield Finding(
+            "layout", f"Obsidian excludes {filter_!r}, which is not followed here", "use a plain folder instead"
+        )
+    if not os.access(memory.root, os.W_OK):
+        said = f"{memory.root} can't be written"
+        yield Finding("permissions", said, "searches work; what is typed waits in the spool")
+    layout = memory.vault.layout
+    for path in (layout.memory, layout.procedural, layout.facts):
+        if (memory.root / path).exists() and not os.access(memory.root / path, os.W_OK):
+            yield Finding("permissions", f"{path} can't be written", f"chmod u+w {path!r}", path)
+    state = memory.state
+    if state.is_dir() and os.name == "posix" and stat.S_IMODE(state.stat().st_mode) & 0o077:
+        yield Finding(
+            "permissions",
+            f"others may look into {state}",
+            "tars-memory doctor --fix closes it",
+            mend=lambda: os.chmod(state, 0o700),
+        )
+
+
+def _sync(memory: Memory) -> Iterator[Finding]:
+    """Conflict copies, notes with unresolved markers, and notes that were not downloaded."""
+    for folder, folders, names in os.walk(memory.root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        inside = os.path.relpath(folder, memory.root).replace(os.sep, "/")
+        for name in sorted(names):
+            path = name if inside == "." else f"{inside}/{name}"
+            if name.startswith(".") and name.endswith(".icloud"):
+                shown = path.replace(name, name[1 : -len(".icloud")])
+                yield Finding("not downloaded", f"{shown} is not on this device", "open it in Finder or Files", shown)
+            elif name[-3:].lower() == ".md" and conflicts.is_conflict_copy(name):
+                yield _copy(memory, path)
+    for path, _ in memory.vault.walk():
+        try:
+            data = memory.vault.read(path)
+        except (TarsError, OSError):
+            continue
+        if conflicts.has_markers(data):
+            yield Finding(
+                "conflict",
+                f"{path} holds unresolved conflict markers (<<<<<<<): it is neither searched nor written",
+                "choose between the two versions there",
+                path,
+            )
+
+
+def _copy(memory: Memory, path: str) -> Finding:
+    """A conflict copy: what it says that its note does not."""
+    original = conflicts.original_of(path)
+    try:
+        copy = (memory.root / path).read_bytes()
+    except OSError as error:
+        return Finding("conflict copy", f"{path} can't be read: {error.strerror}", "look at it with ls -l", path)
+    try:
+        held = (memory.root / original).read_bytes()
+    except OSError:
+        said = f"{path} is a copy of {original}, which is not there"
+        return Finding("conflict copy", said, f"rename it to {original} if it is the one to keep", path)
+    missing = conflicts.lacks(held, copy)
+    if not missing:
+        said = f"{path} says nothing that {original} does not"
+        return Finding("conflict copy", said, "remove it", path)
+    some = "; ".join(line.decode("utf-8", "replace")[:80] for line in missing[:SHOWN])
+    more = "; …" if len(missing) > SHOWN else ""
+    return Finding(
+        "conflict copy",
+        f"{path} has {len(missing)} lines that {original} lacks: {some}{more}",
+        f"take over what is true from it into {original}, then remove it",
+        path,
+    )
+
+
+def _tiers(memory: Memory) -> Iterator[Finding]:
+    """The size of what is always loaded."""
+    from tars_memory.recall.budget import tokens
+
+    for path in (memory.vault.layout.memory, memory.vault.layout.procedural):
+        try:
+            size = tokens(len(memory.vault.read(path).decode("utf-8", "replace")))
+        except (TarsError, OSError):
+            continue
+        if size > LOADED_TOKENS:
+            yield Finding(
+                "size",
+                f"{path} has {size} tokens, which every prompt begins with",
+                "tars-memory tidy finds what can go; or give context a larger --budget",
+                path,
+            )
+
+
+def _secrets(memory: Memory) -> Iterator[Finding]:
+    """Credentials that stand in notes: where and what kind, never the value."""
+    from tars_memory.vault import secrets
+
+    for path in sorted(path for path, _ in memory.vault.walk()):
+        try:
+            text = memory.vault.read(path).decode("utf-8", "surrogateescape")
+        except (OSError, TarsError):
+            continue  # what can't be read is counted with the skipped
+        for found in secrets.find(text):
+            lines = text.count("\n", 0, found.start) + text.replace("\r\n", "\n").count("\r", 0, found.start)
+            said = f"{path}:{lines + 1}: {found.kind}"
+            yield Finding("secret", said, "it is not indexed; keep it in a password manager", path)
+
+
+def _model(memory: Memory) -> Iterator[Finding]:
+    """The embedding model is opened and asked."""
+    told = model_of(memory)
+    if not told["usable"]:
+        yield Finding("model", told["reason"], told["hint"])
+        return
+    try:
+        memory.open_embedder().embed_query("a probe of the model")
+    except TarsError as error:
+        yield Finding("model", error.message, error.hint)
+
+
+def _index(memory: Memory) -> Iterator[Finding]:
+    """The index is opened, brought in step, and compared with one made anew."""
+    try:
+        report = refreshed(memory)
+        told = memory.index().status()
+    except TarsError as error:
+        yield Finding("index", error.message, error.hint)
+        return
+    for sentence in report.notices:
+        yield Finding("index", sentence, "tars-memory reindex")
+    if report.pending_vectors and model_of(memory)["usable"]:
+        said = f"passages without a vector: {report.pending_vectors}"
+        yield Finding("index", said, "tars-memory reindex", mend=memory.reindex)
+    if not told["vec"]:
+        yield Finding("sqlite", f"no vector index: {told['reason']}", "pip install pysqlite3; the answers are the same")
+    for reason, count in sorted(report.skipped.items()):
+        if reason in ("unreadable", "too big"):
+            yield Finding(
+                "skipped", f"{count} files are not searched: {reason}", "tars-memory status counts all reasons"
+            )
+    if report.stale:
+        return
+    try:
+        differences = memory.index().verify()
+    except TarsError as error:
+        yield Finding("index", error.message, error.hint)
+        return
+    if differences:
+        said = f"the index differs from the notes: {differences[0]}"
+        yield Finding("index", said, "tars-memory reindex --full", mend=lambda: memory.reindex(full=True))

@@ -1,0 +1,188 @@
+"""Doctor: each thing that can go wrong is a finding with what to do, and only what is safe is mended."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tars_memory.errors import NotFoundError, UnwritableError
+from tars_memory.memory import Memory
+from tars_memory.testing import HashEmbedder, make_vault
+from tars_memory.vault import conflicts
+
+MARKED = b"# Day\n\n<<<<<<< HEAD\n- ours\n=======\n- theirs\n>>>>>>> branch\n"
+
+
+@pytest.fixture
+def open_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Memory]:
+    root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n- likes oolong\n", "Tea.md": "# Tea\n\ngreen\n"})
+    monkeypatch.setattr("tars_memory.doctor.model_of", lambda memory: {"usable": True})
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    memory = Memory(root, embedder=HashEmbedder(), env=env)
+    memory.reindex()
+    memory.close()
+    return lambda: Memory(root, embedder=HashEmbedder(), env=env)
+
+
+def findings(open_memory: Callable[[], Memory], kind: str = "", *, fix: bool = False) -> list[dict[str, Any]]:
+    with open_memory() as memory:
+        found = memory.doctor(fix=fix)["findings"]
+    return [each for each in found if not kind or each["kind"] == kind]
+
+
+def root(open_memory: Callable[[], Memory]) -> Path:
+    with open_memory() as memory:
+        return memory.root
+
+
+@pytest.mark.parametrize(
+    ("name", "original"),
+    [
+        ("a/Tea.sync-conflict-20261121-143000-ABCDEF7.md", "a/Tea.md"),
+        ("Tea (Anna's conflicted copy 2026-11-21).md", "Tea.md"),
+        ("Tea (Conflicted copy phone 202611211430).md", "Tea.md"),
+        ("Tea (conflict).md", "Tea.md"),
+        ("Tea_conflict-20261121-143000.md", "Tea.md"),
+    ],
+)
+def test_a_conflict_copy_names_its_note(name: str, original: str) -> None:
+    assert conflicts.is_conflict_copy(name) and conflicts.original_of(name) == original
+
+
+@pytest.mark.parametrize("name", ["Tea.md", "On conflict.md", "Tea (copy).md", "conflict.md"])
+def test_other_names_are_no_copies(name: str) -> None:
+    assert not conflicts.is_conflict_copy(name)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (MARKED, True),
+        (MARKED.replace(b"\n", b"\r\n"), True),
+        (b"<<<<<<< HEAD\n- only one\n", False),
+        (b"a line\n=======\nunder a heading\n", False),
+        (b"> <<<<<<< quoted\n> =======\n> >>>>>>> quoted\n", False),
+    ],
+)
+def test_markers(data: bytes, expected: bool) -> None:
+    assert conflicts.has_markers(data) is expected
+
+
+def test_all_is_well(open_memory: Callable[[], Memory]) -> None:
+    assert findings(open_memory) == []
+
+
+def test_a_note_with_markers_is_neither_found_nor_written(open_memory: Callable[[], Memory]) -> None:
+    path = root(open_memory) / "Memory.md"
+    path.write_bytes(MARKED)
+    with open_memory() as memory:
+        assert not memory.search("theirs", mode="lexical").hits
+        with pytest.raises(UnwritableError, match="conflict markers"):
+            memory.remember("the heron")
+        assert path.read_bytes() == MARKED
+    found = findings(open_memory, "conflict")
+    assert [each["path"] for each in found] == ["Memory.md"] and not found[0]["fixable"]
+    assert findings(open_memory, "spool"), "what was typed waits"
+    path.write_bytes(b"## Notes\n- theirs\n")
+    assert {each["kind"] for each in findings(open_memory, fix=True)} <= {"index"}
+    assert findings(open_memory) == []
+    assert b"the heron" in path.read_bytes()
+
+
+def test_a_conflict_copy_is_shown_with_what_only_it_says(open_memory: Callable[[], Memory]) -> None:
+    copy = root(open_memory) / "Tea.sync-conflict-20261121-143000-ABCDEF7.md"
+    copy.write_text("# Tea\n\ngreen\n\nand white\n")
+    (found,) = findings(open_memory, "conflict copy", fix=True)
+    assert "and white" in found["message"] and "1 lines that Tea.md lacks" in found["message"] and not found["fixed"]
+    copy.write_text("# Tea\n")
+    assert "says nothing that Tea.md does not" in findings(open_memory, "conflict copy")[0]["message"]
+    with open_memory() as memory:
+        assert {hit.path for hit in memory.search("tea", mode="lexical").hits} == {"Tea.md"}
+    assert copy.exists()
+
+
+def test_a_note_that_is_not_downloaded(open_memory: Callable[[], Memory]) -> None:
+    (root(open_memory) / ".Boats.md.icloud").write_text("")
+    assert findings(open_memory, "not downloaded")[0]["path"] == "Boats.md"
+
+
+def test_a_lost_line_is_listed_and_can_be_had_again(open_memory: Callable[[], Memory]) -> None:
+    path = root(open_memory) / "Memory.md"
+    before = path.read_bytes()
+    with open_memory() as memory:
+        txn = memory.remember("the heron stands in the harbour").txn
+    path.write_bytes(before)  # a sync brings the older text back
+    (found,) = findings(open_memory, "lost line", fix=True)
+    assert f"--restore {txn}" in found["hint"] and not found["fixable"]
+    with open_memory() as memory:
+        assert txn is not None
+        memory.restore(txn)
+    assert path.read_bytes() == before + b"- the heron stands in the harbour\n"
+    assert findings(open_memory, "lost line") == []
+    with open_memory() as memory, pytest.raises(NotFoundError):
+        memory.restore(str(txn))
+    with open_memory() as memory:
+        memory.undo()
+    assert path.read_bytes() == before
+
+
+def test_a_leftover_is_removed_only_if_its_note_says_all_of_it(open_memory: Callable[[], Memory]) -> None:
+    place = root(open_memory)
+    safe, unsafe = place / ".Tea.md.0abc.tars-tmp", place / ".Memory.md.0abd.tars-tmp"
+    safe.write_text("# Tea\n")
+    unsafe.write_text("- something else\n")
+    with open_memory() as memory:
+        if {"Tea", "Memory"} - {name.split(".")[1] for name in memory.store(writes=False).leftovers()}:
+            pytest.fail("the names of temporary files are others by now")
+    told = {each["path"]: each["fixed"] for each in findings(open_memory, "left over", fix=True)}
+    assert told == {safe.name: True, unsafe.name: False}
+    assert not safe.exists() and unsafe.exists()
+
+
+def test_the_index_is_compared_and_made_anew(open_memory: Callable[[], Memory]) -> None:
+    with open_memory() as memory:
+        connection = memory.index().connection()
+        connection.execute("UPDATE chunk_texts SET text = 'nothing of the kind'")
+        connection.commit()
+    assert findings(open_memory, "index")[0]["fixable"]
+    assert findings(open_memory, "index", fix=True)[0]["fixed"]
+    assert findings(open_memory) == []
+
+
+def test_a_folder_that_others_may_look_into(open_memory: Callable[[], Memory]) -> None:
+    with open_memory() as memory:
+        state = memory.state
+    os.chmod(state, 0o755)
+    assert findings(open_memory, "permissions", fix=True)[0]["fixed"]
+    assert state.stat().st_mode & 0o777 == 0o700
+    assert findings(open_memory) == []
+
+
+def test_tiers_that_fill_every_prompt(open_memory: Callable[[], Memory]) -> None:
+    path = root(open_memory) / "Memory.md"
+    path.write_text("## Notes\n" + "".join(f"- fact number {n} about something long enough\n" for n in range(200)))
+    assert findings(open_memory, "size")[0]["path"] == "Memory.md"
+
+
+def test_a_model_that_does_not_work(open_memory: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch) -> None:
+    from tars_memory.errors import ModelUnavailableError
+
+    def broken(self: HashEmbedder, text: str) -> None:
+        raise ModelUnavailableError("the model gives nothing", "remove its folder")
+
+    monkeypatch.setattr(HashEmbedder, "embed_query", broken)
+    assert findings(open_memory, "model")[0]["message"] == "the model gives nothing"
+
+
+def test_a_dry_run_mends_nothing(open_memory: Callable[[], Memory]) -> None:
+    with open_memory() as memory:
+        state = memory.state
+    os.chmod(state, 0o755)
+    with open_memory() as memory:
+        memory.dry_run = True
+        (found,) = memory.doctor(fix=True)["findings"]
+    assert found["fixable"] and not found["fixed"] and state.stat().st_mode & 0o777 == 0o755
