@@ -239,16 +239,12 @@ class Transaction:
     ) -> Written | None:
         note = self._read(path)
         if note is not None:
-            if has_markers(note.data):
-                note.close()
-                raise UnwritableError(
-                    f"{path} holds unresolved conflict markers (<<<<<<<)", "choose between the two versions there first"
-                )
             self._seen.add(path)
         elif path in self._seen and self._appears(path):
             return None
         try:
             base = note.data if note else create
+            _check_resolved(path, base)
             try:
                 splices = list(plan(base if note or create else None))
             except (NotFoundError, ConflictError):
@@ -357,6 +353,17 @@ class Transaction:
         journal.append([end], durable=True)
         journal.left = None
         self._store.notices += notices
+
+
+def _check_resolved(path: str, data: bytes) -> None:
+    """Nothing is written into a note while two versions of it stand in there.
+
+    Raises:
+        UnwritableError: they do.
+    """
+    if has_markers(data):
+        hint = "choose between the two versions there first"
+        raise UnwritableError(f"{path} holds unresolved conflict markers (<<<<<<<)", hint)
 
 
 @contextlib.contextmanager
