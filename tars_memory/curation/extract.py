@@ -7,6 +7,7 @@ conversation gives only what is new.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture.transcripts import Unknown, read
@@ -15,12 +16,12 @@ from tars_memory.curation.extracted import RULES, Extracted, Priced, Prompts, Se
 from tars_memory.curation.keeping import KEEPS, Kept, Place, keep, words_of
 from tars_memory.curation.known import Known
 from tars_memory.errors import ModelUnavailableError, UsageError
-from tars_memory.settings import ExtractOptions
+from tars_memory.settings import AUTO, ExtractOptions, may_run_by_itself
 from tars_memory.vault import sessions
+from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import BinaryIO
 
@@ -30,22 +31,12 @@ if TYPE_CHECKING:
     from tars_memory.curation.llm import LanguageModel
     from tars_memory.settings import Settings
 
-AUTO = "TARS_AUTO_EXTRACT"
-"""The variable that keeps whatever runs by itself (hooks, cron, sleep) from extracting."""
-
-OFF = frozenset({"0", "false", "no", "off"})
-
 BY_RULES = "no language model is set: only what was plainly said was looked for, by the built-in rules"
 
 
-def may_run_by_itself(env: Mapping[str, str]) -> bool:
-    """Whether what runs by itself may extract: ``TARS_AUTO_EXTRACT`` does not forbid it."""
-    return env.get(AUTO, "").strip().lower() not in OFF
-
-
 def conversations(sources: Iterable[str | os.PathLike[str] | BinaryIO]) -> Iterator[Transcript | Unknown]:
-    """The conversations of files, folders and streams, one after the other."""
-    for source in sources:
+    """The conversations of files, folders and streams, one after the other; a single path may stand for a list."""
+    for source in [sources] if isinstance(sources, (str, os.PathLike)) else sources:
         yield from read(source)
 
 
@@ -209,6 +200,9 @@ class _Run:
         if isinstance(transcript, Unknown):
             self.skipped.append(Skipped(transcript.name, transcript.why, failed=True))
             return None
+        if self._ours(transcript.source):
+            self.skipped.append(Skipped(transcript.source, "it is a note of this memory, not a log"))
+            return None
         mine = transcript.user_turns
         if not mine or mine < self._least:
             why = f"{mine} turns of a person are too few (at least {self._least}; --force takes all)"
@@ -223,6 +217,12 @@ class _Run:
         if transcript.start is None and not any(turn.time for turn in transcript.turns):
             self.ctx.notices.append(f"{transcript.source} does not say when it was: it counts as said now")
         return _Task(transcript, place, drawing.moments(transcript, self.ctx.now))
+
+    def _ours(self, source: str) -> bool:
+        """Whether a source is one of the tiers' notes: what they hold was drawn from somewhere already."""
+        vault = self.ctx.vault
+        path = os.path.relpath(os.path.realpath(source), vault.root).replace(os.sep, "/")
+        return not path.startswith("../") and vault.layout.tier_of(path) is not Tier.NOTE
 
     def _place(self, transcript: Transcript) -> Place:
         """Where a conversation stands already: known by its turns, else by the log's own name of it.

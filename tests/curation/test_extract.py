@@ -463,6 +463,25 @@ def test_what_a_session_note_keeps_of_the_turns(house: House, keep: str) -> None
     assert ("turn 2 says something" in note) == (keep == "full")
 
 
+def test_the_vaults_own_notes_are_no_logs(house: House) -> None:
+    log = house.log(logs.chat_jsonl(spoken()), "talk.jsonl")
+    house.extract(log, keep="full")
+    (house.root / "2026-11-20.md").write_bytes(FORMATS["bold"][1](spoken(facts={1: ("I own a boat.", "")})))
+    before = house.files()
+    done = house.extract(house.root)
+    assert done.sessions == []
+    assert any("not a log" in one.why for one in done.skipped)
+    assert house.files() == before
+    shutil.copy(log, house.root / "chat.jsonl")
+    assert "nothing new" in house.extract(house.root / "chat.jsonl").skipped[0].why
+
+
+def test_one_path_stands_for_a_list(house: House) -> None:
+    log = house.log(logs.chat_jsonl(spoken()))
+    with house.memory() as memory:
+        assert texts(memory.extract(str(log), model="none")) == KEPT
+
+
 def test_an_unknown_keep_is_refused(house: House) -> None:
     with pytest.raises(UsageError):
         house.extract(house.log(b""), keep="everything")
