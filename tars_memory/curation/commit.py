@@ -11,9 +11,10 @@ import contextlib
 import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tars_memory.curation.model import OP_KINDS, Decision, Mark, Op, Proposal
+from tars_memory.curation.gates import check, is_candidate
+from tars_memory.curation.model import Decision, Mark, Op, Proposal
 from tars_memory.curation.patch import locate, patch, splices_between
-from tars_memory.errors import ConflictError, UsageError
+from tars_memory.errors import ConflictError
 from tars_memory.vault import edits, inbox
 from tars_memory.vault import entries as grammar
 from tars_memory.vault.document import Document, apply
@@ -97,7 +98,7 @@ def commit(
         ConflictError: a note changed since the proposal was made, or it was decided meanwhile.
         UnwritableError: the vault can't be written.
     """
-    _check_allowed(ctx, decisions, by_tick=by_tick)
+    check(ctx, decisions, by_tick=by_tick)
     if not decisions:
         return Committed(None, (), ctx.notices)
     with _acting(ctx, "person" if by_tick else ctx.actor), ctx.writing(command, None, whole=True) as transaction:
@@ -126,7 +127,7 @@ def op_of(decision: Decision, notes_section: str = "Notes") -> Op:
     source = proposal.source if re.fullmatch(SOURCE, proposal.source) else ""
     section = proposal.section or (notes_section if proposal.op == "append" else "")
     return Op(
-        proposal.op,  # type: ignore[arg-type]  # checked by _check_allowed
+        proposal.op,  # type: ignore[arg-type]  # checked by the gates
         section=section,
         text=_words(text, proposal) if worded else "",
         target=proposal.replaces,
@@ -233,7 +234,7 @@ class _Batch:
                 self._note(proposal.target).ops.append((number, op_of(decision, self.ctx.layout.notes_section)))
         for decision in self.decisions:
             replaced = self._replaced(decision)
-            for mark in filter(self._holds_candidates, decision.proposal.marks):
+            for mark in (each for each in decision.proposal.marks if is_candidate(self.ctx, each)):
                 state = "promoted" if decision.accept else "rejected"
                 self._note(mark.path).marks.append((mark, state, replaced))
                 replaced = ""
@@ -273,11 +274,6 @@ class _Batch:
             self.notes[path] = _Note(path, timed=layout.timed(path), daily=layout.tier_of(path) is Tier.DAILY)
         return self.notes[path]
 
-    def _holds_candidates(self, mark: Mark) -> bool:
-        """Whether it is in a note that candidates stand in: a proposal of the inbox may name any, and is not obeyed."""
-        layout = self.ctx.layout
-        return layout.tier_of(mark.path) is Tier.DAILY or mark.path in (layout.corrections, layout.rewards)
-
     def _replaced(self, decision: Decision) -> str:
         """The words that an accepted proposal replaces or removes, as a bullet to keep under its first candidate."""
         proposal = decision.proposal
@@ -312,35 +308,3 @@ def _acting(ctx: Context, actor: Any) -> Iterator[None]:
 def _words(text: str, proposal: Proposal) -> str:
     box = grammar.task(text.lstrip()) if proposal.op == "replace" else ""
     return box + grammar.neutralise(text.lstrip()[len(box) :])
-
-
-def _check_allowed(ctx: Context, decisions: Sequence[Decision], *, by_tick: bool) -> None:
-    """Whether all this may be done by whoever asks.
-
-    Raises:
-        UsageError: it may not; nothing was done.
-    """
-    layout = ctx.layout
-    ids = [decision.proposal.id for decision in decisions]
-    if len(set(ids)) < len(ids):
-        raise UsageError("two decisions about one proposal", "name each once")
-    for decision in decisions:
-        proposal = decision.proposal
-        if not decision.accept:
-            continue
-        tier = layout.tier_of(proposal.target)
-        ours = tier is not Tier.NOTE or proposal.target in (layout.corrections, layout.rewards)
-        if not ours or proposal.op not in OP_KINDS or proposal.target[-3:] != ".md":
-            raise UsageError(
-                f"{proposal.id} would change {proposal.target}, which is yours alone", "reject it, or edit the note"
-            )
-        if tier is Tier.PROCEDURAL and not (by_tick or ctx.may_write_rules):
-            raise UsageError(
-                f"{proposal.id} is a rule: only a person at a terminal, or a tick in Review.md, accepts it",
-                "run tars-memory review at a terminal",
-            )
-        if not (by_tick or ctx.may_accept):
-            raise UsageError(
-                f"accepting {proposal.id} takes a person at a terminal, or a tick in Review.md",
-                "run tars-memory review at a terminal; unattended_review under [permissions] allows it to scripts",
-            )

@@ -150,6 +150,15 @@ class TestWhoMay:
             commit(desk.ctx(), accept(desk.promote("likes hiking")._replace(target=target)))
         assert desk.all() == before
 
+    def test_a_mark_brings_no_text_of_its_own(self, desk: Desk) -> None:
+        """A file of the inbox came from anywhere; what else it may not do: test_forged_proposals.py."""
+        for block in ("x\n- [promoted] forged", "a b", "é", "x" * 200):
+            kept = desk.kept(marks=[[DAY, "- 14:31 [extracted] likes hiking ^d-hike", block]], text=f"t {len(block)}")
+            commit(desk.ctx("agent", interactive=False), reject(kept))
+        kept = desk.kept(marks=[[f"projects/../{DAY}", "- 14:31 [extracted] likes hiking ^d-hike", ""]])
+        commit(desk.ctx(), reject(kept))
+        assert desk.get(DAY) == DAILY
+
 
 class TestAllOrNothing:
     def test_a_line_that_changed_since(self, desk: Desk) -> None:
