@@ -62,11 +62,11 @@ def render(note: SessionNote) -> bytes:
     lines = [
         "---",
         f"date: {note.date}",
-        *([f"title: {_scalar(note.title)}"] if visible(note.title) else []),
+        *([f"title: {_scalar(note.title)}"] if visible(note.title).strip() else []),
         f"source: {_scalar(note.source)}",
         *([f"format: {_scalar(note.format)}"] if note.format else []),
         f"source_hash: {note.source_hash}",
-        *([f"session: {_scalar(note.session)}"] if visible(note.session) else []),
+        *([f"session: {_scalar(note.session)}"] if visible(note.session).strip() else []),
         f"turns: {note.turns}",
         f"tags: [{TAG}]",
         "---",
@@ -172,4 +172,4 @@ def _closed_fences(rows: Sequence[str]) -> dict[int, int]:
 
 def _scalar(text: str) -> str:
     """Text as a YAML scalar in double quotes; Templater's tag is spelled so that only YAML reads it."""
-    return json.dumps(visible(text), ensure_ascii=False).replace("<%", r"\u003c%")
+    return json.dumps(visible(text).strip(), ensure_ascii=False).replace("<%", r"\u003c%")
