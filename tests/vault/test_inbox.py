@@ -11,6 +11,7 @@ import pytest
 from storekit import Place
 
 from tars_memory.vault import inbox
+from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import Vault
 
 SAID = {
@@ -125,3 +126,13 @@ def test_decided_things_of_all_copies(place: Place) -> None:
     with place.store().transaction("test") as transaction:
         inbox.decide(transaction, [("f", "after a half line")], "ignored", date(2026, 11, 3))
     assert inbox.decided(vault(place))["f"] == "ignored"
+
+
+def test_what_another_machine_decided_is_no_lost_line(place: Place) -> None:
+    name = keep(place)
+    place.write("Memory.md", lambda data: [Splice(0, 0, b"- lost\n")])
+    with place.store().transaction("test") as transaction:
+        inbox.decide(transaction, [("a", "x")], "ignored", date(2026, 11, 1))
+    for path in (f"{inbox.INBOX}/{name}.json", inbox.DECIDED, "Memory.md"):
+        (place.root / path).unlink()
+    assert [line.file for line in place.store().lost_lines()] == ["Memory.md"]
