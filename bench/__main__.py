@@ -1,6 +1,6 @@
 """`python -m bench`: what a command costs, as ratios, in one interleaved run; writes only below a temporary folder.
 
-`extract` needs a labelled set (`--set DIR`), and is measured only if it is named.
+`extract` needs a labelled set (`--set DIR`), `scale` makes 100,000 notes: both are measured only if they are named.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
-PARTS = ("start", "sweep", "throughput", "growth", "secrets")
+PARTS = ("start", "watched", "sweep", "throughput", "growth", "secrets")
 
 
 def main() -> None:
@@ -22,10 +22,11 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all if none is named")
     parser.add_argument("--rounds", type=int, default=15, help="of the start-up (15)")
     parser.add_argument("--notes", type=int, default=1000, help="in the vault of the start-up (1000)")
+    parser.add_argument("--sizes", default="1000,10000,100000", help="notes of the part scale")
     parser.add_argument("--large", action="store_true", help="growth up to 150,000 chunks (minutes, 2 GB of disk)")
     parser.add_argument("--set", type=Path, metavar="DIR", help="labelled conversations, for the part extract")
     arguments = parser.parse_args()
-    unknown = set(arguments.parts) - {*PARTS, "extract"}
+    unknown = set(arguments.parts) - {*PARTS, "extract", "scale"}
     if unknown:
         parser.error(f"no part named {', '.join(sorted(unknown))}")
     parts = arguments.parts or PARTS
@@ -48,13 +49,17 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
-        if {"start", "throughput"} & set(parts):
+        if {"start", "throughput", "watched"} & set(parts):
             place = Place(folder / "start")
             place.build_apart(arguments.notes)
         if "start" in parts:
             from bench import start
 
             print(start.report(place, arguments.rounds), flush=True)
+        if "watched" in parts:
+            from bench import watched
+
+            print(watched.report(place, arguments.rounds), flush=True)
         if "throughput" in parts:
             from bench import throughput
 
@@ -65,6 +70,10 @@ def main() -> None:
             wide = Place(folder / "sweep")
             wide.build(5000)
             print(sweep.report(wide, arguments.rounds), flush=True)
+        if "scale" in parts:
+            from bench import scale
+
+            print(scale.report([int(size) for size in arguments.sizes.split(",")], folder), flush=True)
         if "growth" in parts:
             from bench import growth
 
