@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+from curation.loopback import Loopback, good, made
 from terminal import environment, program
 
 from tars_memory.testing import make_vault
@@ -168,3 +170,34 @@ def test_any_program_may_be_the_model(shell: Shell) -> None:
     assert len(list((shell.root / ".tars" / "inbox").iterdir())) == 1
     stale = shell("--reply", "-", text=json.dumps({"for": "000000", "ops": [op]}))
     assert stale.returncode == 7
+
+
+def test_over_http_with_a_model(shell: Shell) -> None:
+    """A real request by litellm; then an answer that is none."""
+    pytest.importorskip("litellm")
+    before = {path: shell.note(path) for path in NOTES}
+
+    def words(body: dict[str, Any]) -> str:
+        text = "\n".join(str(message["content"]) for message in body["messages"])
+        code = text.split('{"for": "')[1][:6]
+        number = int(text.split("owns a boat")[0].rpartition("C")[2].split("|")[0])
+        op = {"op": "append", "candidates": [number], "lines": [], "section": 0, "text": "Owns a boat", "why": "new"}
+        return json.dumps({"for": code, "ops": [op]})
+
+    with Loopback(made(words)) as server:
+        dry = shell("--model", "openai/scripted", "--dry-run", **server.env())
+        assert (dry.returncode, server.requests) == (0, [])
+        assert "owns a boat" in dry.stdout
+        assert "openai/scripted would be asked this" in dry.stderr
+        done = shell("--model", "openai/scripted", OPENAI_API_KEY="sk-x", **server.env())
+        assert done.returncode == 0, done.stderr
+        assert len(server.requests) == 1
+    assert "\tOwns a boat" in done.stdout
+    kept = list((shell.root / ".tars" / "inbox").iterdir())
+    assert len(kept) == 1
+    with Loopback(good("I am sorry")) as server:
+        failed = shell("--model", "openai/scripted", OPENAI_API_KEY="sk-x", **server.env())
+        assert (failed.returncode, len(server.requests)) == (7, 2)  # it is asked once more
+    assert "Traceback" not in failed.stderr
+    assert list((shell.root / ".tars" / "inbox").iterdir()) == kept
+    assert {path: shell.note(path) for path in NOTES} == before
