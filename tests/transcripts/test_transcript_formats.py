@@ -452,3 +452,11 @@ def test_times_of_many_kinds_and_none() -> None:
         assert found is not None and abs(found - same) < timedelta(seconds=1), value
     for nothing in (None, True, 0, -1, 1e300, float("nan"), float("inf"), "", "soon", "9" * 500, [], {}, "0001-01-01"):
         assert instant(nothing) is None, nothing
+
+
+def test_the_sentences_of_the_page_are_those_of_the_program() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "transcripts.md").read_text("utf-8")
+    for name, data in (("notes.md", b"# Notes\n\n- milk\n"), ("users.json", b'[{"uuid": "x", "full_name": "Anna"}]')):
+        (found,) = all_of(data, name)
+        assert isinstance(found, Unknown)
+        assert f"{found.name}: {found.why}\n" in page
