@@ -51,13 +51,15 @@ class Line:
         words: BM25 among the lines read.
         nearest: for each word of the query how near the nearest word of the line is; empty without word vectors.
         speaker: how much of its speaker's name the query holds.
+        validity: what it loses for being refused or over (:mod:`tars_memory.recall.standing`).
         before: the line before it, if that is a candidate too.
         parts: of the score, weighted, by :data:`tars_memory.recall.ranking.PARTS`.
         score: their sum.
     """
 
     __slots__ = (
-        "before", "chunk", "counts", "index", "length", "nearest", "number", "parts", "score", "speaker", "words",
+        "before", "chunk", "counts", "index", "length", "nearest", "number", "parts", "score", "speaker",
+        "validity", "words",
     )  # fmt: skip
 
     def __init__(self, chunk: Candidate, index: int, number: int, length: int) -> None:
@@ -69,6 +71,7 @@ class Line:
         self.words = 0.0
         self.nearest: list[float] = []
         self.speaker = 0.0
+        self.validity = 0.0
         self.before: Line | None = None
         self.parts: tuple[float, ...] = ()
         self.score = 0.0

@@ -53,16 +53,18 @@ class Query:
         date_words: the words that name them.
         is_sentence: it was asked in whole words: some of them only carry its grammar.
         notices: sentences for the person about how the query was read.
+        today: the day it is asked, None if unknown.
     """
 
     __slots__ = (
         "date_words", "dates", "is_sentence", "literals", "meaning", "negations", "not_paths", "not_tags",
         "not_tiers", "notes", "notices", "paths", "phrases", "prefixes", "quoted", "since", "tags", "text", "tiers",
-        "until", "words",
+        "today", "until", "words",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.today: date | None = None
         self.meaning = ""
         self.words: tuple[str, ...] = ()
         self.phrases: tuple[tuple[str, ...], ...] = ()
@@ -132,6 +134,7 @@ def parse(
         UsageError: a date or a tier that is none; nothing else is wrong.
     """
     query = Query(text)
+    query.today = today
     reading = _Reading(query, today)
     for name, value in (("since", since), ("until", until)):
         if value is not None:

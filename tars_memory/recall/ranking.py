@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.recall import fusion
+from tars_memory.recall import fusion, standing
 from tars_memory.recall.interaction import mean
 from tars_memory.recall.lexical import phrase_key
 from tars_memory.recall.speakers import Speakers
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 PARTS = (
     "note: words", "note: date", "note: best line", "note: nearest words of a chunk", "note: nearest words",
     "note: nearest words of a line", "note: farthest word", "note: held as written",
+    "note: tier", "note: recency",
     "line: words", "line: chunk's words", "line: chunk's meaning",
     "line: nearest words", "line: speaker", "line: held as written", "line: chunks beside", "line: best of the note",
+    "line: validity",
 )  # fmt: skip
 """What ``--explain`` calls the parts of a score; their sum is the score."""
 
@@ -48,7 +50,9 @@ def rank(pool: Pool, query: Query) -> None:
     lines = pool.lines
     named = Speakers(query.meaning)
     for line in lines:
-        line.speaker = named.share_in(line.chunk.texts[line.index])
+        text = line.chunk.texts[line.index]
+        line.speaker = named.share_in(text)
+        line.validity = standing.validity(text, query.today, query.dates)
     notes: dict[int, _Note] = {chunk.row.note_id: _Note() for chunk in pool.chunks}
     nearest_of = _collect_nearest(pool, notes)
     words = [_with_before(line) for line in lines]
@@ -70,9 +74,7 @@ def rank(pool: Pool, query: Query) -> None:
         for line in chunk.lines:
             said = words[i] * by_words
             close = _above(nearest[i]) * by_nearest if by_nearest else line.words * own_words
-            note.best = max(note.best, best + fusion.BEST_WORDS * said + fusion.BEST_SPEAKER * line.speaker)
             held = sum(share for term, share in as_written.items() if term in line.counts) if as_written else 0.0
-            note.exact = max(note.exact, held)
             line.parts = (
                 fusion.SPREAD * fusion.LINE_WORDS * said,
                 fusion.SPREAD * fusion.LINE_CHUNK_WORDS * around,
@@ -83,12 +85,15 @@ def rank(pool: Pool, query: Query) -> None:
                 fusion.SPREAD * fusion.LINE_BESIDE * near,
             )
             line.score = sum(line.parts)
-            note.top = max(note.top, line.score)
+            if line.validity > standing.REFUSED:  # what was refused says nothing for its note
+                note.best = max(note.best, best + fusion.BEST_WORDS * said + fusion.BEST_SPEAKER * line.speaker)
+                note.exact = max(note.exact, held)
+                note.top = max(note.top, line.score)
             i += 1
-    _add_notes(pool, notes, fusion.NOTE_BEST if by_meaning else fusion.NOTE_BEST_BY_WORDS)
+    _add_notes(pool, query, notes, fusion.NOTE_BEST if by_meaning else fusion.NOTE_BEST_BY_WORDS)
 
 
-def _add_notes(pool: Pool, notes: dict[int, _Note], by_best: float) -> None:
+def _add_notes(pool: Pool, query: Query, notes: dict[int, _Note], by_best: float) -> None:
     """Add the parts of the note to those of each line."""
     note_words = fusion.scale(chunk.note_words for chunk in pool.chunks)
     by_chunk = _scale_above(note.chunk_nearest for note in notes.values())
@@ -105,11 +110,14 @@ def _add_notes(pool: Pool, notes: dict[int, _Note], by_best: float) -> None:
             fusion.NOTE_LINE_NEAREST * _above(note.line_nearest) * by_line,
             fusion.NOTE_FARTHEST * min(note.nearest, default=0.0),
             fusion.NOTE_EXACT * note.exact,
+            standing.tier_worth(chunk.row.tier),
+            0.0 if chunk.row.date_is_weak else standing.recency(chunk.row.tier, chunk.row.date, query.today),
         )
-        base = sum(parts) - note.top
+        top = max(note.top, 0.0)  # below that if all that was read of it was refused
+        base = sum(parts) - top
         for line in chunk.lines:
-            line.parts = (*parts, *line.parts, -note.top)
-            line.score += base
+            line.parts = (*parts, *line.parts, -top, line.validity)
+            line.score += base + line.validity
 
 
 def _collect_nearest(pool: Pool, notes: dict[int, _Note]) -> list[float]:
@@ -119,7 +127,7 @@ def _collect_nearest(pool: Pool, notes: dict[int, _Note]) -> list[float]:
         note = notes[chunk.row.note_id]
         best: list[float] = []
         for line in chunk.lines:
-            if not line.nearest:
+            if not line.nearest or line.validity <= standing.REFUSED:
                 continue
             best = list(map(max, best, line.nearest)) if best else line.nearest
             both = line.nearest

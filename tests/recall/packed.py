@@ -83,6 +83,9 @@ class Notes:
         self.root = root
         self.layout = Layout()
 
+    def look(self, path: str) -> bytes | None:
+        return self.notes.get(path)
+
     def read(self, path: str) -> bytes:
         if path not in self.notes:
             raise NotFoundError(f"there is no note {path}")

@@ -1,0 +1,147 @@
+"""What a line is worth beside its words: only of equal lines it decides."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from recalled import TODAY, Recalled
+
+from tars_memory.recall import dates, standing
+
+
+@pytest.mark.parametrize(
+    ("tier", "day", "worth"),
+    [
+        ("daily", "2026-11-21", 1.0),
+        ("daily", "2026-10-22", 0.5),
+        ("daily", "2026-12-24", 1.0),
+        ("episodic", "2026-05-25", 0.5),
+        ("semantic", "2026-11-21", 0.0),
+        ("note", "2026-11-21", 0.0),
+        ("daily", None, 0.0),
+        ("daily", "2026-02-31", 0.0),
+    ],
+)
+def test_recency_halves_with_the_tiers_own_speed(tier, day, worth):
+    assert standing.recency(tier, day, TODAY) == pytest.approx(worth * standing.RECENCY_WORTH)
+    assert standing.recency(tier, day, None) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("line", "worth"),
+    [
+        ("- 14:30 [rejected] likes coffee ^d-abcdefg", standing.REFUSED),
+        ("  - [rejected] likes coffee", standing.REFUSED),
+        ("- [expired] likes coffee", standing.OVER),
+        ("- [extracted] likes coffee", 0.0),
+        ("he wrote [rejected] on the form", 0.0),
+        ("- lives in:: Cork [since:: 2019-01-01] [until:: 2024-05-01]", standing.OVER),
+        ("- lives in:: Cork [until:: 2027-05-01]", 0.0),
+        ("- lives in:: Cork (until:: 2024-05-01)", standing.OVER),
+        ("plain words", 0.0),
+    ],
+)
+def test_validity_of_a_line(line, worth):
+    assert standing.validity(line, TODAY) == worth
+
+
+def test_an_ended_fact_is_as_good_as_any_for_a_question_about_its_time():
+    line = "- lives in:: Cork [until:: 2024-05-01]"
+    asked = [day for day, _ in dates.dated("where did I live in 2021", TODAY)]
+    assert standing.validity(line, TODAY, asked) == 0.0
+    assert (
+        standing.validity(line, TODAY, [day for day, _ in dates.dated("where did I live in 2025", TODAY)])
+        == standing.OVER
+    )
+
+
+@pytest.fixture
+def recalled(tmp_path):
+    made = []
+
+    def make(notes):
+        made.append(Recalled(tmp_path / str(len(made)), notes))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def paths(vault, text, mode):
+    return [hit.path for hit in vault.search(text, mode).hits]
+
+
+def test_of_equal_lines_the_newer_comes_first(recalled):
+    days = [date(2026, month, 3).isoformat() for month in (6, 11, 8, 10)]
+    vault = recalled({f"{day}.md": "- the oolong kettle is on the upper shelf\n" for day in days})
+    assert paths(vault, "oolong kettle shelf", "lexical") == [f"{day}.md" for day in sorted(days, reverse=True)]
+    worth = [hit.explain["note: recency"] for hit in vault.search("oolong kettle", explain=True).hits]
+    assert len(set(worth)) == 4
+    assert max(worth) < standing.RECENCY_WORTH
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_of_equal_lines_memory_comes_before_the_day_it_was_said(recalled, mode):
+    line = "- the oolong kettle is on the upper shelf\n"
+    vault = recalled({f"{TODAY}.md": line, "Memory.md": line, "A note.md": line})
+    hits = vault.search("oolong kettle shelf", mode, explain=True).hits
+    order = [hit.path for hit in hits]
+    assert order.index("Memory.md") < order.index(f"{TODAY}.md")
+    assert hits[order.index("Memory.md")].explain["note: tier"] == standing.TIER_WORTH["semantic"]
+    assert hits[order.index(f"{TODAY}.md")].explain["note: recency"] == pytest.approx(standing.RECENCY_WORTH)
+    for hit in hits:
+        assert sum(hit.explain.values()) == pytest.approx(hit.score)
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_better_old_answer_stays_before_a_worse_new_one(recalled, mode):
+    vault = recalled(
+        {
+            "2021-03-05.md": "- the oolong kettle stands on the upper shelf of the pantry\n",
+            f"{TODAY}.md": "- bought a kettle descaler and a birthday card for the neighbour upstairs\n",
+            "Memory.md": "- the upper flat has a balcony where the oolong dries in June\n",
+        }
+    )
+    assert paths(vault, "where is the oolong kettle, which shelf", mode)[0] == "2021-03-05.md"
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid", "semantic"])
+def test_a_rejected_candidate_is_last_and_an_expired_one_lower(recalled, mode):
+    text = "prefers the oolong kettle from the upper shelf"
+    vault = recalled(
+        {
+            f"{TODAY}.md": f"# Day\n\n- 09:00 [rejected] {text} ^d-aaaaaaa\n",
+            "2026-11-20.md": f"# Day\n\n- 09:00 [expired] {text} ^d-bbbbbbb\n",
+            "2026-11-02.md": f"# Day\n\n- 09:00 [extracted] {text} ^d-ccccccc\n",
+            "Other.md": "the kettle whistles\n",
+        }
+    )
+    found = paths(vault, "oolong kettle upper shelf", mode)
+    assert [path for path in found if path != "Other.md"] == ["2026-11-02.md", "2026-11-20.md", f"{TODAY}.md"]
+    assert found[-1] == f"{TODAY}.md"
+
+
+def test_a_rejected_line_is_never_above_others_however_well_it_matches(recalled):
+    vault = recalled(
+        {
+            f"{TODAY}.md": "- 09:00 [rejected] oolong oolong kettle ^d-aaaaaaa\n- 10:00 paid the rent for the flat\n",
+            "2026-01-05.md": "- the kettle broke\n",
+        }
+    )
+    best = [hit.best_line[1] for hit in vault.search("oolong kettle", "lexical").hits]
+    assert "rejected" not in best[0]
+
+
+def test_a_fact_that_has_ended_stands_below_one_that_holds(recalled):
+    vault = recalled(
+        {
+            "Facts.md": "## Me\n\n- lives in:: Cork [since:: 2019-01-01] [until:: 2024-05-01]\n"
+            "- lives in:: Galway [since:: 2024-05-01]\n"
+        }
+    )
+    hits = vault.search("lives in", "lexical", explain=True).hits
+    lines = "\n".join(hit.text for hit in hits).split("\n")
+    assert "Galway" in hits[0].best_line[1]
+    assert any("Cork" in line for line in lines)
