@@ -204,7 +204,7 @@ def _expire(memory: Memory) -> tuple[str, dict[str, int], str]:
     from tars_memory.curation import aging
 
     review = memory.review()
-    count = aging.settle(review.ctx, review.gather())
+    count = aging.settle(review.ctx, review.gather, review.gather())
     return f"{count} candidates marked: too old, or kept already" if count else "", {"marked": count}, ""
 
 

@@ -12,7 +12,7 @@ from tars_memory.vault import edits
 from tars_memory.vault.document import apply
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from tars_memory.capture.context import Context
     from tars_memory.curation.gather import Gathered
@@ -23,11 +23,13 @@ COMMAND = "expire"
 """As history shows it."""
 
 
-def settle(ctx: Context, found: Gathered, *, but: Collection[Mark] = ()) -> int:
+def settle(ctx: Context, again: Callable[[], Gathered], found: Gathered, *, but: Collection[Mark] = ()) -> int:
     """Mark what has aged and what is settled, in one transaction; nothing is written if there is neither.
 
     Args:
         ctx: the command's view of the vault.
+        again: gathers anew, under the lock: what stood in a tier note a moment ago may be half of a commit that was
+            cut off, and is taken back by now.
         found: what was gathered.
         but: lines that are being decided.
 
@@ -37,14 +39,11 @@ def settle(ctx: Context, found: Gathered, *, but: Collection[Mark] = ()) -> int:
     Raises:
         UnwritableError: the vault can't be written.
     """
-    by_note: dict[str, list[tuple[Mark, str]]] = {}
-    for marks, state in ((found.aged, "expired"), (found.settled, "promoted")):
-        for mark in (each for each in marks if each not in but):
-            by_note.setdefault(mark.path, []).append((mark, state))
-    if not by_note:
+    if not _by_note(found, but):
         return 0
     count = 0
     with ctx.writing(COMMAND, None) as transaction:
+        by_note = _by_note(again() if found.settled else found, but)
         for path, marked in by_note.items():
             timed = ctx.layout.timed(path)
             counts: list[int] = []
@@ -63,6 +62,14 @@ def settle(ctx: Context, found: Gathered, *, but: Collection[Mark] = ()) -> int:
             if transaction.write(path, plan).changed:
                 count += counts[0]
     return count
+
+
+def _by_note(found: Gathered, but: Collection[Mark]) -> dict[str, list[tuple[Mark, str]]]:
+    by_note: dict[str, list[tuple[Mark, str]]] = {}
+    for marks, state in ((found.aged, "expired"), (found.settled, "promoted")):
+        for mark in (each for each in marks if each not in but):
+            by_note.setdefault(mark.path, []).append((mark, state))
+    return by_note
 
 
 def restated(data: bytes, path: str, marked: Sequence[tuple[Mark, str]], *, timed: bool) -> tuple[bytes, int]:

@@ -134,7 +134,7 @@ class Review:
     def commit(self, chosen: Sequence[Decision], found: Gathered) -> Answer:
         """Do what was decided; what has aged is marked first, in a transaction of its own."""
         if self.ctx.may_accept or not any(each.accept for each in chosen):
-            aging.settle(self.ctx, found, but={mark for each in chosen for mark in each.proposal.marks})
+            aging.settle(self.ctx, self.gather, found, but={mark for each in chosen for mark in each.proposal.marks})
 
         def also(transaction: Transaction) -> None:
             ticks.clear(transaction, self.ctx.vault, {each.proposal.id for each in chosen})
@@ -160,7 +160,7 @@ class Review:
         Returns:
             Its path, and how many proposals it holds now.
         """
-        aging.settle(self.ctx, self.gather())
+        aging.settle(self.ctx, self.gather, self.gather())
         return ticks.write_note(self, self.waiting(limit=limit, expired=expired).proposals)
 
     def gather(self, *, expired: bool = False, told: int | None = 0) -> Gathered:

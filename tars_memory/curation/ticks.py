@@ -105,7 +105,8 @@ def take(review: Review) -> tuple[list[Committed], list[str]]:
         for name, what in said.items()
         if name not in offered and name not in known
     ]
-    aging.settle(ctx, found, but={mark for each in chosen for mark in each.proposal.marks})
+    deciding = {mark for each in chosen for mark in each.proposal.marks}
+    aging.settle(ctx, lambda: review.gather(expired=True), found, but=deciding)
     taken = {(item.id, item.box, item.words) for each in items.values() for item in each if item.id in said}
     done, more = _commit(ctx, chosen, stale, taken)
     return done, [*notices, *more]

@@ -1,0 +1,31 @@
+"""What stood in a tier note only because a commit was cut off there is no reason to settle its candidate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from curation.reviewing import Vault
+
+
+def test_a_candidate_of_a_commit_that_is_taken_back_waits_as_before(tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    memory, daily = vault["Memory.md"], vault["2026-11-20.md"]
+    words = "Anna moves to Cork in March 2027"
+    with vault.memory() as before:
+        before.log("the journal begins")
+        journal = next((before.store().journal.folder).glob("*.jsonl"))
+    size = len(journal.read_bytes())
+    vault.review().decide(accept=[vault.ids()[words]])
+    assert words in vault["Memory.md"]
+
+    # As if it had been killed when the tier note was written, and the candidate not yet marked.
+    records = journal.read_bytes()[size:].split(b"\n")
+    first = next(number for number, record in enumerate(records) if b'"Memory.md"' in record)
+    end = next(number for number, record in enumerate(records) if number > first and record.startswith(b'{"t":"end"'))
+    journal.write_bytes(journal.read_bytes()[:size] + b"\n".join(records[: end + 1]) + b"\n")
+    vault["2026-11-20.md"] = daily
+
+    vault.review().decide(reject=[vault.ids()["prefers no tea"]])
+    assert vault["Memory.md"] == memory
+    assert f"[extracted] {words}" in vault["2026-11-20.md"]
+    assert words in vault.ids()
