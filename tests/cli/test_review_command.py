@@ -201,3 +201,28 @@ def test_over_http_with_a_model(shell: Shell) -> None:
     assert "Traceback" not in failed.stderr
     assert list((shell.root / ".tars" / "inbox").iterdir()) == kept
     assert {path: shell.note(path) for path in NOTES} == before
+
+
+def test_many_commands_at_once_do_the_ticks_once(shell: Shell) -> None:
+    shell("--note")
+    text = shell.note("Review.md").replace("- [ ]", "- [x]") + "\nmine\n"
+    (shell.root / "Review.md").write_text(text, "utf-8")
+    env = environment(shell.base / "home")
+    calls = [
+        subprocess.Popen(
+            program("--vault", str(shell.root), "log", f"line {number}"),
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(6)
+    ]
+    said = [call.communicate(timeout=120)[1] for call in calls]
+    assert [call.returncode for call in calls] == [0] * 6
+    assert sum("decided in Review.md: 3 accepted, 0 rejected" in each for each in said) == 1
+    assert all(shell.note("2026-11-21.md").count(f"line {number}\n") == 1 for number in range(6))
+    assert shell.note("Memory.md").count("- dentist on 16 Oct") == 1
+    assert shell.note("Memory.md").count("owns a boat") == 1
+    assert shell.note("Procedural.md").count("- Ask first") == 1
+    assert "^r-" not in shell.note("Review.md")
