@@ -25,6 +25,16 @@ VAULT_SECTIONS = frozenset({"layout", "limits"})
 NEVER_BY_ENVIRONMENT = frozenset({"permissions"})
 """The sections that only the person's own file may set: whoever calls could set a variable, and so permit himself."""
 
+AUTO = "TARS_AUTO_EXTRACT"
+"""The variable that keeps whatever runs by itself (hooks, cron, sleep) from extracting."""
+
+OFF = frozenset({"0", "false", "no", "off"})
+
+
+def may_run_by_itself(env: Mapping[str, str]) -> bool:
+    """Whether what runs by itself may extract: :data:`AUTO` does not forbid it."""
+    return env.get(AUTO, "").strip().lower() not in OFF
+
 
 class Options:
     """Frozen values with defaults: the class attributes are the defaults, an instance overrides some of them.
@@ -135,6 +145,28 @@ class SleepOptions(Options):
     tidy: bool = False
 
 
+class HookOptions(Options):
+    """``[hook]``: what coding agents are told, and when their conversations are examined.
+
+    Attributes:
+        review_every: so many messages of the person, then the conversation is examined in the background; 0: never.
+        budget: most tokens that a starting session is told.
+        days: daily notes it is told, today's included.
+        found_budget: most tokens that a prompt is told.
+        model: for the background, as ``[llm] model``; ``none`` for the built-in rules; empty for what is set there.
+        timeout: seconds that the agent waits at most; then it is told nothing.
+        longest: seconds after which a run in the background is ended.
+    """
+
+    review_every: int = 10
+    budget: int = 2_000
+    days: int = 2
+    found_budget: int = 800
+    model: str = ""
+    timeout: float = 5.0
+    longest: int = 3_600
+
+
 class FactsOptions(Options):
     """``[facts]``: predicates by how they stand in time, parted by commas; all others coexist.
 
@@ -175,6 +207,12 @@ ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
     "review.limit": (1, 1_000),
     "tidy.section_entries": (1, 100_000),
     "tidy.daily_days": (1, 36_500),
+    "hook.review_every": (0, 100_000),
+    "hook.budget": (0, 1_000_000),
+    "hook.days": (0, 366),
+    "hook.found_budget": (0, 1_000_000),
+    "hook.timeout": (0.1, 600),
+    "hook.longest": (1, 86_400),
     "recall.limit": (1, 1_000),
     "recall.mode": ("hybrid", "lexical", "semantic"),
 }

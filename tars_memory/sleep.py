@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import NotFoundError, TarsError
-from tars_memory.settings import ReviewOptions, SleepOptions
+from tars_memory.settings import AUTO, ReviewOptions, SleepOptions, may_run_by_itself
 from tars_memory.vault.journal import replace_file
 from tars_memory.vault.lock import alone
 
@@ -166,7 +166,6 @@ def _step(name: str, work: Callable[[], tuple[str, dict[str, int], str]]) -> Ste
 
 def _extract(memory: Memory, sources: list[str], record: Record) -> tuple[str, dict[str, int], str]:
     """Examine what is new in the sources, file by file; a file counts as seen when its candidates stand."""
-    from tars_memory.curation.extract import AUTO, may_run_by_itself
     from tars_memory.curation.llm import open_llm
 
     if not sources:

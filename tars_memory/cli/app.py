@@ -56,6 +56,7 @@ COMMANDS = {
         "doctor": "Look for lost lines, waiting text and missing parts.",
         "reindex": "Bring the index up to date, with vectors.",
         "sleep": "Do a night's work: for cron.",
+        "hook": "Answer a coding agent's hook: context in, candidates out.",
         "watch": "Keep the index in step while you edit.",
         "verify": "Compare the index with the notes.",
         "models": "List embedding models, or use another one.",

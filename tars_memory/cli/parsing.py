@@ -137,16 +137,19 @@ def call_of(ctx: typer.Context) -> Call:
     return ctx.obj
 
 
-def command(run: Callable[..., int | None], *, writes: bool = False, words: bool = False) -> Command:
+def command(
+    run: Callable[..., int | None], *, writes: bool = False, words: bool = False, kind: type[Command] = Command
+) -> Command:
     """Make the command of a function; its docstring is the help, its return value the exit code.
 
     Args:
         run: its first parameter is the :class:`typer.Context` whose ``obj`` is the :class:`Call`.
         writes: it may change the vault: ``--dry-run`` is added.
         words: it takes all remaining words as text.
+        kind: of command, for one that ends in a way of its own.
     """
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command(run.__name__.strip("_"), cls=Command)(run)
+    app.command(run.__name__.strip("_"), cls=kind)(run)
     made = typer.main.get_command(app)
     assert isinstance(made, Command)
     made.words = words

@@ -22,7 +22,7 @@ from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
 
     from tars_memory.capture.context import Context
@@ -49,6 +49,7 @@ def extract(
     keeps: str | None = None,
     force: bool = False,
     progress: Callable[[str], None] | None = None,
+    writer: Callable[[], Context] | None = None,
 ) -> Extracted:
     """Draw candidates out of conversations, and write them.
 
@@ -60,16 +61,18 @@ def extract(
         keeps: instead of what the options say.
         force: short conversations too.
         progress: is told the source of each conversation before it is looked at.
+        writer: gives what to write with, if ``ctx`` is only for looking: a failure then leaves nothing behind.
 
     Raises:
         ModelUnavailableError: the model can't be used, and nothing was written.
         UnwritableError: the vault can't be written; conversations before are.
     """
-    return _Run(ctx, options, model, keeps or options.keep, force=force).over(transcripts, progress)
+    run = _Run(ctx, options, model, keeps or options.keep, force=force, writer=writer or (lambda: ctx))
+    return run.over(transcripts, progress)
 
 
 def from_sources(
-    capture: Callable[[], Context],
+    capture: Callable[..., Context],
     settings: Settings,
     sources: Iterable[str | os.PathLike[str] | BinaryIO],
     model: LanguageModel | str | None,
@@ -86,11 +89,18 @@ def from_sources(
     if auto and not may_run_by_itself(settings.env):
         return Extracted([], [], RULES, [f"{AUTO} is set to {settings.env[AUTO]}: nothing was extracted"])
     asked = _opened(settings, model)
-    ctx = capture()
+    ctx = capture(writes=False)
     if model is None and asked is None:
         ctx.notices.append(BY_RULES)
     return extract(
-        ctx, conversations(sources), options=options, model=asked, keeps=keep, force=force, progress=progress
+        ctx,
+        conversations(sources),
+        options=options,
+        model=asked,
+        keeps=keep,
+        force=force,
+        progress=progress,
+        writer=capture,
     )
 
 
@@ -103,7 +113,7 @@ def asked(
     force: bool,
 ) -> Prompts:
     """:meth:`tars_memory.memory.Memory.extract_prompts`."""
-    run = _Run(ctx, settings.options("extract", ExtractOptions), None, "facts", force=force, writes=False)
+    run = _Run(ctx, settings.options("extract", ExtractOptions), None, "facts", force=force)
     opened = _opened(settings, model)
     found: list[Priced] = []
     for transcript in conversations(sources):
@@ -144,7 +154,7 @@ class _Run:
         keeps: str,
         *,
         force: bool,
-        writes: bool = True,
+        writer: Callable[[], Context] | None = None,
     ) -> None:
         self.ctx = ctx
         self.skipped: list[Skipped] = []
@@ -152,8 +162,9 @@ class _Run:
         self._model = model
         self._keeps = keeps
         self._seen: str | None = None
-        if writes and not ctx.store.dry_run and self._cut_off():
-            ctx.store.recover()  # what a killed run left must not count as known
+        self._writer = writer
+        if writer is not None and not ctx.store.dry_run and self._cut_off():
+            writer().store.recover()  # what a killed run left must not count as known
         self._look()
 
     def _look(self) -> None:
@@ -238,14 +249,16 @@ class _Run:
     def _kept(self, task: _Task, drawn: Drawn) -> Session | None:
         """Write one conversation; None if another process did so meanwhile."""
         transcript = task.transcript
-        with self.ctx.writing("extract", None, whole=True) as transaction:
+        assert self._writer is not None
+        ctx = self._writer()
+        with ctx.writing("extract", None, whole=True) as transaction:
             if self._latest() != self._seen:
                 self._look()
                 if self._place(transcript) != task.place:
                     self.skipped.append(Skipped(transcript.source, "another process examined it meanwhile"))
                     return None
             chosen, dropped = self._chosen(drawn)
-            path, kept = keep(self.ctx, transaction, transcript, chosen, task.when, task.place, self._keeps)
+            path, kept = keep(ctx, transaction, transcript, chosen, task.when, task.place, self._keeps)
         txn = transaction.written[0].txn if transaction.written and not self.ctx.store.dry_run else None
         self._remember(task, path, kept)
         return Session(

@@ -1,0 +1,171 @@
+"""``hook``: what coding agents call; it never gets into their way."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from tars_memory.cli.call import Call
+from tars_memory.cli.output import clean, masked
+from tars_memory.cli.parsing import Command, call_of, command
+from tars_memory.errors import TarsError, UsageError
+from tars_memory.hooks import COMPACT, END, LONGEST_EVENT, PROMPT, START, Desk, Event, begin, event_of
+from tars_memory.settings import AUTO, HookOptions, Places, Settings, find_vault, may_run_by_itself
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+OK = 0
+
+
+class Late(BaseException):
+    """The agent has waited long enough; derived so that nothing on the way takes it for a failure of its own."""
+
+
+class HookCommand(Command):
+    """A command that ends with exit 0 whatever happens: to some agents another code means that a prompt is refused."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As usual; a wrong option is said on stderr, and nothing is done."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.Exit:
+            raise
+        except Exception as error:
+            if ctx.resilient_parsing:
+                raise
+            call_of(ctx).out.complain(f"tars-memory: {error}\n  tars-memory hook --help shows how")
+            raise typer.Exit(OK) from None
+
+    def invoke(self, ctx: Any) -> Any:
+        """Answer; a failure is told in the log alone."""
+        call = call_of(ctx)
+        desks = [_general(call)]
+        ctx.meta["desks"] = desks
+        before = _set_timer(HookOptions.timeout)
+        try:
+            super().invoke(ctx)
+        except Late:
+            desks[-1].log("given up: the agent has waited long enough ([hook] timeout)")
+        except Exception as error:
+            _tell(desks[-1], error)
+        finally:
+            _set_timer(0)
+            if before is not None:
+                signal.signal(signal.SIGALRM, before)
+        return OK
+
+
+def hook(ctx: typer.Context) -> int:
+    """Answer a coding agent's hook: its event comes as JSON on stdin.
+
+    When a session starts it prints what should be known, for a prompt what it finds; it examines the conversation in
+    the background now and then, before it is compacted, and at its end. Exit 0 always; what it did stands in a log.
+    """
+    call = call_of(ctx)
+    if sys.stdin is None or sys.stdin.isatty():
+        call.out.say("hook is for coding agents, which give it their events on stdin: docs/recipes.md")
+        return OK
+    data = sys.stdin.buffer.read(LONGEST_EVENT + 1)
+    if len(data) > LONGEST_EVENT:
+        raise UsageError("the event is too long", f"at most {LONGEST_EVENT} bytes are read")
+    event = event_of(data)
+    if not event.kind:
+        return OK
+    if event.folder:
+        os.chdir(event.folder)
+    settings = Settings(call.env, Places.of(call.env))
+    root = find_vault(call.vault, settings, Path.cwd())
+    desk = Desk(settings.places.vault_state(root, _id(root), create=True) / "hooks")
+    ctx.meta["desks"].append(desk)
+    options = settings.options("hook", HookOptions)
+    _set_timer(options.timeout)
+    done = _background(call, event, desk, root, options)
+    text = ""
+    if event.kind == START:
+        text = _context(call, "", budget=options.budget, days=options.days)
+    elif event.kind == PROMPT and event.prompt.strip():
+        text = _context(call, event.prompt, budget=options.found_budget, loaded=False)
+    _set_timer(0)  # from here on the answer is whole
+    desk.log(f"{event.name}: {done or 'nothing begun'}, {len(text)} characters told")
+    _print(call, event, text)
+    return OK
+
+
+def _background(call: Call, event: Event, desk: Desk, root: Path, options: HookOptions) -> str:
+    """Begin what the event asks for; what was done, for the log. A failure must not cost the answer."""
+    if not may_run_by_itself(call.env):
+        return f"{AUTO} is set to {call.env[AUTO]}"
+    try:
+        if event.kind == START:
+            left = desk.left()
+            for transcript in left:
+                begin(desk, root, transcript, call.env)
+            return f"begun again: {len(left)}" if left else ""
+        if not event.transcript:
+            return "no transcript"
+        if event.kind == PROMPT:
+            if not options.review_every or not event.prompt.strip():
+                return ""
+            number = desk.count(event.transcript)
+            if number % options.review_every:
+                return f"message {number}"
+        if event.kind in (COMPACT, END):
+            desk.keep(event.transcript)
+        begin(desk, root, event.transcript, call.env)
+    except OSError as error:
+        return f"failed: {error}"
+    return f"begun: {event.transcript}"
+
+
+def _context(call: Call, question: str, **options: Any) -> str:
+    return clean(call.memory().context(question, **options).text)
+
+
+def _print(call: Call, event: Event, text: str) -> None:
+    if not text.strip():
+        return
+    if call.out.json:
+        call.out.record({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}, lines=True)
+    else:
+        call.out.data(text)
+    call.out.flush()
+
+
+def _id(root: Path) -> str | None:
+    try:
+        return (root / ".tars" / "vault-id").read_text("ascii").strip() or None
+    except (OSError, ValueError):
+        return None
+
+
+def _general(call: Call) -> Desk:
+    """Where a failure is told before the vault is known."""
+    return Desk(Places.of(call.env).state)
+
+
+def _tell(desk: Desk, error: Exception) -> None:
+    said = f"{error.message}; {error.hint}" if isinstance(error, TarsError) else f"{type(error).__name__}: {error}"
+    desk.log(f"failed: {masked(clean(said))}")
+
+
+def _set_timer(seconds: float) -> Any:
+    """Raise :class:`Late` in so many seconds, 0 for never; the handler before, None where there are no such timers."""
+    if not hasattr(signal, "setitimer"):
+        return None
+    try:
+        before = signal.signal(signal.SIGALRM, _late)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+    except ValueError:  # not in the main thread
+        return None
+    return before
+
+
+def _late(_number: int, _frame: "FrameType | None") -> None:
+    raise Late
+
+
+COMMAND = command(hook, kind=HookCommand)

@@ -1,0 +1,307 @@
+"""What coding agents tell their hooks, and what is begun, kept and counted because of it.
+
+An agent waits for its hook, so nothing of the other rooms is imported here: what takes time is begun as a process of
+its own (:mod:`tars_memory.cli.background`), which shares nothing with the agent, not even a pipe or a terminal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tars_memory.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+START, PROMPT, COMPACT, END = "start", "prompt", "compact", "end"
+
+KINDS = {
+    "sessionstart": START,
+    "start": START,
+    "userpromptsubmit": PROMPT,
+    "prompt": PROMPT,
+    "precompact": COMPACT,
+    "compact": COMPACT,
+    "sessionend": END,
+    "end": END,
+}
+"""Events by name, without case, ``-`` and ``_``: Claude Code's, and a plain word for each. All others are ignored."""
+
+EXAMPLE = 'it looks like {"hook_event_name": "SessionStart"}'
+
+LONGEST_EVENT = 32_000_000
+"""Characters of an event; a prompt with a whole file in it is far below."""
+
+LONGEST_LOG = 200_000
+"""Bytes of the log before it becomes the old one, of which there is one."""
+
+LONGEST_LINE = 1_000
+"""Characters of one line of the log."""
+
+LONGEST_COPY = 64_000_000
+"""Bytes of a transcript that is copied while the agent waits (about 30 ms); a bigger one is linked."""
+
+FORGOTTEN = 14 * 86_400
+"""Seconds after which counts, and copies that nobody could examine, are removed."""
+
+RETRIES = 3
+"""So many conversations whose copies are still there are examined again when a session starts."""
+
+
+class Event(NamedTuple):
+    """What an agent told.
+
+    Attributes:
+        name: as it was written.
+        kind: ``start``, ``prompt``, ``compact``, ``end``; empty for one that is ignored.
+        transcript: the conversation's log, with its whole path; empty if there is none, or no regular file is there.
+        folder: where the agent works; empty if it wasn't said, or isn't there.
+        prompt: what the person typed.
+    """
+
+    name: str
+    kind: str
+    transcript: str
+    folder: str
+    prompt: str
+
+
+def event_of(data: bytes) -> Event:
+    """The event that stands in these bytes.
+
+    Raises:
+        UsageError: it is no JSON object with the event's name.
+    """
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            f"the event is no JSON: {error}", 'it looks like {"hook_event_name": "SessionStart"}'
+        ) from None
+    if not isinstance(said, dict) or not isinstance(said.get("hook_event_name"), str):
+        raise UsageError("the event has no hook_event_name", EXAMPLE)
+    name = said["hook_event_name"]
+    kind = KINDS.get(name.lower().replace("-", "").replace("_", ""), "")
+    folder = _text(said, "cwd")
+    folder = folder if os.path.isabs(folder) and os.path.isdir(folder) else ""
+    transcript = os.path.expanduser(_text(said, "transcript_path"))
+    if transcript:
+        transcript = os.path.realpath(os.path.join(folder, transcript))
+    return Event(name, kind, transcript if _is_file(transcript) else "", folder, _text(said, "prompt"))
+
+
+def _text(said: dict[str, Any], name: str) -> str:
+    value = said.get(name)
+    return value if isinstance(value, str) and "\0" not in value else ""
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return bool(path) and stat.S_ISREG(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+class Desk:
+    """What hooks write down, in one folder: the log, counts of messages, copies of conversations, locks.
+
+    Args:
+        folder: made when something is written.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = os.fspath(folder)
+
+    def log(self, text: str) -> None:
+        """Add one line, with the time; nothing that goes wrong here matters to anybody who waits."""
+        line = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {' | '.join(text.split(chr(10)))[:LONGEST_LINE]}\n"
+        path = os.path.join(self.folder, "hook.log")
+        try:
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            descriptor = self.append_to(path)
+            try:
+                os.write(descriptor, line.encode("utf-8", "backslashreplace"))
+                full = os.fstat(descriptor).st_size > LONGEST_LOG
+            finally:
+                os.close(descriptor)
+            if full:
+                os.replace(path, f"{path}.1")
+        except OSError:
+            return
+
+    @staticmethod
+    def append_to(path: str) -> int:
+        """A descriptor that adds to the file's end; the caller closes it."""
+        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def count(self, transcript: str) -> int:
+        """Which message of the person this is in that conversation; the first is 1.
+
+        The count is the length of a file: it can't be half written, and two messages at once are two.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        folder = os.path.join(self.folder, "counts")
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        descriptor = self.append_to(os.path.join(folder, key(transcript)))
+        try:
+            os.write(descriptor, b".")
+            return os.lseek(descriptor, 0, os.SEEK_CUR)
+        finally:
+            os.close(descriptor)
+
+    def keep(self, transcript: str) -> str:
+        """Keep a conversation as it is now, until it has been examined; where the copy is.
+
+        Raises:
+            OSError: it can be neither copied nor linked.
+        """
+        home = os.path.join(self.folder, "kept", key(transcript))
+        folder = os.path.join(home, f"{time.time_ns():x}")
+        os.makedirs(folder, mode=0o700)
+        Path(home, "transcript").write_bytes(os.fsencode(transcript))
+        path = os.path.join(folder, os.path.basename(transcript))
+        if os.path.getsize(transcript) <= LONGEST_COPY:
+            try:
+                _copy(transcript, path)
+            except OSError as error:  # no room: a link takes none
+                self.log(f"{transcript} could not be copied ({error.strerror}), it is linked")
+            else:
+                return path
+        os.link(transcript, path)
+        return path
+
+    def kept(self, transcript: str) -> list[str]:
+        """The copies of a conversation, oldest first."""
+        home = Path(self.folder, "kept", key(transcript))
+        return [str(path) for path in sorted(home.glob("*/*")) if not path.name.endswith(".part")]
+
+    def left(self) -> list[str]:
+        """Conversations whose copies wait to be examined, at most :data:`RETRIES`."""
+        found: list[str] = []
+        base = os.path.join(self.folder, "kept")
+        try:
+            homes = sorted(os.listdir(base))
+        except OSError:
+            return found
+        for home in homes:
+            try:
+                found.append(os.fsdecode(Path(base, home, "transcript").read_bytes()))
+            except OSError:
+                continue
+        return found[:RETRIES]
+
+    def drop(self, transcript: str, copies: list[str]) -> None:
+        """Remove copies that are no longer needed."""
+        for copy in copies:
+            _remove(copy)
+            _remove(os.path.dirname(copy))
+        home = os.path.join(self.folder, "kept", key(transcript))
+        if not self.kept(transcript):
+            _remove(os.path.join(home, "transcript"))
+            _remove(home)
+
+    def prune(self) -> None:
+        """Remove what is old: counts of conversations that ended long ago, copies that nobody could examine."""
+        before = time.time() - FORGOTTEN
+        for path in (*Path(self.folder, "counts").glob("*"), *Path(self.folder).glob("*.lock")):
+            if _older(path, before):
+                _remove(str(path))
+        for path in Path(self.folder, "kept").glob("*/*/*"):
+            if _older(path.parent, before):
+                _remove(str(path))
+                _remove(str(path.parent))
+                if not [*path.parent.parent.glob("*/*")]:
+                    _remove(str(path.parent.parent / "transcript"))
+                    _remove(str(path.parent.parent))
+
+    def lock(self, transcript: str, name: str) -> Path:
+        """A lock file of one conversation."""
+        return Path(self.folder, f"{key(transcript)}.{name}.lock")
+
+
+def key(transcript: str) -> str:
+    """The name under which a conversation's things are kept."""
+    return hashlib.sha256(os.fsencode(transcript)).hexdigest()[:16]
+
+
+def holds(transcript: str, copy: str) -> bool:
+    """Whether a conversation still begins with all of its copy."""
+    try:
+        with open(transcript, "rb") as whole, open(copy, "rb") as part:
+            while portion := part.read(1 << 20):
+                if whole.read(len(portion)) != portion:
+                    return False
+    except OSError:
+        return False
+    return True
+
+
+def begin(desk: Desk, vault: Path, transcript: str, env: Mapping[str, str]) -> None:
+    """Examine a conversation in a process of its own, which lives on when the agent ends.
+
+    Raises:
+        OSError: it can't be started.
+    """
+    os.makedirs(desk.folder, mode=0o700, exist_ok=True)
+    # -P: the folder that the agent works in must not lend us its modules
+    argv = [sys.executable, "-P", "-m", "tars_memory.cli.background", desk.folder, str(vault), transcript]
+    env = {"TARS_MEMORY_ACTOR": "agent", **env}
+    last_words = os.path.join(desk.folder, "background.out")
+    if not hasattr(os, "posix_spawn"):
+        _begin_elsewhere(argv, env, last_words)
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    streams = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, last_words, flags, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    try:
+        os.posix_spawn(argv[0], argv, env, file_actions=streams, setsid=True)
+    except NotImplementedError:  # an older system: the process leaves the terminal by itself
+        os.posix_spawn(argv[0], argv, env, file_actions=streams)
+
+
+def _begin_elsewhere(argv: list[str], env: Mapping[str, str], last_words: str) -> None:
+    """The same on Windows."""
+    import subprocess
+
+    apart = getattr(subprocess, "DETACHED_PROCESS", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+    with open(last_words, "wb") as said:
+        subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=said, creationflags=apart)
+
+
+def _copy(source: str, target: str) -> None:
+    """Copy bytes; the target has its name when it is whole."""
+    part = f"{target}.part"
+    try:
+        with open(source, "rb") as read, open(part, "xb") as written:
+            while portion := read.read(1 << 20):
+                written.write(portion)
+        os.replace(part, target)
+    except OSError:
+        _remove(part)
+        raise
+
+
+def _older(path: Path, before: float) -> bool:
+    try:
+        return path.stat().st_mtime < before
+    except OSError:
+        return False
+
+
+def _remove(path: str) -> None:
+    try:
+        os.rmdir(path) if os.path.isdir(path) else os.unlink(path)
+    except OSError:
+        return
