@@ -205,13 +205,15 @@ def _stated(sentence: Sentence, lang: Language) -> _Statement | None:
 
 def _led(plain: str, lang: Language) -> int:
     """Where the statement begins."""
-    led = lang.leads.match(plain)
-    end = led.end() if led else 0
-    if corrected := lang.wrong.match(plain, end):
-        gap = _GAP.match(plain, corrected.end())
-        end = gap.end() if gap else end
-    again = lang.leads.match(plain, end)
-    return again.end() if again else end
+    end, before = 0, -1
+    while end != before:
+        before = end
+        if led := lang.leads.match(plain, end):
+            end = led.end()
+        if corrected := lang.wrong.match(plain, end):
+            gap = _GAP.match(plain, corrected.end())
+            end = gap.end() if gap else end
+    return end
 
 
 def _asks_to_keep(plain: str, lang: Language) -> bool:

@@ -17,6 +17,9 @@ END = 1_500
 LONGEST_PARAGRAPH = 1_200
 """Characters of a paragraph that may still be talk."""
 
+WRAPPED = 55
+"""Characters of a line that was wrapped rather than ended: people type shorter ones one below the other."""
+
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _TAG = re.compile(r"[ \t]*<([A-Za-z][A-Za-z0-9_-]*)[^<>\n]*>")
 _NO_TALK = re.compile(
@@ -128,7 +131,8 @@ def _ends(text: str, start: int, stop: re.Match[str], end: int) -> bool:
     """Whether a sentence ends here: not after an abbreviation or an ordinal, nor where a line was only wrapped."""
     after = text[stop.end() : stop.end() + 12].lstrip(" \t")
     if stop[0] == "\n":
-        wrapped = after[:1].islower() and text[start : stop.start()].rstrip()[-1:] not in ".!?:…"
+        line = text[max(start, text.rfind("\n", start, stop.start()) + 1) : stop.start()]
+        wrapped = after[:1].islower() and len(line) >= WRAPPED and line.rstrip()[-1:] not in ".!?:…"
         return not wrapped or stop.end() >= end
     if stop[0] != ".":
         return True

@@ -171,7 +171,7 @@ def test_a_model_that_fails_later(tm: Callable[..., Answer], house: House) -> No
     for number in (1, 2):
         house.log(logs.chat_jsonl(spoken(topic=f"t{number}")), f"{number}.jsonl")
     told = tm("extract", house.logs, "--reply", "-", "--json", stdin=ANSWER.encode())
-    assert told.code == 7
+    assert told.code == 3
     assert len(json.loads(told.out)["sessions"]) == 1
     assert "holds 1 answer" in told.err
 

@@ -50,6 +50,9 @@ SAID = [
     ("en", "I'm moving to Utrecht in two months.", "I'm moving to Utrecht in 2027-01"),
     ("en", "I speak Turkish and German.", "I speak Turkish and German"),
     ("en", "I grew up on a farm near Sligo.", "I grew up on a farm near Sligo"),
+    ("en", "Hi, I prefer oolong tea in the morning.", "I prefer oolong tea in the morning"),
+    ("en", "Actually no, I live in Galway.", "I live in Galway"),
+    ("en", "Good morning, my train to Cork is on Friday!", "My train to Cork is on Friday 2026-11-27"),
     # --- English: nothing to keep
     ("en", "Do you remember that song?", None),
     ("en", "What do I prefer, tea or coffee?", None),

@@ -403,6 +403,7 @@ def test_over_http_with_the_loopback_server(house: House) -> None:
 
 
 def test_an_unusable_model_writes_nothing(house: House) -> None:
+    shutil.rmtree(house.root / ".tars")
     before = house.files()
     with pytest.raises(ModelUnavailableError):
         house.extract(house.log(logs.chat_jsonl(spoken())), model=scripted("no", "no"))

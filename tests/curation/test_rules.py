@@ -16,6 +16,7 @@ from tars_memory.curation.phrasebook import LANGUAGES, language
 from tars_memory.curation.sentences import sentences
 
 DAY = date(2026, 11, 21)
+LONG = "a line that goes on for as long as lines may go in a letter or a mail,"
 
 
 def said(*texts: str, day: date = DAY) -> rules.Extraction:
@@ -132,7 +133,8 @@ def test_a_date_beyond_the_calendar_stays_as_it_was_said() -> None:
     [
         ("Dr. Kern is in. She waits!", ["Dr. Kern is in.", "She waits!"]),
         ("Am 16. Oktober geht es los. Gut.", ["Am 16. Oktober geht es los.", "Gut."]),
-        ("a line\nthat was wrapped", ["a line\nthat was wrapped"]),
+        (f"{LONG}\nthat was wrapped", [f"{LONG}\nthat was wrapped"]),
+        ("I prefer tea\nand I like milk", ["I prefer tea", "and I like milk"]),
         ("- one thing\n- Another thing", ["one thing", "Another thing"]),
         ("Talk.\n```\ncode\n```\nMore talk.", ["Talk.", "More talk."]),
         ("Talk.\n~~~\nan open fence", ["Talk."]),

@@ -13,7 +13,7 @@ from tars_memory.errors import ModelUnavailableError, UsageError
 if TYPE_CHECKING:
     from tars_memory.curation.extracted import Extracted, Prompts
 
-PARTLY, NO_MODEL = 3, 7
+PARTLY = 3
 SHOWN = 5
 """So many skipped sources are named; of the others the number is said."""
 
@@ -147,7 +147,7 @@ def _report(call: Call, done: "Extracted") -> int:
         _say_sum(call, done)
     if done.failure is not None:
         _say_failure(call, done.failure)
-        return NO_MODEL
+        return PARTLY
     return PARTLY if any(one.failed for one in done.skipped) else 0
 
 
