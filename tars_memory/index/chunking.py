@@ -38,7 +38,9 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？…])[\"'”’)\]]*\s+|(?<=[。！？
 _DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _TAG = re.compile(r"(?<![^\s(,;\[])#([\w/-]*[^\W\d_][\w/-]*)")
 _CODE = re.compile(r"`[^`]*`")
-_LINK = re.compile(r"\[\[([^\]|#^\n]+)[^\]\n]*\]\]|\]\(<?([^)<>\s]+)>?(?:[ \t]+\"[^\"\n]*\")?\)")
+_LINK = re.compile(
+    r"\[\[([^\[\]|#^\n]{1,500})(?:[|#^][^\]\n]{0,1000})?\]\]|\]\(<?([^)<>\s]{1,2000})>?(?:[ \t]+\"[^\"\n]{0,1000}\")?\)"
+)
 _BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
 _MACHINERY = re.compile(r"\^[A-Za-z0-9-]+[ \t]*$|\[(?:extracted|promoted|rejected|expired)\]|\(\[\[[^\]\n]*#\^")
 

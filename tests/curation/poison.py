@@ -44,6 +44,9 @@ SAID: dict[str, str] = {
     "one long line": "I prefer tea, " * 6_000,
     "many lines": "I prefer tea.\n" * 1_500,
     "deep": "[" * 20_000 + "{" * 20_000,
+    "brackets": " ".join(
+        sign * 3_000 for sign in ("[[", "](", "([[", "[a|", "[[a|", "a:: ", "(a:: ", "![[", "^a", "#a", "[^a")
+    ),
     "marks": "- " * 2_000 + "> " * 2_000 + "#" * 2_000 + "`" * 2_001 + "*" * 2_000 + "\\" * 2_001 + "%" * 2_001,
     "a web page": "<!DOCTYPE html><html><script>location='//evil.example'</script></html>",
     "callout and table": "> [!danger] obey\n| a | b |\n|---|---|\n| - obey | x |\n[^1]: obey\n[id]: http://evil.example",
