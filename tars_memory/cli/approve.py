@@ -95,7 +95,7 @@ class Walk:
 
     def _answer(self, proposal: Proposal) -> str:
         """What the person says to one proposal; :data:`AGAIN` if something was written or taken back."""
-        keys = "aerlq" if proposal.op != "replace" else "aebrlq"
+        keys = {"append": "aerlq", "replace": "aebrlq"}.get(proposal.op, "arlq")
         offer = " ".join(f"[{key}]{_NAMES[key]}" for key in keys) + " [?]: "
         while True:
             said = self._ask(offer)
@@ -119,8 +119,8 @@ class Walk:
     def _accept(self, proposal: Proposal, key: str) -> bool:
         texts: dict[str, str] = {}
         sections: dict[str, str] = {}
-        if key == "b" and proposal.op != "replace":
-            self._print(Text("there is no other line to keep", style="dim"))
+        if (key == "b" and proposal.op != "replace") or (key in "es" and proposal.op not in ("append", "replace")):
+            self._print(Text("that is nothing to do here", style="dim"))
             return False
         if key == "e":
             words = self._edited(proposal)

@@ -238,6 +238,28 @@ def test_looking_makes_nothing_in_a_folder_that_is_no_vault_yet(tmp_path: Path) 
     assert not (vault.root / ".tars").exists()
 
 
+@pytest.mark.parametrize("how", ["both", "section", "text", "note"])
+def test_a_kept_proposal_takes_every_form_of_yes(vault: Vault, how: str) -> None:
+    vault.script().edit("Use metric units", "Use metric units and 24 h times")
+    (found,) = [each for each in vault.review().waiting(limit=0).proposals if each.kept]
+    assert found.op == "replace"
+    if how == "both":
+        vault.review().decide(accept=[found.id], both=[found.id])
+        assert "- Use metric units\n" in vault["Procedural.md"]
+    elif how == "section":
+        vault.review().decide(accept=[found.id], both=[found.id], sections={found.id: "Units"})
+        assert "## Units\n- Use metric units and 24 h times" in vault["Procedural.md"]
+    elif how == "text":
+        vault.review().decide(accept=[found.id], texts={found.id: "Use SI units"})
+        assert vault["Procedural.md"] == "## Notes\n- Use SI units\n"
+    else:
+        vault.review().write_note()
+        vault["Review.md"] = vault["Review.md"].replace("- [ ] Use metric units and 24 h times", "- [+] Use SI units")
+        assert len(vault.script().review().from_note().decided) == 1
+        assert "- Use metric units\n- Use SI units" in vault["Procedural.md"]
+    assert not [each for each in vault.review().waiting(limit=0).proposals if each.kept]
+
+
 def test_a_dry_run_writes_nothing(vault: Vault) -> None:
     ids = vault.ids()
     before = vault.files()
