@@ -27,7 +27,8 @@ def review(
     expired: Annotated[bool, typer.Option("--expired", help="Offer what was left undecided too long, too.")] = False,
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="At most so many at a time.")] = None,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="Let a model sort and word them first.")
+        str | None,
+        typer.Option("--model", metavar="NAME", help='Let a model sort and word them first ("": the one set).'),
     ] = None,
     print_prompt: Annotated[
         bool, typer.Option("--print-prompt", help="Print what a model would be asked, for another program.")
