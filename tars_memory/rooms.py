@@ -91,6 +91,7 @@ class Rooms:
         self.embedder = embedder
         self._opened: Index | None = None
         self._ask_model: Callable[[str], QueryVector] | None = None
+        self._languages: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -239,14 +240,33 @@ class Rooms:
                     "tars-memory reindex makes them"
                 )
             if reader.fingerprint is None:
+                self._check_empty(reader, needed=needed)
                 return None
             self._check_model(reader.fingerprint)
+            notices += self._unknown_language(query)
             return self._ask(query.meaning)
         except (ModelUnavailableError, UnwritableError) as error:
             if needed:
                 raise
             notices.append(f"answered by keywords only: {error.message}; {error.hint}")
             return None
+
+    def _check_empty(self, reader: IndexReader, *, needed: bool) -> None:
+        """Without a single vector there is nothing to compare by meaning: an error if that is ``needed``."""
+        if needed and reader.chunk_count():
+            raise ModelUnavailableError("no passage has a vector yet", "tars-memory reindex makes them")
+
+    def _unknown_language(self, query: Query) -> list[str]:
+        """A sentence, once, if the model that is set knows English alone and the query is in another language."""
+        from tars_memory.index.models import is_english
+        from tars_memory.recall.languages import foreign, warning
+
+        model = self.settings.options("embedding", EmbeddingOptions).model
+        language = foreign(query.meaning) if self.embedder is None and is_english(model) else ""
+        if not language or language in self._languages:
+            return []
+        self._languages.add(language)
+        return [warning(language)]
 
     def _check_model(self, held: str) -> None:
         """Vectors of two models are never compared."""

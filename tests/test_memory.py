@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tars_memory.errors import UnwritableError, UsageError, VaultError
+from tars_memory.errors import ModelUnavailableError, UnwritableError, UsageError, VaultError
 from tars_memory.memory import Memory
+from tars_memory.recall.query import parse
 from tars_memory.testing import HashEmbedder
 
 
@@ -76,3 +77,35 @@ def test_the_search_that_makes_the_vectors_answers_as_the_next_one(tmp_path: Pat
         assert [(hit.path, hit.score, hit.explain) for hit in first] == [
             (hit.path, hit.score, hit.explain) for hit in second
         ]
+
+
+def test_by_meaning_alone_needs_a_vector_and_says_so_instead_of_finding_nothing(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    with Memory(vault, env=env, embedder=HashEmbedder()) as memory:
+        assert memory.search("fountain pens", mode="semantic").hits == []
+    for number in range(40):
+        (vault / f"Note {number}.md").write_text(f"fountain pens, number {number}\n")
+    with Memory(vault, env=env, embedder=HashEmbedder()) as memory:
+        memory.reindex(embed=False)
+        with pytest.raises(ModelUnavailableError, match="no passage has a vector") as raised:
+            memory.search("fountain pens", mode="semantic")
+        assert "reindex" in raised.value.hint
+        assert raised.value.exit_code == 7
+        assert memory.search("fountain pens").mode == "lexical"
+        memory.reindex()
+        assert memory.search("fountain pens", mode="semantic").hits
+
+
+def test_a_language_that_the_model_does_not_know_is_said_once(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    with Memory(tmp_path / "vault", env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
+        german = parse("Wo ist der Ersatzschlüssel", memory.now().date())
+        said = memory._unknown_language(german)
+        assert len(said) == 1
+        assert "German" in said[0]
+        assert memory._unknown_language(german) == []
+        assert memory._unknown_language(parse("where is the spare key", memory.now().date())) == []
+        memory.embedder = HashEmbedder()
+        assert memory._unknown_language(parse("où est la clé et qui l'a", memory.now().date())) == []

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 EMBEDDED = "embedded"
 """The setting's word for the model that is installed with the extra of that name."""
 
+ENGLISH = ("all-minilm", "-en", "gte-base", "gte-large", "all-mpnet", "multi-qa-minilm")
+"""What the names of models for English alone hold (so their cards say). A model with another name may know more."""
+
 OPTIMISED_MODEL = "model.onnx"
 OPTIMISED_WEIGHTS = "model.onnx.data"
 """Weights beside the graph, so that they are mapped into memory and only pages in use are read."""
@@ -116,6 +119,13 @@ EMBEDDED_MANIFEST = Manifest(
     dimension=384,
     max_tokens=256,
 )
+
+
+def is_english(model: str) -> bool:
+    """Whether the named model was made for English alone, as far as its name tells."""
+    name = model.lower()
+    multilingual = "multilingual" in name or "paraphrase" in name
+    return name == EMBEDDED or (not multilingual and any(mark in name for mark in ENGLISH))
 
 
 def manifest_of(model: str, cache: Path) -> Manifest:

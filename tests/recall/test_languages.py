@@ -1,0 +1,160 @@
+"""Keywords in the languages of the world, and knowing which of them an English model can't read."""
+
+from __future__ import annotations
+
+import pytest
+from recalled import Recalled
+
+from tars_memory.index.models import EMBEDDED, is_english
+from tars_memory.recall.languages import foreign
+
+NOTES = {
+    "Deutsch.md": "- Die Straße nach Düsseldorf ist gesperrt.\n- Österreichische Äpfel im Kühlschrank.\n",
+    "Français.md": "- Le garçon a oublié son œuvre à l'hôtel près de la gare.\n- Élodie préfère le thé glacé.\n",
+    "Español.md": "- El pingüino del señor Muñoz cumple años en mañana.\n- La niña estudió en Cádiz.\n",
+    "Polski.md": "- Zażółć gęślą jaźń w Łodzi.\n- Książka leży na półce obok świecy.\n",
+    "Česky.md": "- Příliš žluťoučký kůň úpěl ďábelské ódy.\n",
+    "Русский.md": "- Ёлка стоит в гостиной, ключ у соседки Наташи.\n- СЧЁТ за электричество оплачен.\n",
+    "Ελληνικά.md": "- Ο Οδυσσέας έφτασε στους Δελφούς.\n- Το κλειδί είναι στο συρτάρι.\n",
+    "中文.md": "- 备用钥匙在邻居家。\n- 猫喜欢喝牛奶，狗不喜欢。\n",
+    "日本語.md": "- 会議は月曜日に京都で行われます。\n- ラーメンと餃子を食べた。\n",
+    "한국어.md": "- 열쇠는 이웃집에 있습니다.\n- 김치찌개를 만들었다.\n",
+    "العربية.md": "- المفتاح عند الجارة فاطمة.\n- اجتماع يوم الاثنين في القاهرة.\n",
+    "हिन्दी.md": "- चाबी पड़ोसी के पास है।\n- सोमवार को दिल्ली में बैठक।\n",
+    "ไทย.md": "- กุญแจสำรองอยู่ที่เพื่อนบ้าน\n",
+    "Türkçe.md": "- İstanbul'da ılık bir çay içtik.\n- DİYARBAKIR karpuzu geldi.\n",
+    "Emoji.md": "- the launch 🚀 went well\n- family day 👨‍👩‍👧 at the lake ❤️\n",
+}
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory):
+    recalled = Recalled(tmp_path_factory.mktemp("languages"), NOTES, embed=False)
+    yield recalled
+    recalled.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Straße", "Straße nach"),
+        ("straße", "Straße nach"),
+        ("dusseldorf", "Düsseldorf"),
+        ("DÜSSELDORF", "Düsseldorf"),
+        ("Apfel*", "Äpfel"),
+        ("Österreichische Äpfel", "Äpfel"),
+        ("garcon", "garçon"),
+        ("GARÇON", "garçon"),
+        ("hôtel", "l'hôtel"),
+        ("hotel", "l'hôtel"),
+        ("elodie", "Élodie"),
+        ("pinguino", "pingüino"),
+        ("munoz", "Muñoz"),
+        ("CÁDIZ", "Cádiz"),
+        ("zazołc", "Zażółć"),
+        ("ŚWIECY", "świecy"),
+        ("książka", "Książka"),
+        ("zlutoucky kun", "žluťoučký"),
+        ("ďábelské", "ďábelské"),
+        ("ключ", "ключ у"),
+        ("НАТАШИ", "Наташи"),
+        ("счёт", "СЧЁТ"),
+        ("ёлка", "Ёлка"),
+        ("Δελφούς", "Δελφούς"),
+        ("ΟΔΥΣΣΈΑΣ", "Οδυσσέας"),
+        ("οδυσσέασ", "Οδυσσέας"),
+        ("钥匙", "备用钥匙"),
+        ("猫", "猫喜欢"),
+        ("牛奶", "牛奶"),
+        ("喜欢喝", "猫喜欢喝"),
+        ("京都", "京都"),
+        ("月", "月曜日"),
+        ("ラーメン", "ラーメン"),
+        ("餃子", "餃子"),
+        ("열쇠", "열쇠는"),
+        ("김치", "김치찌개"),
+        ("찌개", "김치찌개"),
+        ("المفتاح", "المفتاح"),
+        ("فاطمة", "فاطمة"),
+        ("चाबी", "चाबी"),
+        ("दिल्ली", "दिल्ली"),
+        ("กุญแจ", "กุญแจ"),
+        ("istanbul", "İstanbul"),
+        ("çay", "çay"),
+        ("cay", "çay"),
+        ("diyarbakir", "DİYARBAKIR"),
+        ("🚀", "🚀"),
+        ("👨‍👩‍👧", "👨‍👩‍👧"),
+        ("❤", "❤️"),
+        ("❤️", "❤️"),
+    ],
+)
+def test_a_word_is_found_in_its_language(vault, text, line):
+    found = vault.found(text)
+    assert found, text
+    assert line in found[0]
+
+
+@pytest.mark.parametrize("text", ["Königsberg", "хлеб", "σπίτι", "飛行機", "비행기", "طائرة", "पानी", "🐙", "ğ", "qué"])
+def test_what_no_note_holds_is_not_found(vault, text):
+    assert vault.found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Wo ist der Ersatzschlüssel?", "German"),
+        ("où est la clé de rechange", "French"),
+        ("dónde está la llave", "Spanish"),
+        ("dov'è la chiave e quando", "Italian"),
+        ("waar is de sleutel", "Dutch"),
+        ("gdzie jest klucz", "Polish"),
+        ("kde je klíč", "Czech"),
+        ("где запасной ключ", "Cyrillic script"),
+        ("πού είναι το κλειδί", "Greek"),
+        ("钥匙在哪里", "Chinese"),
+        ("鍵はどこ", "Japanese"),
+        ("열쇠는 어디", "Korean"),
+        ("أين المفتاح", "Arabic script"),
+        ("चाबी कहाँ है", "an Indian script"),
+    ],
+)
+def test_the_language_of_a_question(text, language):
+    assert foreign(text) == language
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "42",
+        "where is the spare key",
+        "Müller contract",
+        "what did Zoë say about the café in Łódź",
+        "is the word Οδυσσέας Greek, and who wrote the Odyssey",
+        "die hard",
+        "el nino in 2023",
+        "de novo assembly of sequence data",
+        "who is the man in la la land",
+        "a priori",
+        "🚀",
+        "C++",
+    ],
+)
+def test_english_is_not_taken_for_anything_else(text):
+    assert foreign(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("model", "english"),
+    [
+        (EMBEDDED, True),
+        ("sentence-transformers/all-MiniLM-L6-v2", True),
+        ("BAAI/bge-small-en-v1.5", True),
+        ("intfloat/multilingual-e5-large", False),
+        ("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", False),
+        ("BAAI/bge-m3", False),
+    ],
+)
+def test_which_models_are_for_english(model, english):
+    assert is_english(model) is english
