@@ -123,7 +123,9 @@ class Reply:
                 f"{self.name} holds {len(self._texts)} answer(s), and another prompt needs one",
                 "--print-prompt prints what is to be answered; it was written for what stood there then",
             )
-        found = Completion(self._texts[self.spent.calls], self.name, 0, 0, None)
+        text = self._texts[self.spent.calls]
+        ended = text.rstrip(" \t\r\n`~").endswith(("}", "]"))
+        found = Completion(text, self.name, 0, 0, None, cut=text.count("{") > text.count("}") and not ended)
         self.spent = self.spent.plus(found)
         return found
 
@@ -148,6 +150,8 @@ def ask(model: LanguageModel, prompt: Prompt, read: Callable[[str], T]) -> T:
         if not first.cut:
             return held[0]
         why = "it was cut off for want of room; be briefer"
+        if isinstance(model, Reply):
+            raise unusable(model.name, ReplyError("it is cut off"))
     except ReplyError as error:
         if isinstance(model, Reply):
             raise unusable(model.name, error) from error

@@ -86,7 +86,7 @@ def extraction(text: str, turns: Collection[int]) -> Extraction:
         if not facts:
             raise ReplyError(_why_not(text))
         return Extraction(facts)
-    if not set(found) & {"facts", *Extraction._fields}:
+    if "facts" not in found:
         raise ReplyError("the object has no field 'facts'")
     items = found.get("facts", [])
     items = list(items.values()) if isinstance(items, dict) and "text" not in items else items

@@ -158,7 +158,17 @@ def test_a_long_conversation_has_several_prompts_and_as_many_answers(tm: Callabl
     assert "Sold the boat" in told.out
 
 
-@pytest.mark.parametrize("reply", [b"", b"I can't do that.", b"<html><body>502</body></html>", b"{" * 5000])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        ANSWER[:80].encode(),
+        ANSWER[:-30].encode(),
+        b"",
+        b"I can't do that.",
+        b"<html><body>502</body></html>",
+        b"{" * 5000,
+    ],
+)
 def test_an_unusable_reply_writes_nothing(tm: Callable[..., Answer], house: House, chat: Path, reply: bytes) -> None:
     before = house.files()
     told = tm("extract", chat, "--reply", "-", stdin=reply)
