@@ -23,14 +23,14 @@ _LOOK = 512
 _JUDGED = 128
 """Characters by which it is told what a value is."""
 
-_EQUALS = r"(?::=|=>|->|→|::?|==?|：|＝)"
+_EQUALS = r"(?::=|=>|->|→|::?|==?|：|＝|>|,[ \t]{0,2}[\"']value[\"'][ \t]{0,2}:)"
 _IS = r"(?:is|was|are|ist|war|lautet|est|es|é|era|är|jest|=)"
 _TAIL = r"[A-Za-z0-9_-]{0,30}+[\"'`*_\])]{0,3}+"
 _BETWEEN = r"(?:[ \t][^\r\n:=.!?;,|]{0,40}?)?"
 _SCHEME = r"(?:(?:Basic|Bearer|Token|ApiKey|Digest|Negotiate|Key)[ \t]+)?"
 
 _LABEL = (
-    _TAIL + "(?:[ \t]{0,3}+(?P<equals>" + _EQUALS + r")[\"'`*_]{0,3}[ \t]{0,8}"
+    _TAIL + "(?:[ \t]{0,3}+(?P<equals>" + _EQUALS + r")[\"'`*_]{0,3}[ \t]{0,8}(?:\r?\n[ \t>-]{0,8})?"
     "|(?P<between>" + _BETWEEN + ")[ \t]{1,3}(?:(?P<is>" + _IS + r")|(?P<later>" + _EQUALS + "))[\"'`*_]{0,3}[ \t]{1,3}"
     "|(?P<between2>" + _BETWEEN + ")(?P<later2>" + _EQUALS + ")[ \t]{1,3}"
     "|(?P<blank>[ \t]{1,3}))"
@@ -174,7 +174,7 @@ def _strong(words: str, way: str, quoted: bool) -> bool:
         return way == "equals" and ((len(words) >= 16 and words.isalpha()) or _diceware(words))
     mixed = (lower or upper) and (digit or symbol)
     if way == "equals":
-        return mixed and len(words) >= 5
+        return (mixed and len(words) >= 5) or (lower and upper and len(words) >= 8 and not _joined(words))
     if way == "words":
         return mixed and len(words) >= 6 and (digit or upper)
     return (len(words) >= 8 and digit and (upper or symbol) and (lower or upper)) or _random(words, 12)
@@ -247,6 +247,7 @@ def _random(words: str, least: int) -> bool:
         return False
     digits = sum(map(str.isdigit, words))
     if digits < 2:
+        words = words.rstrip("=")  # the end of base64
         turns = sum(a.islower() != b.islower() for a, b in pairwise(words))
         return len(words) >= 20 and words.isalnum() and turns >= 6 and _entropy(words) >= 3.5
     return digits < len(words) and _entropy(words) >= 2.8

@@ -1,9 +1,12 @@
 """What is a credential and what is none, and that a text without them reads on."""
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.seeded import LABELLED, SHAPED, credentials
 from tars_memory.vault.secrets import find, mask, veil
 
 SECRETS = {
@@ -86,3 +89,43 @@ def test_a_private_key_goes_whole_and_veiled_lines_stay_where_they_are(ending: s
 def test_any_text_can_be_masked_and_twice_is_once(text: str) -> None:
     assert mask(mask(text)) == mask(text)
     assert veil(text).count("\n") == text.count("\n")
+
+
+UNITS = (
+    "password=", "pw: ", "api key ", 'token="', "secret is a b ", "sk-", "eyJ.", "-----BEGIN PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\nAAAA", "a://b:", "4111 ", "datadog a b c ", "mysql -pa", "curl -u ", "abandon ", "A",
+    "g\u200bh", "glpat-", "M" + "a" * 25 + ".",
+)  # fmt: skip
+"""What a pattern may begin with, or be led astray by."""
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_time_is_linear_in_the_text(unit: str) -> None:
+    def took(size: int) -> float:
+        text = unit * (size // len(unit))
+        begun = process_time()
+        find(text)
+        return process_time() - begun
+
+    took(1000)  # compiles
+    assert took(80_000) < 10 * max(took(10_000), 0.005) + 0.2
+
+
+def test_a_line_of_a_megabyte_is_read_in_seconds() -> None:
+    text = "x" * 500_000 + " token " + "y1" * 250_000
+    begun = process_time()
+    find(text)
+    assert process_time() - begun < 5
+
+
+@pytest.mark.parametrize("where", ["{}", "key {} end", "a\n{}\nb", '"{}"', "<{}>", "[[{}]]", "\u200b{}\u200b"])
+def test_every_format_is_masked_wherever_it_stands(where: str) -> None:
+    for name, value, _ in (one for one in credentials(seed=5) if one[0] in SHAPED):
+        masked = mask(where.format(value))
+        assert not any(line in masked for line in value.split("\n") if len(line) > 3), name
+        assert mask(masked) == masked, name
+
+
+def test_values_beside_a_word_are_masked() -> None:
+    for name, value, text in (one for one in credentials(seed=6, each=5) if one[0] in LABELLED):
+        assert value not in mask(text), name
