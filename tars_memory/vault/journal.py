@@ -197,7 +197,7 @@ class Journal:
     @staticmethod
     def cut_off(last: Record | None) -> str | None:
         """The transaction that was to stand whole and was killed, if the journal's last record is of such a one."""
-        return str(last["whole"]) if last is not None and last["t"] != "mark" and "whole" in last else None
+        return str(last["whole"]) if last is not None and "whole" in last and "done" not in last else None
 
 
 _BINARY = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)

@@ -94,6 +94,7 @@ class Transaction:
         self._settles = settles
         self._whole = whole
         self._taking_back: str | None = None
+        self._marked = False
         self._count = 0
         self._folders: dict[tuple[str, ...], Folder] = {(): root}
         self._trusted: str | None = None
@@ -127,9 +128,12 @@ class Transaction:
             if self._whole and self.written and not self._store.dry_run:
                 self._take_back(self.id)
             raise
-        if self._whole and self._count and not self._store.dry_run:
-            with writing(os.fspath(self._store.journal.folder)):
-                self._store.journal.append([{"t": "mark", "txn": self.id, "done": True}], durable=True)
+        if self._whole and (self._count or self._marked):
+            self.mark(done=True)
+
+    def stand_whole(self) -> None:
+        """From the next write on: all of them or none, see :meth:`Store.transaction`."""
+        self._whole = True
 
     def _take_back_cut(self, name: str) -> None:
         """Take back what a killed process wrote of a transaction that was to stand whole; a kill here is no matter."""
@@ -146,7 +150,7 @@ class Transaction:
         from tars_memory.vault.undo import take_back
 
         self._store.notices += take_back(self, self._store.journal, name)
-        self.mark(name)
+        self.mark(name, done=True)
 
     def close(self) -> None:
         """Give all handles back. The store calls this."""
@@ -216,11 +220,25 @@ class Transaction:
                 return written
         raise ConflictError(f"{path} changes faster than it can be removed", "try again when the other program rests")
 
-    def mark(self, undoes: str) -> None:
-        """Say that a transaction is taken back though nothing was left to write."""
-        if not self._store.dry_run:
-            with writing(os.fspath(self._store.journal.folder)):
-                self._store.journal.append([{"t": "mark", "txn": self.id, "undoes": undoes}], durable=True)
+    def mark(self, undoes: str | None = None, *, done: bool = False) -> None:
+        """Say something in the journal beside the writes.
+
+        Args:
+            undoes: a transaction that is taken back, though perhaps nothing was left to write for it.
+            done: that this transaction, which is to stand whole, is complete.
+        """
+        if self._store.dry_run:
+            return
+        record: Record = {"t": "mark", "txn": self.id}
+        if undoes:
+            record["undoes"] = undoes
+        if self._whole or self._taking_back:
+            record["whole"] = self._taking_back or self.id
+        if done:
+            record["done"] = True
+        self._marked = True
+        with writing(os.fspath(self._store.journal.folder)):
+            self._store.journal.append([record], durable=True)
 
     def _pause(self, attempt: int) -> None:
         """Give whoever saves the note time to end, and settle what the attempt before may have left."""

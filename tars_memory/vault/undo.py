@@ -25,20 +25,14 @@ def undo(store: Store, txn: str | None, last: int) -> list[Written]:
     """See :meth:`tars_memory.vault.store.Store.undo`."""
     with store.transaction("undo") as transaction:
         chosen = find_transactions(store.journal, txn, last)
-        try:
-            for name, group in chosen:
-                before = len(transaction.written)
-                for entry in reversed(group):
-                    _take_back(transaction, entry)
-                if len(transaction.written) == before:
-                    transaction.mark(name)
-        except TarsError:
-            # All of it or nothing: what this undo has taken back so far is put in again.
-            if transaction.written and not store.dry_run:
-                _, done = find_transactions(store.journal, transaction.id, 1)[0]
-                for entry in reversed(done):
-                    _take_back(transaction, entry, undoes=transaction.id)
-            raise
+        if sum(len(group) for _, group in chosen) > 1:
+            transaction.stand_whole()
+        for name, group in chosen:
+            before = len(transaction.written)
+            for entry in reversed(group):
+                _take_back(transaction, entry)
+            if len(transaction.written) == before:
+                transaction.mark(name)
         return list(transaction.written)
 
 
@@ -55,7 +49,7 @@ def take_back(transaction: Transaction, journal: Journal, name: str) -> list[str
     """
     group = next((entries for found, entries in transactions(journal) if found == name), [])
     kept: list[str] = []
-    for entry in reversed([entry for entry in group if entry.undoes is None]):
+    for entry in reversed([entry for entry in group if entry.undoes != name]):
         try:
             _take_back(transaction, entry, undoes=name)
         except (TarsError, OSError) as error:

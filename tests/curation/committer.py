@@ -1,4 +1,4 @@
-"""A commit of its own process, to be killed or raced: ``committer.py VAULT STATE fill|commit|recover [DECISIONS]``."""
+"""A commit of its own process, to be killed or raced: ``committer.py VAULT STATE fill|commit|undo|recover [FILE]``."""
 
 # ruff: noqa: E402 - found by the path that is set first
 
@@ -31,6 +31,8 @@ def main() -> None:
     desk = Desk(Path(vault).parent)
     if action == "fill":
         desk.fill().kept()
+    elif action == "undo":
+        desk.ctx().store.undo()
     elif action == "recover":
         desk.ctx().store.recover()
     elif given:

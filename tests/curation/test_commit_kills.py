@@ -48,6 +48,40 @@ def check(it: Case, old: dict[str, bytes], new: dict[str, bytes], call: str, num
     assert desk.all() == old, where
 
 
+def check_undo(it: Case, old: dict[str, bytes], new: dict[str, bytes], call: str, number: int, slot: str) -> None:
+    """Killed while the batch is undone: it is undone whole or stands whole, and can then be undone."""
+    killed = it.kill(call, number, slot)
+    assert killed.code == -9, (call, number, killed.said)
+    desk = Desk(killed.sandbox)
+    assert it.again(slot, (*WRITER, "recover")).returncode == 0
+    after = desk.all()
+    assert after in (old, new), (call, number)
+    assert left_over(killed.sandbox) == [], (call, number)
+    if after == new:
+        again = it.again(slot, (*WRITER, "undo"))
+        assert again.returncode == 0, (call, number, again.stderr)
+        assert desk.all() == old, (call, number)
+
+
+def undoing(tmp_path: Path) -> tuple[Case, dict[str, bytes], dict[str, bytes]]:
+    it = Case(tmp_path, (*WRITER, "undo"), "Memory.md", None, [(*WRITER, "fill"), (*WRITER, "commit")])
+    return it, Desk(it.base / "one").all(), Desk(it.template).all()
+
+
+def test_an_undo_that_is_killed(tmp_path: Path) -> None:
+    it, old, new = undoing(tmp_path)
+    calls = [each for each in it.calls if each[0] in CHANGING]
+    assert len(calls) > 15
+    it.every(lambda call, number, slot: check_undo(it, old, new, call, number, slot), calls[::2])
+
+
+@pytest.mark.prove
+def test_an_undo_that_is_killed_at_every_call(tmp_path: Path) -> None:
+    it, old, new = undoing(tmp_path)
+    step = max(1, round(1 / SCALE)) if SCALE < 1 else 1
+    assert it.every(lambda call, number, slot: check_undo(it, old, new, call, number, slot), it.calls[::step]) > 5
+
+
 def test_killed_where_something_changes(tmp_path: Path) -> None:
     it, old, new = case(tmp_path)
     calls = [each for each in it.calls if each[0] in CHANGING]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from storekit import Place, add, swap
 
+from tars_memory.errors import ConflictError
 from tars_memory.vault.journal import Journal
 
 
@@ -126,6 +127,33 @@ def test_an_edit_beside_it_is_kept(place: Place) -> None:
     place.put("a.md", b"# mine\n- a\n- one\n- two\n")
     place.store().recover()
     assert place.get("a.md") == b"# mine\n- a\n"
+
+
+def test_an_undo_that_finds_nothing_left_to_do(place: Place) -> None:
+    """Somebody else took every line back already: it counts as undone all the same."""
+    before = notes(place)
+    with place.store().transaction("batch", whole=True) as transaction:
+        transaction.write("a.md", add(b"- one\n"))
+        transaction.write("b.md", swap(b"- b", b"- c"))
+    for name, data in before.items():
+        place.put(name, data)
+    place.store().undo()
+    assert notes(place) == before
+    assert place.store().pending() == []
+    assert place.store().recover() == []
+    assert all(entry.undone for entry in place.store().history())
+
+
+def test_an_undo_of_several_that_fails_leaves_all_of_them(place: Place) -> None:
+    write_all(place, stop=False)
+    place.put("b.md", b"- something else\n")
+    before = notes(place)
+    with pytest.raises(ConflictError):
+        place.store().undo()
+    assert notes(place) == before
+    place.put("b.md", b"- c\n")
+    place.store().undo()
+    assert place.get("a.md") == b"- a\n"
 
 
 def test_a_dry_run_has_nothing_to_take_back(place: Place) -> None:
