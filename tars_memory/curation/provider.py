@@ -210,7 +210,9 @@ class Provider:
             return "openai"
 
     def _prices(self, provider: str) -> list[float] | None:
-        """US dollars for a token in and a token out; None if nobody knows."""
+        """US dollars for a token in and a token out; None if nobody knows. Nothing is sent for it."""
+        if provider.startswith("ollama"):
+            return [0.0, 0.0]  # one's own machine, which litellm would ask what the model can do
         try:
             known = self.litellm.get_model_info(self.options["model"], custom_llm_provider=provider)
             return [float(known["input_cost_per_token"] or 0.0), float(known["output_cost_per_token"] or 0.0)]

@@ -373,6 +373,15 @@ def test_the_cost_is_known_and_capped(server: Loopback) -> None:
     assert len(server.requests) == 1
 
 
+def test_to_know_the_cost_nothing_is_sent(server: Loopback) -> None:
+    server.says([good(ANSWER)])
+    for name, prices in (("ollama_chat/tiny", (0.0, 0.0)), ("openai/scripted", None)):
+        model = ProviderModel(name, LlmOptions(endpoint=server.url, timeout=30.0))
+        assert model.prices() == prices
+        model.close()
+    assert server.requests == []
+
+
 def test_a_server_that_counts_too_little_does_not_widen_the_caps(model: ProviderModel, server: Loopback) -> None:
     server.says([good("words " * 1000, prompt_tokens=-(10**12), completion_tokens=-5)])
     found = model.complete(PROMPT)
