@@ -17,6 +17,41 @@ LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt")
 """In the order in which they are tried."""
 
 
+class Pattern:
+    """A regular expression, case aside, that is compiled when it is first needed.
+
+    There are some two hundred, and a conversation in one language needs few of them.
+
+    Attributes:
+        source: as written.
+    """
+
+    __slots__ = ("_compiled", "source")
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._compiled: re.Pattern[str] | None = None
+
+    @property
+    def compiled(self) -> re.Pattern[str]:
+        """The expression itself."""
+        if self._compiled is None:
+            self._compiled = re.compile(self.source, re.IGNORECASE)
+        return self._compiled
+
+    def match(self, text: str, start: int = 0) -> re.Match[str] | None:
+        """As of a regular expression."""
+        return self.compiled.match(text, start)
+
+    def search(self, text: str, start: int = 0) -> re.Match[str] | None:
+        """As of a regular expression."""
+        return self.compiled.search(text, start)
+
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        """As of a regular expression."""
+        return self.compiled.fullmatch(text)
+
+
 class Phrase(NamedTuple):
     """One way to say something.
 
@@ -28,7 +63,7 @@ class Phrase(NamedTuple):
     """
 
     kind: str
-    pattern: re.Pattern[str]
+    pattern: Pattern
     asked: bool = False
     dated: bool = False
 
@@ -56,17 +91,17 @@ class Language(NamedTuple):
     code: str
     triggers: frozenset[str]
     phrases: tuple[Phrase, ...]
-    leads: re.Pattern[str]
-    unsure: re.Pattern[str]
-    questions: re.Pattern[str]
-    asks: re.Pattern[str]
-    wrong: re.Pattern[str]
-    vague: re.Pattern[str]
-    open_ends: re.Pattern[str]
-    unkept: re.Pattern[str]
-    taken_back: re.Pattern[str]
-    written: re.Pattern[str]
-    yes: re.Pattern[str]
+    leads: Pattern
+    unsure: Pattern
+    questions: Pattern
+    asks: Pattern
+    wrong: Pattern
+    vague: Pattern
+    open_ends: Pattern
+    unkept: Pattern
+    taken_back: Pattern
+    written: Pattern
+    yes: Pattern
 
 
 @cache
@@ -75,12 +110,18 @@ def language(code: str) -> Language:
     table = tomllib.loads(files(__package__).joinpath("phrases", f"{code}.toml").read_text("utf-8"))
     names = {name: _joined(text) for name, text in table.get("names", {}).items()}
     patterns = {
-        name: re.compile(_filled(table[name], names), re.IGNORECASE)
+        name: Pattern(_filled(table[name], names))
         for name in Language._fields
         if name not in ("code", "triggers", "phrases")
     }
     phrases = tuple(_phrase(values, names) for values in table["phrases"])
     return Language(code=code, triggers=frozenset(table["triggers"].split()), phrases=phrases, **patterns)
+
+
+@cache
+def in_any(name: str) -> Pattern:
+    """A pattern of all languages at once: of a long log most sentences have none of them."""
+    return Pattern("|".join(f"(?:{getattr(language(code), name).source})" for code in LANGUAGES))
 
 
 def agrees(text: str, lang: Language) -> bool:
@@ -95,7 +136,7 @@ _BUT = re.compile(
 
 
 def _phrase(values: dict[str, Any], names: dict[str, str]) -> Phrase:
-    pattern = re.compile(_filled(values["pattern"], names), re.IGNORECASE)
+    pattern = Pattern(_filled(values["pattern"], names))
     return Phrase(values["kind"], pattern, values.get("asked", False), values.get("dated", False))
 
 

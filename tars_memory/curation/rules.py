@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.dating import absolute, names_relative
 from tars_memory.curation.model import Extraction, Fact
-from tars_memory.curation.phrasebook import LANGUAGES, agrees, language
+from tars_memory.curation.phrasebook import LANGUAGES, agrees, in_any, language
 from tars_memory.curation.sentences import Sentence, sentences
 from tars_memory.curation.subjects import title_of, topics_of
 from tars_memory.recall.dates import named_dates
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from tars_memory.capture.turns import Turn
-    from tars_memory.curation.phrasebook import Language, Phrase
+    from tars_memory.curation.phrasebook import Language, Pattern, Phrase
 
 MOST_WORDS = 45
 """A statement of more words is no plain one."""
@@ -112,10 +112,10 @@ class _Talk:
             if len(sentence.text) > MOST_CHARACTERS:
                 continue
             plain = sentence.text.replace("’", "'")
-            if any(_at_start(lang.taken_back, plain) for lang in _languages()):
+            if _at_start(in_any("taken_back"), plain):
                 found = found[:-1]
                 continue
-            if any(lang.unkept.search(plain) for lang in _languages()):
+            if in_any("unkept").search(plain):
                 skip = True  # the request and what it is about are often two sentences
                 continue
             if skip:
@@ -124,15 +124,16 @@ class _Talk:
             fact = self._fact(sentence, wrong=wrong, written=written)
             if fact is not None:
                 found.append(fact._replace(text=prefix + fact.text))
-            wrong = any(_at_start(lang.wrong, plain) for lang in _languages())
-            written = written or any(lang.written.search(plain) for lang in _languages())
+            wrong = _at_start(in_any("wrong"), plain)
+            written = written or in_any("written").search(plain) is not None
         return found
 
     def _fact(self, sentence: Sentence, *, wrong: bool, written: bool) -> Fact | None:
         plain = sentence.text.replace("’", "'")
         words = {word.casefold() for word in _WORD.findall(plain)}
+        corrects = in_any("wrong").match(plain)
         for lang in _languages():
-            if not (wrong or words & lang.triggers or lang.wrong.match(plain)):
+            if not (wrong or words & lang.triggers or (corrects and lang.wrong.match(plain))):
                 continue
             said = _stated(sentence, lang)
             if said is None:
@@ -148,7 +149,7 @@ class _Talk:
             match = phrase.pattern.fullmatch(said.plain)
             if match is None:
                 continue
-            start, end = match.span("text") if "text" in phrase.pattern.groupindex else match.span()
+            start, end = match.span("text") if "text" in phrase.pattern.compiled.groupindex else match.span()
             text = said.text[start:end]
             if not self._counts(phrase, text, lang, written=written):
                 continue
@@ -243,7 +244,7 @@ def _languages() -> Iterator[Language]:
     return (language(code) for code in LANGUAGES)
 
 
-def _at_start(pattern: re.Pattern[str], text: str) -> bool:
+def _at_start(pattern: Pattern, text: str) -> bool:
     return pattern.match(text.lstrip("-–— \"'“")) is not None
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import conversations as logs
 import pytest
 from conversations import FORMATS, START, talk
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from curation.extracting import FACTS, NOW, House, claims, dialogue, scripted, spoken, texts
 from curation.loopback import Loopback, made
@@ -545,3 +547,26 @@ def test_an_assistant_alone_or_nobody_says_nothing(house: House) -> None:
     done = house.extract(house.log(logs.chat_jsonl(said)), force=True)
     assert done.sessions == []
     assert NOW.year == 2026
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_a_model_answers_only_what_was_said_is_kept(data: st.DataObject, house: House) -> None:
+    said = spoken(12)
+    words = " ".join(one.text for one in said).split()
+    quote = st.lists(st.sampled_from(words), min_size=1, max_size=8).map(" ".join) | st.sampled_from(
+        [one.text for one in said]
+    )
+    text = quote | st.text(max_size=60)
+    kind = st.sampled_from(["fact", "decision", "preference", "correction", "rule"])
+    facts = data.draw(st.lists(st.tuples(text, quote, st.integers(-2, 40), kind), max_size=12))
+    base = house.base / str(len(list(house.base.iterdir())))
+    base.mkdir()
+    fresh = House(base)
+    done = fresh.extract(fresh.log(logs.chat_jsonl(said)), model=scripted(claims(*facts)))
+    (session,) = done.sessions
+    assert len(session.facts) + sum(session.dropped.values()) <= len(facts)
+    for fact in session.facts:
+        assert said[fact.turn - 1].role == "user"
+        assert fact.quote in said[fact.turn - 1].text
+        assert f'quote:: "{fact.quote}"' in fresh.session().replace("\\", "")
