@@ -48,6 +48,25 @@ def check(it: Case, old: dict[str, bytes], new: dict[str, bytes], call: str, num
     assert desk.all() == old, where
 
 
+def check_failing(it: Case, old: dict[str, bytes], new: dict[str, bytes], call: str, number: int, slot: str) -> None:
+    """One call fails: the batch is done, or it says that it is not; the next run takes back what still stands."""
+    failed = it.fail(call, number, "ENOSPC" if number % 2 else "EIO", slot)
+    desk = Desk(failed.sandbox)
+    where = (call, number, failed.code, failed.said)
+    assert failed.code == 0 or "Error" in failed.said, where
+    assert it.again(slot, (*WRITER, "recover")).returncode == 0, where
+    assert desk.all() == (new if failed.code == 0 else old), where
+    assert left_over(failed.sandbox) == [], where
+    assert desk.ctx().store.pending() == [], where
+
+
+def test_a_call_fails(tmp_path: Path) -> None:
+    it, old, new = case(tmp_path)
+    calls = [each for each in it.calls if each[0] in CHANGING | {"fsync", "openat"} and each in it.from_the_lock_on()]
+    assert len(calls) > 30
+    it.every(lambda call, number, slot: check_failing(it, old, new, call, number, slot), calls[::3])
+
+
 def check_undo(it: Case, old: dict[str, bytes], new: dict[str, bytes], call: str, number: int, slot: str) -> None:
     """Killed while the batch is undone: it is undone whole or stands whole, and can then be undone."""
     killed = it.kill(call, number, slot)
