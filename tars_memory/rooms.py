@@ -283,9 +283,13 @@ class Rooms:
 
                 options = self.settings.options("embedding", EmbeddingOptions)
                 self._ask_model = QueryVectors(options, self.settings.places.cache, self.state / SOCKET).query
-        from tars_memory.vault.secrets import mask
+        from tars_memory.suspicion import suspicious
 
-        return self._ask_model(mask(text))  # what is looked for is remembered, and notes are indexed masked as well
+        if suspicious(text):
+            from tars_memory.vault.secrets import mask
+
+            text = mask(text)
+        return self._ask_model(text)  # what is looked for is remembered, and notes are indexed masked as well
 
     def made_state(self) -> Path:
         """The vault's state folder, made if it is missing.

@@ -10,7 +10,6 @@ from tars_memory.vault import edits
 from tars_memory.vault import entries as grammar
 from tars_memory.vault.document import Document
 from tars_memory.vault.inbox import INBOX, kept_for_review, propose
-from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
     from tars_memory.capture.context import Context
@@ -76,6 +75,8 @@ def forget(ctx: Context, target: str, *, later: bool = True) -> Receipt:
     """
     entry = find(ctx, target)
     timed = ctx.layout.timed(entry.path)
+    from tars_memory.vault.secrets import mask
+
     arguments = {"target": entry.ref, "text": mask(entry.text)} if later else None
     with ctx.writing("forget", arguments) as transaction:
         if _is_rule(ctx, entry):

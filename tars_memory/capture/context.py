@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UnwritableError
 from tars_memory.settings import FactsOptions
+from tars_memory.suspicion import suspicious
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,7 +103,7 @@ class Context:
         A person at a terminal decides what becomes of a credential (the command line asks). Whoever else writes
         gets it masked, and a notice says so.
         """
-        if self.interactive and self.actor == "person":
+        if (self.interactive and self.actor == "person") or not suspicious(text):
             return text
         from tars_memory.vault import secrets
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tars_memory.cli.output import SHORT
+from tars_memory.suspicion import suspicious
 
 if TYPE_CHECKING:
     from tars_memory.cli.call import Call
@@ -25,7 +25,7 @@ def about_secrets(call: Call, text: str) -> str:
     Raises:
         typer.Exit: the person wants nothing written; the text is shown once more.
     """
-    if not call.interactive or call.dry_run or len(text) < SHORT:
+    if not call.interactive or call.dry_run or not suspicious(text):
         return text
     from tars_memory.vault import secrets
 

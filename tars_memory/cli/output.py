@@ -34,25 +34,6 @@ SEQUENCES = (
     r"|\x1b[ -/]*[0-~]?"  # any other escape
 )
 
-SHORT = 8
-"""Text below this many characters holds no credential: the shortest is ``PIN:4821``."""
-
-LABELS = (
-    "pas",
-    "pw",
-    "psk",
-    "secret",
-    "senha",
-    "kennwort",
-    "wachtwoord",
-    "haslo",
-    "losenord",
-    "heslo",
-    "auth",
-    "parola",
-)
-"""Words for a password (parts of them) that may name one without a digit."""
-
 UNSAFE_IN_JSON = f"[\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff{BIDI}{TAGS}]"
 
 
@@ -95,16 +76,10 @@ def to_json(value: Any, indent: int | None = None) -> str:
 
 
 def masked(text: str) -> str:
-    """The text with its credentials masked.
+    """The text with its credentials masked."""
+    from tars_memory.suspicion import suspicious
 
-    A short look comes first: most of what is printed can't hold one, and the detector is worth an import.
-    """
-    if len(text) < SHORT or (
-        text.isascii()
-        and not any(sign in text for sign in "0123456789")
-        and max(map(len, text.split()), default=0) < 2 * SHORT
-        and not any(label in text.lower() for label in LABELS)
-    ):
+    if not suspicious(text):
         return text
     from tars_memory.vault.secrets import mask
 

@@ -15,6 +15,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory.suspicion import LONG, suspicious
 from tars_memory.vault import credentials as table
 
 if TYPE_CHECKING:
@@ -35,9 +36,6 @@ MARK = "(masked "
 ROUNDS = 4
 """Masking a text again finds nothing new after this many times; one is nearly always enough."""
 
-_LONG = 16
-"""No credential that is known by its own shape is shorter."""
-
 _UNSEEN = "[\xad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\0-\x08\x0e-\x1b\x7f\U000e0000-\U000e007f]"
 """Characters that don't show, and could hide a credential by standing inside it."""
 
@@ -50,6 +48,8 @@ def find(text: str) -> list[Secret]:
     Args:
         text: of any length; what was no UTF-8 may be in it as lone surrogates.
     """
+    if not suspicious(text):
+        return []
     if (text.isascii() and text.isprintable()) or not _compiled(_UNSEEN).search(text):
         return _merged(text, _all(text))
     seen = _compiled(_UNSEEN).sub("", text)
@@ -127,7 +127,7 @@ def _all(text: str) -> Iterator[Secret]:
         yield from _addresses(text)
     if "-----" in text or "PuTTY-User-Key" in text:
         yield from _private_keys(text)
-    if any(len(word) >= _LONG for word in text.split()):
+    if any(len(word) >= LONG for word in text.split()):
         for kind, hints, pattern in table.PREFIXED:
             if hints.startswith("*"):
                 if any(hint in text for hint in hints[1:].split("|")):

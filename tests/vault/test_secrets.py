@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.seeded import LABELLED, SHAPED, credentials
+from tars_memory.suspicion import suspicious
+from tars_memory.vault import credentials as table
 from tars_memory.vault.secrets import find, mask, veil
 
 SECRETS = {
@@ -129,3 +131,17 @@ def test_every_format_is_masked_wherever_it_stands(where: str) -> None:
 def test_values_beside_a_word_are_masked() -> None:
     for name, value, text in (one for one in credentials(seed=6, each=5) if one[0] in LABELLED):
         assert value not in mask(text), name
+
+
+def test_the_first_look_passes_over_nothing() -> None:
+    for _, _, text in credentials(seed=9, each=3):
+        assert suspicious(text)
+    words = (
+        *table.STRONG.split(),
+        *table.SPOKEN,
+        *(word for group in table.MEDIUM for word in group.split("|")),
+        "key",
+    )
+    assert [word for word in words if not suspicious(f"my {word}: x")] == []
+    assert [text for text in SECRETS if not suspicious(text)] == []
+    assert not suspicious("- 14:30 met Anna at the harbour, 3 km\n\tfrom here")
