@@ -159,7 +159,10 @@ def opposed(old: Statement, new: Statement) -> bool:
     if turned:
         rests = [[word for word in rest if word not in OPPOSITES] for rest in rests]
     least = min(len(old.content), len(new.content))
-    return not min(rests, key=len) and 2 * (len(shared) + turned) >= least and bool(shared or least == 1)
+    less, more = sorted(map(len, rests))
+    if less or more > 2 * max(len(shared), 1):  # both speak of something else, or one of much more
+        return False
+    return 2 * (len(shared) + turned) >= least and bool(shared or least == 1)
 
 
 def says_the_same(old: Statement, new: Statement) -> bool:
