@@ -242,7 +242,8 @@ def test_completion_is_offered(shell: str, env: dict[str, str], tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"), [("tars-memory re", {"remember", "reindex"}), ("tars-memory search --ex", {"--explain"})]
+    ("words", "expected"),
+    [("tars-memory re", {"remember", "reindex", "review"}), ("tars-memory search --ex", {"--explain"})],
 )
 def test_completion_completes(words: str, expected: set[str], env: dict[str, str], tmp_path: Path) -> None:
     more = {
