@@ -9,7 +9,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.errors import BusyError, NotFoundError, TarsError
+from tars_memory.errors import BusyError, TarsError
 from tars_memory.upkeep import model_of, refreshed
 from tars_memory.vault import conflicts
 from tars_memory.vault.spool import Spool
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tars_memory.memory import Memory
-    from tars_memory.vault.history import LostLine
-    from tars_memory.vault.store import Written
+    from tars_memory.vault.lost import LostLine
 
 LOADED_TOKENS = 1_500
 """From here on Memory.md and Procedural.md leave little of ``context``'s 2,000 tokens for anything else."""
@@ -63,35 +62,6 @@ def doctor(memory: Memory, *, fix: bool = False) -> dict[str, Any]:
             said = {"kind": finding.kind, "path": finding.path, "message": finding.message, "hint": finding.hint}
             told.append({**said, "fixable": finding.mend is not None, "fixed": fixed})
     return {"findings": told, "notices": list(memory.notices)}
-
-
-def restore(memory: Memory, txn: str) -> list[Written]:
-    """Write the lines of a transaction anew that something else overwrote, each under the heading for its note.
-
-    Raises:
-        NotFoundError: nothing of it is lost.
-        UnwritableError: a note can't be written.
-    """
-    lost = [line for line in memory.store(writes=False).lost_lines() if line.txn == txn]
-    if not lost:
-        raise NotFoundError(f"no line of {txn} is lost", "tars-memory doctor lists those that are")
-    from tars_memory.capture.feedback import SECTION
-    from tars_memory.capture.placing import insert
-    from tars_memory.vault.history import RESTORE
-
-    context = memory.capture()
-    with context.writing(RESTORE, None) as transaction:
-        for line in lost:
-            layout = context.layout
-            daily = layout.day_of(line.file) is not None
-            heading = layout.log_heading if daily else SECTION if layout.timed(line.file) else layout.notes_section
-            words = line.text.strip()
-            bullet = words if words.startswith(("- ", "* ", "+ ")) else f"- {words}"
-            transaction.write(
-                line.file,
-                lambda data, bullet=bullet, heading=heading: insert(data, bullet, heading),  # type: ignore[misc]
-            )
-        return list(transaction.written)
 
 
 def _mended(finding: Finding) -> bool:

@@ -570,7 +570,7 @@ class Memory(Rooms):
         return doctor(self, fix=fix)
 
     def restore(self, txn: str) -> builtins.list[Written]:
-        """Write the lines of a transaction anew that something else overwrote."""
-        from tars_memory.doctor import restore
+        """Write the lines of a transaction (``all``: of any) anew that something else overwrote, each once."""
+        from tars_memory.restoring import restore
 
         return restore(self, txn)

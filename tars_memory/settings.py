@@ -311,7 +311,8 @@ class Places:
         """The state folder of one vault: by real path, adopted by its id when the vault was moved.
 
         A copied vault (same id, the old path still holds it) starts fresh; so does another vault that now lives at
-        the path of an old one, whose state is kept aside under its id.
+        the path of an old one, whose state is kept aside under its id. It is the same vault if only its id is
+        another one while the folder is the same: two devices wrote to it before they were first synced, and one id won.
 
         Args:
             root: the vault's real path.
@@ -323,7 +324,9 @@ class Places:
         base = self.state / "vaults"
         folder = base / hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
         known = _vault_json(folder)
-        if known and vault_id and known.get("id") not in (None, vault_id):
+        place = _place(root)
+        same = place is not None and known.get("place") == place
+        if known and vault_id and not same and known.get("id") not in (None, vault_id):
             if create:
                 folder.rename(base / f"{folder.name}-{known['id']}")
             else:
@@ -338,7 +341,7 @@ class Places:
                     if not folder.exists():
                         other.rename(folder)
                     break
-        record = {"id": vault_id, "path": str(root)}
+        record = {"id": vault_id, "path": str(root), "place": place}
         if create and known != record:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             temporary = folder / f".vault.json.{os.getpid()}"
@@ -382,6 +385,15 @@ def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
             "is it mounted? tars-memory init makes a new one",
         ) from error
     return real
+
+
+def _place(root: Path) -> list[int] | None:
+    """Device and inode of a vault's folder; None for a mount point, where another disk's may be the same."""
+    try:
+        found = os.stat(root)
+        return None if os.path.ismount(root) else [found.st_dev, found.st_ino]
+    except OSError:
+        return None
 
 
 def _still_there(path: str, vault_id: str) -> bool:

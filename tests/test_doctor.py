@@ -13,6 +13,7 @@ from tars_memory.errors import NotFoundError, UnwritableError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault import conflicts
+from tars_memory.vault.model import Splice
 
 MARKED = b"# Day\n\n<<<<<<< HEAD\n- ours\n=======\n- theirs\n>>>>>>> branch\n"
 
@@ -186,3 +187,110 @@ def test_a_dry_run_mends_nothing(open_memory: Callable[[], Memory]) -> None:
         memory.dry_run = True
         (found,) = memory.doctor(fix=True)["findings"]
     assert found["fixable"] and not found["fixed"] and state.stat().st_mode & 0o777 == 0o755
+
+
+def overwritten(open_memory: Callable[[], Memory], path: str, data: bytes) -> list[str]:
+    """What doctor calls lost after something else saved a note."""
+    (root(open_memory) / path).write_bytes(data)
+    return [each["message"].split("'")[1] for each in findings(open_memory, "lost line")]
+
+
+def test_all_that_is_lost_comes_back_where_it_stood(open_memory: Callable[[], Memory]) -> None:
+    path = root(open_memory) / "Memory.md"
+    with open_memory() as memory:
+        memory.remember("the heron", section="Birds")
+        memory.remember("the teal", section="Birds")
+        memory.remember("the oolong")
+        day = memory.root / memory.log("a walk").path
+        memory.log("a talk")
+    log = day.read_bytes()
+    lost = overwritten(open_memory, "Memory.md", b"## Notes\n- likes oolong\n\n## Birds\n\n## Cats\n- Tom\n")
+    assert lost == ["- the heron", "- the teal", "- the oolong"]
+    assert len(overwritten(open_memory, day.name, log[: log.index(b"- ")])) == 5
+    with open_memory() as memory:
+        assert len(memory.restore("all")) == 5
+    assert day.read_bytes() == log
+    assert path.read_bytes() == (
+        b"## Notes\n- likes oolong\n- the oolong\n\n## Birds\n- the heron\n- the teal\n\n## Cats\n- Tom\n"
+    )
+    assert findings(open_memory, "lost line") == []
+    with open_memory() as memory, pytest.raises(NotFoundError, match="no line is lost"):
+        memory.restore("all")
+
+
+def test_what_came_back_meanwhile_is_not_written_twice(
+    open_memory: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = root(open_memory) / "Memory.md"
+    before = path.read_bytes()
+    with open_memory() as memory:
+        memory.remember("the heron")
+        memory.remember("the teal")
+    path.write_bytes(before)
+    with open_memory() as memory:
+        lost = memory.store(writes=False).lost_lines()
+        monkeypatch.setattr("tars_memory.vault.lost.lost_lines", lambda journal, root: lost)
+        path.write_bytes(before + b"- the teal\n")  # the other device's copy arrives after the look
+        memory.restore("all")
+    assert path.read_bytes() == before + b"- the teal\n- the heron\n"
+
+
+def test_a_candidate_that_another_device_decided_is_not_lost(open_memory: Callable[[], Memory]) -> None:
+    with open_memory() as memory, memory.capture().writing("extract", None) as transaction:
+        text = b"## Log\n- 10:00 [extracted] likes tea ^d-7f3ak2c\n- 10:01 a talk\n"
+        transaction.write("2026-11-21.md", lambda data: [Splice(0, 0, text)])
+    assert overwritten(open_memory, "2026-11-21.md", text.replace(b"[extracted]", b"[promoted]")) == []
+    assert overwritten(open_memory, "2026-11-21.md", b"# another head\n- 10:01 a talk\n") == [
+        "- 10:00 [extracted] likes tea ^d-7f3ak2c"
+    ]
+
+
+def test_a_note_of_ours_that_is_gone_is_made_again_and_one_that_moved_is_not_lost(
+    open_memory: Callable[[], Memory],
+) -> None:
+    with open_memory() as memory:
+        day = memory.root / memory.log("a walk").path
+        memory.log("a talk")
+    made = day.read_bytes()
+    archive = day.parent / "archive" / day.name
+    archive.parent.mkdir()
+    day.rename(archive)
+    assert findings(open_memory, "lost line") == []
+    archive.unlink()
+    assert findings(open_memory, "lost line")
+    with open_memory() as memory:
+        memory.restore("all")
+    assert day.read_bytes() == made
+    assert findings(open_memory, "lost line") == []
+
+
+def test_children_come_back_below_their_line(open_memory: Callable[[], Memory]) -> None:
+    data = b"## Notes\n- likes oolong\n- the heron\n  - replaced:: the stork\n"
+    with open_memory() as memory, memory.capture().writing("review", None) as transaction:
+        transaction.write("Memory.md", lambda found: [Splice(len(found or b""), len(found or b""), data[24:])])
+    assert len(overwritten(open_memory, "Memory.md", data[:24])) == 2
+    with open_memory() as memory:
+        memory.restore("all")
+    assert (root(open_memory) / "Memory.md").read_bytes() == data
+
+
+def test_the_journal_outlives_the_id_that_another_device_gave_the_vault(open_memory: Callable[[], Memory]) -> None:
+    place = root(open_memory)
+    before = (place / "Memory.md").read_bytes()
+    with open_memory() as memory:
+        memory.remember("the heron")
+        state = memory.state
+    (place / ".tars/vault-id").write_text("567361ca-ac5e-9a13-3f7a-179fe8260bb4\n")
+    (place / "Memory.md").write_bytes(before)
+    with open_memory() as memory:
+        assert memory.state == state
+        memory.log("a walk")
+        assert memory.state == state
+    assert findings(open_memory, "lost line")
+    place.rename(place.with_name("old"))
+    make_vault(place, {"Memory.md": "## Notes\n"})
+    (place / ".tars/vault-id").write_text("a2f7a5e0-1111-2222-3333-444455556666\n")
+    with open_memory() as memory:
+        memory.log("another vault's walk")
+        assert [entry.after.strip()[-4:] for entry in memory.history()] == ["walk"]
+    assert findings(open_memory, "lost line") == []

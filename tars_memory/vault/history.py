@@ -1,21 +1,18 @@
-"""What the journal tells: entries newest first, which transactions are taken back, which of our lines got lost."""
+"""What the journal tells: entries newest first, which transactions are taken back, which lines are ours."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import NotFoundError, UnwritableError
+from tars_memory.errors import NotFoundError
 from tars_memory.vault.document import apply
-from tars_memory.vault.folder import FOLDER_HANDLES, Folder, read_note, steps
 from tars_memory.vault.inbox import OURS
 from tars_memory.vault.journal import base_of, text_of, unpack
 from tars_memory.vault.model import Splice
-from tars_memory.vault.spans import bare, changed, lines_of
+from tars_memory.vault.spans import bare, changed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tars_memory.vault.journal import Journal, Record
 
@@ -58,21 +55,6 @@ class JournalEntry:
             self.before = text_of(base_of(record))
         elif self.op == "create":
             self.after = text_of(_created(record))
-
-
-class LostLine:
-    """A line that we wrote, did not take back, and that is no longer there.
-
-    Deleted or reworded by hand looks the same as overwritten by a program that saved an older text.
-    """
-
-    __slots__ = ("file", "text", "time", "txn")
-
-    def __init__(self, txn: str, time: str, file: str, text: str) -> None:
-        self.txn = txn
-        self.time = time
-        self.file = file
-        self.text = text
 
 
 def entries(journal: Journal, limit: int | None = None, path: str | None = None) -> Iterator[JournalEntry]:
@@ -185,38 +167,6 @@ def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:
                         held.pop(0)  # it stands for the one that was lost
                     held.append(record)
     return notes
-
-
-def lost_lines(journal: Journal, root: Path) -> list[LostLine]:
-    """Lines we wrote, and did not take back, that something else overwrote; in the order of writing."""
-    lost: list[LostLine] = []
-    vault = Folder.open(root, handles=FOLDER_HANDLES)
-    try:
-        for path, lines in written_lines(journal).items():
-            if path.startswith(OURS):
-                continue  # proposals and decisions: another machine may have dealt with them
-            there = Counter(bare(line) for line in lines_of(_peek(vault, path) or b""))
-            for line, records in lines.items():
-                lost += (LostLine(r["txn"], r["time"], path, text_of(line)) for r in records[there[line] :])
-    finally:
-        vault.close()
-    return sorted(lost, key=lambda line: line.txn)
-
-
-def _peek(vault: Folder, path: str) -> bytes | None:
-    *parents, name = steps(path)
-    folder, opened = vault, []
-    try:
-        for parent in parents:
-            folder = folder.child(parent)
-            opened.append(folder)
-        note = read_note(folder, name, keep=False)
-    except (OSError, UnwritableError):
-        return None
-    finally:
-        for each in opened:
-            each.close()
-    return None if note is None else note.data
 
 
 def _created(record: Record) -> bytes:

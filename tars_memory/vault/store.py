@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.vault.exchange import Exchange
-    from tars_memory.vault.history import JournalEntry, LostLine
+    from tars_memory.vault.history import JournalEntry
+    from tars_memory.vault.lost import LostLine
 
 __all__ = ["Plan", "Store", "Transaction", "Written"]
 
@@ -116,7 +117,7 @@ class Store:
 
     def lost_lines(self) -> list[LostLine]:
         """Lines we wrote, and did not take back, that are no longer there; read only."""
-        from tars_memory.vault.history import lost_lines
+        from tars_memory.vault.lost import lost_lines
 
         return lost_lines(self.journal, self.root)
 
