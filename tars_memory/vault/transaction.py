@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError
+from tars_memory.errors import ConflictError, NotFoundError, UnwritableError
 from tars_memory.vault.conflicts import has_markers
 from tars_memory.vault.document import apply
-from tars_memory.vault.exchange import UnsupportedError
 from tars_memory.vault.folder import Folder, Note, NotPlainError, digest, read_note, steps
 from tars_memory.vault.model import Splice
 from tars_memory.vault.protocol import Job, ending
@@ -24,14 +23,18 @@ from tars_memory.vault.protocol_append import append
 from tars_memory.vault.protocol_edit import create as create_note
 from tars_memory.vault.protocol_edit import edit, remove
 from tars_memory.vault.recovery import settle
+from tars_memory.vault.refusal import writing
 from tars_memory.vault.spans import Span, appended, first_changed_line, spans_of
 from tars_memory.vault.txn import next_txn, time_of
+from tars_memory.vault.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tars_memory.vault.journal import Record
     from tars_memory.vault.store import Store
+
+__all__ = ["Plan", "Transaction", "Written", "writing"]
 
 Plan = Callable[[bytes | None], Sequence[Splice]]
 """From the note's bytes to what shall change. Pure: called again on newer bytes if the note changed meanwhile.
@@ -45,35 +48,6 @@ ATTEMPTS = 40
 
 GONE_WAIT = 0.05
 """Seconds to look again for a note that isn't there: some editors rename it away before they write it anew."""
-
-
-class Written:
-    """What became of one write.
-
-    Attributes:
-        txn: the transaction; empty if nothing was written.
-        path: of the note, relative to the vault.
-        line: 1-based line, in the new text, of the first changed line that isn't blank.
-        before: the changed lines as they were.
-        after: the changed lines as they are.
-        text: the whole note as it is now.
-        changed: whether anything was written (in a dry run: would be).
-        created: whether the note is new.
-    """
-
-    __slots__ = ("after", "before", "changed", "created", "line", "path", "text", "txn")
-
-    def __init__(
-        self, txn: str, path: str, text: bytes, spans: Sequence[Span] = (), *, line: int = 1, created: bool = False
-    ) -> None:
-        self.txn = txn
-        self.path = path
-        self.line = line
-        self.before = b"".join(span.before for span in spans)
-        self.after = b"".join(span.after for span in spans)
-        self.text = text
-        self.changed = bool(spans) or created
-        self.created = created
 
 
 class Transaction:
@@ -382,36 +356,3 @@ def _check_resolved(path: str, data: bytes) -> None:
     if has_markers(data):
         hint = "choose between the two versions there first"
         raise UnwritableError(f"{path} holds unresolved conflict markers (<<<<<<<)", hint)
-
-
-@contextlib.contextmanager
-def writing(path: str) -> Iterator[None]:
-    """Turn what the system says into what a person can act on.
-
-    Raises:
-        UnwritableError: for any ``OSError`` inside; names the path.
-    """
-    try:
-        yield
-    except TarsError:
-        raise
-    except UnsupportedError as error:
-        raise UnwritableError(
-            f"{path}: the file system can't exchange two files, so an edit could lose what you save meanwhile",
-            "adding lines works here; edit this note by hand, or keep the vault on another file system",
-        ) from error
-    except OSError as error:
-        said = error.strerror or str(error)
-        raise UnwritableError(f"{path} can't be written: {said}", _hint(error.errno)) from error
-
-
-def _hint(number: int | None) -> str:
-    if number in (errno.ENOSPC, errno.EDQUOT):
-        return "make room on the disk, then try again"
-    if number in (errno.EACCES, errno.EPERM):
-        return "check the owner and the rights of the note and its folder"
-    if number == errno.EROFS:
-        return "the file system is mounted read-only"
-    if number == errno.EIO:
-        return "the disk reported an error: check it, and your backup"
-    return "try again; tars-memory doctor looks for the cause"
