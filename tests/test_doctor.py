@@ -245,6 +245,17 @@ def test_a_candidate_that_another_device_decided_is_not_lost(open_memory: Callab
     ]
 
 
+def test_what_is_taken_out_of_the_list_to_decide_is_not_lost(open_memory: Callable[[], Memory]) -> None:
+    day = root(open_memory) / "2026-11-21.md"
+    day.write_text("## Log\n- 10:00 [extracted] likes tea ^d-7f3ak2c\n")
+    with open_memory() as memory:
+        place = memory.root / memory.review().write_note()[0]
+    listed = place.read_text()
+    assert "- [ ] likes tea" in listed
+    place.write_text(listed[: listed.index("- [ ]")])
+    assert findings(open_memory, "lost line") == []
+
+
 def test_a_note_of_ours_that_is_gone_is_made_again_and_one_that_moved_is_not_lost(
     open_memory: Callable[[], Memory],
 ) -> None:

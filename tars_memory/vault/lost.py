@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UnwritableError
+from tars_memory.vault.deciding import INTRO
 from tars_memory.vault.folder import FOLDER_HANDLES, Folder, read_note, steps
 from tars_memory.vault.history import JournalEntry, written_lines
 from tars_memory.vault.inbox import OURS
@@ -68,8 +69,8 @@ def lost_lines(journal: Journal, root: Path) -> list[LostLine]:
     vault = Folder.open(root, handles=FOLDER_HANDLES)
     try:
         for path, lines in written_lines(journal).items():
-            if path.startswith(OURS):
-                continue  # proposals and decisions: another machine may have dealt with them
+            if path.startswith(OURS) or all(line.encode("ascii") in lines for line in INTRO):
+                continue  # proposals and decisions: whoever dealt with them may have taken them out
             data = _peek(vault, path)
             if data is None and lines:
                 moved = _by_name(root) if moved is None else moved
