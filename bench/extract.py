@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.measure import table
-from tars_memory.curation.grounding import folded
+from tars_memory.curation.extraction.grounding import folded
 from tars_memory.curation.similarity import relation
 from tars_memory.memory import Memory
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.index import models
-from tars_memory.settings import LayoutOptions, LimitsOptions, Places
+from tars_memory.options import LayoutOptions, LimitsOptions
+from tars_memory.settings import Places
 
 if TYPE_CHECKING:
     from tars_memory.index.indexer import Index

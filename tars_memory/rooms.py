@@ -11,17 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import ModelUnavailableError, UnwritableError
-from tars_memory.settings import (
+from tars_memory.options import (
     EmbeddingOptions,
     FactsOptions,
     LayoutOptions,
     LimitsOptions,
     PermissionOptions,
-    Places,
-    Settings,
     StoreOptions,
-    find_vault,
 )
+from tars_memory.settings import Places, Settings, chosen_project, find_project, find_vault, project_name
 from tars_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -54,9 +52,14 @@ class Rooms:
         dry_run: everything is planned and returned, nothing is written.
         embedder: makes vectors instead of the configured model.
         env: environment variables instead of the process's own.
+        project: whose notes are written and read; ``none`` for those outside projects; None as the command line finds
+            it (``TARS_PROJECT``, a ``.tars-project`` file here or above).
 
     Attributes:
         root: the vault's real path.
+        project: the one that is chosen, as its folder is called; empty for none.
+        whole: the vault for what looks at all of it, whatever is chosen: the index, which keeps scopes apart itself.
+        vault: the vault for what writes and lists: its layout leads into the project.
         notices: what the person should know besides the answers.
         embedder: as given; whoever holds a model open may set it later.
 
@@ -75,17 +78,20 @@ class Rooms:
         dry_run: bool = False,
         embedder: Embedder | None = None,
         env: Mapping[str, str] | None = None,
+        project: str | None = None,
     ) -> None:
         env = os.environ if env is None else env
         self.settings = Settings(env, Places.of(env))
         self.root = find_vault(os.fspath(vault) if vault is not None else None, self.settings, Path.cwd())
         self.settings.read_vault(self.root)
         self.limits = self.settings.options("limits", LimitsOptions)
-        self.vault = Vault.open(self.root, self.settings.options("layout", LayoutOptions), self.limits)
+        self.project = find_project(self.root, chosen_project(project, env, Path.cwd()))
+        self.whole = Vault.open(self.root, self.settings.options("layout", LayoutOptions), self.limits)
+        self.whole.problem = self.settings.vault_problem
+        self.vault = self.whole.scoped(self.project)
         self.actor = actor
         self.interactive = interactive
         self.dry_run = dry_run
-        self.vault.problem = self.settings.vault_problem
         self.notices: list[str] = [] if self.vault.problem is None else [f"ignored: {self.vault.problem.message}"]
         self._now = now
         self.embedder = embedder
@@ -110,6 +116,16 @@ class Rooms:
     def now(self) -> datetime:
         """The instant that counts as now, in the local zone."""
         return (self._now or datetime.now().astimezone()).astimezone()
+
+    def scope(self, project: str | None) -> str:
+        """The scope of one question: of the project that is named there, else of the one that is chosen.
+
+        Raises:
+            UsageError: it can't be one.
+        """
+        if project is None:
+            return self.project
+        return find_project(self.root, project_name(project, "project")) if project else ""
 
     @property
     def state(self) -> Path:
@@ -144,7 +160,7 @@ class Rooms:
                 state = self.made_state()
             except UnwritableError:
                 state = self.state  # an index that is there already answers all the same
-            self._opened = Index(self.vault, state, self.settings.places.cache, self.limits, self.open_embedder)
+            self._opened = Index(self.whole, state, self.settings.places.cache, self.limits, self.open_embedder)
         return self._opened
 
     def capture(self, *, writes: bool = True) -> Context:

@@ -13,7 +13,8 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import NotFoundError, TarsError
-from tars_memory.settings import AUTO, ReviewOptions, SleepOptions, may_run_by_itself
+from tars_memory.options import ReviewOptions, SleepOptions
+from tars_memory.settings import AUTO, may_run_by_itself
 from tars_memory.vault.journal import replace_file
 from tars_memory.vault.lock import alone
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from tars_memory.curation.extracted import Extracted
-    from tars_memory.curation.llm import LanguageModel
+    from tars_memory.curation.extraction.extracted import Extracted
+    from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.memory import Memory
 
 COMMANDS = ("expire", "extract", "tidy")
@@ -166,7 +167,7 @@ def _step(name: str, work: Callable[[], tuple[str, dict[str, int], str]]) -> Ste
 
 def _extract(memory: Memory, sources: list[str], record: Record) -> tuple[str, dict[str, int], str]:
     """Examine what is new in the sources, file by file; a file counts as seen when its candidates stand."""
-    from tars_memory.curation.llm import open_llm
+    from tars_memory.curation.models.llm import open_llm
 
     if not sources:
         return "", {}, ""
@@ -200,7 +201,7 @@ def _examine(memory: Memory, path: str, model: LanguageModel | None) -> Extracte
 
 
 def _expire(memory: Memory) -> tuple[str, dict[str, int], str]:
-    from tars_memory.curation import aging
+    from tars_memory.curation.reviewing import aging
 
     review = memory.review()
     count = aging.settle(review.ctx, review.gather, review.gather())

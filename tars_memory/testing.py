@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tars_memory.curation.llm import Completion, Prompt
+    from tars_memory.curation.models.llm import Completion, Prompt
 
 
 class HashEmbedder:
@@ -130,7 +130,7 @@ class ScriptedLLM:
     name = "scripted"
 
     def __init__(self, answers: Callable[[Prompt], str] | Sequence[str | Exception] = ("",)) -> None:
-        from tars_memory.curation.llm import Spent
+        from tars_memory.curation.models.llm import Spent
 
         self.answers = answers
         self.prompts: list[Prompt] = []
@@ -138,7 +138,7 @@ class ScriptedLLM:
 
     def complete(self, prompt: Prompt) -> Completion:
         """The next answer."""
-        from tars_memory.curation.llm import Completion, tokens
+        from tars_memory.curation.models.llm import Completion, tokens
 
         self.prompts.append(prompt)
         if callable(self.answers):

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ModelUnavailableError, UnwritableError
-from tars_memory.settings import EmbeddingOptions
+from tars_memory.options import EmbeddingOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.spool import Spool
 

@@ -8,15 +8,8 @@ import pytest
 
 from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.memory import Memory
-from tars_memory.settings import (
-    LayoutOptions,
-    LimitsOptions,
-    PermissionOptions,
-    Places,
-    RecallOptions,
-    Settings,
-    StoreOptions,
-)
+from tars_memory.options import LayoutOptions, LimitsOptions, PermissionOptions, RecallOptions, StoreOptions
+from tars_memory.settings import Places, Settings
 
 RULE = {"TARS_MEMORY_PERMISSIONS_UNATTENDED_RULES": "true"}
 

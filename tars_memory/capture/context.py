@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UnwritableError
-from tars_memory.settings import FactsOptions
+from tars_memory.options import FactsOptions
 from tars_memory.suspicion import suspicious
 
 if TYPE_CHECKING:
@@ -139,6 +139,7 @@ class Context:
         except UnwritableError as error:
             if arguments is not None and self.settles is None and not self.store.dry_run and error.spooled is None:
                 kept = {**arguments, "now": self.now.isoformat(), "actor": self.actor}
+                kept |= {"project": self.vault.scope} if self.vault.scope else {}
                 error.spooled = self.spool.put(command, {**kept, "interactive": self.interactive})
             raise
 

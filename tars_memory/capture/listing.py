@@ -93,13 +93,13 @@ def _folded(text: str) -> str:
 
 
 def _paths(ctx: Context, tier: str | None) -> list[str]:
-    """The notes of a tier, outside projects; without a tier the two tier notes."""
+    """The notes of a tier in our scope; without a tier the two tier notes."""
     layout = ctx.layout
     if tier is None:
         return _existing(ctx, layout.memory, layout.procedural)
     if tier in (Tier.SEMANTIC, Tier.PROCEDURAL):
         return _existing(ctx, *((layout.memory, layout.facts) if tier == Tier.SEMANTIC else (layout.procedural,)))
-    found = [path for path, _ in ctx.vault.walk() if not layout.scope_of(path) and layout.tier_of(path) == tier]
+    found = [path for path, _ in ctx.vault.walk() if layout.is_ours(path) and layout.tier_of(path) == tier]
     if tier == Tier.DAILY:
         return sorted(found, key=lambda path: str(layout.day_of(path)), reverse=True)
     return sorted(found, reverse=tier == Tier.EPISODIC)

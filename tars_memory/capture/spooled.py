@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def place_spool(ctx: Context) -> int:
     """Call again what could not be written, each as of the instant and by the actor of its first call.
 
-    A log line typed yesterday thus goes into yesterday's note. An edit or a removal whose entry is gone by now is
-    given up, and a notice repeats it; anything else that fails stays where it is, and holds up nothing else: a note
-    that can't be written is no reason to keep words from another one.
+    A log line typed yesterday thus goes into yesterday's note, one of a project into that project's. An edit or a
+    removal whose entry is gone by now is given up, and a notice repeats it; anything else that fails stays where it is,
+    and holds up nothing else: a note that can't be written is no reason to keep words from another one.
 
     Returns:
         How many items were placed.
@@ -35,7 +35,7 @@ def place_spool(ctx: Context) -> int:
             try:
                 when = datetime.fromisoformat(arguments["now"])
                 again = Context(
-                    ctx.vault,
+                    ctx.vault.scoped(str(arguments.get("project", ""))),
                     ctx.store,
                     ctx.spool,
                     now=when,

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from tars_memory.cli.output import ClosedOutput, clean, counted, line
 from tars_memory.cli.views import console
-from tars_memory.curation.note import replaced_first, shown
+from tars_memory.curation.reviewing.note import replaced_first, shown
 from tars_memory.errors import ConflictError, TarsError, UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tars_memory.cli.call import Call
     from tars_memory.curation.model import Proposal
-    from tars_memory.curation.review import Answer, Review
+    from tars_memory.curation.reviewing.review import Answer, Review
 
 SCISSORS = "# ---- below this line nothing is kept ----"
 QUIT, LATER, AGAIN = "quit", "later", "again"

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from tars_memory.cli.output import masked
 from tars_memory.errors import BusyError
 from tars_memory.hooks import Desk, holds
-from tars_memory.settings import HookOptions, Places, Settings
+from tars_memory.options import HookOptions
+from tars_memory.settings import Places, Settings
 from tars_memory.vault.lock import alone
 
 if TYPE_CHECKING:

@@ -28,6 +28,7 @@ class Call:
 
     Attributes:
         vault: ``--vault``, or None.
+        project: ``--project``, or None.
         json, quiet: as in :class:`Output`.
         dry_run: plan and show, write nothing.
         now: the instant fixed by ``--now`` or ``TARS_NOW``, with a time zone; None means the clock.
@@ -37,6 +38,7 @@ class Call:
         self.env = os.environ if env is None else env
         self.out = Output(self.env)
         self.vault: str | None = None
+        self.project: str | None = None
         self.now: datetime | None = None
         self.dry_run = False
         self._now_text: str | None = None
@@ -109,6 +111,7 @@ class Call:
             now=self.now,
             dry_run=self.dry_run,
             env=self.env,
+            project=self.project,
         )
 
     def close(self) -> None:

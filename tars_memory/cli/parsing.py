@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 HELP = ("--help", "-h")
-SHARED = ("vault", "json", "quiet", "now", "dry_run")
+SHARED = ("vault", "project", "json", "quiet", "now", "dry_run")
 """The parameters that :func:`shared` makes; help shows them below a command's own."""
 
 
@@ -43,6 +43,7 @@ def shared(*, writes: bool) -> list[TyperOption]:
     """The options of every command, and with ``writes`` those of a writer."""
     options = [
         _shared("vault", "The vault's folder (or TARS_MEMORY_DIR).", "DIR"),
+        _shared("project", "A project of the vault (or TARS_PROJECT, .tars-project).", "NAME"),
         _shared("json", "Print one JSON object."),
         _shared("quiet", "Print nothing; the exit code tells."),
         _shared("now", "Take this instant for the clock's (or TARS_NOW).", "TIME"),

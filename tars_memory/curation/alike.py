@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.curation import similarity, statements
+from tars_memory.curation import similarity
+from tars_memory.curation.extraction import statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tars_memory.curation.statements import Statement
+    from tars_memory.curation.extraction.statements import Statement
 
 BESIDE = "beside"
 """How a line stands to a statement that says something else of the same thing, which may be true beside it."""

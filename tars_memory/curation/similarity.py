@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.curation import statements
+from tars_memory.curation.extraction import statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tars_memory.curation.extraction.statements import Statement
     from tars_memory.curation.model import Relation
-    from tars_memory.curation.statements import Statement
     from tars_memory.vault.model import Entry
 
 CLOSE = 0.3

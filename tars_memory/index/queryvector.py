@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tars_memory.settings import EmbeddingOptions
+    from tars_memory.options import EmbeddingOptions
 
 FOLDER = "queries"
 KEPT = 2_000

@@ -12,8 +12,8 @@ from tars_memory.index import chunking, facts
 from tars_memory.index.changes import STAMP
 from tars_memory.index.fulltext import clean
 from tars_memory.index.writer import EXCLUDED, PROPOSALS, TEMPLATE, TOO_BIG, UNREADABLE, UNRESOLVED, NoteRow
-from tars_memory.vault.deciding import is_made_by_us
 from tars_memory.vault.conflicts import has_markers
+from tars_memory.vault.deciding import is_made_by_us
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import veiled
 
@@ -60,7 +60,7 @@ def read(
         return UNREADABLE
     if len(data) > max_bytes:
         return TOO_BIG
-    if path == layout.review and is_made_by_us(data):
+    if layout.is_review(path) and is_made_by_us(data):
         return PROPOSALS
     if has_markers(data):
         return UNRESOLVED

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError, TarsError, UsageError
+from tars_memory.options import FactsOptions
 from tars_memory.recall import facts as about
 from tars_memory.recall import fence, query
 from tars_memory.recall.budget import tokens
@@ -19,10 +20,9 @@ from tars_memory.recall.prompt import Block, Context
 from tars_memory.recall.ranked import settled
 from tars_memory.recall.rules import by_approval
 from tars_memory.recall.verify import note_lines
-from tars_memory.settings import FactsOptions
+from tars_memory.settings import PROJECTS
 from tars_memory.vault import facts
 from tars_memory.vault.dailies import daily_of
-from tars_memory.vault.layout import PROJECTS
 from tars_memory.vault.secrets import veiled
 
 if TYPE_CHECKING:

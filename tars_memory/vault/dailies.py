@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.vault import Vault
 
 
-def daily_of(vault: Vault, day: date, *, scope: str = "") -> str:
+def daily_of(vault: Vault, day: date, *, scope: str | None = None) -> str:
     """The path of the daily note of a day, relative to the vault.
 
     A day has one note: what is written into a day that was archived goes into the archived note, so that a link to the
@@ -19,7 +19,7 @@ def daily_of(vault: Vault, day: date, *, scope: str = "") -> str:
     Args:
         vault: to look into.
         day: in the local zone.
-        scope: the project; empty for none.
+        scope: the project; empty for none, None for the one that the vault is opened for.
 
     Returns:
         The one in its place if there is none, or if it can't be told: whoever reads or writes it will say so.

@@ -17,7 +17,7 @@ from tars_memory.vault.document import Document, plain_heading
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tars_memory.settings import FactsOptions
+    from tars_memory.options import FactsOptions
     from tars_memory.vault.model import Entry
 
 EVENT_DAYS = 90

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tars_memory.vault.journal import Journal, Record
+    from tars_memory.vault.layout import Layout
+
+_TARGET = re.compile(r'"target": "([^"\n]+)')
+"""The note that a proposal is for, as its file says it."""
 
 
 class JournalEntry:
@@ -84,6 +89,16 @@ def entries(journal: Journal, limit: int | None = None, path: str | None = None)
             count += 1
             if limit is not None and count >= limit:
                 return
+
+
+def of_scope(found: Iterator[JournalEntry], layout: Layout) -> Iterator[JournalEntry]:
+    """Those of the writes that are about our notes; what stands in our own folder is about the notes that it names."""
+    for entry in found:
+        if not entry.file.startswith(OURS):
+            if layout.is_ours(entry.file):
+                yield entry
+        elif all(layout.is_ours(name) for name in _TARGET.findall(f"{entry.before}\n{entry.after}")):
+            yield entry
 
 
 def transactions(journal: Journal) -> Iterator[tuple[str, list[JournalEntry]]]:

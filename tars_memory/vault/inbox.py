@@ -104,7 +104,7 @@ def keep(transaction: Transaction, proposal: dict[str, Any]) -> str:
 
 
 def pending(vault: Vault, notices: list[str] | None = None) -> list[dict[str, Any]]:
-    """The proposals that wait, oldest day first; of several files that say the same only one.
+    """The proposals for notes of ours that wait, oldest day first; of several files that say the same only one.
 
     Args:
         vault: to read from.
@@ -123,6 +123,8 @@ def pending(vault: Vault, notices: list[str] | None = None) -> list[dict[str, An
             if notices is not None:
                 reason = error.message if isinstance(error, TarsError) else f"{path} is no proposal"
                 notices.append(f"passed over: {reason}")
+            continue
+        if not vault.layout.is_ours(proposal["target"]):
             continue
         known = found.setdefault(proposal["id"], {**proposal, "files": []})
         known["files"].append(path)

@@ -1,4 +1,4 @@
-"""Where the tiers live in one vault: by settings, else as Obsidian is set, else by default."""
+"""Where the tiers live in one vault, or in one project of it: by settings, else as Obsidian is set, else by default."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import TarsError, UsageError
-from tars_memory.settings import LayoutOptions
+from tars_memory.options import LayoutOptions
+from tars_memory.settings import PROJECTS
 from tars_memory.vault.excluded import Excluded
 from tars_memory.vault.model import Tier
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DAILY_FORMAT = "YYYY-MM-DD"
-PROJECTS = "projects"
 ARCHIVE = "archive"
 """Folder of the daily notes that are past the window, in the vault and in each project."""
 OBSIDIAN_DAILY = ".obsidian/daily-notes.json"
@@ -31,9 +31,10 @@ _UNNAMEABLE = "[\x00-\x1f\x7f\ud800-\udc7f\udd00-\udfff]"
 
 
 class Layout:
-    """Paths and headings of one vault. All paths are relative to the vault, with ``/``.
+    """Paths and headings of one vault, or of one project in it. All paths are relative to the vault, with ``/``.
 
     Attributes:
+        scope: the project whose notes are ours; empty for those outside projects.
         memory: note of the semantic tier.
         procedural: note of the procedural tier.
         corrections: where bad feedback goes.
@@ -61,11 +62,18 @@ class Layout:
     facts = "Facts.md"
     review = "Review.md"
 
-    def __init__(self, options: LayoutOptions | None = None, obsidian: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, options: LayoutOptions | None = None, obsidian: dict[str, Any] | None = None, *, scope: str = ""
+    ) -> None:
         options = options or LayoutOptions()
         said = obsidian or {}
+        self.scope = scope
         self.problem: TarsError | None = None
-        self.sessions = _folder(options.sessions_folder, "layout.sessions_folder")
+        self._sessions = _folder(options.sessions_folder, "layout.sessions_folder")
+        self.sessions = self._sessions
+        if scope:
+            for name in ("memory", "procedural", "corrections", "rewards", "facts", "review", "sessions"):
+                setattr(self, name, f"{PROJECTS}/{scope}/{getattr(self, name)}")
         self.archive = ARCHIVE
         self.log_heading = options.log_heading
         self.notes_section = options.notes_section
@@ -83,12 +91,12 @@ class Layout:
         self._check_daily("layout" if folder is not None or form else source)
 
     @classmethod
-    def of(cls, root: Path, options: LayoutOptions | None = None) -> Layout:
+    def of(cls, root: Path, options: LayoutOptions | None = None, *, scope: str = "") -> Layout:
         """The layout of the vault at ``root``. A setting that can't be used, Obsidian's or ours, is :attr:`problem`."""
         try:
-            layout = cls(options, _obsidian(root))
+            layout = cls(options, _obsidian(root), scope=scope)
         except UsageError as error:
-            layout = cls()
+            layout = cls(scope=scope)
             if options is not None:
                 layout.log_heading, layout.notes_section = options.log_heading, options.notes_section
             layout.problem = error
@@ -96,8 +104,8 @@ class Layout:
         layout.excluded = _excluded(root)
         return layout
 
-    def daily_path(self, day: date, *, scope: str = "") -> str:
-        """The daily note of a day.
+    def daily_path(self, day: date, *, scope: str | None = None) -> str:
+        """The daily note of a day, of another project if one is named.
 
         Raises:
             UsageError: :attr:`problem`.
@@ -106,6 +114,7 @@ class Layout:
 
         if self.problem:
             raise self.problem
+        scope = self.scope if scope is None else scope
         name = moment.render(self.daily_format, day) + ".md"
         parts = [PROJECTS, scope] if scope else []
         return "/".join([*parts, *([self.daily_folder] if self.daily_folder else []), name])
@@ -139,17 +148,33 @@ class Layout:
     def tier_of(self, path: str) -> Tier:
         """The tier of a note; within a project that of its place in the project."""
         inner = self._inner(path)[1]
-        if inner in (self.memory, self.facts):
+        if inner in (Layout.memory, Layout.facts):
             return Tier.SEMANTIC
-        if inner == self.procedural:
+        if inner == Layout.procedural:
             return Tier.PROCEDURAL
-        if inner.startswith(self.sessions + "/"):
+        if inner.startswith(self._sessions + "/"):
             return Tier.EPISODIC
         return Tier.DAILY if self.day_of(inner) else Tier.NOTE
 
     def scope_of(self, path: str) -> str:
         """The project that a note belongs to; empty for none."""
         return self._inner(path)[0]
+
+    def is_ours(self, path: str) -> bool:
+        """Whether a note is of this scope: of the project, or outside projects if none is chosen."""
+        return self._inner(path)[0] == self.scope
+
+    def inner(self, path: str) -> str:
+        """The path of a note within its project; outside projects its path."""
+        return self._inner(path)[1]
+
+    def is_session(self, path: str) -> bool:
+        """Whether a note tells of a session, of whatever project."""
+        return self._inner(path)[1].startswith(f"{self._sessions}/")
+
+    def is_review(self, path: str) -> bool:
+        """Whether a note has the place where proposals stand to be decided, the vault's or a project's."""
+        return self._inner(path)[1] == Layout.review
 
     def is_template(self, path: str) -> bool:
         """Whether a note is only there to be copied."""
@@ -161,12 +186,12 @@ class Layout:
 
     def is_facts(self, path: str) -> bool:
         """Whether a note holds facts over time, the vault's or a project's."""
-        return self._inner(path)[1] == self.facts
+        return self._inner(path)[1] == Layout.facts
 
     def timed(self, path: str) -> bool:
         """Whether the entries of a note begin with a time."""
         inner = self._inner(path)[1]
-        return inner in (self.corrections, self.rewards) or self.day_of(inner) is not None
+        return inner in (Layout.corrections, Layout.rewards) or self.day_of(inner) is not None
 
     def _inner(self, path: str) -> tuple[str, str]:
         """Project, and the path within it."""
@@ -191,7 +216,7 @@ class Layout:
         Raises:
             UsageError: the daily notes would be hidden, a project's or sessions, or no file can have such a name.
         """
-        path = self.daily_path(_SOME_DAY)
+        path = self.daily_path(_SOME_DAY, scope="")
         hidden = any(step.startswith(".") for step in path.split("/"))
         if hidden or re.search(_UNNAMEABLE, path) or self.scope_of(path) or self.tier_of(path) is not Tier.DAILY:
             raise UsageError(
@@ -244,7 +269,7 @@ def _template_folders(root: Path, layout: Layout) -> tuple[str, ...]:
     beside = (layout.daily_template_path or "").rpartition("/")[0]
     if "templat" in beside.rpartition("/")[2].lower():
         named.append(beside)
-    ours = (f"{layout.daily_folder}/", f"{layout.sessions}/")
+    ours = (f"{layout.daily_folder}/", f"{layout.inner(layout.sessions)}/")
     folders = {f"{name.strip().strip('/')}/" for name in named if isinstance(name, str)} - {"/"}
     return tuple(sorted(folder for folder in folders if not any(place.startswith(folder) for place in ours)))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UnwritableError, VaultError
-from tars_memory.settings import VAULT_FOLDER
+from tars_memory.settings import PROJECTS, VAULT_FOLDER
 from tars_memory.vault import moment
 
 if TYPE_CHECKING:
@@ -109,7 +109,8 @@ def is_fresh(root: Path) -> bool:
 
 
 def shipped(path: str) -> bytes:
-    """The text of a note in the vault template; empty if it has none of that name."""
+    """The text of a note in the vault template, also for a project's; empty if it has none of that name."""
+    path = re.sub(rf"^{PROJECTS}/[^/]+/", "", path)
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "_vault_template", package.parent / "vault-template"):
         try:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import NotFoundError, PartialError, UnwritableError, VaultError
-from tars_memory.settings import VAULT_FOLDER, LayoutOptions, LimitsOptions
+from tars_memory.options import LayoutOptions, LimitsOptions
+from tars_memory.settings import VAULT_FOLDER
 from tars_memory.vault import folder as beneath
 from tars_memory.vault.conflicts import is_conflict_copy
 
@@ -49,6 +50,7 @@ class Vault:
 
     Attributes:
         root: its real path.
+        scope: the project that it is opened for; empty for what is outside projects.
         id: from ``.tars/vault-id``; None before the first write.
         skipped: what the last walk passed over: reason to count.
         limits: what is too big to read.
@@ -57,8 +59,16 @@ class Vault:
 
     problem: TarsError | None = None
 
-    def __init__(self, root: Path, layout: LayoutOptions | None = None, limits: LimitsOptions | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        layout: LayoutOptions | None = None,
+        limits: LimitsOptions | None = None,
+        *,
+        scope: str = "",
+    ) -> None:
         self.root = root
+        self.scope = scope
         self.id = _read_id(root)
         self.skipped: dict[str, int] = {}
         self.limits = limits or LimitsOptions()
@@ -71,8 +81,10 @@ class Vault:
         path: str | os.PathLike[str],
         layout: LayoutOptions | None = None,
         limits: LimitsOptions | None = None,
+        *,
+        scope: str = "",
     ) -> Vault:
-        """Open any folder as a vault; nothing in it is touched.
+        """Open any folder as a vault, or one project of it; nothing in it is touched.
 
         Raises:
             VaultError: there is no such folder.
@@ -80,7 +92,7 @@ class Vault:
         try:
             root = Path(path).resolve(strict=True)
             if root.is_dir():
-                return cls(root, layout, limits)
+                return cls(root, layout, limits, scope=scope)
         except (OSError, RuntimeError, ValueError) as error:
             raise VaultError(f"no vault at {os.fspath(path)!r}: {error}", "is it mounted?") from error
         raise VaultError(f"{os.fspath(path)!r} is no folder", "name the vault's folder with --vault")
@@ -91,9 +103,17 @@ class Vault:
         if self._layout is None:
             from tars_memory.vault.layout import Layout
 
-            self._layout = Layout.of(self.root, self._options)
+            self._layout = Layout.of(self.root, self._options, scope=self.scope)
             self._layout.problem = self._layout.problem or self.problem
         return self._layout
+
+    def scoped(self, scope: str) -> Vault:
+        """The same vault, opened for another project, or for none."""
+        if scope == self.scope:
+            return self
+        other = Vault(self.root, self._options, self.limits, scope=scope)
+        other.id, other.problem = self.id, self.problem
+        return other
 
     def ensure_id(self) -> str | None:
         """The vault's id, made by the first writer. Of several at once one wins, and all return its id.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tars_memory.capture.context import Context
-from tars_memory.settings import LayoutOptions
+from tars_memory.options import LayoutOptions
 from tars_memory.vault.spool import Spool
 from tars_memory.vault.store import Store
 from tars_memory.vault.vault import Vault

@@ -10,13 +10,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tars_memory.curation.archive import Archived
-from tars_memory.curation.extracted import Extracted, Session
-from tars_memory.curation.findings.model import Finding
-from tars_memory.curation.keeping import Kept
+from tars_memory.curation.extraction.extracted import Extracted, Session
+from tars_memory.curation.extraction.keeping import Kept
 from tars_memory.curation.model import Proposal
-from tars_memory.curation.retention import Step
-from tars_memory.curation.tidy import Tidied
+from tars_memory.curation.tidying.archive import Archived
+from tars_memory.curation.tidying.findings.model import Finding
+from tars_memory.curation.tidying.retention import Step
+from tars_memory.curation.tidying.tidy import Tidied
 from tars_memory.curation.why import Step as WhyStep
 from tars_memory.curation.why import Trail
 from tars_memory.errors import NotFoundError

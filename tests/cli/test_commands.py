@@ -144,7 +144,7 @@ def test_search_in_a_pipe_is_path_line_text_of_the_line_that_answers(tm: Run, me
     answer = tm("search", "green", "teas")
     assert (answer.code, answer.out, answer.err) == (0, "notes/tea.md:4:Green tea for Anna.\n", "")
     assert memory.asked[0][2] == {
-        "tiers": (), "tags": (), "paths": (), "since": None, "until": None, "explain": False, "project": None,
+        "tiers": (), "tags": (), "paths": (), "since": None, "until": None, "explain": False,
     }  # fmt: skip
 
 
@@ -154,8 +154,9 @@ def test_search_options_reach_the_memory(tm: Run, memory: Any) -> None:
     tm(*line.split())
     assert memory.asked[0][2] == {
         "tiers": ("daily", "note"), "tags": ("a",), "paths": ("projects",), "since": "2w", "until": "today",
-        "explain": True, "project": "p", "mode": "lexical", "limit": 3,
+        "explain": True, "mode": "lexical", "limit": 3,
     }  # fmt: skip
+    assert memory.opened["project"] == "p"
 
 
 def test_search_as_json_has_the_documented_shape(tm: Run, memory: Any) -> None:

@@ -37,7 +37,7 @@ def test_json_lists_what_was_left_out(tm: Run, arguments: tuple[str, ...]) -> No
 
 def test_the_options_are_handed_on(tm: Run, memory: Any) -> None:
     tm("context", "--budget", "300", "--days", "3", "--file-cap", "100", "--project", "garden", "--found-only", "tea")
-    given = {"budget": 300, "days": 3, "file_cap": 100, "project": "garden", "loaded": False}
+    given = {"budget": 300, "days": 3, "file_cap": 100, "loaded": False}
     assert memory.asked == [("context", ("tea",), given)]
     tm("context", "--budget", "0", "--days", "0")
     assert memory.asked[1] == ("context", ("",), {"budget": 0, "days": 0})

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import pytest
 
 from curation.poison import TOKEN, Case
-from tars_memory.curation import contradictions, suggest
-from tars_memory.curation.llm import LanguageModel
+from tars_memory.curation.models.llm import LanguageModel
+from tars_memory.curation.reviewing import suggest
+from tars_memory.curation.tidying import contradictions
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault

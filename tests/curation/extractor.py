@@ -17,8 +17,8 @@ from conversations import START
 
 from curation.extracting import NOW, dialogue
 from tars_memory.capture.context import Context
-from tars_memory.curation.extract import conversations, extract
-from tars_memory.settings import ExtractOptions
+from tars_memory.curation.extraction.extract import conversations, extract
+from tars_memory.options import ExtractOptions
 from tars_memory.vault.spool import Spool
 from tars_memory.vault.store import Store
 from tars_memory.vault.vault import Vault

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.tidykit import Desk
-from tars_memory.curation import archive as archiving
-from tars_memory.curation.archive import archive
-from tars_memory.curation.outlinks import outlinks
-from tars_memory.curation.retention import CUT_OFF, Step
+from tars_memory.curation.tidying import archive as archiving
+from tars_memory.curation.tidying.archive import archive
+from tars_memory.curation.tidying.outlinks import outlinks
+from tars_memory.curation.tidying.retention import CUT_OFF, Step
 from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.vault.inbox import INBOX

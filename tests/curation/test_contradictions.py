@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from curation.tidykit import Desk
-from tars_memory.curation import prompts
-from tars_memory.curation.contradictions import LINES, Compared, compare, material
+from tars_memory.curation.models import prompts
+from tars_memory.curation.tidying.contradictions import LINES, Compared, compare, material
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.testing import ScriptedLLM
 from tars_memory.vault import inbox

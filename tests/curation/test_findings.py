@@ -8,11 +8,11 @@ from datetime import date
 
 import pytest
 
-from tars_memory.curation.findings import findings, fixable
-from tars_memory.curation.findings.expiry import ending
-from tars_memory.curation.findings.model import Finding, TidyNote, World, role_of
-from tars_memory.curation.outlinks import outlinks
-from tars_memory.settings import LayoutOptions
+from tars_memory.curation.tidying.findings import findings, fixable
+from tars_memory.curation.tidying.findings.expiry import ending
+from tars_memory.curation.tidying.findings.model import Finding, TidyNote, World, role_of
+from tars_memory.curation.tidying.outlinks import outlinks
+from tars_memory.options import LayoutOptions
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.links import Links
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tars_memory.capture.turns import Turn
-from tars_memory.curation import grounding
+from tars_memory.curation.extraction import grounding
 from tars_memory.curation.model import Fact
 
 TALK = [

@@ -16,11 +16,12 @@ import pytest
 from curation import loopback
 from curation.loopback import Loopback, drip, error, flood, good, hang, packed, raw, redirect, refusing
 from tars_memory import testing
-from tars_memory.curation import llm, provider
-from tars_memory.curation.remote import ProviderModel
-from tars_memory.curation.replies import ReplyError
+from tars_memory.curation.models import llm, provider
+from tars_memory.curation.models.remote import ProviderModel
+from tars_memory.curation.models.replies import ReplyError
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError
-from tars_memory.settings import LlmOptions, Places, Settings
+from tars_memory.options import LlmOptions
+from tars_memory.settings import Places, Settings
 
 PROMPT = llm.Prompt("extract", "the rules", "the material", {"type": "object", "properties": {}}, 64)
 ANSWER = '{"facts": []}'
@@ -210,9 +211,9 @@ def test_the_wall_clock_holds_and_the_next_call_works(server: Loopback, answer: 
 
 ASKS = """
 import os, sys, time
-from tars_memory.curation import llm
-from tars_memory.curation.remote import ProviderModel
-from tars_memory.settings import LlmOptions
+from tars_memory.curation.models import llm
+from tars_memory.curation.models.remote import ProviderModel
+from tars_memory.options import LlmOptions
 model = ProviderModel("openai/scripted", LlmOptions(endpoint=sys.argv[1], timeout=float(sys.argv[2])))
 model.prices()
 print(model._process._child.pid, flush=True)

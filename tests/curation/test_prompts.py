@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime
 import pytest
 
 from tars_memory.capture.turns import Turn
-from tars_memory.curation import prompts
-from tars_memory.curation.llm import Prompt
+from tars_memory.curation.models import prompts
+from tars_memory.curation.models.llm import Prompt
 
 DAY = date(2026, 11, 20)
 TURNS = (

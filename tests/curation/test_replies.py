@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tars_memory.curation import replies
 from tars_memory.curation.model import Extraction, Fact
-from tars_memory.curation.replies import ModelOp, ReplyError
+from tars_memory.curation.models import replies
+from tars_memory.curation.models.replies import ModelOp, ReplyError
 
 FACT = {"text": "Anna prefers green tea.", "quote": "I prefer green tea", "turn": 3, "kind": "preference"}
 READ = Fact("Anna prefers green tea.", "I prefer green tea", 3, "preference")

@@ -144,7 +144,7 @@ def test_a_note_edited_while_it_is_decided_is_refused_with_nothing_written(
     vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the look and the lock: the daily line is gone, or the line to replace says something else."""
-    from tars_memory.curation import review
+    from tars_memory.curation.reviewing import review
 
     ids = vault.ids()
     vault.review().decide(reject=[ids["prefers no tea"]])
@@ -280,7 +280,7 @@ def answer(code: str, *ops: dict[str, Any]) -> str:
 
 
 def test_a_models_ops_become_proposals_of_the_inbox_and_nothing_else(vault: Vault) -> None:
-    from tars_memory.curation import suggest
+    from tars_memory.curation.reviewing import suggest
 
     review = vault.review()
     asked = suggest.material(review)
@@ -329,7 +329,7 @@ def test_a_models_ops_become_proposals_of_the_inbox_and_nothing_else(vault: Vaul
 
 
 def test_an_unusable_answer_writes_nothing(vault: Vault) -> None:
-    from tars_memory.curation import suggest
+    from tars_memory.curation.reviewing import suggest
     from tars_memory.errors import ModelUnavailableError
 
     before = vault.files()

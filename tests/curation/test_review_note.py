@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from random_documents import document, scale
 
 from curation.reviewing import NOTES, Vault
-from tars_memory.curation import note
 from tars_memory.curation.model import Proposal
+from tars_memory.curation.reviewing import note
 from tars_memory.errors import NotFoundError
 
 TEXTS = (
@@ -458,7 +458,7 @@ def test_a_note_that_is_no_file_costs_nothing(vault: Vault) -> None:
 
 
 def test_what_goes_wrong_in_the_note_never_costs_what_is_typed(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tars_memory.curation import ticks
+    from tars_memory.curation.reviewing import ticks
 
     vault.review().write_note()
     tick(vault, "prefers tea", "x")

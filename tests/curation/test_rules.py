@@ -10,10 +10,10 @@ import pytest
 
 from curation.statements import SAID
 from tars_memory.capture.turns import Turn
-from tars_memory.curation import grounding, rules
-from tars_memory.curation.dating import absolute
-from tars_memory.curation.phrasebook import LANGUAGES, language
-from tars_memory.curation.sentences import sentences
+from tars_memory.curation.extraction import grounding, rules
+from tars_memory.curation.extraction.dating import absolute
+from tars_memory.curation.extraction.phrasebook import LANGUAGES, language
+from tars_memory.curation.extraction.sentences import sentences
 
 DAY = date(2026, 11, 21)
 LONG = "a line that goes on for as long as lines may go in a letter or a mail,"

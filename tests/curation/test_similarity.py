@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from curation.pairs import LABELLED
-from tars_memory.curation import statements
+from tars_memory.curation.extraction import statements
 from tars_memory.curation.similarity import closest, overlap, relation
 from tars_memory.vault import entries as grammar
 from tars_memory.vault.document import Document

@@ -10,8 +10,8 @@ import pytest
 import random_documents
 
 from curation.tidykit import Desk
-from tars_memory.curation.findings.model import Finding
-from tars_memory.curation.tidy import MOST, Tidied, look, tidy
+from tars_memory.curation.tidying.findings.model import Finding
+from tars_memory.curation.tidying.tidy import MOST, Tidied, look, tidy
 from tars_memory.errors import NotFoundError
 from tars_memory.vault import entries, inbox
 from tars_memory.vault.document import Document
@@ -121,8 +121,8 @@ def test_the_rest_waits_for_review_and_is_quiet_meanwhile(desk: Desk) -> None:
 
 def test_a_proposal_can_be_accepted_and_names_the_very_line(desk: Desk) -> None:
     from tars_memory.curation.commit import commit
-    from tars_memory.curation.gather import gather
     from tars_memory.curation.model import Decision
+    from tars_memory.curation.reviewing.gather import gather
 
     text = "## A\n- the key is under the pot\n## B\n- the key is under the pot\n- other\n"
     desk.put("Memory.md", text)

@@ -18,7 +18,7 @@ from tars_memory.errors import ModelUnavailableError
 from tars_memory.index import embedding, models, prepare, runtime, session
 from tars_memory.index.fetch import distance
 from tars_memory.index.session import MAX_CHARACTERS, Session, token_ranges
-from tars_memory.settings import EmbeddingOptions
+from tars_memory.options import EmbeddingOptions
 
 OPTIONS = EmbeddingOptions()
 TEXTS = [
@@ -343,7 +343,7 @@ def watch(event, arguments):
 sys.addaudithook(watch)
 from pathlib import Path
 from tars_memory.index import embedding
-from tars_memory.settings import EmbeddingOptions
+from tars_memory.options import EmbeddingOptions
 """
 
 

@@ -11,7 +11,7 @@ import pytest
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.index import embedding, fetch, models, prepare
 from tars_memory.index.queryvector import query_vector
-from tars_memory.settings import EmbeddingOptions
+from tars_memory.options import EmbeddingOptions
 
 MEAN = "sentence-transformers/all-MiniLM-L6-v2"
 FIRST_TOKEN = "snowflake/snowflake-arctic-embed-xs"

@@ -13,7 +13,7 @@ import pytest
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index import models, queryvector
 from tars_memory.index.queryvector import QueryVector, QueryVectors, query_vector
-from tars_memory.settings import EmbeddingOptions
+from tars_memory.options import EmbeddingOptions
 from tars_memory.testing import HashEmbedder
 
 OPTIONS = EmbeddingOptions()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tars_memory.capture.turns import Role, Turn
-from tars_memory.curation.windows import LABEL, LEAST, Window, windows
+from tars_memory.curation.extraction.windows import LABEL, LEAST, Window, windows
 from tars_memory.recall.budget import characters
 
 ROLES: list[Role] = ["user", "assistant", "tool", "system"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tars_memory.settings import FactsOptions
+from tars_memory.options import FactsOptions
 from tars_memory.vault import facts
 from tars_memory.vault.facts import Ending, Fact, Predicates, Said
 

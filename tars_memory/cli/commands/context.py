@@ -30,7 +30,6 @@ def context(
         typer.Option("--file-cap", metavar="N", min=0, help="At most N characters of one loaded note (20000)."),
     ] = None,
     format_: Annotated[str | None, typer.Option("--format", metavar="FORMAT", help="text or json.")] = None,
-    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Load this project too.")] = None,
     found_only: Annotated[
         bool, typer.Option("--found-only", help="Only what the question finds; leave out what is always loaded.")
     ] = False,
@@ -48,7 +47,7 @@ def context(
         raise UsageError("both QUESTION and --stdin", "give one of them")
     call.out.json = call.out.json or format_ == "json"
     text = read_stdin() if stdin else " ".join(question or ())
-    given = {"budget": budget, "days": days, "file_cap": file_cap, "project": project}
+    given = {"budget": budget, "days": days, "file_cap": file_cap}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if expired:
         options["expired"] = True

@@ -13,7 +13,8 @@ def doctor(
     ctx: typer.Context,
     fix: Annotated[bool, typer.Option("--fix", help="Mend what is safe to mend.")] = False,
     restore: Annotated[
-        str | None, typer.Option("--restore", metavar="TXN", help="Write the lost lines of this write again (all: of any).")
+        str | None,
+        typer.Option("--restore", metavar="TXN", help="Write the lost lines of this write again (all: of any)."),
     ] = None,
 ) -> int:
     """Recover what a crash left, place what waits, and probe everything: writes, syncs, rights, model, index.

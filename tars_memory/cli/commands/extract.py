@@ -11,7 +11,7 @@ from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import ModelUnavailableError, UsageError
 
 if TYPE_CHECKING:
-    from tars_memory.curation.extracted import Extracted, Prompts
+    from tars_memory.curation.extraction.extracted import Extracted, Prompts
 
 PARTLY = 3
 SHOWN = 5
@@ -64,7 +64,7 @@ def extract(
 
 def _has_model(call: Call, named: str | None) -> bool:
     """Whether a model would be asked."""
-    from tars_memory.settings import LlmOptions
+    from tars_memory.options import LlmOptions
 
     options = call.memory().settings.options("llm", LlmOptions)
     return named != "none" and bool(named or options.extract_model or options.model)
@@ -77,7 +77,7 @@ def _answers(names: list[str]) -> Any:
         UsageError: a file can't be read.
     """
     from tars_memory.cli.call import read_stdin
-    from tars_memory.curation.llm import Reply
+    from tars_memory.curation.models.llm import Reply
 
     texts: list[str] = []
     for name in names:

@@ -34,7 +34,6 @@ def facts(
         str | None, typer.Option("--until", metavar="DATE", help="add: the first day that it no longer holds.")
     ] = None,
     on: Annotated[str | None, typer.Option("--on", metavar="DATE", help="end: on this day (today).")] = None,
-    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Those of this project too.")] = None,
 ) -> int:
     """List what is true, all of it or about one name; add, end or remove a fact.
 
@@ -49,7 +48,7 @@ def facts(
     if as_of is not None and all_:
         raise UsageError("both --as-of and --all", "give one of them")
     name = " ".join(said) or None
-    found = call.memory().facts(name, as_of=_day(call, as_of, "--as-of", last=True), everything=all_, project=project)
+    found = call.memory().facts(name, as_of=_day(call, as_of, "--as-of", last=True), everything=all_)
     return show(call, found, _day(call, as_of, "--as-of", last=True))
 
 

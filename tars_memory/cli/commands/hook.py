@@ -13,7 +13,8 @@ from tars_memory.cli.output import clean, masked
 from tars_memory.cli.parsing import Command, call_of, command
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.hooks import COMPACT, END, LONGEST_EVENT, PROMPT, START, Desk, Event, begin, event_of
-from tars_memory.settings import AUTO, HookOptions, Places, Settings, find_vault, may_run_by_itself
+from tars_memory.options import HookOptions
+from tars_memory.settings import AUTO, PROJECT, Places, Settings, find_vault, may_run_by_itself
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -99,11 +100,12 @@ def _background(call: Call, event: Event, desk: Desk, root: Path, options: HookO
     """Begin what the event asks for; what was done, for the log. A failure must not cost the answer."""
     if not may_run_by_itself(call.env):
         return f"{AUTO} is set to {call.env[AUTO]}"
+    env = {**call.env, PROJECT: call.project} if call.project else call.env
     try:
         if event.kind == START:
             left = desk.left()
             for transcript in left:
-                begin(desk, root, transcript, call.env)
+                begin(desk, root, transcript, env)
             return f"begun again: {len(left)}" if left else ""
         if not event.transcript:
             return "no transcript"
@@ -115,7 +117,7 @@ def _background(call: Call, event: Event, desk: Desk, root: Path, options: HookO
                 return f"message {number}"
         if event.kind in (COMPACT, END):
             desk.keep(event.transcript)
-        begin(desk, root, event.transcript, call.env)
+        begin(desk, root, event.transcript, env)
     except OSError as error:
         return f"failed: {error}"
     return f"begun: {event.transcript}"

@@ -11,14 +11,13 @@ from tars_memory.cli.parsing import call_of, command
 def links(
     ctx: typer.Context,
     note: Annotated[list[str] | None, typer.Argument(metavar="NOTE…", help="Its name or path, as in a link.")] = None,
-    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Notes of this project too.")] = None,
 ) -> int:
     """List where a note's links lead, and which notes link to it. Exit 1 if there are none.
 
     In a pipe one line a link: out or back, the path (empty if the link is dead) and the target as written.
     """
     call = call_of(ctx)
-    found = call.memory().links(call.words(note, "NOTE").removeprefix("[[").removesuffix("]]"), project=project)
+    found = call.memory().links(call.words(note, "NOTE").removeprefix("[[").removesuffix("]]"))
     notices = call.notices()
     if call.out.json:
         out = [{"target": target, "path": path} for target, path in found.out]

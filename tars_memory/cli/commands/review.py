@@ -146,7 +146,8 @@ def _noted(call: Call, written: tuple[str, int]) -> int:
 
 def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, reply: str | None, expired: bool) -> bool:
     """Let a model sort what waits; False if that was all (a prompt was shown, or nothing waits)."""
-    from tars_memory.curation import llm, suggest
+    from tars_memory.curation.models import llm
+    from tars_memory.curation.reviewing import suggest
 
     asked = suggest.material(room, expired=expired)
     if not asked.candidates:

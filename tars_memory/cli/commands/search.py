@@ -37,7 +37,6 @@ def search(
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", min=1, max=1000, help="At most N hits (10).")
     ] = None,
-    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Search this project too.")] = None,
     where: Annotated[
         list[str] | None,
         typer.Option("--where", metavar="CONDITION", help="Only notes with it: status=done, due<2026-12; repeatable."),
@@ -62,7 +61,7 @@ def search(
         raise UsageError(f"--mode {mode!r} is unknown", f"it is one of {', '.join(MODES)}")
     options: dict[str, Any] = {
         "tiers": tuple(tier or ()), "tags": tuple(tag or ()), "paths": tuple(path or ()),
-        "since": since, "until": until, "explain": explain, "project": project,
+        "since": since, "until": until, "explain": explain,
     }  # fmt: skip
     lists = {"where": where, "linked_to": linked_to, "links_to": links_to}
     options |= {name: tuple(given) for name, given in lists.items() if given}

@@ -14,8 +14,8 @@ from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from tars_memory.cli.call import Call
-    from tars_memory.curation.archive import Archived
-    from tars_memory.curation.tidy import Tidied
+    from tars_memory.curation.tidying.archive import Archived
+    from tars_memory.curation.tidying.tidy import Tidied
 
 LEFT = 1
 PARTLY = 3
@@ -71,7 +71,8 @@ def tidy(
 
 def _ask(call: "Call", model: str, print_prompt: bool, reply: str | None) -> int:
     """Show what a model would be asked, or ask it, and tell what waits for review then."""
-    from tars_memory.curation import contradictions, llm
+    from tars_memory.curation.models import llm
+    from tars_memory.curation.tidying import contradictions
 
     context = call.memory().capture(writes=not (print_prompt or call.dry_run))
     asked = contradictions.material(context)

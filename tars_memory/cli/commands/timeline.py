@@ -11,12 +11,11 @@ from tars_memory.cli.parsing import call_of, command
 def timeline(
     ctx: typer.Context,
     about: Annotated[list[str] | None, typer.Argument(metavar="ABOUT…", help="A name, as subject or object.")] = None,
-    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Those of this project too.")] = None,
 ) -> int:
     """List all facts about a name, ended ones too, the oldest first; those without a date come last."""
     call = call_of(ctx)
     name = call.words(about, "ABOUT")
-    return show(call, call.memory().timeline(name, project=project))
+    return show(call, call.memory().timeline(name))
 
 
 COMMAND = command(timeline, words=True)

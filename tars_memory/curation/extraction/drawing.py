@@ -1,0 +1,154 @@
+"""What is drawn from one conversation: by a model window by window, or by the rules at once; grounded either way."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.curation.extraction import grounding, rules
+from tars_memory.curation.extraction.subjects import title_of
+from tars_memory.curation.extraction.windows import OVERLAP, windows
+from tars_memory.curation.model import Extraction
+from tars_memory.curation.models import llm, prompts, replies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tars_memory.capture.turns import Transcript, Turn
+    from tars_memory.curation.extraction.windows import Window
+    from tars_memory.curation.models.llm import LanguageModel, Prompt
+
+WINDOW = 6_000
+"""Tokens of a conversation that a model sees at once: more, and facts of the middle are passed over."""
+
+Moments = dict[int, datetime]
+"""When each turn was said, by its number, in the local zone."""
+
+
+class Drawn(NamedTuple):
+    """What a conversation gave.
+
+    Attributes:
+        extraction: its facts are grounded.
+        dropped: why facts were not kept, counted.
+    """
+
+    extraction: Extraction
+    dropped: dict[str, int]
+
+
+class Asked(NamedTuple):
+    """A prompt that would be sent.
+
+    Attributes:
+        prompt: itself.
+        turns: that it shows, as it shows them.
+        examined: numbers of those that facts may come from.
+    """
+
+    prompt: Prompt
+    turns: tuple[Turn, ...]
+    examined: tuple[int, ...]
+
+
+def moments(transcript: Transcript, now: datetime) -> Moments:
+    """When each turn was said: its own time, else that of the turn before, else when the conversation began.
+
+    Args:
+        transcript: whose times may be missing.
+        now: counts for a conversation that does not say any.
+    """
+    timed = next((turn.time for turn in transcript.turns if turn.time is not None), None)
+    last = local(transcript.start or timed, now)
+    found: Moments = {}
+    for turn in transcript.turns:
+        last = local(turn.time, last)
+        found[turn.number] = last
+    return found
+
+
+def local(time: datetime | None, otherwise: datetime) -> datetime:
+    """The time in the local zone; the other one if there is none, or none that a calendar holds."""
+    if time is None:
+        return otherwise
+    try:
+        return time.astimezone()
+    except (OverflowError, OSError, ValueError):
+        return otherwise
+
+
+def prompts_of(transcript: Transcript, after: int, when: Moments) -> Iterator[Asked]:
+    """What a model would be asked about the turns after a number, window by window."""
+    for window in windows(transcript.turns, WINDOW, after=after):
+        if not _has_user(window):
+            continue
+        turns = tuple(piece.turn._replace(text=piece.text) for piece in window.pieces)
+        examined = window.examines
+        day = when[examined[0]].date()
+        prompt = prompts.extract(turns, day=day, examine=examined, title=transcript.title)
+        yield Asked(prompt, turns, examined)
+
+
+def draw(transcript: Transcript, after: int, when: Moments, model: LanguageModel | None) -> Drawn:
+    """The grounded facts, and what the conversation was about.
+
+    Args:
+        transcript: the conversation.
+        after: the number of turns that were examined before.
+        when: :func:`moments`.
+        model: whom to ask; None uses the rules.
+
+    Raises:
+        ModelUnavailableError: the model can't be used, or its answer can't.
+    """
+    if model is None:
+        return _by_rules(transcript, after, when)
+    parts: list[Extraction] = []
+    dropped: dict[str, int] = {}
+    for asked in prompts_of(transcript, after, when):
+        found = _answer(model, asked)
+        held = grounding.ground(found.facts, asked.turns, asked.examined)
+        parts.append(found._replace(facts=held.facts))
+        for why, count in held.dropped.items():
+            dropped[why] = dropped.get(why, 0) + count
+    whole = _joined(parts)
+    if not whole.title:
+        whole = whole._replace(title=title_of([turn for turn in transcript.turns if turn.role == "user"]))
+    return Drawn(whole, dropped)
+
+
+def _answer(model: LanguageModel, asked: Asked) -> Extraction:
+    numbers = {turn.number for turn in asked.turns}
+    return llm.ask(model, asked.prompt, lambda text: replies.extraction(text, numbers))
+
+
+def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
+    spoken = [turn for turn in transcript.turns if turn.role in ("user", "assistant")]
+    examined = {turn.number for turn in spoken if turn.number > after}
+    first = next((at for at, turn in enumerate(spoken) if turn.number > after), len(spoken))
+    shown = spoken[max(0, first - OVERLAP) :]
+    days = {number: moment.date() for number, moment in when.items()}
+    speakers = {turn.speaker for turn in spoken if turn.role == "user"}
+    found = rules.extract(shown, examined, days, named=len(speakers) > 1)
+    held = grounding.ground(found.facts, shown, examined | {turn.number for turn in shown if turn.role == "assistant"})
+    return Drawn(found._replace(facts=held.facts), dict(held.dropped))
+
+
+def _has_user(window: Window) -> bool:
+    return any(not piece.context and piece.turn.role == "user" for piece in window.pieces)
+
+
+def _joined(parts: Sequence[Extraction]) -> Extraction:
+    """One extraction of several windows; each line once."""
+    return Extraction(
+        facts=tuple(fact for part in parts for fact in part.facts),
+        title=next((part.title for part in parts if part.title), ""),
+        summary="\n\n".join(dict.fromkeys(part.summary for part in parts if part.summary)),
+        topics=_each_once(part.topics for part in parts),
+        decisions=_each_once(part.decisions for part in parts),
+        open_ends=_each_once(part.open_ends for part in parts),
+    )
+
+
+def _each_once(lists: Iterator[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(line for lines in lists for line in lines))

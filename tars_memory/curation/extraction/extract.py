@@ -1,0 +1,301 @@
+"""``extract``: what is worth keeping of conversations, as candidates in the daily notes and a note for each session.
+
+Only ``[extracted]`` lines of daily notes and session notes are ever written, one transaction a conversation. What was
+examined before is told by what was said, not by a file's name, so that a second run adds nothing and a grown
+conversation gives only what is new.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.capture.transcripts import Unknown, read
+from tars_memory.curation.extraction import drawing
+from tars_memory.curation.extraction.extracted import RULES, Extracted, Priced, Prompts, Session, Skipped
+from tars_memory.curation.extraction.keeping import KEEPS, Kept, Place, keep, words_of
+from tars_memory.curation.extraction.known import Known
+from tars_memory.curation.models import llm
+from tars_memory.errors import ModelUnavailableError, UsageError
+from tars_memory.options import ExtractOptions
+from tars_memory.settings import AUTO, may_run_by_itself
+from tars_memory.vault import sessions
+from tars_memory.vault.model import Tier
+from tars_memory.vault.secrets import mask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import BinaryIO
+
+    from tars_memory.capture.context import Context
+    from tars_memory.capture.turns import Transcript
+    from tars_memory.curation.extraction.drawing import Drawn, Moments
+    from tars_memory.curation.models.llm import LanguageModel
+    from tars_memory.settings import Settings
+
+BY_RULES = "no language model is set: only what was plainly said was looked for, by the built-in rules"
+
+
+def conversations(sources: Iterable[str | os.PathLike[str] | BinaryIO]) -> Iterator[Transcript | Unknown]:
+    """The conversations of files, folders and streams, one after the other; a single path may stand for a list."""
+    for source in [sources] if isinstance(sources, (str, os.PathLike)) else sources:
+        yield from read(source)
+
+
+def extract(
+    ctx: Context,
+    transcripts: Iterable[Transcript | Unknown],
+    *,
+    options: ExtractOptions,
+    model: LanguageModel | None = None,
+    keeps: str | None = None,
+    force: bool = False,
+    progress: Callable[[str], None] | None = None,
+    writer: Callable[[], Context] | None = None,
+) -> Extracted:
+    """Draw candidates out of conversations, and write them.
+
+    Args:
+        ctx: the command's view of the vault.
+        transcripts: see :func:`conversations`; read one at a time.
+        options: how many turns of the person a conversation must have, and what a note keeps of them.
+        model: whom to ask; None uses the rules.
+        keeps: instead of what the options say.
+        force: short conversations too.
+        progress: is told the source of each conversation before it is looked at.
+        writer: gives what to write with, if ``ctx`` is only for looking: a failure then leaves nothing behind.
+
+    Raises:
+        ModelUnavailableError: the model can't be used, and nothing was written.
+        UnwritableError: the vault can't be written; conversations before are.
+    """
+    run = _Run(ctx, options, model, keeps or options.keep, force=force, writer=writer or (lambda: ctx))
+    return run.over(transcripts, progress)
+
+
+def from_sources(
+    capture: Callable[..., Context],
+    settings: Settings,
+    sources: Iterable[str | os.PathLike[str] | BinaryIO],
+    model: LanguageModel | str | None,
+    *,
+    keep: str | None,
+    force: bool,
+    auto: bool,
+    progress: Callable[[str], None] | None,
+) -> Extracted:
+    """:meth:`tars_memory.memory.Memory.extract`: open what is set, and extract."""
+    options = settings.options("extract", ExtractOptions)
+    if keep is not None and keep not in KEEPS:
+        raise UsageError(f"nothing called {keep!r} can be kept", f"it is one of {', '.join(KEEPS)}")
+    if auto and not may_run_by_itself(settings.env):
+        return Extracted([], [], RULES, [f"{AUTO} is set to {settings.env[AUTO]}: nothing was extracted"])
+    asked = _opened(settings, model)
+    ctx = capture(writes=False)
+    if model is None and asked is None:
+        ctx.notices.append(BY_RULES)
+    return extract(
+        ctx,
+        conversations(sources),
+        options=options,
+        model=asked,
+        keeps=keep,
+        force=force,
+        progress=progress,
+        writer=capture,
+    )
+
+
+def asked(
+    ctx: Context,
+    settings: Settings,
+    sources: Iterable[str | os.PathLike[str] | BinaryIO],
+    model: LanguageModel | str | None,
+    *,
+    force: bool,
+) -> Prompts:
+    """:meth:`tars_memory.memory.Memory.extract_prompts`."""
+    run = _Run(ctx, settings.options("extract", ExtractOptions), None, "facts", force=force)
+    opened = _opened(settings, model)
+    found: list[Priced] = []
+    for transcript in conversations(sources):
+        task = run.task(transcript)
+        if task is None:
+            continue
+        for one in drawing.prompts_of(task.transcript, task.place.turns, task.when):
+            counted = llm.tokens(one.prompt.system + one.prompt.user), None
+            tokens, cost = counted if opened is None else llm.estimate(one.prompt, opened)
+            found.append(Priced(task.transcript.source, one.prompt, one.examined, tokens, cost))
+    endpoint = str(getattr(opened, "endpoint", ""))
+    return Prompts(found, run.skipped, "" if opened is None else opened.name, endpoint, ctx.notices)
+
+
+def _opened(settings: Settings, model: LanguageModel | str | None) -> LanguageModel | None:
+    """The model that is given, named or set; None for ``none``, or if none is set."""
+    if model is None or isinstance(model, str):
+        return None if model == "none" else llm.open_llm(settings, "extract", model=model or "")
+    return model
+
+
+class _Task(NamedTuple):
+    """A conversation that is to be looked at."""
+
+    transcript: Transcript
+    place: Place
+    when: Moments
+
+
+class _Run:
+    """One call over several conversations."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        options: ExtractOptions,
+        model: LanguageModel | None,
+        keeps: str,
+        *,
+        force: bool,
+        writer: Callable[[], Context] | None = None,
+    ) -> None:
+        self.ctx = ctx
+        self.skipped: list[Skipped] = []
+        self._least = 0 if force else options.min_user_turns
+        self._model = model
+        self._keeps = keeps
+        self._seen: str | None = None
+        self._writer = writer
+        if writer is not None and not ctx.store.dry_run and self._cut_off():
+            writer().store.recover()  # what a killed run left must not count as known
+        self._look()
+
+    def _look(self) -> None:
+        """Read what the vault holds."""
+        self._seen = self._latest()
+        self.known = Known(self.ctx.vault, self.ctx.notices)
+        self.catalogue = sessions.catalogue(self.ctx.vault)
+
+    def _cut_off(self) -> bool:
+        """Whether the last writer was killed before its transaction was whole."""
+        journal = self.ctx.store.journal
+        return bool(self.ctx.store.pending()) or journal.cut_off(next(journal.records(), None)) is not None
+
+    def _latest(self) -> str:
+        """The last transaction of the journal: another one means that somebody wrote meanwhile."""
+        return next((str(record["txn"]) for record in self.ctx.store.journal.records()), "")
+
+    def over(self, transcripts: Iterable[Transcript | Unknown], progress: Callable[[str], None] | None) -> Extracted:
+        """Examine them all; a model that fails ends it."""
+        done: list[Session] = []
+        failure: ModelUnavailableError | None = None
+        for transcript in transcripts:
+            task = self.task(transcript)
+            if task is None:
+                continue
+            if progress is not None:
+                progress(task.transcript.source)
+            try:
+                drawn = drawing.draw(task.transcript, task.place.turns, task.when, self._model)
+            except ModelUnavailableError as error:
+                if not done:
+                    raise
+                failure = error
+                self.skipped.append(Skipped(task.transcript.source, error.message, failed=True))
+                break
+            session = self._kept(task, drawn)
+            if session is not None:
+                done.append(session)
+        name = RULES if self._model is None else self._model.name
+        return Extracted(done, self.skipped, name, self.ctx.notices, failure)
+
+    def task(self, transcript: Transcript | Unknown) -> _Task | None:
+        """What is to be done for a conversation; None if nothing is, which is noted in :attr:`skipped`."""
+        if isinstance(transcript, Unknown):
+            self.skipped.append(Skipped(transcript.name, transcript.why, failed=True))
+            return None
+        if self._ours(transcript.source):
+            self.skipped.append(Skipped(transcript.source, "it is a note of this memory, not a log"))
+            return None
+        mine = transcript.user_turns
+        if not mine or mine < self._least:
+            why = f"{mine} turns of a person are too few (at least {self._least}; --force takes all)"
+            self.skipped.append(Skipped(transcript.source, why if mine else "no person says anything in it"))
+            return None
+        place = self._place(transcript)
+        if not any(turn.role == "user" and turn.number > place.turns for turn in transcript.turns):
+            self.skipped.append(Skipped(transcript.source, f"nothing new since {place.path}"))
+            return None
+        if transcript.damaged:
+            self.ctx.notices.append(f"{transcript.source}: {transcript.damaged} damaged places were passed over")
+        if transcript.start is None and not any(turn.time for turn in transcript.turns):
+            self.ctx.notices.append(f"{transcript.source} does not say when it was: it counts as said now")
+        return _Task(transcript, place, drawing.moments(transcript, self.ctx.now))
+
+    def _ours(self, source: str) -> bool:
+        """Whether a source is one of the tiers' notes: what they hold was drawn from somewhere already."""
+        vault = self.ctx.vault
+        path = os.path.relpath(os.path.realpath(source), vault.root).replace(os.sep, "/")
+        return not path.startswith("../") and vault.layout.tier_of(path) is not Tier.NOTE
+
+    def _place(self, transcript: Transcript) -> Place:
+        """Where a conversation stands already: known by its turns, else by the log's own name of it.
+
+        Under the same name, but with other turns (one was edited, or was still being written), all of it is examined
+        again; what is known of it adds nothing.
+        """
+        found = sessions.examined(self.ctx.vault, transcript.digests(), self.catalogue)
+        if found is not None:
+            return Place(found.path, found.turns)
+        return Place(self.catalogue.get(sessions.session_key(transcript.format, mask(transcript.id)), ""), 0)
+
+    def _kept(self, task: _Task, drawn: Drawn) -> Session | None:
+        """Write one conversation; None if another process did so meanwhile."""
+        transcript = task.transcript
+        assert self._writer is not None
+        ctx = self._writer()
+        with ctx.writing("extract", None, whole=True) as transaction:
+            if self._latest() != self._seen:
+                self._look()
+                if self._place(transcript) != task.place:
+                    self.skipped.append(Skipped(transcript.source, "another process examined it meanwhile"))
+                    return None
+            chosen, dropped = self._chosen(drawn)
+            path, kept = keep(ctx, transaction, transcript, chosen, task.when, task.place, self._keeps)
+        txn = transaction.written[0].txn if transaction.written and not self.ctx.store.dry_run else None
+        self._remember(task, path, kept)
+        return Session(
+            source=transcript.source,
+            path=path,
+            date=task.when[transcript.turns[0].number].date().isoformat(),
+            turns=len(transcript.turns),
+            examined=sum(turn.role in ("user", "assistant") for turn in transcript.turns[task.place.turns :]),
+            facts=tuple(kept),
+            dropped=dropped,
+            txn=txn,
+        )
+
+    def _chosen(self, drawn: Drawn) -> tuple[Drawn, dict[str, int]]:
+        """The facts worth a person's look, their words as they will stand; and why the others are not, counted."""
+        counted = {"ungrounded": sum(drawn.dropped.values()), "known": 0, "rejected": 0, "secret": 0}
+        chosen = []
+        for fact in drawn.extraction.facts:
+            words = words_of(fact)
+            why = self.known.why(words) if words else "secret"
+            if why:
+                counted[why] += 1
+                continue
+            self.known.add(words)
+            chosen.append(fact._replace(text=words))
+        if counted["secret"]:
+            self.ctx.notices.append("what held a credential was not noted")
+        return drawn._replace(extraction=drawn.extraction._replace(facts=tuple(chosen))), counted
+
+    def _remember(self, task: _Task, path: str, kept: list[Kept]) -> None:
+        """Take our own writing for seen."""
+        for fact in kept:
+            self.known.add(fact.text)
+        digests = task.transcript.digests()
+        self.catalogue[digests[-1]] = path
+        if key := sessions.session_key(task.transcript.format, mask(task.transcript.id)):
+            self.catalogue[key] = path
+        self._seen = self._latest()

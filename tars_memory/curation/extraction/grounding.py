@@ -1,0 +1,238 @@
+"""Whether a fact stands on what was said: its quote is in the transcript, in the person's own words, and says as much.
+
+What a model drew from a conversation is believed only as far as this goes. A quote must stand verbatim (white space
+aside) in a turn of the person that is examined, outside of what he pasted or quoted; or, for a decision, in the
+assistant's turn that the person agreed to next. The fact may reword its quote, but not add a number, a date or a name
+that nobody said, nor turn a no into a yes. What fails is dropped and counted; nothing is repaired but a turn's number.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.curation.extraction import statements
+from tars_memory.curation.extraction.dating import names_relative
+from tars_memory.curation.extraction.phrasebook import LANGUAGES, agrees, language
+from tars_memory.curation.extraction.sentences import own_words, sentences
+from tars_memory.recall.fence import visible
+from tars_memory.vault.secrets import mask
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from tars_memory.capture.turns import Turn
+    from tars_memory.curation.extraction.statements import Statement
+    from tars_memory.curation.model import Fact
+
+NO_QUOTE = "no quote"
+NOT_SAID = "quote not found"
+NOT_OWN = "not the person's own words"
+NOT_SUPPORTED = "says more than its quote"
+REASONS = (NO_QUOTE, NOT_SAID, NOT_OWN, NOT_SUPPORTED)
+"""Why a fact is dropped."""
+
+LEAST_QUOTE = 2
+"""Words that a quote must have, unless it is all that was said: a lone word stands in any turn."""
+
+LONGEST = 600
+"""Characters of a fact; more is no single statement."""
+
+_WORD = re.compile(r"[^\W_]+")
+_NUMBER = re.compile(r"\d+")
+_ISO = re.compile(r"\b(\d{4})-(\d\d)(?:-(\d\d)(?:/\d\d)?)?\b")
+_NAME = re.compile(r"(?<=[\w,;:'’] )[A-ZÀ-Þ][\w'’-]*[\w]")
+_DATE_WORD = re.compile(
+    r"\b(?:jan|feb|m[aä]r|mär|apr|ma[iyg]|ju[nil]|gen|giu|lug|ag[o]?|août|aug|s[ei]t|sep|o[ckut]+t|out|nov|de[cz]|dic|fév|févr|avr|juin|juil|"
+    r"mon|tue|wed|thu|fri|sat|sun|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|lun|mar|mer|mié|jue|jeu|vie|ven|sam|sáb|dom|dim|"
+    r"maan|dins|woens|donder|vrij|zater|zon|seg|ter|qua|qui|sex)\w*|\d",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[,;:.!?–—]+|\b(?:but|and|aber|und|mais|et|pero|y|ma|e|maar|en|mas)\b", re.IGNORECASE)
+_TURNED = re.compile(
+    r"\b(?:avoid|dislik|hat(?:e|es|ed|ing)\b|stop|quit|without|no longer|allerg|refus|against|lack|free\b|intoleran|"
+    r"can't stand|cancel|forbid|gave up|given up|left|lost|fail|unable|mind\b|instead|rather|only|until|except|unless|"
+    r"vermeid|hass|ohne|mag kein|évit|déteste|sans|arrêt|evit|odi|sin\b|senza|haat|vermijd|zonder|sem\b|deix|smett)",
+    re.IGNORECASE,
+)
+"""Words that deny without a "not"; with one of them a difference in negations proves nothing."""
+_ASKED = re.compile(
+    r"\b(?:don['’]t forget|do not forget|vergiss (?:bitte )?nicht|n['’]oublie pas|no olvides|non dimenticare|"
+    r"vergeet niet|não (?:te )?esqueças|não (?:se )?esqueça)\b",
+    re.IGNORECASE,
+)
+"""A "not" that denies nothing."""
+_GERMAN = re.compile(r"\b(?:der|die|das|und|ist|nicht|ein|eine|mit|für|von)\b")
+"""German writes every noun with a capital, so that a capital tells no name there."""
+
+_PEOPLE = "user users nutzer nutzerin utilisateur utilisatrice usuario usuaria utente gebruiker"
+_PERSON = frozenset(_PEOPLE.split())
+"""What a model calls the person."""
+
+CONTEXT = 40
+"""Turns before a quoted one whose words may explain it."""
+
+
+class Grounded(NamedTuple):
+    """What held and what did not.
+
+    Attributes:
+        facts: each with its quote as it stands in the transcript (white space folded, credentials masked) and the
+            number of the turn where it was found.
+        dropped: reason to count.
+    """
+
+    facts: tuple[Fact, ...]
+    dropped: dict[str, int]
+
+
+def ground(facts: Sequence[Fact], turns: Sequence[Turn], examined: Collection[int]) -> Grounded:
+    """Keep the facts that stand on what was said.
+
+    Args:
+        facts: drawn from the turns.
+        turns: of the window in order, those for context included; of any role.
+        examined: numbers of the turns that facts may come from.
+    """
+    if not facts:
+        return Grounded((), {})
+    said = _Said(turns, examined)
+    kept: list[Fact] = []
+    dropped: dict[str, int] = {}
+    for fact in facts:
+        found = said.checked(fact)
+        if isinstance(found, str):
+            dropped[found] = dropped.get(found, 0) + 1
+        else:
+            kept.append(found)
+    return Grounded(tuple(kept), dropped)
+
+
+def folded(text: str) -> str:
+    """A text as quotes are compared: as it was shown to the model, white space folded."""
+    lines = (re.sub(r"^\| ", "", line) for line in re.split(r"\r\n|\r|\n", mask(text)))
+    return " ".join(" ".join(visible(line).split()) for line in lines).strip()
+
+
+class _Said:
+    """The turns that can be quoted."""
+
+    def __init__(self, turns: Sequence[Turn], examined: Collection[int]) -> None:
+        spoken = [turn for turn in turns if turn.role in ("user", "assistant")]
+        self._turns = {turn.number: turn for turn in spoken}
+        self._folded = {turn.number: folded(turn.text) for turn in spoken}
+        self._mine = [turn.number for turn in spoken if turn.role == "user" and turn.number in examined]
+        self._agreed = [
+            turn.number
+            for turn, answer in pairwise(spoken)
+            if turn.role == "assistant" and answer.role == "user" and answer.number in examined and _agrees(answer)
+        ]
+        self._names = " ".join(dict.fromkeys(turn.speaker for turn in spoken))
+        self._before: dict[int, str] = {}
+        self._own: dict[int, list[str]] = {}
+
+    def before(self, number: int) -> str:
+        """What was said up to a turn, its own words included, and who speaks."""
+        if number not in self._before:
+            numbers = list(self._folded)
+            at = numbers.index(number)
+            near = (self._folded[other] for other in numbers[max(0, at - CONTEXT) : at + 1])
+            self._before[number] = " ".join([self._names, *near])
+        return self._before[number]
+
+    def own(self, number: int, quote: str) -> bool:
+        """Whether the quote stands in the turn's own talk, beside what is pasted, fenced or quoted there."""
+        turn = self._turns[number]
+        if turn.role == "assistant":
+            return True
+        if number not in self._own:
+            spans = own_words(turn.text, pasted=True)
+            self._own[number] = [folded(turn.text[start:end]) for start, end in spans]
+        return any(quote in talk for talk in self._own[number])
+
+    def checked(self, fact: Fact) -> Fact | str:
+        """The fact as it may be kept, or why it may not."""
+        quote = folded(fact.quote).strip("\"“”„«»' …")
+        if not quote:
+            return NO_QUOTE
+        places = [number for number, text in self._folded.items() if quote in text]
+        if not places:
+            return NOT_SAID
+        if len(_WORD.findall(quote)) < LEAST_QUOTE and all(
+            quote != self._folded[number].strip(" .!") for number in places
+        ):
+            return NO_QUOTE
+        allowed = self._mine + (self._agreed if fact.kind == "decision" else [])
+        own = [number for number in places if number in allowed and self.own(number, quote)]
+        if not own:
+            return NOT_OWN
+        number = fact.turn if fact.turn in own else own[0]
+        if not 0 < len(fact.text) <= LONGEST or not supported(mask(fact.text), quote, self.before(number)):
+            return NOT_SUPPORTED
+        return fact._replace(quote=quote, turn=number)
+
+
+def supported(text: str, quote: str, said: str) -> bool:
+    """Whether a fact's words claim no more than was said.
+
+    Args:
+        text: the fact.
+        quote: what it stands on.
+        said: everything up to the quoted turn, its words included, and who spoke.
+    """
+    said_low = said.casefold()
+    dated = _names_days(said)
+    numbers = set(_NUMBER.findall(said))
+    bare = text
+    for found in _ISO.finditer(text):
+        if found[0] in said or dated:
+            bare = bare.replace(found[0], " ")
+    years = {found[1] for found in _ISO.finditer(text)}
+    if any(number not in numbers and number not in years for number in _NUMBER.findall(bare)):
+        return False
+    if not _GERMAN.search(text):
+        names = {name.casefold().removesuffix("'s").removesuffix("’s") for name in _NAME.findall(bare)} - _PERSON
+        if any(name not in said_low for name in names):
+            return False
+    return _about_the_same(bare, said_low) and not _turned(text, quote)
+
+
+@lru_cache(maxsize=8)
+def _names_days(said: str) -> bool:
+    """Whether a date is said, or a day is named; asked again for every fact of a turn."""
+    return bool(_DATE_WORD.search(said)) or any(names_relative(said, code) for code in LANGUAGES)
+
+
+def _about_the_same(text: str, said_low: str) -> bool:
+    """Whether the fact's words of content are mostly words that were said (by their beginnings)."""
+    words = [word for word in statements.read(text).content if len(word) > 3 and word not in _PERSON]
+    if len(words) < 2:
+        return True
+    there = sum(word[:4].casefold() in said_low for word in words)
+    return there * 3 >= len(words)
+
+
+def _turned(text: str, quote: str) -> bool:
+    """Whether one of the two denies what the other says, clause by clause."""
+    if _TURNED.search(text) or _TURNED.search(quote):
+        return False
+    told = _ASKED.sub("", quote)
+    said = [statements.read(clause) for clause in _CLAUSE.split(told) if clause.strip()]
+    return any(_denies(statements.read(clause), said) for clause in _CLAUSE.split(text) if clause.strip())
+
+
+def _denies(claim: Statement, said: Sequence[Statement]) -> bool:
+    """Whether what was said about the same is denied, and the claim is not; or the other way round."""
+    content = set(claim.content)
+    if not content or not said:
+        return False
+    most = max(len(content & set(clause.content)) for clause in said)
+    near = [clause for clause in said if len(content & set(clause.content)) == most]
+    return all(bool(clause.denied) != bool(claim.denied) for clause in near)
+
+
+def _agrees(turn: Turn) -> bool:
+    answers = sentences(turn.text)
+    return bool(answers) and any(agrees(answers[0].text, language(code)) for code in LANGUAGES)

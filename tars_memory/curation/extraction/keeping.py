@@ -1,0 +1,265 @@
+"""Writing what was drawn from a conversation: lines in the daily notes, then the session note; all or nothing."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.capture.placing import heading
+from tars_memory.errors import ConflictError, UsageError
+from tars_memory.vault import edits, entries, sessions
+from tars_memory.vault.dailies import daily_of
+from tars_memory.vault.document import Document, apply
+from tars_memory.vault.links import links_of
+from tars_memory.vault.model import Splice
+from tars_memory.vault.secrets import find, mask
+from tars_memory.vault.session_growing import Changes
+from tars_memory.vault.sessions import SessionFact, SessionNote, SessionTurn
+from tars_memory.vault.template import daily_note
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from tars_memory.capture.context import Context
+    from tars_memory.capture.turns import Transcript, Turn
+    from tars_memory.curation.extraction.drawing import Drawn, Moments
+    from tars_memory.curation.model import Fact
+    from tars_memory.vault.store import Plan, Transaction
+
+KEEPS = ("facts", "quotes", "full")
+"""What a session note holds of the turns: none, those that a fact quotes, all that was said."""
+
+
+class Kept(NamedTuple):
+    """A fact that was written.
+
+    Attributes:
+        ref: the name of its line.
+        text: its words as they stand in the note.
+        quote: verbatim from the transcript.
+        speaker: who said it.
+        turn: number of the turn.
+        path, line: where it stands.
+        kind: ``fact``, ``preference``, ``decision`` or ``correction``.
+    """
+
+    ref: str
+    text: str
+    quote: str
+    speaker: str
+    turn: int
+    path: str
+    line: int
+    kind: str
+
+
+class Place(NamedTuple):
+    """Where a conversation's note stands.
+
+    Attributes:
+        path: of the session note; empty for one that is to be made.
+        turns: that were examined before.
+    """
+
+    path: str = ""
+    turns: int = 0
+
+
+def words_of(fact: Fact) -> str:
+    """A fact's words as they would stand in a note; empty if nothing is left, or they hold a credential."""
+    if find(fact.text):
+        return ""
+    try:
+        return entries.neutralise(fact.text)
+    except UsageError:
+        return ""
+
+
+def keep(
+    ctx: Context,
+    transaction: Transaction,
+    transcript: Transcript,
+    drawn: Drawn,
+    when: Moments,
+    place: Place,
+    keeps: str,
+) -> tuple[str, list[Kept]]:
+    """Write the facts under the log headings of their days, then the session note, in this order.
+
+    Args:
+        ctx: the command's view of the vault.
+        transaction: one that stands whole.
+        transcript: the conversation.
+        drawn: what it gave; the words of its facts are neutralised.
+        when: when each turn was said.
+        place: where its note stands.
+        keeps: one of :data:`KEEPS`.
+
+    Returns:
+        the session note's path, and the facts with their lines.
+    """
+    daily = _Dailies(ctx, transaction)
+    kept = [daily.add(fact, when[fact.turn], _speaker(transcript, fact.turn)) for fact in drawn.extraction.facts]
+    kept = daily.write(kept)
+    note = _note(transcript, drawn, when, place, keeps, [daily.linked(one) for one in kept])
+    return _write_session(ctx, transaction, note, when[transcript.turns[0].number], place), kept
+
+
+class _Dailies:
+    """The lines of one conversation, day by day."""
+
+    def __init__(self, ctx: Context, transaction: Transaction) -> None:
+        self._ctx = ctx
+        self._transaction = transaction
+        self._title = heading(ctx.layout.log_heading)
+        self._lines: dict[str, list[tuple[str, str]]] = {}
+        self._first: dict[str, datetime] = {}
+        self._days: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+
+    def add(self, fact: Fact, moment: datetime, speaker: str) -> Kept:
+        """Plan a fact's line in the note of its day."""
+        path = daily_of(self._ctx.vault, moment.date())
+        name = entries.block_id(path, fact.text)
+        parts = entries.Parts(fact.text, time=f"{moment:%H:%M}", state="extracted", block_id=name)
+        self._lines.setdefault(path, []).append((name, entries.render(parts)))
+        self._first.setdefault(path, moment)
+        self._days[path] = moment.date().isoformat()
+        quote = mask(fact.quote)
+        return Kept(entries.ref(path, fact.text), fact.text, quote, speaker, fact.turn, path, 0, fact.kind)
+
+    def write(self, kept: list[Kept]) -> list[Kept]:
+        """Write the lines; one whose block id stands in its note already is not written again."""
+        texts: dict[str, bytes] = {}
+        for path, lines in self._lines.items():
+            new = self._ctx.vault.look(path) is None
+            create = daily_note(self._ctx.vault, path, self._first[path], self._ctx.notices) if new else b""
+            texts[path] = self._transaction.write(path, self._plan(lines), create=create).text
+        found = {
+            (path, entry.block_id): entry
+            for path, text in texts.items()
+            for entry in entries.read(path, Document(text), timed=True)
+        }
+        if texts:
+            links = links_of(self._ctx.vault)
+            self._names = {path: links.name_of(path) for path in texts}
+        placed = []
+        for one in kept:
+            entry = found.get((one.path, entries.block_id(one.path, one.text)))
+            placed.append(one._replace(line=entry.line, ref=entry.ref) if entry else one)
+        return placed
+
+    def linked(self, one: Kept) -> SessionFact:
+        """The fact as the session note shows it."""
+        source = f"{self._names[one.path]}#^{entries.block_id(one.path, one.text)}"
+        return SessionFact(one.text, source, self._days[one.path], one.quote, mask(one.speaker), one.turn)
+
+    def _plan(self, lines: Sequence[tuple[str, str]]) -> Plan:
+        def plan(data: bytes | None) -> Sequence[Splice]:
+            data = data or b""
+            new = [(name, line) for name, line in lines if not _has_block(data, name)]
+            at_once = _together(data, new, self._title) if len(new) > 1 else None
+            if at_once is not None:
+                return at_once
+            changes = Changes(data)
+            for _, line in new:
+                changes.make(edits.insert_bullet(changes.data, line, section=self._title))
+            return changes.splices()
+
+        return plan
+
+
+def _has_block(data: bytes, name: str) -> bool:
+    """Whether a line of the note ends in this block id."""
+    return re.search(rb"\^" + name.encode("ascii") + rb"[ \t]*$", data, re.MULTILINE) is not None
+
+
+def _together(data: bytes, lines: Sequence[tuple[str, str]], title: str) -> list[Splice] | None:
+    """All lines in the place that the first one takes; None if they would not all be bullets of their own there.
+
+    One after the other they would cost a parse of the note each.
+    """
+    first, *others = (line.encode("utf-8", "surrogateescape") for _, line in lines)
+    (splice,) = edits.insert_bullet(data, first.decode("utf-8", "surrogateescape"), section=title)
+    at = splice.data.index(first)
+    end = at + len(first)
+    indent = re.search(rb"[^\r\n]*$", splice.data[:at])
+    ending = re.match(rb"\r\n|\r|\n", splice.data[end:])
+    if indent is None or ending is None:
+        return None
+    more = b"".join(ending[0] + indent[0] + line for line in others)
+    whole = Splice(splice.start, splice.end, splice.data[:end] + more + splice.data[end:])
+    before = entries.read("", Document(data), timed=True)
+    after = entries.read("", Document(apply(data, [whole])), timed=True)
+    placed = {entry.block_id for entry in after if entry.state == "extracted" and not entry.depth}
+    if len(after) != len(before) + len(lines) or not placed >= {name for name, _ in lines}:
+        return None
+    return [whole]
+
+
+def _write_session(ctx: Context, transaction: Transaction, note: SessionNote, start: datetime, place: Place) -> str:
+    """The session note, new or grown; it is written last, for it says which turns were examined."""
+    if place.path:
+
+        def grown(data: bytes | None) -> Sequence[Splice]:
+            held = sessions.read(place.path, data or b"")
+            turns = max(note.turns, held.turns) if held and not place.turns else note.turns
+            return sessions.grow(data or b"", note._replace(turns=turns))
+
+        transaction.write(place.path, grown)
+        return place.path
+    path = sessions.path_for(ctx.layout.sessions, start, note.title, lambda path: ctx.vault.look(path) is not None)
+    rendered = sessions.render(note)
+
+    def plan(data: bytes | None) -> Sequence[Splice]:
+        if data:
+            raise ConflictError(f"{path} appeared meanwhile", "try again")
+        return [Splice(0, 0, rendered)]
+
+    transaction.write(path, plan)
+    return path
+
+
+def _note(
+    transcript: Transcript, drawn: Drawn, when: Moments, place: Place, keeps: str, facts: list[SessionFact]
+) -> SessionNote:
+    start = when[transcript.turns[0].number]
+    found = drawn.extraction
+    new = [turn for turn in transcript.turns if turn.number > place.turns]
+    return SessionNote(
+        date=start.date().isoformat(),
+        source=mask(posixpath.basename(transcript.source.replace("\\", "/")) or transcript.source),
+        source_hash=transcript.digests()[-1],
+        turns=len(transcript.turns),
+        session=mask(transcript.id),
+        format=transcript.format,
+        title=mask(transcript.title or found.title),
+        summary=mask(found.summary),
+        topics=tuple(map(mask, found.topics)),
+        decisions=tuple(map(mask, found.decisions)),
+        open_ends=tuple(map(mask, found.open_ends)),
+        tools=tuple(dict.fromkeys(mask(tool) for turn in new for tool in turn.tools)),
+        facts=tuple(facts),
+        kept=tuple(_turns(new, when, keeps, {fact.turn for fact in facts}, start)),
+    )
+
+
+def _turns(turns: Sequence[Turn], when: Moments, keeps: str, quoted: set[int], start: datetime) -> list[SessionTurn]:
+    """The turns that are stored: said by a person or the model, never what tools and programs put in."""
+    if keeps == "facts":
+        return []
+    kept = []
+    for turn in turns:
+        if turn.role in ("user", "assistant") and (keeps == "full" or turn.number in quoted):
+            moment = when[turn.number]
+            clock = f"{moment:%H:%M}" if moment.date() == start.date() else f"{moment:%Y-%m-%d %H:%M}"
+            time = clock if turn.time is not None else ""
+            kept.append(SessionTurn(turn.number, mask(turn.speaker), mask(turn.text), time))
+    return kept
+
+
+def _speaker(transcript: Transcript, number: int) -> str:
+    turn = next((turn for turn in transcript.turns if turn.number == number), None)
+    return turn.speaker if turn else ""

@@ -1,0 +1,293 @@
+"""A statement's words as :mod:`tars_memory.curation.similarity` compares them: content, values, negation, order."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import NamedTuple
+
+from tars_memory.curation.extraction.vocabulary import (
+    ARTICLES,
+    COPULAS,
+    EQUAL,
+    FILLERS,
+    FRENCH_NE,
+    FRENCH_SECOND,
+    MANY_VALUED,
+    MONTHS,
+    NEGATIONS,
+    NUMBER_WORDS,
+    ONE_VALUED,
+    OPPOSITES,
+    RELATORS,
+    SUBJECTS,
+    UNSPACED_NEGATIONS,
+    UNSURE,
+)
+from tars_memory.recall.stemming import stem
+from tars_memory.vault.entries import tags_of
+
+VALUE_WORDS = 4
+"""So many words at most make one value: ``senior software engineer``, ``Berlin Mitte``."""
+
+LONGEST = 2000
+"""Characters; what is longer is no one statement, and is only compared as a whole."""
+
+_TOKEN = re.compile(
+    r"\d{4}-\d\d-\d\d"  # a date
+    r"|\d{1,2}:\d\d"  # a time of day
+    r"|\d{1,3}(?:,\d{3})+(?!\d)"  # a number with commas
+    r"|\d+(?:[.,/]\d+)*"  # any other number
+    r"|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f]"  # scripts written without spaces: a sign each
+    r"|[^\W\d_][\w'’]*(?:[-+#&@./][\w'’]+)*[+#]*"  # a word: C++, e-mail, anna@x.org, B12
+    r"|[%€$£¥°?]|[^\w\s\x00-\x7f…“”„‚‘’«»–—·•]"  # what changes the meaning; emoji
+)
+_APOSTROPHE = re.compile(r"(?<=\w)['’]s?$")
+_ELIDED = re.compile(r"^(?:l|d|j|m|t|s|c|qu|un|all|dell|nell|sull)['’](?=\w)", re.IGNORECASE)
+
+
+class Statement(NamedTuple):
+    """One statement, read.
+
+    Attributes:
+        words: all of them, folded, in order.
+        content: those that carry content, as stems, in order.
+        names: words that are written with a capital, though they are not the first.
+        numbers: those that are values: numbers, dates, months, weekdays.
+        denied: how many negations there are.
+        phrases: the content cut at prepositions, each phrase with the word that leads it.
+        tags: without the mark.
+    """
+
+    words: tuple[str, ...]
+    content: tuple[str, ...]
+    names: frozenset[str]
+    numbers: frozenset[str]
+    denied: int
+    phrases: tuple[tuple[str, ...], ...]
+    tags: frozenset[str]
+
+
+@lru_cache(maxsize=4096)
+def read(text: str) -> Statement:
+    """The statement of an entry's words; any text is one."""
+    tags = frozenset(tag.casefold() for tag in tags_of(text))
+    if len(text) > LONGEST:
+        return Statement(tuple(text.split()), (), frozenset(), frozenset(), 0, (), tags)
+    reading = _Reading()
+    for raw in _tokens(text):
+        reading.take(raw)
+    reading.denied += sum(found in text for found in UNSPACED_NEGATIONS if len(found) > 1)
+    return reading.statement(tags)
+
+
+class _Reading:
+    """A statement, word by word."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.content: list[str] = []
+        self.names: set[str] = set()
+        self.numbers: set[str] = set()
+        self.phrases: list[list[str]] = [[""]]
+        self.denied = 0
+        self._ne = False
+
+    def take(self, raw: str) -> None:
+        """The next word, as it is written."""
+        word = EQUAL.get(raw.casefold(), raw.casefold())
+        self.words.append(word)
+        if self._denies(word):
+            return
+        if word in FILLERS and not _acronym(raw):
+            first, *others = self.phrases
+            if word in ARTICLES and len(first) == 1 and len(others) == 1 and len(others[0]) > 1:
+                self.phrases.append([""])  # "in May the garden …": what was put first ends here
+        elif word in SUBJECTS and not self.content:
+            return
+        elif word in COPULAS or (word == "am" and self.words[-2:-1] == ["i"]):
+            self.phrases.append(["="])
+        elif word in RELATORS and not _acronym(raw):
+            self.phrases.append([word])
+        else:
+            self._content(raw, word)
+
+    def statement(self, tags: frozenset[str]) -> Statement:
+        """What was read."""
+        last = self.phrases[-1]
+        if len(last) == 1 and last[0] in RELATORS:
+            self.content.append(last[0])  # "is on", "logs out": it leads nothing
+            last.append(last[0])
+        cut = tuple(_dated(phrase, self.numbers) for phrase in self.phrases if len(phrase) > 1)
+        names, numbers = frozenset(self.names), frozenset(self.numbers)
+        return Statement(tuple(self.words), tuple(self.content), names, numbers, self.denied, cut, tags)
+
+    def _denies(self, word: str) -> bool:
+        if word in FRENCH_NE:
+            self._ne = True
+            self.denied += 1
+            return True
+        if word in NEGATIONS or word in UNSPACED_NEGATIONS:
+            self.denied += not (self._ne and word in FRENCH_SECOND)
+            self._ne = False
+            return True
+        return False
+
+    def _content(self, raw: str, word: str) -> None:
+        kept = _singular(word)
+        dated = word in MONTHS and (word not in UNSURE or raw[:1].isupper() or "".join(self.words[-2:-1]).isdigit())
+        if dated or word in NUMBER_WORDS or any(sign.isdigit() for sign in word):
+            kept = MONTHS[word] if dated else word
+            self.numbers.add(kept)
+        elif raw[:1].isupper() and len(self.words) > 1:
+            self.names.add(word)
+        self.content.append(kept)
+        self.phrases[-1].append(kept)
+
+
+def opposed(old: Statement, new: Statement) -> bool:
+    """Whether one denies what the other says: negations differ, or a word stands against its opposite, but not both."""
+    shared = set(old.content) & set(new.content)
+    rests = [[word for word in each.content if word not in shared] for each in (old, new)]
+    mine, theirs = ({OPPOSITES[word] for word in rest if word in OPPOSITES} for rest in rests)
+    turned = any((group, -sign) in theirs for group, sign in mine)
+    if turned == (old.denied != new.denied):
+        return False
+    if turned:
+        rests = [[word for word in rest if word not in OPPOSITES] for rest in rests]
+    least = min(len(old.content), len(new.content))
+    less, more = sorted(map(len, rests))
+    if less or more > 2 * max(len(shared), 1):  # both speak of something else, or one of much more
+        return False
+    return 2 * (len(shared) + turned) >= least and bool(shared or least == 1)
+
+
+def says_the_same(old: Statement, new: Statement) -> bool:
+    """Whether both hold the very same content, in the same order or with whole phrases moved."""
+    if (
+        old.denied != new.denied
+        or Counter(old.content) != Counter(new.content)
+        or ("?" in old.words) != ("?" in new.words)
+    ):
+        return False
+    if not (old.names <= set(new.words) and new.names <= set(old.words)):
+        return False  # Adam is not Adams
+    if old.phrases == new.phrases:
+        return True
+    led = [sorted(phrase for phrase in each.phrases if phrase[0] not in ("", "=")) for each in (old, new)]
+    core = [[phrase[1:] for phrase in each.phrases if phrase[0] in ("", "=")] for each in (old, new)]
+    if led[0] != led[1]:
+        return False
+    return core[0] == core[1] or (_equated(old) and _equated(new) and sorted(core[0]) == sorted(core[1]))
+
+
+def one_value_differs(old: Statement, new: Statement) -> bool:
+    """Whether both state the same thing with another value, or one says more of it."""
+    shared = Counter(old.content) & Counter(new.content)
+    if not shared or old.denied != new.denied:
+        return False
+    short, long = sorted((old.content, new.content), key=len)
+    if _within(short, long):
+        return len(long) - len(short) <= max(2, len(short))
+    apart = [
+        (old.content[a:b], new.content[c:d])
+        for tag, a, b, c, d in SequenceMatcher(None, old.content, new.content, autojunk=False).get_opcodes()
+        if tag != "equal"
+    ]
+    if all([*map(stem, mine)] == [*map(stem, theirs)] for mine, theirs in apart):
+        return True  # another tense
+    values = old.numbers | new.numbers
+    if all(set(mine) | set(theirs) <= values for mine, theirs in apart):
+        return True
+    if len(apart) != 1 or not all(0 < len(side) <= VALUE_WORDS for side in apart[0]):
+        return False
+    if old.content[0] != new.content[0]:
+        return False  # about another subject
+    stated = [word for word in shared if word not in values]
+    if "decided" in stated:
+        return len(stated) > 1
+    if any(word in ONE_VALUED for word in stated):
+        return True
+    return len(stated) > 1 and not any(word in MANY_VALUED for word in stated)
+
+
+def _tokens(text: str) -> list[str]:
+    text = unicodedata.normalize("NFKC", text)
+    text = re.sub(r"\[\[(?:[^\[\]|]{0,200}\|)?([^\[\]]{0,200})\]\]", r"\1", text)
+    text = re.sub(r"(?:^|(?<=\s))#[^\s#]+", "", re.sub(r"[*_~`\\]+", "", text))
+    text = re.sub(r"\b(\w{1,20})n['’]t\b", _not, re.sub(r"\bcannot\b", "can not", text, flags=re.IGNORECASE))
+    text = re.sub(r"\b[nN]['’](?=\w)", "ne ", text)
+    text = re.sub(r"\b(\d{1,2})(?::(\d\d))? ?([ap])\.?m\b\.?", _hour, text, flags=re.IGNORECASE)
+    text = re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", _day, text)
+    text = re.sub(r"\b(\d{1,2})(?:st|nd|rd|th|er|º|ª)\b", r"\1", text)
+    text = re.sub(r"(?<=\d)\.(?= \w)", "", text)
+    found = []
+    for raw in _TOKEN.findall(text):
+        word = _APOSTROPHE.sub("", _ELIDED.sub("", raw)).strip("'’")
+        if raw[:1].isdigit() and re.fullmatch(r"\d{1,3}(?:,\d{3})+", raw):
+            word = raw.replace(",", "")
+        if word and not (len(word) == 1 and word != "?" and unicodedata.category(word)[0] == "P" and word != "%"):
+            found.append(word)
+    return found
+
+
+def _not(found: re.Match[str]) -> str:
+    whole = {"ca": "can", "wo": "will", "sha": "shall"}
+    return f"{whole.get(found[1].casefold(), found[1])} not"
+
+
+def _hour(found: re.Match[str]) -> str:
+    hour = int(found[1]) % 12 + (12 if found[3] in "pP" else 0)
+    return f"{hour:02}:{found[2] or '00'}"
+
+
+def _day(found: re.Match[str]) -> str:
+    month = int(found[2])
+    names = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+    return f"{int(found[3])} {names[month - 1]} {found[1]}" if 1 <= month <= 12 else found[0]
+
+
+def _singular(word: str) -> str:
+    """Without the ending of an English plural or third person (Harman's S-stemmer)."""
+    if len(word) < 4 or not word.isascii():
+        return word
+    if word.endswith("ies") and not word.endswith(("eies", "aies")):
+        return word[:-3] + "y"
+    if word.endswith("s") and not word.endswith(("us", "ss", "is", "news")):
+        return word[:-1]
+    return word
+
+
+def _acronym(raw: str) -> bool:
+    """``US`` and ``IT`` are no pronouns."""
+    return len(raw) > 1 and raw.isupper()
+
+
+def _equated(statement: Statement) -> bool:
+    """Whether it says that one thing is another, which may be said the other way round."""
+    return sum(phrase[0] == "=" for phrase in statement.phrases) == 1 and statement.phrases[0][0] == ""
+
+
+def _dated(phrase: list[str], values: set[str]) -> tuple[str, ...]:
+    """The phrase with each date in one order, whichever it was written in: ``15 Oct`` and ``Oct 15``."""
+    found: list[str] = []
+    run: list[str] = []
+    for word in [*phrase, ""]:
+        if word in values:
+            run.append(word)
+            continue
+        days = [value for value in run if value.isdigit() and len(value) < 3]
+        years = [value for value in run if value.isdigit() and len(value) == 4]
+        if len(days) <= 1 and len(years) <= 1 and any(value.startswith("month") for value in run):
+            run.sort()
+        found += [*run, word]
+        run = []
+    return tuple(found[:-1])
+
+
+def _within(short: tuple[str, ...], long: tuple[str, ...]) -> bool:
+    rest = iter(long)
+    return all(word in rest for word in short)

@@ -1,0 +1,1 @@
+"""Language models: asked within limits, with prompts that are data, and answers read by their numbers alone."""

@@ -1,0 +1,212 @@
+"""Asking a language model: one place where text leaves, with its limits.
+
+The model's words come back as text and stay text: :mod:`tars_memory.curation.models.replies` reads them, and only an
+approved proposal ever changes a note. What is sent goes through :mod:`tars_memory.curation.models.remote`.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from tars_memory.curation.models.replies import ReplyError
+from tars_memory.errors import ModelUnavailableError, UsageError
+from tars_memory.options import LlmOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tars_memory.curation.models.remote import ProviderModel
+    from tars_memory.settings import Settings
+
+JOBS = ("extract", "review", "tidy")
+"""What a model can be asked for; each may have a model of its own in the settings."""
+INSTALL = "pip install 'tars-memory[llm]'"
+T = TypeVar("T")
+
+
+class Prompt(NamedTuple):
+    """What a model is asked.
+
+    Attributes:
+        job: one of :data:`JOBS`.
+        system: the rules.
+        user: the material, fenced.
+        schema: JSON schema of the answer, for providers that hold a model to it.
+        max_tokens: of the answer.
+    """
+
+    job: str
+    system: str
+    user: str
+    schema: dict[str, Any]
+    max_tokens: int
+
+    def __str__(self) -> str:
+        """As one text, for a program that takes only one."""
+        return f"{self.system.rstrip()}\n\n{self.user.rstrip()}\n"
+
+
+class Completion(NamedTuple):
+    """What came back.
+
+    Attributes:
+        text: the model's words, not read yet; empty if it said none.
+        model: as the provider calls it.
+        prompt_tokens, completion_tokens: as the provider counts; at least our own estimate.
+        cost: US dollars; None if the model's prices are unknown.
+        cut: whether the answer ended for want of room.
+    """
+
+    text: str
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    cut: bool = False
+
+
+class Spent(NamedTuple):
+    """What a command has asked for so far: calls, tokens both ways, US dollars (of the calls whose price is known)."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+    def plus(self, completion: Completion) -> Spent:
+        """With one more answer."""
+        tokens = completion.prompt_tokens + completion.completion_tokens
+        return Spent(self.calls + 1, self.tokens + tokens, self.cost + (completion.cost or 0.0))
+
+
+class LanguageModel(Protocol):
+    """Whatever answers prompts: a provider's model, a scripted one, a reply out of a file.
+
+    Attributes:
+        name: for the person.
+        spent: so far.
+    """
+
+    name: str
+    spent: Spent
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """The answer.
+
+        Raises:
+            ModelUnavailableError: there is none, or a cap is reached.
+        """
+        ...
+
+
+class Reply:
+    """A model whose answers were got by another program: ``--reply FILE``.
+
+    Args:
+        texts: one for each prompt, in order.
+        name: where they come from.
+    """
+
+    def __init__(self, texts: Sequence[str], name: str = "--reply") -> None:
+        self.name = name
+        self.spent = Spent()
+        self._texts = list(texts)
+
+    def complete(self, prompt: Prompt) -> Completion:  # noqa: ARG002 (the answer was got before)
+        """The next of the texts.
+
+        Raises:
+            ModelUnavailableError: there is none left.
+        """
+        if self.spent.calls >= len(self._texts):
+            raise ModelUnavailableError(
+                f"{self.name} holds {len(self._texts)} answer(s), and another prompt needs one",
+                "--print-prompt prints what is to be answered; it was written for what stood there then",
+            )
+        text = self._texts[self.spent.calls]
+        ended = text.rstrip(" \t\r\n`~").endswith(("}", "]"))
+        found = Completion(text, self.name, 0, 0, None, cut=text.count("{") > text.count("}") and not ended)
+        self.spent = self.spent.plus(found)
+        return found
+
+
+def ask(model: LanguageModel, prompt: Prompt, read: Callable[[str], T]) -> T:
+    """What the model's answer says; an unusable or cut one is asked for once more, with the reader's words.
+
+    Of two cut answers what can be read counts.
+
+    Args:
+        model: answers.
+        prompt: what it is asked.
+        read: makes sense of the text, or raises :class:`ReplyError`.
+
+    Raises:
+        ModelUnavailableError: it does not answer, or unusably twice.
+    """
+    first = model.complete(prompt)
+    held: list[T] = []
+    try:
+        held.append(read(first.text))
+        if not first.cut:
+            return held[0]
+        why = "it was cut off for want of room; be briefer"
+        if isinstance(model, Reply):
+            raise unusable(model.name, ReplyError("it is cut off"))
+    except ReplyError as error:
+        if isinstance(model, Reply):
+            raise unusable(model.name, error) from error
+        why = str(error)
+    again = f"{prompt.user.rstrip()}\n\nYour previous answer could not be used: {why}. Answer with the JSON only.\n"
+    try:
+        return read(model.complete(prompt._replace(user=again)).text)
+    except ReplyError as error:
+        if held:
+            return held[0]
+        raise unusable(model.name, error) from error
+
+
+def unusable(name: str, error: ReplyError) -> ModelUnavailableError:
+    """What the person is told of an answer that nothing can be read from."""
+    return ModelUnavailableError(f"{name} gave no usable answer: {error}; nothing was written", "try another model")
+
+
+def open_llm(settings: Settings, job: str, *, model: str = "") -> ProviderModel | None:
+    """The model that is set for a job; None if none is.
+
+    Args:
+        settings: the environment in them (with the provider's key) is the asking process's own.
+        job: one of :data:`JOBS`.
+        model: instead of the one that is set.
+
+    Raises:
+        ModelUnavailableError: litellm is not installed.
+        UsageError: the settings can't be understood.
+    """
+    options = settings.options("llm", LlmOptions)
+    name = model or getattr(options, f"{job}_model") or options.model
+    if not name:
+        return None
+    if options.endpoint and not options.endpoint.lower().startswith(("http://", "https://")):
+        raise UsageError(f"llm.endpoint {options.endpoint!r} is no address", "it begins with http:// or https://")
+    if find_spec("litellm") is None:
+        raise ModelUnavailableError(f"asking {name} needs litellm, which is not installed", INSTALL)
+    from tars_memory.curation.models.remote import ProviderModel
+
+    return ProviderModel(name, options, settings.env)
+
+
+def estimate(prompt: Prompt, model: LanguageModel) -> tuple[int, float | None]:
+    """What a prompt would cost, before it is sent: tokens in, and US dollars with the longest answer (None: unknown).
+
+    Only a provider's own prices are asked for, and those come with litellm: nothing is sent.
+    """
+    asked = tokens(prompt.system + prompt.user)
+    known = getattr(model, "prices", None)
+    prices = known() if known else None
+    return asked, None if prices is None else asked * prices[0] + prompt.max_tokens * prices[1]
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a text has: a quarter of its ASCII characters, and each other one for itself."""
+    plain = len(text.encode("ascii", "ignore"))
+    return -(-plain // 4) + len(text) - plain

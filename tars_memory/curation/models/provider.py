@@ -1,0 +1,342 @@
+"""The process that speaks to a model's provider, through litellm; :mod:`tars_memory.curation.models.remote` starts it.
+
+A process of its own, because only a process can be ended at a moment's notice, whatever its sockets, threads and
+libraries are doing; and because litellm takes seconds to import and prints, logs and caches as it likes. It is run as a
+script and imports nothing of this package: one JSON object a line on stdin and stdout, the first one says which model.
+When stdin ends, so does it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import re
+import signal
+import sys
+import threading
+import time
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_BODY = 8_000_000
+"""Bytes of one HTTP answer that are read; an answer of 8,000 tokens has about 40,000."""
+MAX_PACKED = 200_000
+"""The same for an answer that came compressed although none was asked for: a thousandfold is the most deflate packs."""
+MAX_TEXT = 1_000_000
+"""Characters of the model's words that are handed on."""
+MAX_SAID = 2_000
+"""Bytes of a body, and characters of an error, that are kept to say what went wrong."""
+RETRIES = 3
+"""Further attempts after too many requests, a server's error or a lost connection, within the time limit."""
+FIRST_PAUSE = 0.5
+"""Seconds before the first further attempt, doubled each time unless the server names a time."""
+PASSING = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529))
+"""HTTP statuses that may be gone at the next attempt."""
+REFUSING = frozenset((400, 422))
+"""HTTP statuses of a provider that does not know one of the options; the next rung of the ladder leaves it out."""
+RUNGS = 4
+"""Answers held to a schema; held to JSON; held to nothing; and asked for without a temperature."""
+FINAL = frozenset(("ContextWindowExceededError", "ContentPolicyViolationError"))
+"""litellm's names for refusals that no other option would change."""
+ENVIRONMENT = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_LOCAL_BLOG_POSTS": "True",
+    "LITELLM_MODE": "PRODUCTION",
+    "LITELLM_LOG": "CRITICAL",
+    "LITELLM_TELEMETRY": "False",
+    "HF_HUB_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "DO_NOT_TRACK": "1",
+}
+"""Without these litellm fetches a price list and reads the ``.env`` of the current folder."""
+
+OPENAIS_OWN = ("OPENAI_API_KEY", "OPENAI_ORGANIZATION", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS")
+"""Variables that say who somebody is at OpenAI; another endpoint must not be told."""
+
+
+class RefusedError(Exception):
+    """An answer that is not taken, whatever the library would make of it."""
+
+
+class Guard:
+    """What every HTTP exchange of this process passes: no place but the endpoint, no redirects, no endless bodies.
+
+    Args:
+        endpoint: the only server that is spoken to; empty for any, as the provider has it.
+
+    Attributes:
+        refused: why an answer was not taken; empty if it was.
+        status: of the last answer; None if there was none.
+        kind: its content type.
+        head: the beginning of its body.
+        lost: what the network said instead of an answer, or of its rest; empty if nothing.
+        pause: seconds that the server asks to wait; None if it does not.
+    """
+
+    def __init__(self, endpoint: str) -> None:
+        self.origin = _origin(endpoint) if endpoint else None
+        self.forget()
+
+    def forget(self) -> None:
+        """A new exchange begins."""
+        self.refused = self.lost = self.kind = ""
+        self.head = b""
+        self.status: int | None = None
+        self.pause: float | None = None
+
+    def install(self) -> None:
+        """Stand before the transport that every client of httpx uses."""
+        import httpx
+
+        guard, send = self, httpx.HTTPTransport.handle_request
+
+        class Counted(httpx.SyncByteStream):
+            """A body that ends at the limit."""
+
+            def __init__(self, stream: Any, limit: int) -> None:
+                self.stream, self.left = stream, limit
+
+            def __iter__(self) -> Iterator[bytes]:
+                try:
+                    for piece in self.stream:
+                        self.left -= len(piece)
+                        if self.left < 0:
+                            raise guard.refuse("its answer is far too long")
+                        if len(guard.head) < MAX_SAID:
+                            guard.head += piece[:MAX_SAID]
+                        yield piece
+                except httpx.TransportError as error:
+                    guard.lost = str(error) or type(error).__name__
+                    raise
+
+            def close(self) -> None:
+                self.stream.close()
+
+        def handle_request(transport: Any, request: Any) -> Any:
+            guard.forget()
+            if guard.origin not in (None, _origin(str(request.url))):
+                raise guard.refuse(f"{request.url} is not at llm.endpoint, and nothing is sent there")
+            request.headers["accept-encoding"] = "identity"
+            try:
+                response = send(transport, request)
+            except httpx.TransportError as error:
+                guard.lost = str(error) or type(error).__name__
+                raise
+            guard.look(response.status_code, response.headers)
+            if 300 <= response.status_code < 400:
+                place = response.headers.get("location", "nowhere")
+                response.close()
+                raise guard.refuse(f"{request.url} redirects to {place}, and nothing is sent on to there")
+            packed = response.headers.get("content-encoding", "identity") != "identity"
+            response.stream = Counted(response.stream, MAX_PACKED if packed else MAX_BODY)
+            return response
+
+        httpx.HTTPTransport.handle_request = handle_request  # type: ignore[method-assign,assignment]
+
+    def look(self, status: int, headers: Any) -> None:
+        """Note what an answer says before its body."""
+        self.status, self.kind = status, headers.get("content-type", "")
+        with contextlib.suppress(ValueError):
+            self.pause = max(float(headers.get("retry-after", "")), 0.0)
+
+    def said(self) -> str:
+        """The server's own words: an error's message, else how its body begins."""
+        text = self.head.decode("utf-8", "replace")
+        try:
+            found = json.loads(text)
+            found = found.get("error", found)
+            return str(found["message"] if isinstance(found, dict) else found)
+        except (ValueError, LookupError, AttributeError, RecursionError):
+            return text[:200]
+
+    def refuse(self, why: str) -> RefusedError:
+        """Remember why: the libraries wrap whatever is raised beneath them."""
+        self.refused = why
+        return RefusedError(why)
+
+
+def _origin(address: str) -> tuple[str, str, int]:
+    """Scheme, host and port."""
+    parts = urlsplit(address)
+    return parts.scheme, parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+
+
+class Provider:
+    """One model at one provider.
+
+    Args:
+        setup: ``model``, ``endpoint``, ``key``; the latter two may be empty.
+    """
+
+    def __init__(self, setup: dict[str, Any]) -> None:
+        if setup["endpoint"]:
+            for name in OPENAIS_OWN:
+                os.environ.pop(name, None)
+            os.environ["OLLAMA_API_BASE"] = setup["endpoint"]  # where litellm asks for the model's abilities
+        import litellm
+
+        self.litellm = litellm
+        litellm.suppress_debug_info = True
+        litellm.disable_hf_tokenizer_download = True
+        litellm.drop_params = True  # of what litellm itself knows that a model can't take, as a temperature
+        litellm.telemetry = False
+        self.guard = Guard(setup["endpoint"])
+        self.guard.install()
+        self.rung = 0
+        self.options: dict[str, Any] = {"model": setup["model"]}
+        if setup["endpoint"]:
+            self.options["api_base"] = setup["endpoint"]
+        provider = self._provider()
+        if setup["key"]:
+            self.options["api_key"] = setup["key"]
+        elif setup["endpoint"] and provider in ("openai", "custom_openai", "openai_like"):
+            self.options["api_key"] = "none"  # the library insists on one; a server of one's own does not
+        self.prices = self._prices(provider)
+
+    def _provider(self) -> str:
+        """The provider's name; a model that litellm does not know stands at an endpoint that speaks as OpenAI's."""
+        try:
+            return str(self.litellm.get_llm_provider(**{**self.options, "api_base": None})[1])
+        except Exception:
+            if "api_base" not in self.options:
+                raise
+            self.options["custom_llm_provider"] = "openai"
+            return "openai"
+
+    def _prices(self, provider: str) -> list[float] | None:
+        """US dollars for a token in and a token out; None if nobody knows. Nothing is sent for it."""
+        if provider.startswith("ollama"):
+            return [0.0, 0.0]  # one's own machine, which litellm would ask what the model can do
+        try:
+            known = self.litellm.get_model_info(self.options["model"], custom_llm_provider=provider)
+            return [float(known["input_cost_per_token"] or 0.0), float(known["output_cost_per_token"] or 0.0)]
+        except Exception:
+            return None
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The model's words, or why there are none.
+
+        Args:
+            request: ``system``, ``user``, ``schema``, ``job``, ``max_tokens``, ``timeout`` (seconds).
+        """
+        end = time.monotonic() + request["timeout"]
+        pause, left, rung = FIRST_PAUSE, RETRIES, self.rung
+        while True:
+            self.guard.forget()
+            try:
+                return self._read(self._ask(request, rung, end - time.monotonic()), rung)
+            except Exception as error:
+                failed = self._failure(error)
+            status = self.guard.status
+            if status in REFUSING and failed["error"] not in FINAL and rung + 1 < RUNGS:
+                rung += 1
+                continue
+            wait = pause if self.guard.pause is None else self.guard.pause
+            passing = failed["error"] == "Lost" or status in PASSING
+            if not passing or not left or time.monotonic() + wait >= end:
+                return failed
+            time.sleep(wait)
+            pause, left = pause * 2, left - 1
+
+    def _failure(self, error: Exception) -> dict[str, Any]:
+        """What went wrong, by what was seen on the wire; litellm's own words and classes differ by provider."""
+        guard, name = self.guard, type(error).__name__
+        if guard.refused:
+            return {"error": "Refused", "message": guard.refused}
+        if name == "Timeout" or "timed out" in guard.lost:
+            return {"error": "Timeout", "message": guard.lost}
+        if guard.lost:
+            return {"error": "Lost", "message": guard.lost}
+        if guard.status is None:
+            return {"error": name, "message": _BEFORE.sub("", str(error)[:MAX_SAID])}
+        if guard.status < 300:
+            said = f"it answers, but not as a language model does ({guard.kind}): {guard.said()!r}"
+            return {"error": "Malformed", "message": said}
+        return {"error": name if guard.status == 400 else "HTTP", "message": guard.said(), "status": guard.status}
+
+    def _ask(self, request: dict[str, Any], rung: int, timeout: float) -> Any:
+        """One HTTP exchange, on a rung of the ladder."""
+        options = dict(self.options)
+        if rung == 0:
+            schema = {"name": request["job"], "schema": request["schema"], "strict": True}
+            options["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif rung == 1:
+            options["response_format"] = {"type": "json_object"}
+        if rung < 3:
+            options["temperature"] = 0
+        return self.litellm.completion(
+            messages=[{"role": "system", "content": request["system"]}, {"role": "user", "content": request["user"]}],
+            max_tokens=request["max_tokens"],
+            timeout=max(timeout, 0.1),
+            max_retries=0,
+            stream=False,
+            **options,
+        )
+
+    def _read(self, response: Any, rung: int) -> dict[str, Any]:
+        """What of a response is handed on; the rung that bore is where the next one begins."""
+        choice = response.choices[0]
+        text = choice.message.content
+        usage = getattr(response, "usage", None)
+        self.rung = rung
+        return {
+            "text": text[:MAX_TEXT] if isinstance(text, str) else "",
+            "model": str(getattr(response, "model", None) or self.options["model"])[:200],
+            "prompt_tokens": _number(getattr(usage, "prompt_tokens", 0)),
+            "completion_tokens": _number(getattr(usage, "completion_tokens", 0)),
+            "cut": choice.finish_reason == "length" or (isinstance(text, str) and len(text) > MAX_TEXT),
+        }
+
+
+def _number(value: object) -> int:
+    return min(max(value, 0), 1_000_000_000) if isinstance(value, int) else 0
+
+
+_BEFORE = re.compile(r"(?:\s*(?:litellm\.)?\w*(?:Error|Exception)\s*[:-]\s*(?:error - )?)+")
+"""litellm's names before a server's words."""
+
+
+def serve(lines: Iterator[str], out: IO[str]) -> None:
+    """Answer each line of input by a line of output."""
+    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def listen() -> None:
+        for line in lines:
+            waiting.put(line)
+        os._exit(0)  # whoever asked is gone, also in the middle of an answer
+
+    def say(value: dict[str, Any]) -> None:
+        out.write(json.dumps(value) + "\n")
+        out.flush()
+
+    threading.Thread(target=listen, daemon=True).start()
+    try:
+        provider = Provider(json.loads(waiting.get()))
+    except Exception as error:
+        say({"error": type(error).__name__, "message": str(error)[:2000]})
+        return
+    say({"ready": True, "prices": provider.prices})
+    while True:
+        say(provider.answer(json.loads(waiting.get())))
+
+
+def main() -> None:
+    """Keep stdout for the answers: whatever libraries print goes nowhere."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it ends this process
+    os.environ.update(ENVIRONMENT)
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    serve(iter(sys.stdin), out)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

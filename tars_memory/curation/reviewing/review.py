@@ -1,0 +1,214 @@
+"""``review``: what waits is shown, and what the person decides about it is done, once.
+
+Nothing is offered that was decided, and a decision counts only for the proposal as it was shown: its id is made of the
+change, so a line that changed meanwhile gives another proposal with another id.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.curation.commit import commit
+from tars_memory.curation.model import Decision
+from tars_memory.curation.reviewing import aging, ticks
+from tars_memory.curation.reviewing.choices import kept_beside, one_each
+from tars_memory.curation.reviewing.gather import gather, quoted
+from tars_memory.errors import BusyError, ConflictError, UsageError
+from tars_memory.vault.lock import VaultLock
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from tars_memory.capture.context import Context
+    from tars_memory.curation.commit import Decided
+    from tars_memory.curation.model import Proposal
+    from tars_memory.curation.reviewing.gather import Gathered
+    from tars_memory.options import ReviewOptions
+    from tars_memory.vault.model import Entry
+    from tars_memory.vault.store import Transaction
+
+ID = re.compile(r"[0-9a-z]{8}")
+
+
+class Listed(NamedTuple):
+    """What waits.
+
+    Attributes:
+        proposals: the first of them, those that were said most often first.
+        total: how many there are in all.
+        notices: what could not be read.
+    """
+
+    proposals: list[Proposal]
+    total: int
+    notices: list[str]
+
+
+class Answer(NamedTuple):
+    """What became of some decisions.
+
+    Attributes:
+        txn: what ``undo`` takes; None if nothing was written.
+        decided: in the order of the decisions.
+        notices: what the person should know.
+        left: how many decisions of Review.md could not be done, each told in the notices.
+    """
+
+    txn: str | None
+    decided: list[Decided]
+    notices: list[str]
+    left: int = 0
+
+
+class Review:
+    """One vault's review.
+
+    Args:
+        ctx: the command's view of the vault.
+        options: how long a candidate is offered, and how many at a time.
+    """
+
+    def __init__(self, ctx: Context, options: ReviewOptions) -> None:
+        self.ctx = ctx
+        self.options = options
+
+    def waiting(self, *, limit: int | None = None, expired: bool = False) -> Listed:
+        """What waits, with what was said; nothing is written.
+
+        Args:
+            limit: most of them; None for the setting, 0 for all.
+            expired: candidates that aged, too.
+        """
+        most = self.options.limit if limit is None else limit
+        found = self.gather(expired=expired, told=most or None)
+        shown = found.proposals[:most] if most else found.proposals
+        return Listed(quoted(self.ctx.vault, shown), len(found.proposals), found.notices)
+
+    def decide(
+        self,
+        accept: Sequence[str] = (),
+        reject: Sequence[str] = (),
+        *,
+        both: Collection[str] = (),
+        texts: Mapping[str, str] | None = None,
+        sections: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Accept and reject proposals by their ids, all of them or none.
+
+        Args:
+            accept: ids.
+            reject: ids.
+            both: those of the accepted that leave the line standing which they would replace.
+            texts: other words, by id, for accepted ones.
+            sections: another heading, by id, for accepted ones.
+
+        Raises:
+            UsageError: an id is none, or is both accepted and rejected; or nobody who may accept asks.
+            ConflictError: a proposal is not there (any more), or a line that it names has changed; nothing was written.
+            BusyError: another review is going on.
+        """
+        _check(accept, reject)
+        texts, sections = texts or {}, sections or {}
+        found = self.gather(expired=True)
+        offered = {proposal.id: proposal for proposal in found.proposals}
+        unknown = [name for name in (*accept, *reject) if name not in offered]
+        if unknown:
+            raise ConflictError(
+                f"no proposal {', '.join(unknown)} waits (any more); nothing was written",
+                "it was decided meanwhile or its note changed: tars-memory review --list",
+            )
+        chosen: list[Decision] = []
+        for name in dict.fromkeys(accept):
+            proposal = offered[name]
+            if name in sections:
+                proposal = proposal._replace(section=sections[name])
+            if name in both:
+                proposal = kept_beside(proposal)
+            chosen.append(Decision(proposal, accept=True, text=texts.get(name)))
+        chosen += [Decision(offered[name], accept=False) for name in dict.fromkeys(reject)]
+        return self.commit(chosen, found)
+
+    def commit(self, chosen: Sequence[Decision], found: Gathered) -> Answer:
+        """Do what was decided; what has aged is marked first, in a transaction of its own."""
+        if self.ctx.may_accept or not any(each.accept for each in chosen):
+            aging.settle(self.ctx, self.gather, found, but={mark for each in chosen for mark in each.proposal.marks})
+
+        def also(transaction: Transaction) -> None:
+            ticks.clear(transaction, self.ctx.vault, {each.proposal.id for each in chosen})
+
+        done = commit(self.ctx, one_each(chosen), also=also)
+        return Answer(done.txn, list(done.outcomes), list(done.notices))
+
+    def from_note(self) -> Answer:
+        """Do what was decided in Review.md and its conflict copies; what can't be done stays there, and is told.
+
+        Raises:
+            BusyError: another process writes.
+            UnwritableError: the vault can't be written.
+        """
+        done, notices = ticks.take(self)
+        results = [each for bundle in done for each in bundle.outcomes]
+        txns = [bundle.txn for bundle in done if bundle.txn]
+        return Answer(txns[-1] if txns else None, results, [*self.ctx.notices, *notices], len(notices))
+
+    def write_note(self, *, limit: int | None = None, expired: bool = False) -> tuple[str, int]:
+        """Write what waits into Review.md; what was ticked there already stays.
+
+        Returns:
+            Its path, and how many proposals it holds now.
+        """
+        aging.settle(self.ctx, self.gather, self.gather())
+        return ticks.write_note(self, self.waiting(limit=limit, expired=expired).proposals)
+
+    def gather(self, *, expired: bool = False, told: int | None = 0) -> Gathered:
+        """What there is to review, all of it; see :func:`tars_memory.curation.reviewing.gather.gather`."""
+        return gather(
+            self.ctx.vault,
+            self.ctx.now.date(),
+            window_days=self.options.window_days,
+            expired=expired,
+            dated=self._dated,
+            told=told,
+        )
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Only one review decides at a time.
+
+        Raises:
+            BusyError: another one is going on.
+        """
+        lock = VaultLock(self.ctx.store.state / "review-lock", timeout=0, command="review")
+        try:
+            with lock.held():
+                yield
+        except BusyError as error:
+            if not error.message.startswith("the vault is busy"):
+                raise
+            raise BusyError(
+                f"another review is going on: {lock.holder() or 'another process'}", "end it there, then try again"
+            ) from error
+
+    def _dated(self, entry: Entry) -> str:
+        """The day on which the journal says that a line was written; empty if it does not."""
+        lines = self._written.get(entry.path, {})
+        records = lines.get(entry.raw.split("\n")[0].encode("utf-8", "surrogateescape"))
+        return str(records[-1]["time"])[:10] if records else ""
+
+    @cached_property
+    def _written(self) -> dict[str, dict[bytes, list[dict[str, object]]]]:
+        from tars_memory.vault.history import written_lines
+
+        return written_lines(self.ctx.store.journal)
+
+
+def _check(accept: Sequence[str], reject: Sequence[str]) -> None:
+    for name in (*accept, *reject):
+        if not ID.fullmatch(name):
+            raise UsageError(f"{name!r} is no proposal's id", "tars-memory review --list shows them")
+    twice = set(accept) & set(reject)
+    if twice:
+        raise UsageError(f"{', '.join(sorted(twice))}: both accepted and rejected", "say one of them")

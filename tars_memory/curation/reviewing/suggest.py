@@ -1,0 +1,184 @@
+"""A model sorts and words what waits: it answers with ops over numbers, and they become proposals of the inbox.
+
+Nothing else comes of it. A candidate that the model skips, or takes for known, is offered by the plain rules as before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.curation.models import llm, prompts, replies
+from tars_memory.errors import ModelUnavailableError, NotFoundError, UsageError
+from tars_memory.vault import entries as grammar
+from tars_memory.vault import inbox
+from tars_memory.vault.document import Document
+from tars_memory.vault.secrets import mask
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tars_memory.curation.model import Proposal
+    from tars_memory.curation.models.llm import LanguageModel, Prompt
+    from tars_memory.curation.models.replies import ModelOp
+    from tars_memory.curation.reviewing.review import Review
+    from tars_memory.settings import Settings
+    from tars_memory.vault.model import Entry
+
+CANDIDATES = 40
+"""So many at a time: an answer of some forty ops fits into the tokens that it may have."""
+
+LINES = 400
+"""Lines of the memory that are shown; those that share words with a candidate come first."""
+
+
+class Material(NamedTuple):
+    """What a model is asked about.
+
+    Attributes:
+        candidates: proposals of the plain rules.
+        lines: entries of Memory.md and Procedural.md.
+        sections: headings of Memory.md.
+        prompt: that holds them, numbered.
+    """
+
+    candidates: list[Proposal]
+    lines: list[Entry]
+    sections: list[str]
+    prompt: Prompt
+
+    @property
+    def code(self) -> str:
+        """What an answer to this prompt bears."""
+        return prompts.code(*_shown(self.candidates, self.lines), self.sections)
+
+
+class Suggested(NamedTuple):
+    """What came of a model's answer.
+
+    Attributes:
+        kept: ids of the proposals that it became.
+        notices: what was left out, and why.
+    """
+
+    kept: list[str]
+    notices: list[str]
+
+
+def material(review: Review, *, expired: bool = False) -> Material:
+    """What there is to ask about; ``candidates`` is empty if nothing waits."""
+    found = review.waiting(limit=0, expired=expired)
+    waiting = [proposal for proposal in found.proposals if not proposal.kept and proposal.marks][:CANDIDATES]
+    lines: list[Entry] = []
+    sections: list[str] = []
+    layout = review.ctx.layout
+    for path in (layout.memory, layout.procedural):
+        try:
+            document = Document(review.ctx.vault.read(path))
+        except NotFoundError:
+            continue
+        lines += [entry for entry in grammar.read(path, document) if not entry.depth]
+        if path == layout.memory:
+            sections = list(dict.fromkeys(section.title for section in document.sections if section.level > 1))
+    about = {line.partition(": ")[2].casefold() for proposal in waiting for line in proposal.conflicts}
+    lines.sort(key=lambda entry: not any(told.startswith(entry.text.casefold()) for told in about))
+    lines = lines[:LINES]
+    prompt = prompts.review(*_shown(waiting, lines), sections, day=review.ctx.now.date())
+    return Material(waiting, lines, sections, prompt)
+
+
+def opened(settings: Settings, name: str = "") -> LanguageModel:
+    """The model that is set for review, or the one of that name.
+
+    Raises:
+        ModelUnavailableError: none is set, or litellm is not installed.
+    """
+    model = llm.open_llm(settings, "review", model=name)
+    if model is None:
+        raise ModelUnavailableError("no model is set", "name one with --model, or set [llm] review_model")
+    return model
+
+
+def suggest(review: Review, asked: Material, model: LanguageModel) -> Suggested:
+    """Ask, and keep what the answer comes to in the inbox.
+
+    Raises:
+        ModelUnavailableError: the model does not answer, or unusably; nothing was written.
+        UnwritableError: the vault can't be written.
+    """
+    counts = (len(asked.candidates), len(asked.lines), len(asked.sections))
+    answer = llm.ask(model, asked.prompt, lambda text: replies.ops(text, *counts, code=asked.code))
+    notices = [f"left out of the answer: {reason}" for reason in answer.rejected]
+    made: list[Proposal] = []
+    used: set[int] = set()
+    for op in answer.ops:
+        if op.kind in ("same", "skip"):
+            continue
+        if used & set(op.candidates):
+            notices.append("left out of the answer: a candidate in two ops")
+            continue
+        try:
+            made.append(_proposal(review, asked, op, model.name))
+        except UsageError as error:
+            notices.append(f"left out of the answer: {error.message}")
+            continue
+        used |= set(op.candidates)
+    if not made:
+        return Suggested([], notices)
+    kept: list[str] = []
+    with review.ctx.writing("review", None) as transaction:
+        for proposal in made:
+            marks = [list(mark) for mark in proposal.marks]
+            kept.append(inbox.keep(transaction, {**proposal.as_dict(), "marks": marks, "occurrence": None}))
+    return Suggested(kept, notices)
+
+
+def _proposal(review: Review, asked: Material, op: ModelOp, name: str) -> Proposal:
+    """What one op comes to.
+
+    Raises:
+        UsageError: it has no words.
+    """
+    layout = review.ctx.layout
+    chosen = [asked.candidates[number - 1] for number in op.candidates]
+    first = chosen[0]
+    text = grammar.neutralise(mask(op.text)) if op.text.strip() else first.text
+    target, section, replaces = layout.memory, first.section, ""
+    if op.kind == "rule":
+        target, section = layout.procedural, layout.notes_section
+    elif op.kind == "replace":
+        line = asked.lines[op.lines[0] - 1]
+        target, section, replaces = line.path, line.section, line.raw
+    elif op.section:
+        section = asked.sections[op.section - 1]
+    elif first.target != layout.memory:
+        section = layout.notes_section
+    quote = "; ".join(dict.fromkeys(each.quote for each in chosen if each.quote))
+    said = grammar.neutralise(mask(op.why)) if op.why.strip() else ""
+    kind = "replace" if replaces else "append"
+    return first._replace(
+        id=inbox.proposal_id(kind, target, section, text, replaces),
+        op=kind,
+        target=target,
+        section=section,
+        text=text,
+        quote=quote or first.text,
+        why=f"{said + '; ' if said else ''}worded by {name}",
+        conflicts=tuple(dict.fromkeys(line for each in chosen for line in each.conflicts)),
+        replaces=replaces,
+        marks=tuple(dict.fromkeys(mark for each in chosen for mark in each.marks)),
+        kept=True,
+    )
+
+
+def _shown(candidates: Sequence[Proposal], lines: Sequence[Entry]) -> tuple[list[str], list[str]]:
+    """The words of candidates and lines as the prompt numbers them: with day and kind."""
+    told = []
+    for proposal in candidates:
+        kind = {"corrections": "correction", "rewards": "reward"}.get(proposal.source.partition("#")[0], "said")
+        words = proposal.quote if kind != "said" and proposal.quote else proposal.text
+        told.append(f"{proposal.date} {kind}: {words}")
+    held = []
+    for entry in lines:
+        day = entry.provenance.partition("#")[0] if entry.provenance else ""
+        held.append(f"{entry.path}{' ' + day if day else ''}: {entry.text}")
+    return told, held

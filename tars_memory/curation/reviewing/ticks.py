@@ -1,0 +1,224 @@
+"""What was decided in Review.md is done: by ``review --from-note``, and by the next command that writes.
+
+Ticks in conflict copies of the note (a second device) count like those in the note itself. A decision is done once:
+what was decided stands in ``.tars/decided.jsonl`` by its id, so a note that a sync brings back is cleared of it without
+a word.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from tars_memory.curation.commit import commit
+from tars_memory.curation.model import Decision
+from tars_memory.curation.patch import splices_between
+from tars_memory.curation.reviewing import aging, note
+from tars_memory.curation.reviewing.choices import kept_beside, one_each
+from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
+from tars_memory.vault import inbox
+from tars_memory.vault.conflicts import is_conflict_copy
+from tars_memory.vault.folder import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from tars_memory.capture.context import Context
+    from tars_memory.curation.commit import Committed
+    from tars_memory.curation.model import Proposal
+    from tars_memory.curation.reviewing.note import Said
+    from tars_memory.curation.reviewing.review import Review
+    from tars_memory.vault.model import Splice
+    from tars_memory.vault.store import Transaction
+    from tars_memory.vault.vault import Vault
+
+
+def notes(vault: Vault) -> list[str]:
+    """The note and its conflict copies, those that are there; the note first."""
+    try:
+        names = os.listdir(vault.root)
+    except OSError:
+        return []
+    stem = note.NOTE[:-3]
+    copies = [name for name in names if name.startswith(stem) and name[-3:].lower() == ".md" and is_conflict_copy(name)]
+    return [name for name in (note.NOTE, *sorted(copies)) if vault.look(name) is not None]
+
+
+def by_the_way(open_review: Callable[[], Review], notices: list[str]) -> None:
+    """Do what is ticked before another command writes; nothing that goes wrong here ends that command.
+
+    Nothing is done while another review goes on, nor with a note that an undo brought back as it was.
+
+    Args:
+        open_review: called only if something is ticked.
+        notices: takes what the person should know.
+    """
+    try:
+        review = open_review()
+        texts = _texts(review.ctx.vault)
+        if not any(map(note.ticked, texts.values())) or undone(review.ctx, texts.get(note.NOTE, b"")):
+            return
+        with review.alone():
+            done, told = take(review)
+    except BusyError:
+        return
+    except Exception as error:  # what was typed comes first
+        notices.append(f"{note.NOTE} waits: {getattr(error, 'message', None) or repr(error)}")
+        return
+    results = [each.decision for bundle in done for each in bundle.outcomes]
+    if results:
+        accepted = results.count("accepted")
+        notices.append(f"decided in {note.NOTE}: {accepted} accepted, {len(results) - accepted} rejected")
+    notices += told
+
+
+def undone(ctx: Context, data: bytes) -> bool:
+    """Whether the note is as an undo left it: then its ticks wait until the person says so anew."""
+    last = next(iter(ctx.store.history(1, note.NOTE)), None)
+    return last is not None and last.undoes is not None and last.record.get("new") == digest(data)
+
+
+def take(review: Review) -> tuple[list[Committed], list[str]]:
+    """Do what the note and its copies say.
+
+    What can't be done (the line it replaces has changed, a cut-off line) is left in the note, and told.
+
+    Returns:
+        What became of the decisions, all together or else each alone, and what the person should know.
+
+    Raises:
+        UnwritableError: the vault can't be written.
+    """
+    ctx = review.ctx
+    items = {path: note.read(data) for path, data in _texts(ctx.vault).items()}
+    said, notices = note.decisions(list(items.values()))
+    known = inbox.decided(ctx.vault).keys()
+    present = {item.id for each in items.values() for item in each}
+    if not said and not present & known:
+        return [], notices
+    found = review.gather(expired=True)
+    offered = {proposal.id: proposal for proposal in found.proposals}
+    chosen = [_decision(offered[name], what) for name, what in said.items() if name in offered]
+    stale = (present & known) - offered.keys()
+    notices += [
+        f"{note.NOTE}:{what.line}: left for later: no such proposal waits (any more); its line may have changed"
+        for name, what in said.items()
+        if name not in offered and name not in known
+    ]
+    deciding = {mark for each in chosen for mark in each.proposal.marks}
+    aging.settle(ctx, lambda: review.gather(expired=True), found, but=deciding)
+    taken = {(item.id, item.box, item.words) for each in items.values() for item in each if item.id in said}
+    done, more = _commit(ctx, chosen, stale, taken)
+    return done, [*notices, *more]
+
+
+def _commit(
+    ctx: Context, chosen: Sequence[Decision], stale: set[str], taken: set[tuple[str, str, str]]
+) -> tuple[list[Committed], list[str]]:
+    """All at once; if that can't be, one by one, and what can't be done is told."""
+    if not chosen:
+        with ctx.writing("review", None, whole=True) as transaction:
+            clear(transaction, ctx.vault, stale, taken)
+        return [], []
+
+    def do(bundle: Sequence[Decision]) -> Committed:
+        ids = stale | {each.proposal.id for each in bundle}
+
+        def also(transaction: Transaction) -> None:
+            clear(transaction, ctx.vault, ids, taken)
+
+        return commit(ctx, bundle, by_tick=True, also=also)
+
+    ready = one_each(chosen)
+    try:
+        return [do(ready)], []
+    except (ConflictError, UsageError) as error:
+        if len(ready) == 1:
+            return [], [f"{note.NOTE}: left for later: {error.message}"]
+    done: list[Committed] = []
+    notices: list[str] = []
+    for each in ready:
+        try:
+            done.append(do([each]))
+        except (ConflictError, UsageError) as error:
+            notices.append(f"{note.NOTE}: left for later: {error.message}")
+    return done, notices
+
+
+def clear(
+    transaction: Transaction, vault: Vault, ids: Collection[str], taken: Collection[tuple[str, str, str]] = ()
+) -> None:
+    """Take decided proposals out of the note and its copies; what then holds nothing of the person's is removed.
+
+    Args:
+        transaction: that decides them.
+        vault: to look for copies.
+        ids: what is decided.
+        taken: id, box and words of each item as it was understood.
+
+    Raises:
+        ConflictError: the person changed one of them in the meantime.
+    """
+    for path in notes(vault):
+        data = transaction.read(path)
+        if data is None:
+            continue
+        items = note.read(data)
+        for item in items:
+            if taken and item.id in ids and item.decided and (item.id, item.box, item.words) not in taken:
+                raise ConflictError(f"{path}:{item.line} was changed while it was decided", "try again")
+        dropped = set(ids)
+        if path != note.NOTE:
+            dropped |= {item.id for item in items if not item.decided}
+        new = note.without(data, dropped)
+        if new == data:
+            continue
+        if note.is_bare(new) and transaction.remove(path, digest(data)):
+            continue
+
+        def plan(found: bytes | None, dropped: Collection[str] = dropped) -> Sequence[Splice]:
+            return splices_between(found or b"", note.without(found or b"", dropped))
+
+        transaction.write(path, plan)
+
+
+def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]:
+    """Put proposals into the note, after those that stand there; those that are offered no more and not ticked go.
+
+    Returns:
+        The note's path, and how many proposals it holds now.
+
+    Raises:
+        UnwritableError: it can't be written.
+    """
+    ctx = review.ctx
+    shown = list(proposals)
+    offered = {proposal.id for proposal in review.gather(expired=True).proposals}
+    counts = [0]
+
+    def plan(data: bytes | None) -> Sequence[Splice]:
+        gone = {item.id for item in note.read(data or b"") if item.id not in offered and not item.decided}
+        new = note.with_new(note.without(data, gone) if data is not None else None, shown)
+        counts[0] = len(note.read(new))
+        return splices_between(data or b"", new)
+
+    with ctx.writing("review", None) as transaction:
+        transaction.write(note.NOTE, plan)
+    return note.NOTE, counts[0]
+
+
+def _decision(proposal: Proposal, said: Said) -> Decision:
+    if not said.accept:
+        return Decision(proposal, accept=False)
+    words = None if said.words == note.words_of(proposal) else said.words
+    return Decision(kept_beside(proposal) if said.both else proposal, accept=True, text=words)
+
+
+def _texts(vault: Vault) -> dict[str, bytes]:
+    found = {}
+    for path in notes(vault):
+        try:
+            found[path] = vault.read(path)
+        except NotFoundError:
+            continue
+    return found

@@ -1,0 +1,296 @@
+"""``tidy``: look the notes of ours over, mend what loses nothing, offer the rest for review, or keep quiet about it.
+
+Looking writes nothing. What is mended is bounded in one run, kept in the archive, and taken back by ``undo``; nothing
+of it touches a rule unless a person asks for it at a terminal.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tars_memory.curation.tidying.archive import all_files, links_by_source
+from tars_memory.curation.tidying.findings import findings, fixable
+from tars_memory.curation.tidying.findings.model import Finding, TidyNote, World, role_of
+from tars_memory.curation.tidying.mending import mend
+from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.vault import inbox
+from tars_memory.vault.document import Document
+from tars_memory.vault.links import Links
+from tars_memory.vault.model import Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from tars_memory.capture.context import Context
+    from tars_memory.vault.store import Transaction
+
+MOST = 50
+"""So many lines are removed in one run at most; a mistake of ours stays a small one."""
+
+SOURCE = "tidy"
+"""Who proposes."""
+
+CHANGED = "its note changed meanwhile, or the line can't go without changing what stands around it"
+LATER = f"a run removes {MOST} lines at most: run it again"
+
+
+class Applied(NamedTuple):
+    """What became of one finding that ``--apply`` was to mend.
+
+    Attributes:
+        finding: that it was.
+        outcome: ``removed``, ``proposed`` (it waits for review), or ``left``.
+        reason: why it was left, or where it waits.
+    """
+
+    finding: Finding
+    outcome: str
+    reason: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        """The documented JSON object."""
+        found = self.finding
+        told = {"id": found.id, "kind": found.kind, "path": found.path, "text": found.text}
+        return {**told, "outcome": self.outcome, "reason": self.reason}
+
+
+class Tidied(NamedTuple):
+    """What ``tidy`` found and did.
+
+    Attributes:
+        findings: those that are left, by note and line.
+        applied: what became of those that were to be mended.
+        ignored: ids of those that are kept quiet about from now on.
+        txn: the transaction that ``undo`` takes; None if nothing was written.
+        notices: what the person should know.
+    """
+
+    findings: list[Finding]
+    applied: list[Applied]
+    ignored: list[str]
+    txn: str | None
+    notices: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {
+            "txn": self.txn,
+            "findings": [found.as_dict() for found in self.findings],
+            "applied": [done.as_dict() for done in self.applied],
+            "ignored": self.ignored,
+            "notices": self.notices,
+        }
+
+
+def look(ctx: Context, *, section_entries: int) -> list[Finding]:
+    """What is to be tidied, by note and line; without what is ignored or waits for review. Nothing is written."""
+    world, paths = survey(ctx, section_entries=section_entries)
+    return _open(ctx, _all(ctx, world, paths))
+
+
+def tidy(
+    ctx: Context,
+    *,
+    section_entries: int,
+    apply: bool = False,
+    ignore: bool = False,
+    ids: Collection[str] = (),
+    more: Sequence[Finding] = (),
+) -> Tidied:
+    """Look, and with ``apply`` mend or propose, with ``ignore`` keep quiet.
+
+    Args:
+        ctx: the command's view of the vault.
+        section_entries: more bullets than this are too many for one section.
+        apply: mend what loses nothing; offer what has a change to offer for review.
+        ignore: never tell of these findings again, as long as their words stay.
+        ids: only these findings; empty: all of them, for ``apply``.
+        more: what a model found.
+
+    Raises:
+        NotFoundError: there is no finding with one of these ids.
+        UnwritableError: the vault can't be written.
+    """
+    found = [*look(ctx, section_entries=section_entries), *_open(ctx, more)]
+    chosen = _chosen(found, ids)
+    if not (apply or ignore) or not (chosen or ctx.store.pending()):
+        return Tidied(chosen, [], [], None, ctx.notices)
+    with ctx.writing("tidy", None) as transaction:
+        if ignore:
+            inbox.decide(transaction, [(each.id, each.text) for each in chosen], "ignored", ctx.now.date())
+            done: list[Applied] = []
+        else:
+            done = _apply(ctx, transaction, chosen, section_entries)
+        txn = transaction.id if transaction.written and not ctx.store.dry_run else None
+    gone = {each.finding.id for each in done if each.outcome != "left"}
+    gone |= {each.id for each in chosen} if ignore else set()
+    left = [each for each in found if each.id not in gone]
+    return Tidied(left, done, [each.id for each in chosen] if ignore else [], txn, ctx.notices)
+
+
+def survey(ctx: Context, *, section_entries: int) -> tuple[World, list[str]]:
+    """What is known of the vault, and the paths of the notes to look at."""
+    layout = ctx.layout
+    files = set(all_files(ctx.vault))
+    links = Links(files)
+    linked: set[str] = set()
+    named: Counter[str] = Counter()
+    for source, outgoing in links_by_source(ctx.vault, files).items():
+        linked |= {link.anchor[1:].casefold() for link in outgoing if link.anchor.startswith("^")}
+        bare = {link.target.casefold() for link in outgoing if link.kind == "wiki" and "/" not in link.target}
+        named.update(name for name in bare if name and links.resolve(name, source) is None)
+
+    def read(path: str) -> bytes | None:
+        try:
+            return ctx.vault.read(path)
+        except TarsError:
+            return None
+
+    template = read(layout.daily_template_path) if layout.daily_template_path else None
+    world = World(
+        today=ctx.now.date(),
+        layout=layout,
+        links=links,
+        files=files,
+        linked=linked,
+        named=named,
+        form=_form(template),
+        section_entries=section_entries,
+        read=read,
+    )
+    return world, sorted(path for path, _ in ctx.vault.walk() if role_of(layout, path))
+
+
+def note_of(ctx: Context, path: str, data: bytes) -> TidyNote:
+    """A note of ours, read."""
+    layout = ctx.layout
+    role = role_of(layout, path)
+    assert role is not None
+    day = layout.day_of(path) if role == "daily" else None
+    return TidyNote(path, role, data, day=day, timed=layout.timed(path))
+
+
+def _all(ctx: Context, world: World, paths: Iterable[str]) -> list[Finding]:
+    """The findings of every note; one that can't be read has none, and a notice says so."""
+    found: list[Finding] = []
+    for path in paths:
+        try:
+            data = ctx.vault.read(path)
+        except NotFoundError:
+            continue
+        except TarsError as error:
+            ctx.notices.append(error.message)
+            continue
+        found += findings(note_of(ctx, path, data), world)
+    return found
+
+
+def _open(ctx: Context, found: Iterable[Finding]) -> list[Finding]:
+    """Without those that are ignored, and those whose change waits for review or was rejected there."""
+    quiet = quiet_ids(ctx)
+    return [each for each in found if each.id not in quiet and _proposal_id(each) not in quiet]
+
+
+def quiet_ids(ctx: Context) -> set[str]:
+    """What is not told of again: ids of findings that are ignored, of proposals that wait or were rejected."""
+    turned_down = (name for name, decision in inbox.decided(ctx.vault).items() if decision != "accepted")
+    return {*turned_down, *(str(proposal["id"]) for proposal in inbox.pending(ctx.vault))}
+
+
+def _chosen(found: list[Finding], ids: Collection[str]) -> list[Finding]:
+    if not ids:
+        return found
+    known = {each.id for each in found}
+    missing = [name for name in ids if name.lower() not in known]
+    if missing:
+        raise NotFoundError(
+            f"no finding is called {', '.join(missing)}: its line changed, or it is dealt with",
+            "tars-memory tidy lists them",
+        )
+    wanted = {name.lower() for name in ids}
+    return [each for each in found if each.id in wanted]
+
+
+def _apply(ctx: Context, transaction: Transaction, chosen: list[Finding], section_entries: int) -> list[Applied]:
+    """Mend what may be mended, note by note; the rest is offered, or left."""
+    done: list[Applied] = []
+    world, _ = survey(ctx, section_entries=section_entries)  # anew, under the lock
+    room = MOST
+    for path in dict.fromkeys(each.path for each in chosen):
+        own = [each for each in chosen if each.path == path]
+        may = ctx.layout.tier_of(path) is not Tier.PROCEDURAL or ctx.may_write_rules
+        safe = [each for each in own if each.fixable and may]
+        now, later = safe[:room], safe[room:]
+        removed = _mended(ctx, transaction, path, now, world) if now else []
+        room -= len(removed)
+        done += [Applied(each, "removed") if each.id in removed else Applied(each, "left", CHANGED) for each in now]
+        done += [Applied(each, "left", LATER) for each in later]
+        done += [_offered(ctx, transaction, each) for each in own if each not in safe]
+    if any(each.reason == LATER for each in done):
+        ctx.notices.append(f"{MOST} lines were removed, the most of one run: run it again for the rest")
+    return done
+
+
+def _mended(ctx: Context, transaction: Transaction, path: str, safe: Sequence[Finding], world: World) -> list[str]:
+    """Take the lines of these findings out of a note, into the archive; the ids of those that went."""
+    wanted = {each.id for each in safe}
+
+    def still(data: bytes) -> list[Finding]:
+        return [each for each in fixable(note_of(ctx, path, data), world) if each.id in wanted]
+
+    return mend(ctx, transaction, path, still)
+
+
+def _offered(ctx: Context, transaction: Transaction, finding: Finding) -> Applied:
+    """Put the change of a finding into the inbox, if it has one to offer."""
+    is_rule = finding.fixable  # a rule that would be mended, if a person had asked
+    if finding.entry is None or not (finding.op or is_rule):
+        why = "it takes a person at a terminal" if is_rule else "it takes your own hand"
+        return Applied(finding, "left", why)
+    proposal = _proposal(ctx, finding)
+    name = inbox.keep(transaction, proposal)
+    return Applied(finding, "proposed", f"it waits for review as {name}")
+
+
+def _proposal(ctx: Context, finding: Finding) -> dict[str, Any]:
+    entry = finding.entry
+    assert entry is not None
+    return {
+        "id": "",
+        "op": finding.op or "remove",
+        "target": finding.path,
+        "section": entry.section,
+        "text": finding.words,
+        "quote": entry.raw,
+        "source": SOURCE,
+        "date": ctx.now.date().isoformat(),
+        "why": f"{finding.kind}: {finding.suggestion}",
+        "conflicts": list(finding.conflicts),
+        "replaces": entry.raw,
+        "occurrence": _occurrence(ctx, entry.path, entry.raw, entry.line),
+    }
+
+
+def _proposal_id(finding: Finding) -> str:
+    """The id that the finding's change has in the inbox."""
+    entry = finding.entry
+    if entry is None:
+        return ""
+    return inbox.proposal_id(finding.op or "remove", finding.path, entry.section, finding.words, entry.raw)
+
+
+def _occurrence(ctx: Context, path: str, raw: str, line: int) -> int | None:
+    """Which of several entries with the very same lines it is, from 0; None if it is the only one."""
+    lines = [entry.line for entry in note_of(ctx, path, ctx.vault.read(path)).entries if entry.raw == raw]
+    return lines.index(line) if len(lines) > 1 and line in lines else None
+
+
+def _form(template: bytes | None) -> frozenset[str]:
+    """The headings under which the daily template has an empty bullet, in lower case."""
+    if template is None:
+        return frozenset()
+    document = Document(template)
+    empty = [bullet.line for bullet in document.bullets if not bullet.worded or bullet.start == bullet.end]
+    boxes = [bullet.line for bullet in document.bullets if document.data[bullet.start : bullet.end].strip() == b"[ ]"]
+    return frozenset(document.section_at(line).title.casefold() for line in (*empty, *boxes))
