@@ -183,7 +183,9 @@ class Looking(Rooms):
                 notices=notices,
             )
 
-        return index.read(question)
+        result = index.read(question)
+        result.unmounted = report.unmounted
+        return result
 
     def context(
         self,

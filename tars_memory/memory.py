@@ -68,7 +68,7 @@ class Memory(Looking):
             dry_run=dry_run,
             env=env,
         )
-        report = fill_vault(memory.vault, memory.store(writes=not dry_run))
+        report = fill_vault(memory.vault, memory.store(writes=not dry_run, anew=True))
         report.notices.extend(memory.notices)
         return report
 

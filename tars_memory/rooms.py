@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import ModelUnavailableError, UnwritableError
+from tars_memory.errors import ModelUnavailableError, UnwritableError, VaultError
 from tars_memory.options import (
     EmbeddingOptions,
     FactsOptions,
@@ -132,12 +132,21 @@ class Rooms:
         """The vault's state folder: journal, index, spool. It may not exist yet."""
         return self.settings.places.vault_state(self.root, self.vault.id, create=False)
 
-    def store(self, *, writes: bool = True) -> Store:
-        """The door for writes; with ``writes=False`` only for looking, and nothing is made."""
+    def store(self, *, writes: bool = True, anew: bool = False) -> Store:
+        """The door for writes; with ``writes=False`` only for looking, and nothing is made.
+
+        Raises:
+            VaultError: there was a vault, and now an empty folder stands in its place; ``anew`` makes another one of it.
+        """
         from tars_memory.vault.store import Store
 
         options = self.settings.options("store", StoreOptions)
         if writes and not self.dry_run:
+            if self.vault.id is None and not anew and self.settings.places.held_vault(self.root):
+                raise VaultError(
+                    f"the vault {self.root} looks unmounted or emptied: nothing is in it",
+                    "is it mounted? tars-memory init makes a new one",
+                )
             self.vault.ensure_id()
         store = Store(
             self.root,

@@ -8,6 +8,7 @@ The environment name of ``[section] key`` is ``TARS_MEMORY_SECTION_KEY``.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from pathlib import Path
@@ -154,19 +155,28 @@ class Places:
         if not known and vault_id and base.is_dir():
             for other in base.iterdir():
                 record = _vault_json(other)
-                if record.get("id") == vault_id and not _still_there(record.get("path", ""), vault_id):
+                here = record.get("path") == str(root)  # it was kept aside meanwhile
+                if record.get("id") == vault_id and (here or not _still_there(record.get("path", ""), vault_id)):
                     if not create:
                         return other
                     if not folder.exists():
                         other.rename(folder)
                     break
-        record = {"id": vault_id, "path": str(root), "place": place}
+        record = {"id": vault_id or known.get("id"), "path": str(root), "place": place}
         if create and known != record:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             temporary = folder / f".vault.json.{os.getpid()}"
             temporary.write_text(json.dumps(record), "utf-8")
             temporary.replace(folder / "vault.json")
         return folder
+
+    def held_vault(self, root: Path) -> bool:
+        """Whether a vault that we wrote to was at this path and the folder is empty now, as when a disk is not there."""
+        with contextlib.suppress(OSError), os.scandir(root) as found:
+            if next(found, None) is None:
+                folder = self.state / "vaults" / hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+                return _vault_json(folder).get("id") is not None
+        return False
 
 
 PROJECT = "TARS_PROJECT"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tars_memory.errors import NotFoundError, UnwritableError
+from tars_memory.errors import NotFoundError, UnwritableError, VaultError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault import conflicts
@@ -288,6 +288,7 @@ def test_children_come_back_below_their_line(open_memory: Callable[[], Memory]) 
 def test_the_journal_outlives_the_id_that_another_device_gave_the_vault(open_memory: Callable[[], Memory]) -> None:
     place = root(open_memory)
     before = (place / "Memory.md").read_bytes()
+    (place / ".tars/vault-id").unlink()
     with open_memory() as memory:
         memory.remember("the heron")
         state = memory.state
@@ -305,3 +306,40 @@ def test_the_journal_outlives_the_id_that_another_device_gave_the_vault(open_mem
         memory.log("another vault's walk")
         assert [entry.after.strip()[-4:] for entry in memory.history()] == ["walk"]
     assert findings(open_memory, "lost line") == []
+
+
+def test_an_empty_folder_where_a_vault_was_is_no_vault_to_write_to(
+    open_memory: Callable[[], Memory], tmp_path: Path
+) -> None:
+    place = root(open_memory)
+    (place / ".tars/vault-id").unlink()
+    with open_memory() as memory:
+        memory.log("a walk")
+    place.rename(tmp_path / "elsewhere")
+    place.mkdir()
+    for _ in range(2):
+        with open_memory() as memory:
+            assert memory.search("oolong", mode="lexical").unmounted
+            with pytest.raises(VaultError, match="looks unmounted or emptied"):
+                memory.log("a talk")
+    assert list(place.iterdir()) == []
+    place.rmdir()
+    (tmp_path / "elsewhere").rename(place)
+    with open_memory() as memory:
+        assert [entry.after.strip()[-4:] for entry in memory.history()] == ["walk"]
+        memory.log("a talk")
+    place.rename(tmp_path / "elsewhere")
+    place.mkdir()
+    with open_memory() as memory:
+        env = {"TARS_MEMORY_HOME": str(memory.settings.places.state.parent)}
+    assert "Memory.md" in Memory.init(place, env=env).created
+    with open_memory() as memory:
+        memory.log("of another vault")
+        assert {entry.command for entry in memory.history()} == {"log", "init"}
+    for path in sorted(place.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    place.rmdir()
+    (tmp_path / "elsewhere").rename(place)
+    with open_memory() as memory:  # the first one is there again, and its journal with it
+        memory.log("a rest")
+        assert [entry.after.strip()[-4:] for entry in memory.history()] == ["rest", "talk", "walk"]

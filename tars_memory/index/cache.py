@@ -36,7 +36,7 @@ class VectorCache:
         except (database.IndexDamagedError, database.driver().module.DatabaseError) as error:
             if not database.damaged(error):
                 raise
-            self._start_over()
+            self.start_over()
 
     def close(self) -> None:
         """Close the file."""
@@ -95,6 +95,25 @@ class VectorCache:
         """How many vectors it holds, of all models."""
         return int(self._connection.execute("SELECT count(*) FROM vectors").fetchone()[0])
 
+    def is_whole(self) -> bool:
+        """Whether SQLite finds no damage in the file; it reads all of it."""
+        try:
+            found = self._connection.execute("PRAGMA quick_check(1)").fetchone()
+        except database.driver().module.DatabaseError as error:
+            if not database.damaged(error):
+                raise
+            return False
+        return found is not None and found[0] == "ok"
+
+    def start_over(self) -> None:
+        """Put a new file in the place of a damaged one. It never had a write-ahead log: its name can be used again."""
+        connection: Any = getattr(self, "_connection", None)
+        if connection is not None:
+            connection.close()
+        self.path.unlink(missing_ok=True)
+        self.path.with_name(self.path.name + "-journal").unlink(missing_ok=True)
+        self._open()
+
     def _open(self) -> None:
         if not self.path.exists():
             self._create()
@@ -121,12 +140,3 @@ class VectorCache:
             temporary.unlink()
         else:
             temporary.replace(self.path)
-
-    def _start_over(self) -> None:
-        """Replace a damaged file. It never had a write-ahead log, so its name can be used again."""
-        connection: Any = getattr(self, "_connection", None)
-        if connection is not None:
-            connection.close()
-        self.path.unlink(missing_ok=True)
-        self.path.with_name(self.path.name + "-journal").unlink(missing_ok=True)
-        self._open()

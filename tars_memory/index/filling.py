@@ -57,8 +57,8 @@ def embed(
         if not held:
             return
         embedder = open_embedder()
-        store = VectorCache(cache)
-        try:
+
+        def fill(store: VectorCache) -> None:
             model = store.model(embedder.fingerprint, embedder.dimension)
             with files.lock(LOCK_WAIT) as mine:
                 if not mine:
@@ -67,17 +67,32 @@ def embed(
                     prepare(connection, embedder.fingerprint, embedder.dimension, store.identity)
                 _fill(connection, store, model)
             _embed(connection, files, store, model, embedder, limit, progress)
-        finally:
-            store.close()
+
+        _with_cache(cache, fill)
 
 
 def restore(connection: sqlite3.Connection, cache: Path, fingerprint: str, dimension: int) -> None:
     """Fill a new index file from the cache, without a model; we are alone with it."""
-    store = VectorCache(cache)
-    try:
+
+    def fill(store: VectorCache) -> None:
         with database.transaction(connection):
             prepare(connection, fingerprint, dimension, store.identity)
         _fill(connection, store, store.model(fingerprint, dimension))
+
+    _with_cache(cache, fill)
+
+
+def _with_cache(cache: Path, fill: Callable[[VectorCache], None]) -> None:
+    """Fill in from the cache; once more from a new one if it turns out to be damaged."""
+    store = VectorCache(cache)
+    try:
+        try:
+            fill(store)
+        except database.driver().module.DatabaseError as error:
+            if not database.damaged(error) or store.is_whole():
+                raise
+            store.start_over()
+            fill(store)
     finally:
         store.close()
 

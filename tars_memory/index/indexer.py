@@ -172,6 +172,7 @@ class Index:
         if budget.strict:
             raise VaultError(f"the vault {reason}", "if that is right, run reindex --full")
         report.stale = len(difference)
+        report.unmounted = True
         report.notices.append(f"the vault {reason}; this answer is from the index as it was (reindex --full overrides)")
         return True
 

@@ -47,19 +47,21 @@ class RefreshReport:
         changed: notes that were written.
         removed: notes that were dropped.
         stale: notes that the index is behind the vault; 0 if it matches.
+        unmounted: the vault looks unmounted or emptied, and the rows are as they were.
         pending_vectors: chunks that have no vector yet, counted when asked for.
         skipped: reason → files that are not indexed.
         notices: sentences for the person.
         took: seconds.
     """
 
-    __slots__ = ("_pending", "changed", "notices", "removed", "skipped", "stale", "took")
+    __slots__ = ("_pending", "changed", "notices", "removed", "skipped", "stale", "took", "unmounted")
 
     def __init__(self, pending: Callable[[], int] | None = None) -> None:
         self._pending = pending
         self.changed = 0
         self.removed = 0
         self.stale = 0
+        self.unmounted = False
         self.skipped: dict[str, int] = {}
         self.notices: list[str] = []
         self.took = 0.0

@@ -105,11 +105,12 @@ class SearchResult:
         hits: best first.
         abstained: something came near, but nothing is relevant enough to be shown.
         stale: number of notes that the index is behind the vault; 0 when it matches.
+        unmounted: the vault looks unmounted or emptied; without hits that says nothing of what is in it.
         notices: sentences for the person.
         parsed: the query as it was read, for views that light up what matched.
     """
 
-    __slots__ = ("abstained", "hits", "mode", "notices", "parsed", "query", "stale")
+    __slots__ = ("abstained", "hits", "mode", "notices", "parsed", "query", "stale", "unmounted")
 
     def __init__(
         self,
@@ -127,6 +128,7 @@ class SearchResult:
         self.hits = hits or []
         self.abstained = abstained
         self.stale = stale
+        self.unmounted = False
         self.notices = notices or []
 
     def to_json(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import typer
 from tars_memory.cli.call import Call
 from tars_memory.cli.output import counted, line
 from tars_memory.cli.parsing import call_of, command
-from tars_memory.errors import UsageError
+from tars_memory.errors import UsageError, VaultError
 
 if TYPE_CHECKING:
     from tars_memory.recall.model import SearchResult
@@ -81,22 +81,22 @@ def search(
 def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
     """One answer for each line of stdin, handed over at once; exit 0 if any had a hit."""
     memory = call.memory()
-    found = False
+    codes: list[int] = []
     for raw in sys.stdin.buffer if sys.stdin is not None else ():
         text = raw.decode("utf-8", "surrogateescape").rstrip("\r\n").removeprefix("\ufeff")
         if text.strip():
             result = memory.search(text, **options)
-            found |= _answer(call, text, result, paths_only=paths_only, one_of_many=True) == 0
+            codes.append(_answer(call, text, result, paths_only=paths_only, one_of_many=True))
         elif call.out.json:
             call.out.record(_nothing(text, options.get("mode") or "hybrid"), lines=True)
         if not call.out.json:
             call.out.data("")  # an empty line ends each answer
         call.out.flush()
-    return 0 if found else 1
+    return 0 if 0 in codes else max(codes, default=1)
 
 
 def _answer(call: Call, text: str, result: "SearchResult", *, paths_only: bool, one_of_many: bool = False) -> int:
-    """Print one result; 0 if it has hits, else 1."""
+    """Print one result; 0 if it has hits, else 1, or 4 if that may be because the vault is not there."""
     behind = [_behind(result.stale)] if result.stale and result.hits else []
     notices = call.notices(result.notices, behind)
     if call.out.json:
@@ -108,7 +108,7 @@ def _answer(call: Call, text: str, result: "SearchResult", *, paths_only: bool, 
         _print_hits(call, result)
     if not result.hits:
         _say_nothing(call, text, result, one_of_many=one_of_many)
-    return 0 if result.hits else 1
+    return 0 if result.hits else VaultError.exit_code if result.unmounted else 1
 
 
 def _print_hits(call: Call, result: "SearchResult") -> None:
