@@ -46,6 +46,12 @@ nothing to do, and raises ConflictError or NotFoundError if its target isn't the
 ATTEMPTS = 40
 """How often a write is planned again because somebody else saved the note in between."""
 
+PATIENCE = 10.0
+"""Seconds that a transaction spends on planning again, all its notes together, and once more on taking itself back.
+
+Twice this is still less than the 30 s that another writer waits for the lock (``[store] lock_timeout``).
+"""
+
 GONE_WAIT = 0.05
 """Seconds to look again for a note that isn't there: some editors rename it away before they write it anew."""
 
@@ -74,6 +80,7 @@ class Transaction:
         self._trusted: str | None = None
         self._seen: set[str] = set()
         self._planned: dict[str, bytes | None] = {}
+        self._patience = PATIENCE
 
     def begin(self) -> None:
         """Open the journal and settle an unfinished write. The store calls this."""
@@ -123,6 +130,7 @@ class Transaction:
     def _take_back(self, name: str) -> None:
         from tars_memory.vault.undo import take_back
 
+        self._patience = PATIENCE
         self._store.notices += take_back(self, self._store.journal, name)
         self.mark(name, done=True)
 
@@ -163,8 +171,7 @@ class Transaction:
             UnwritableError: the note can't be written; it is as it was.
         """
         with writing(path):
-            for attempt in range(ATTEMPTS):
-                self._pause(attempt)
+            for _ in self._attempts():
                 written = self._attempt(path, plan, create, undoes, restore, dress)
                 if written is not None:
                     if written.changed:
@@ -175,8 +182,7 @@ class Transaction:
     def remove(self, path: str, expected: str, *, undoes: str | None = None) -> Written | None:
         """Remove a note if it still has this SHA-256; None if it hasn't."""
         with writing(path):
-            for attempt in range(ATTEMPTS):
-                self._pause(attempt)
+            for _ in self._attempts():
                 note = self._read(path)
                 if note is None:
                     return None
@@ -214,11 +220,17 @@ class Transaction:
         with writing(os.fspath(self._store.journal.folder)):
             self._store.journal.append([record], durable=True)
 
-    def _pause(self, attempt: int) -> None:
-        """Give whoever saves the note time to end, and settle what the attempt before may have left."""
-        if attempt:
-            time.sleep(min(0.002 * attempt, 0.05))
-        self._settle()
+    def _attempts(self) -> Iterator[None]:
+        """Each time to try; the time that a vain one took is taken from the patience of the whole transaction."""
+        for attempt in range(ATTEMPTS):
+            began = time.monotonic()
+            if attempt:  # give whoever saves the note time to end
+                time.sleep(min(0.002 * attempt, 0.05))
+            self._settle()  # what the attempt before may have left
+            yield
+            self._patience -= time.monotonic() - began
+            if self._patience <= 0:
+                return
 
     def _attempt(
         self,

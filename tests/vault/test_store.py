@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from storekit import Place, add, after, swap
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UnwritableError, UsageError
 from tars_memory.vault.lock import VaultLock
 from tars_memory.vault.model import Splice
+from tars_memory.vault.transaction import Plan
 
 
 @pytest.fixture
@@ -319,4 +321,32 @@ def test_a_note_that_never_rests_is_a_conflict(place: Place, monkeypatch: pytest
     with pytest.raises(ConflictError, match="changes faster"):
         place.write("a.md", plan)
     assert place.get("a.md") == b"3\n"
+    assert place.is_settled()
+
+
+def test_notes_that_never_rest_share_one_time_to_try(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tars_memory.vault.transaction.PATIENCE", 0.3)
+    saves = dict.fromkeys(("a.md", "b.md", "c.md"), 0)
+    for name in saves:
+        place.put(name, b"0\n")
+
+    def plan_while_saved(name: str, times: int) -> Plan:
+        def plan(data: bytes | None) -> list[Splice]:
+            if saves[name] < times:
+                time.sleep(0.06)
+                saves[name] += 1
+                os.replace(place.put("new.md", b"%d\n" % saves[name]), place.root / name)
+            return [Splice(0, 0, b"ours ")]
+
+        return plan
+
+    def write_all() -> None:
+        with place.store().transaction("x", whole=True) as transaction:
+            for name, times in (("a.md", 2), ("b.md", 2), ("c.md", 1000)):
+                transaction.write(name, plan_while_saved(name, times))
+
+    with pytest.raises(ConflictError, match=r"c\.md changes faster"):
+        write_all()
+    assert sum(saves.values()) <= 6
+    assert [place.get("a.md"), place.get("b.md"), place.get("c.md")] == [b"2\n", b"2\n", b"%d\n" % saves["c.md"]]
     assert place.is_settled()
