@@ -268,8 +268,10 @@ class _Walk:
         return Step("said", fact.text, fact.path, fact.line, when, speaker, quote, int(turn or 0))
 
     def _sessions(self, entry: Entry) -> list[str]:
-        """The session notes, those of the line's own day first."""
-        found = [path for path, _ in self.ctx.vault.walk() if self.layout.tier_of(path) is Tier.EPISODIC]
+        """The session notes of our scope, those of the line's own day first."""
+        layout = self.layout
+        sessions = (path for path, _ in self.ctx.vault.walk() if layout.tier_of(path) is Tier.EPISODIC)
+        found = [path for path in sessions if layout.is_ours(path)]
         day = self.layout.day_of(entry.path)
         return sorted(found, key=lambda path: (day is None or day.isoformat() not in path, path))
 

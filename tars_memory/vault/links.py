@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from tars_memory.settings import PROJECTS
 from tars_memory.vault import entries
 from tars_memory.vault.document import Document
 
@@ -59,10 +60,14 @@ class Links:
         return None
 
     def name_of(self, path: str) -> str:
-        """The shortest target that leads to a note from anywhere: its bare name if that is enough, else its path."""
+        """The shortest target that leads to a note from anywhere: its bare name if that is enough, else its path.
+
+        A project's note is named by its path: one of the same day may come to stand elsewhere.
+        """
         whole = path[:-3] if path[-3:].lower() == ".md" else path
         name = whole.rpartition("/")[2]
         alone = len(self._by_name.get(f"{name}.md".lower(), ())) <= 1
+        alone = alone and not path.startswith(f"{PROJECTS}/")
         return name if alone and self.resolve(name) in (path, None) else whole
 
     def _nearest(self, wanted: str, folder: str, *, absolute: bool) -> str | None:

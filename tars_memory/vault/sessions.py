@@ -155,14 +155,13 @@ class Known(NamedTuple):
 
 
 def catalogue(vault: Vault) -> dict[str, str]:
-    """By what conversations are known again: their hashes and names, to the path of their note.
+    """By what conversations are known again: their hashes and names, to the path of their note, of whatever project.
 
     The keys are each note's ``source_hash``, the first :data:`SHORT` digits of each of its ``earlier`` hashes, and
     :func:`session_key`. Read once for several conversations.
     """
     found: dict[str, str] = {}
-    folder = vault.layout.sessions + "/"
-    for path in sorted(path for path, _ in vault.walk() if folder in f"/{path}"):
+    for path in sorted(path for path, _ in vault.walk() if vault.layout.is_session(path)):
         try:
             data = vault.read(path)
         except TarsError:

@@ -97,6 +97,9 @@ def test_a_run_that_was_cut_off_after_the_archive_keeps_each_line_once(desk: Des
 def test_a_project_keeps_its_own(desk: Desk) -> None:
     desk.put("projects/boat/Memory.md", "- secret of the boat\n- secret of the boat\n")
     run(desk, apply=True)
+    assert desk.get("projects/boat/Memory.md").count("secret") == 2, "outside it is not seen"
+    desk.scope = "boat"
+    run(desk, apply=True)
     assert desk.get("projects/boat/Memory.md") == "- secret of the boat\n"
     assert "secret of the boat" in desk.get("projects/boat/archive/Tidied.md")
     assert not (desk.root / TIDIED).exists()
@@ -142,7 +145,10 @@ def test_a_rule_takes_a_person(desk: Desk, actor: str) -> None:
     desk.put("projects/a/Procedural.md", "- be kind\n- be kind\n")
     before = desk.files()
     done = run(desk, actor, apply=True)
-    assert sorted(each.outcome for each in done.applied) == ["left", "proposed", "proposed", "proposed"]
+    assert sorted(each.outcome for each in done.applied) == ["left", "proposed", "proposed"]
+    desk.scope = "a"
+    assert [each.outcome for each in run(desk, actor, apply=True).applied] == ["proposed"]
+    desk.scope = ""
     after = desk.files()
     assert {path: data for path, data in after.items() if not path.startswith(".tars/")} == before
     assert [each.kind for each in found(desk)] == ["empty"]

@@ -24,6 +24,7 @@ class Desk:
         self.state = base / "state"
         self.now = datetime(2026, 11, 21, 14, 30, tzinfo=ZONE)
         self.options = LayoutOptions(**layout)
+        self.scope = ""
 
     def store(self, actor: Any = "person", *, dry_run: bool = False) -> Store:
         return Store(self.root, self.state, now=lambda: self.now, actor=actor, lock_timeout=0.05, dry_run=dry_run)
@@ -31,7 +32,7 @@ class Desk:
     def ctx(self, actor: Any = "person", *, dry_run: bool = False, **more: Any) -> Context:
         store = self.store(actor, dry_run=dry_run)
         more.setdefault("interactive", actor == "person")
-        vault = Vault(self.root, self.options)
+        vault = Vault(self.root, self.options, scope=self.scope)
         return Context(vault, store, Spool(self.state / "spool"), now=self.now, actor=actor, **more)
 
     def put(self, path: str, data: bytes | str) -> None:

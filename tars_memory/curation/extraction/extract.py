@@ -222,6 +222,9 @@ class _Run:
             self.skipped.append(Skipped(transcript.source, why if mine else "no person says anything in it"))
             return None
         place = self._place(transcript)
+        if place.path and not self.ctx.layout.is_ours(place.path):
+            self.skipped.append(Skipped(transcript.source, "it was examined already, for another project or for none"))
+            return None
         if not any(turn.role == "user" and turn.number > place.turns for turn in transcript.turns):
             self.skipped.append(Skipped(transcript.source, f"nothing new since {place.path}"))
             return None

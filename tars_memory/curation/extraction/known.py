@@ -39,7 +39,7 @@ class _Line(NamedTuple):
 
 
 class Known:
-    """The statements of a vault, outside projects.
+    """The statements of a vault in our scope.
 
     The same statement is known in whatever tier it stands, decided or not. What a later line replaced is not: it may
     have become true again. Of what was rejected its rewordings are known too.
@@ -92,7 +92,7 @@ def _lines(vault: Vault, notices: list[str]) -> Iterator[_Line]:
     """
     layout = vault.layout
     for path, _ in sorted(vault.walk()):
-        if layout.scope_of(path):
+        if not layout.is_ours(path):
             continue
         tier = layout.tier_of(path)
         if tier not in TIERS:

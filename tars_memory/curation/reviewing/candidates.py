@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.capture.feedback import ANSWER, QUESTION
 from tars_memory.curation.model import Mark
 from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.settings import PROJECTS
 from tars_memory.vault import entries as grammar
 from tars_memory.vault.document import Document
 from tars_memory.vault.model import Tier
@@ -47,7 +48,9 @@ class Candidate(NamedTuple):
     @property
     def source(self) -> str:
         """``2026-11-21#^d-abc``, as a link's target."""
-        return f"{self.mark.path[:-3].rpartition('/')[2]}#^{self.mark.block_id}"
+        whole = self.mark.path[:-3]  # a project's note shares its name with those of the same day elsewhere
+        name = whole if whole.startswith(f"{PROJECTS}/") else whole.rpartition("/")[2]
+        return f"{name}#^{self.mark.block_id}"
 
 
 class Waiting(NamedTuple):
@@ -66,7 +69,7 @@ def read(vault: Vault, *, expired: bool = False) -> Waiting:
     """The undecided candidates of all daily notes, archived ones too, and of the feedback.
 
     Args:
-        vault: to read; projects have a memory of their own and are left out.
+        vault: to read, as far as it is of our scope: each project has a memory of its own.
         expired: those that aged, too.
     """
     layout = vault.layout
@@ -74,7 +77,7 @@ def read(vault: Vault, *, expired: bool = False) -> Waiting:
     notices: list[str] = []
     found: list[Candidate] = []
     for path, _ in vault.walk():
-        day = None if layout.scope_of(path) or layout.tier_of(path) is not Tier.DAILY else layout.day_of(path)
+        day = None if not layout.is_ours(path) or layout.tier_of(path) is not Tier.DAILY else layout.day_of(path)
         if day is None:
             continue
         data = _data(vault, path, notices)

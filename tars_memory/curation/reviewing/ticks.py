@@ -35,13 +35,15 @@ if TYPE_CHECKING:
 
 def notes(vault: Vault) -> list[str]:
     """The note and its conflict copies, those that are there; the note first."""
+    folder, slash, name = vault.layout.review.rpartition("/")
     try:
-        names = os.listdir(vault.root)
+        names = os.listdir(vault.root / folder)
     except OSError:
         return []
-    stem = note.NOTE[:-3]
-    copies = [name for name in names if name.startswith(stem) and name[-3:].lower() == ".md" and is_conflict_copy(name)]
-    return [name for name in (note.NOTE, *sorted(copies)) if vault.look(name) is not None]
+    stem = name[:-3]
+    copies = [each for each in names if each.startswith(stem) and each[-3:].lower() == ".md" and is_conflict_copy(each)]
+    paths = [folder + slash + each for each in (name, *sorted(copies))]
+    return [path for path in paths if vault.look(path) is not None]
 
 
 def by_the_way(open_review: Callable[[], Review], notices: list[str]) -> None:
@@ -56,7 +58,7 @@ def by_the_way(open_review: Callable[[], Review], notices: list[str]) -> None:
     try:
         review = open_review()
         texts = _texts(review.ctx.vault)
-        if not any(map(note.ticked, texts.values())) or undone(review.ctx, texts.get(note.NOTE, b"")):
+        if not any(map(note.ticked, texts.values())) or undone(review.ctx, texts.get(review.ctx.layout.review, b"")):
             return
         with review.alone():
             done, told = take(review)
@@ -74,7 +76,7 @@ def by_the_way(open_review: Callable[[], Review], notices: list[str]) -> None:
 
 def undone(ctx: Context, data: bytes) -> bool:
     """Whether the note is as an undo left it: then its ticks wait until the person says so anew."""
-    last = next(iter(ctx.store.history(1, note.NOTE)), None)
+    last = next(iter(ctx.store.history(1, ctx.layout.review)), None)
     return last is not None and last.undoes is not None and last.record.get("new") == digest(data)
 
 
@@ -168,7 +170,7 @@ def clear(
             if taken and item.id in ids and item.decided and (item.id, item.box, item.words) not in taken:
                 raise ConflictError(f"{path}:{item.line} was changed while it was decided", "try again")
         dropped = set(ids)
-        if path != note.NOTE:
+        if path != vault.layout.review:
             dropped |= {item.id for item in items if not item.decided}
         new = note.without(data, dropped)
         if new == data:
@@ -203,8 +205,8 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
         return splices_between(data or b"", new)
 
     with ctx.writing("review", None) as transaction:
-        transaction.write(note.NOTE, plan)
-    return note.NOTE, counts[0]
+        transaction.write(ctx.layout.review, plan)
+    return ctx.layout.review, counts[0]
 
 
 def _decision(proposal: Proposal, said: Said) -> Decision:

@@ -138,7 +138,7 @@ def role_of(layout: Layout, path: str) -> Role | None:
         return None
     tier = layout.tier_of(path)
     if tier is Tier.SEMANTIC:
-        return "facts" if path.rpartition("/")[2] == layout.facts else "memory"
+        return "facts" if layout.is_facts(path) else "memory"
     if tier is Tier.PROCEDURAL:
         return "rules"
     if tier is Tier.EPISODIC:

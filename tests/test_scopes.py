@@ -1,0 +1,254 @@
+"""Projects: what is written into one is found there, and nothing of it anywhere else."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import conversations as logs
+import pytest
+
+from tars_memory.errors import TarsError, UsageError
+from tars_memory.memory import Memory
+from tars_memory.settings import chosen_project, find_project
+from tars_memory.testing import HashEmbedder, make_vault
+from tars_memory.vault.lock import VaultLock
+
+NOW = "2026-11-21T14:30:00+00:00"
+OWNERS = ("", "boat", "house")
+WORDS = ["harbour", "tea", "ladder", "oolong", "ferry", "window", "colour", "piano", "kettle", "garden"]
+
+
+def prefix(owner: str) -> str:
+    return f"projects/{owner}/" if owner else ""
+
+
+def canary(owner: str) -> str:
+    return f"canary{owner or 'global'}"
+
+
+def notes(chance: random.Random) -> dict[str, str]:
+    """Every kind of note in every scope, with the scope's canary in every line, and ids that differ."""
+    found: dict[str, str] = {}
+    for owner in OWNERS:
+
+        def said(owner: str = owner) -> str:
+            return f"{canary(owner)} " + " ".join(chance.sample(WORDS, 4))
+
+        at, tag = prefix(owner), owner or "g"
+        found |= {
+            f"{at}Memory.md": f"# {said()}\n\n## Notes\n\n- {said()}\n- TODO {canary(owner)}\n- {said()} [[Plan]]\n",
+            f"{at}Procedural.md": f"## Rules\n\n- always {said()}\n",
+            f"{at}Facts.md": f"## Anna\n\n- lives in:: {said()} [since:: 2026-01-01]\n\n## Me\n\n- drinks:: {said()}\n",
+            f"{at}corrections.md": f"## Feedback\n\n- 2026-11-20 10:00 {said()}\n",
+            f"{at}rewards.md": f"## Feedback\n\n- 2026-11-20 10:00 {said()}\n",
+            f"{at}2026-11-20.md": f"## Log\n\n- 10:00 {said()}\n- 10:05 [extracted] {said()} ^d-{tag}aaaaa\n",
+            f"{at}2026-11-21.md": f"## Log\n\n- 11:00 {said()}\n",
+            f"{at}sessions/2026-11-20 1000 {tag}.md": f"---\ndate: 2026-11-20\n---\n\n## Summary\n\n{said()}\n\n"
+            f'## Facts\n\n- {said()} ([[2026-11-20#^d-{tag}aaaaa|2026-11-20]])\n  - quote:: "{said()}"\n',
+            f"{at}Plan.md": f"---\nstatus: open\n---\n# Plan {said()}\n\n{said()} [[Memory]] #work\n",
+        }
+    return found
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("scopes")
+    root = make_vault(folder / "vault", notes(random.Random(7)))
+    inbox = root / ".tars" / "inbox"
+    inbox.mkdir(parents=True)
+    for owner in OWNERS:
+        with opened(root, owner) as memory:
+            memory.remember(f"never {canary(owner)} by hand", tier="procedural")
+    return root
+
+
+def opened(root: Path, owner: str, **more: Any) -> Memory:
+    env = {"TARS_MEMORY_HOME": str(root.parent / "home"), "TARS_NOW": NOW}
+    more.setdefault("actor", "agent")
+    return Memory(
+        root, env=env, now=datetime.fromisoformat(NOW), project=owner or "none", embedder=HashEmbedder(), **more
+    )
+
+
+def foreign(owner: str, *, outside: bool) -> list[str]:
+    """What must not show up: canaries of other projects, with ``outside`` also that of what is outside projects."""
+    hidden = [each for each in OWNERS if each and each != owner]
+    return [canary(each) for each in hidden] + ([canary("")] if outside and owner else [])
+
+
+def shown(value: object) -> str:
+    """All that an answer holds, its attributes' attributes too."""
+    seen: set[int] = set()
+
+    def parts(each: object) -> Any:
+        if isinstance(each, str | int | float | None):
+            return str(each)
+        if id(each) in seen:
+            return ""
+        seen.add(id(each))
+        if isinstance(each, dict):
+            return [parts(inner) for pair in each.items() for inner in pair]
+        if isinstance(each, list | tuple | set | frozenset):
+            return [parts(inner) for inner in each]
+        names = [*getattr(each, "__dict__", {}), *getattr(type(each), "__slots__", ())]
+        return [parts(getattr(each, name, "")) for name in names if not name.startswith("_")]
+
+    return json.dumps(parts(value))
+
+
+FORMS = ["{0}", "{0} {1}", '"{0} {1}"', "{0}*", "{0} -{1}", "path:projects/ {0}", "tier:daily {0}"]
+QUERIES = [*FORMS, "canaryboat", "canaryhouse {0}"]
+
+
+def test_no_line_of_another_scope_in_a_thousand_questions(vault: Path) -> None:
+    chance = random.Random(3)
+    asked = 0
+    for owner in OWNERS:
+        with opened(vault, owner) as memory:
+            ours = 0
+            for _ in range(350):
+                text = chance.choice(QUERIES).format(*chance.sample(WORDS, 2))
+                mode = chance.choice(["lexical", "hybrid"])
+                found = memory.search(text, mode=mode, explain=True, limit=50)
+                packed = memory.context(text.replace("path:", ""), mode=mode, budget=chance.choice([200, 2000, 9000]))
+                told = json.dumps([packed.text, packed.to_json()])
+                told += shown(found) if "canary" not in text else shown([(hit.path, hit.text) for hit in found.hits])
+                assert not [each for each in foreign(owner, outside=False) if each in told], text
+                ours += canary(owner) in told
+                asked += 1
+            assert ours > 300, "and it does find its own"
+    assert asked >= 1000
+
+
+def test_no_line_of_another_scope_in_any_other_answer(vault: Path) -> None:
+    for owner in OWNERS:
+        with opened(vault, owner) as memory:
+            review = memory.review(writes=False)
+            both = [memory.facts(everything=True), memory.timeline("Anna"), memory.links("Plan"), memory.facts("Me")]
+            own: list[object] = [
+                memory.list(),
+                *(memory.list(tier) for tier in ("semantic", "procedural", "daily", "episodic")),
+                memory.today().text,
+                memory.history(None),
+                [each.as_dict() for each in review.waiting(limit=100).proposals],
+                memory.tidy().findings,
+            ]
+            trail = memory.why(f"always {canary(owner)}")
+            for answer in both:
+                assert not [each for each in foreign(owner, outside=False) if each in shown(answer)]
+            for answer in [*own, trail]:
+                assert not [each for each in foreign(owner, outside=True) if each in shown(answer)], shown(answer)
+            assert all(canary(owner) in shown(answer) for answer in [own[0], *own[1:5], own[5], own[6], own[7], trail])
+            for other in OWNERS:
+                if other != owner:
+                    with pytest.raises(TarsError):
+                        memory.show(f"always {canary(other)}")
+
+
+def test_what_is_written_lands_in_the_project(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n\n- outside\n", "2026-11-21.md": "## Log\n"})
+    before = {path: path.read_bytes() for path in root.rglob("*.md")}
+    with opened(root, "boat", actor="person", interactive=True) as memory:
+        receipts = [
+            memory.remember("the mast is green"),
+            memory.remember("ask before sailing", tier="procedural"),
+            memory.log("oiled the deck"),
+            memory.feedback(False, "too long"),
+            memory.add_fact("Boat", "lies in", "Cork"),
+            memory.edit("the mast is green", "the mast is red"),
+        ]
+        assert all(receipt.path.startswith("projects/boat/") for receipt in receipts)
+        with pytest.raises(TarsError):
+            memory.edit("outside", "inside")
+        assert "the mast is red" in memory.context().text
+        memory.forget("the mast is red")
+        log = tmp_path / "talk.jsonl"
+        said = logs.Said("user", "Please remember that the spare key is under the blue pot.", logs.START)
+        log.write_bytes(logs.chat_jsonl([*logs.talk(8), said]))
+        done = memory.extract([log], model="none")
+        assert [session.path.startswith("projects/boat/sessions/") for session in done.sessions] == [True]
+        (offered,) = [each for each in memory.review().waiting().proposals if "spare key" in each.text]
+        memory.review().decide([offered.id], [])
+        (kept,) = [entry for entry in memory.list() if "spare key" in entry.text]
+        assert kept.path == "projects/boat/Memory.md"
+        assert [step.kind for step in memory.why(kept.ref).chain].count("said") == 1
+    assert {path: path.read_bytes() for path in before} == before
+    with opened(root, "") as memory:
+        again = memory.extract([log], model="none")
+        assert again.sessions == [] and "already" in again.skipped[0].why
+        assert "spare key" not in memory.context("where is the spare key").text
+
+
+def test_what_waited_is_placed_in_its_project(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n"})
+    with opened(root, "boat") as memory, VaultLock(memory.made_state() / "lock", timeout=5, command="test").held():
+        memory.settings.env = {**memory.settings.env, "TARS_MEMORY_STORE_LOCK_TIMEOUT": "0"}
+        with pytest.raises(TarsError) as failed:
+            memory.remember("the mast is green")
+        assert getattr(failed.value, "spooled", None)
+    with opened(root, "house") as memory:
+        memory.log("the roof leaks")
+    assert "the mast is green" in (root / "projects/boat/Memory.md").read_text()
+    assert "mast" not in (root / "Memory.md").read_text() + (root / "projects/house/2026-11-21.md").read_text()
+
+
+def test_which_project_is_meant(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "a" / ".tars-project").write_text("boat  \nand a comment\n")
+    assert chosen_project(None, {}, inner) == "boat"
+    assert chosen_project(None, {}, tmp_path) == ""
+    assert chosen_project(None, {"TARS_PROJECT": "house"}, inner) == "house"
+    assert chosen_project(None, {"TARS_PROJECT": ""}, inner) == "boat"
+    assert chosen_project("garden", {"TARS_PROJECT": "house"}, inner) == "garden"
+    assert chosen_project("none", {"TARS_PROJECT": "house"}, inner) == ""
+    (inner / ".tars-project").write_text("none")
+    assert chosen_project(None, {}, inner) == ""
+    for bad in ("..", ".", "a/b", "a\\b", "", "  ", "a\nb", ".hidden", "a\0", "x" * 300, "a#b", "[[a]]"):
+        with pytest.raises(UsageError, match=r"project"):
+            chosen_project(bad, {}, tmp_path)
+    (inner / ".tars-project").write_text("../../etc")
+    with pytest.raises(UsageError, match="no project"):
+        chosen_project(None, {}, inner)
+
+
+def test_letters_of_a_project_may_differ_in_case_and_composition(tmp_path: Path) -> None:
+    (tmp_path / "projects" / "Zürich").mkdir(parents=True)
+    assert find_project(tmp_path, "zu\u0308rich") == "Zürich"
+    assert find_project(tmp_path, "Bern") == "Bern"
+
+
+def test_every_command_chooses_alike(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n\n- outside\n"})
+    desk = tmp_path / "desk"
+    desk.mkdir()
+    (desk / ".tars-project").write_text("boat\n")
+    env = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(Path(__file__).parents[1]),
+        "TARS_MEMORY_HOME": str(tmp_path / "home"),
+        "TARS_MEMORY_DIR": str(root),
+        "TERM": "xterm",
+    }
+
+    def run(*argv: str, cwd: Path = desk, **more: str) -> str:
+        called = [sys.executable, "-m", "tars_memory", *argv]
+        done = subprocess.run(called, env={**env, **more}, cwd=cwd, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert run("remember", "the mast is green").startswith("projects/boat/Memory.md:")
+    assert run("remember", "the roof is green", TARS_PROJECT="house").startswith("projects/house/Memory.md:")
+    assert run("remember", "--project", "none", "the sky is blue").startswith("Memory.md:")
+    assert [line.split()[-1] for line in run("list").splitlines()] == ["green"]
+    assert "mast" in run("list") and "roof" in run("list", "--project", "House") and "sky" in run("list", cwd=tmp_path)
+    found = run("search", "--mode", "lexical", "green", "sky")
+    assert "mast" in found and "sky" in found and "roof" not in found
+    assert "roof" not in run("context", "green") and "mast" in run("context")
