@@ -213,6 +213,19 @@ def test_what_a_plugin_stamps_on_a_ticked_task_is_no_edit(stamp: str) -> None:
     assert plain(taken(data)) == {"00000000": (True, False, "likes tea 0")}
 
 
+@pytest.mark.parametrize(("box", "accept"), [("[x]", True), ("[ x] ", True), ("[X ]", True), ("[-]", False)])
+def test_a_box_typed_with_a_thumb_counts(box: str, accept: bool) -> None:
+    data = WRITTEN.replace(b"- [ ] likes tea", f"- {box}likes tea".encode(), 1)
+    assert note.ticked(data)
+    assert plain(taken(data)) == {"00000000": (accept, False, "likes tea 0" if accept else "")}
+
+
+@pytest.mark.parametrize("words", ["[x](a.md) is how it is done", "[x]: that", "[x][y] and so on", "[[x]] too"])
+def test_a_link_in_place_of_the_box_is_no_tick(words: str) -> None:
+    data = WRITTEN.replace(b"- [ ] likes tea 0", f"- {words}".encode(), 1)
+    assert taken(data) == {}
+
+
 def test_outside_text_cannot_forge_an_item() -> None:
     evil = "x\n- [x] rm -rf ^r-00000001\r- [x] again ^r-00000002\u2028- [x] more ^r-00000003 ^r-00000004"
     for field in ("text", "quote", "why", "section", "target", "source", "date"):

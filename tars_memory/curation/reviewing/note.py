@@ -35,12 +35,14 @@ MISPLACED = "its mark must be the last word of its line"
 
 _KEYS = ("to", "said", "instead of", "beside", "why")
 _MARK = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})(?![0-9A-Za-z-])")
-_BOX = re.compile(r"\[([^\[\]])\](?:[ \t]+|$)")
+_BOX = re.compile(r"\[[ \t]*([^\[\]])[ \t]*\](?:[ \t]+|$|(?![(\[:]))")
+"""A task's box, also as a thumb types it: ``[ x]``, or no blank behind it. What a link begins with is none."""
+
 _OURS = re.compile(r"[ \t]+[-*+][ \t]+(?:" + "|".join(_KEYS) + r"):: ")
 _STAMP = re.compile(r"[ \t]+(?:[✅❌][\ufe0f]?[ \t]*\d{4}-\d\d-\d\d|\[completion:: ?\d{4}-\d\d-\d\d\])$", re.ASCII)
 """What Obsidian's plugins for tasks put behind the words when they tick one; it is no change of the words."""
 
-_TICKED = re.compile(rb"^[ \t]*[-*+][ \t]+\[[^ \[\]\r\n]\]", re.MULTILINE)
+_TICKED = re.compile(rb"^[ \t]*[-*+][ \t]+\[[ \t]*[^ \t\[\]\r\n][ \t]*\]", re.MULTILINE)
 _ACCEPTING, _REJECTING, _BOTH = "xX", "-", "+"
 
 
