@@ -130,7 +130,7 @@ def test_a_remembered_query_imports_nothing_heavy_and_needs_no_model(tmp_path: P
     code = (
         "import sys; from pathlib import Path\n"
         "from tars_memory.index.queryvector import query_vector\n"
-        "from tars_memory.settings import EmbeddingOptions\n"
+        "from tars_memory.options import EmbeddingOptions\n"
         "print([*map(len, query_vector('tea', EmbeddingOptions(), Path(sys.argv[1])))])\n"
         "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'fastembed', 'sqlite3', 'importlib.metadata', 'asyncio'}\n"
         "print(sorted(heavy & set(sys.modules)))"
@@ -143,7 +143,7 @@ def test_the_real_model_answers_and_is_quiet(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path\n"
         "from tars_memory.index.queryvector import query_vector\n"
-        "from tars_memory.settings import EmbeddingOptions\n"
+        "from tars_memory.options import EmbeddingOptions\n"
         "print([*map(len, query_vector('tea', EmbeddingOptions(), Path(sys.argv[1])))])\n"
         "print('fastembed' in sys.modules, 'OPENBLAS_NUM_THREADS' in os.environ)"
     )
