@@ -225,3 +225,15 @@ def test_undo_takes_it_back_and_history_names_it(tm: Callable[..., Answer], hous
     assert {path: data for path, data in house.files().items() if path != ".tars/vault-id"} == {
         path: data for path, data in before.items() if path != ".tars/vault-id"
     }
+
+
+def test_what_failed_is_told_however_much_was_passed_over(tm: Callable[..., Answer], tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for number in range(8):
+        (folder / f"{number}.jsonl").write_bytes(logs.chat_jsonl(logs.talk(2, topic=f"topic {number}")))
+    (folder / "users.json").write_text('[{"uuid": "1", "full_name": "x"}]')
+    told = tm("extract", folder)
+    assert told.code == 3
+    assert "users.json: its JSON with" in told.err
+    assert "4 more conversations" in told.err

@@ -152,7 +152,8 @@ def _report(call: Call, done: "Extracted") -> int:
 
 
 def _say_skipped(call: Call, skipped: list[Any]) -> None:
-    for one in skipped[:SHOWN]:
+    first = sorted(skipped, key=lambda one: not one.failed)  # what failed sets the exit code, so it is never left out
+    for one in first[:SHOWN]:
         call.out.say(f"skipped: {one.source}: {one.why}")
     if len(skipped) > SHOWN:
         call.out.say(f"skipped: {counted(len(skipped) - SHOWN, 'more conversation')} (--json names them)")

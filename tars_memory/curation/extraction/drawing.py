@@ -108,7 +108,8 @@ def draw(transcript: Transcript, after: int, when: Moments, model: LanguageModel
     for asked in prompts_of(transcript, after, when):
         found = _answer(model, asked)
         held = grounding.ground(found.facts, asked.turns, asked.examined)
-        parts.append(found._replace(facts=held.facts))
+        decisions, open_ends = (grounding.mentioned(each, asked.turns) for each in (found.decisions, found.open_ends))
+        parts.append(found._replace(facts=held.facts, decisions=decisions, open_ends=open_ends))
         for why, count in held.dropped.items():
             dropped[why] = dropped.get(why, 0) + count
     whole = _joined(parts)

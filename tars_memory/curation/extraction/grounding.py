@@ -2,8 +2,9 @@
 
 What a model drew from a conversation is believed only as far as this goes. A quote must stand verbatim (white space
 aside) in a turn of the person that is examined, outside of what he pasted or quoted; or, for a decision, in the
-assistant's turn that the person agreed to next. The fact may reword its quote, but not add a number, a date or a name
-that nobody said, nor turn a no into a yes. What fails is dropped and counted; nothing is repaired but a turn's number.
+assistant's turn that the person agreed to next. The fact may reword its quote, but must speak of something in it, and
+not add a number, a date or a name that nobody said, nor turn a no into a yes, hate into love, or an end into a
+beginning. What fails is dropped and counted; nothing is repaired but a turn's number.
 """
 
 from __future__ import annotations
@@ -54,10 +55,23 @@ _CLAUSE = re.compile(r"[,;:.!?–—]+|\b(?:but|and|aber|und|mais|et|pero|y|ma|e
 _TURNED = re.compile(
     r"\b(?:avoid|dislik|hat(?:e|es|ed|ing)\b|stop|quit|without|no longer|allerg|refus|against|lack|free\b|intoleran|"
     r"can't stand|cancel|forbid|gave up|given up|left|lost|fail|unable|mind\b|instead|rather|only|until|except|unless|"
-    r"vermeid|hass|ohne|mag kein|évit|déteste|sans|arrêt|evit|odi|sin\b|senza|haat|vermijd|zonder|sem\b|deix|smett)",
+    r"vermeid|hass|ohne|évit|déteste|sans|arrêt|evit|odi|sin\b|senza|haat|vermijd|zonder|sem\b|deix|smett)",
     re.IGNORECASE,
 )
 """Words that deny without a "not"; with one of them a difference in negations proves nothing."""
+_ENDED = re.compile(
+    r"\b(?:avoid|dislik|hat(?:e|es|ed|ing)\b|stopp?(?:s|ed|ing)?\b|quit|no longer|allerg|refus|cancel|"
+    r"can['’]t stand|gave up|given up|forbid|vermeid|hass|déteste|odi[aoe]|haat|aufgehört|arrêté de|dejé de|ho smesso|"
+    r"gestopt|deixei de)",
+    re.IGNORECASE,
+)
+"""Words by which a quote tells what is not, or no more."""
+_OVER = re.compile(
+    r"\b(?:end(?:s|ed)|ceas|former|previous|used to|anymore|any more|non[- ]|ex-|gone|früher|mehr|plus|antes|più|meer|"
+    r"mais|abstain|abstem|averse|aversion|annoy|loath|despis|detest)",
+    re.IGNORECASE,
+)
+"""Further words by which a fact may say so."""
 _ASKED = re.compile(
     r"\b(?:don['’]t forget|do not forget|vergiss (?:bitte )?nicht|n['’]oublie pas|no olvides|non dimenticare|"
     r"vergeet niet|não (?:te )?esqueças|não (?:se )?esqueça)\b",
@@ -182,6 +196,24 @@ def supported(text: str, quote: str, said: str) -> bool:
         quote: what it stands on.
         said: everything up to the quoted turn, its words included, and who spoke.
     """
+    if _turned(text, quote) or _reversed(text, quote):
+        return False
+    return _of_what_was_said(text, quote, said)
+
+
+def mentioned(lines: Sequence[str], turns: Sequence[Turn]) -> tuple[str, ...]:
+    """Those of a model's lines without quotes (decisions, open ends) that are made of what was said.
+
+    Args:
+        lines: of a conversation.
+        turns: of any role; only what a person or the assistant said counts.
+    """
+    said = " ".join(folded(turn.text) for turn in turns if turn.role in ("user", "assistant"))
+    return tuple(line for line in lines if _of_what_was_said(mask(line), said, said))
+
+
+def _of_what_was_said(text: str, quote: str, said: str) -> bool:
+    """Whether numbers, dates and names were said, most words too, and something of it stands in the quote."""
     said_low = said.casefold()
     dated = _names_days(said)
     numbers = set(_NUMBER.findall(said))
@@ -196,7 +228,22 @@ def supported(text: str, quote: str, said: str) -> bool:
         names = {name.casefold().removesuffix("'s").removesuffix("’s") for name in _NAME.findall(bare)} - _PERSON
         if any(name not in said_low for name in names):
             return False
-    return _about_the_same(bare, said_low) and not _turned(text, quote)
+    if bare == text or not _names_days(quote):
+        return _anchored(bare, quote) and _about_the_same(bare, said_low)
+    return _about_the_same(bare, said_low)
+
+
+def _anchored(text: str, quote: str) -> bool:
+    """Whether something that the fact speaks of is spoken of in its quote: a word (by its beginning) or a number."""
+    claimed, quoted = statements.read(text), statements.read(quote)
+    mine, theirs = (set(each.content or each.words) for each in (claimed, quoted))
+    begin = {word[:4] for word in theirs | set(quoted.words) if len(word) > 3}
+    numbers = set(_NUMBER.findall(quote))
+    return bool(
+        mine & theirs
+        or any(len(word) > 3 and word[:4] in begin for word in mine)
+        or numbers & set(_NUMBER.findall(text))
+    )
 
 
 @lru_cache(maxsize=8)
@@ -231,6 +278,28 @@ def _denies(claim: Statement, said: Sequence[Statement]) -> bool:
     most = max(len(content & set(clause.content)) for clause in said)
     near = [clause for clause in said if len(content & set(clause.content)) == most]
     return all(bool(clause.denied) != bool(claim.denied) for clause in near)
+
+
+def _reversed(text: str, quote: str) -> bool:
+    """Whether the fact says the opposite in other words ("hates": "loves"), or that what ended goes on."""
+    said = [statements.read(clause) for clause in _CLAUSE.split(quote) if clause.strip()]
+    claims = [statements.read(clause) for clause in _CLAUSE.split(text) if clause.strip()]
+    if any(statements.opposed(claim, clause) and claim.denied == clause.denied for claim in claims for clause in said):
+        return True
+    if _ENDED.search(text) or _OVER.search(text) or _TURNED.search(text) or any(claim.denied for claim in claims):
+        return False
+    clauses = [clause for clause in _CLAUSE.split(quote) if clause.strip()]
+    for claim in claims:
+        shared = [len(_stems(claim) & _stems(statements.read(clause))) for clause in clauses]
+        most = max(shared, default=0)
+        near = [clause for clause, count in zip(clauses, shared, strict=True) if count == most]
+        if most and all(_ENDED.search(clause) for clause in near):
+            return True
+    return False
+
+
+def _stems(statement: Statement) -> set[str]:
+    return {word[:4] for word in statement.content}
 
 
 def _agrees(turn: Turn) -> bool:
