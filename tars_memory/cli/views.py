@@ -113,10 +113,11 @@ def show_entries(out: Output, entries: Sequence[Any]) -> None:
 
 @contextmanager
 def progress(out: Output) -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on stderr; what it yields takes phase, done and total."""
+    """A progress bar on stderr with the time that is left; what it yields takes phase, done and total."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    left = (TimeRemainingColumn(), TextColumn("left"))
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *left)
     tasks: dict[str, Any] = {}
     with Progress(*columns, console=console(out, stderr=True), transient=True) as bar:
 

@@ -289,8 +289,17 @@ DAMAGE_WORDS = (
     "could not decode to utf-8",
     "unsupported file format",
     "has no column",
+    "vectors blob",
+    "vector blob",
+    "validity blob",
+    "rowids blob",
+    "internal sqlite-vec error",
+    "could not fetch vector data",
+    "could not find a row with rowid",
+    "could not filter metadata",
+    "could not extract metadata",
 )
-"""What SQLite says where a bit of the file or of its schema is not what we wrote."""
+"""What SQLite and sqlite-vec say where a bit of the file or of its schema is not what we wrote."""
 
 
 def damaged(error: BaseException) -> bool:

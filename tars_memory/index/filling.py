@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 PAGE = 256
 """Vectors that are kept in one transaction: some seconds of work that a kill can lose."""
+STEP = 16
+"""Vectors after which progress is told: half a second of work, so that the time left is no guess after a moment."""
 FILL_PAGE = 2_000
 """The same where they come from the cache."""
 LOCK_WAIT = 30.0
@@ -162,11 +164,15 @@ def _embed(
     done, before = 0, 0
     source, order = _passages(connection, wanted, digests)
     made = iter(embedder.embed_passages(source))
+    if progress and digests:
+        progress("vectors", 0, len(digests))
     while True:
         page: list[tuple[bytes, bytes, bytes]] = []
         for embedded in islice(made, PAGE):
             digest = order.popleft()
             done += 1
+            if progress and (done % STEP == 0 or done == len(digests)):
+                progress("vectors", done, len(digests))
             if vectors.is_usable(embedded.vector, embedder.dimension):
                 words = len(embedded.counts).to_bytes(2, "little") + embedded.counts + embedded.bits
                 page.append((digest, embedded.vector, words))
@@ -177,8 +183,6 @@ def _embed(
         with files.lock(LOCK_WAIT) as mine:
             if mine:
                 _place(connection, [(chunk, vector) for digest, vector, _ in page for chunk in wanted[digest]])
-        if progress:
-            progress("vectors", done, len(digests))
 
 
 def _wanted(connection: sqlite3.Connection) -> dict[bytes, list[int]]:

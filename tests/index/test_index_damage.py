@@ -149,3 +149,34 @@ def test_leftovers_of_a_killed_rebuild_are_swept_away(make_index) -> None:
         path.name for path in folder.glob("index-*.db*") if "-wal" not in path.name and "-shm" not in path.name
     ] == [f"index-{schema.VERSION}.0002.db"]
     assert search(index) == sorted(NOTES)
+
+
+def test_a_cache_that_turns_out_damaged_when_it_is_read_is_begun_anew(make_index, tmp_path) -> None:
+    index = make_index(NOTES)
+    index.reindex()
+    data = close_clean(index)
+    cache = tmp_path / "cache" / schema.CACHE_FILE
+    good = cache.read_bytes()
+    for page in range(1, len(good) // 4096, 7):  # its head is whole, so it opens
+        cache.write_bytes(good[: page * 4096] + bytes(4096) + good[(page + 1) * 4096 :])
+        overwrite(index, data)
+        index = make_index()
+        index.rebuild()
+        assert index.pending() == 0
+        assert len(index.reader().nearest(hashed("tea number green"), Filter(), 5)) == 5
+        index.close()
+
+
+def test_a_vector_table_that_lost_its_blobs_is_made_anew(make_index) -> None:
+    index = make_index(NOTES)
+    index.reindex()
+    try:
+        index.connection().execute("UPDATE chunk_vectors_vector_chunks00 SET vectors = zeroblob(7)")
+    except database.driver().module.OperationalError:
+        return  # no sqlite-vec here: there is no such table
+    index.close()
+    index = make_index()
+    index.refresh()
+    found = index.read(lambda reader: reader.nearest(hashed("tea number green"), Filter(), 5))
+    assert len(found) == 5
+    assert index.verify() == []

@@ -207,6 +207,16 @@ def test_what_was_embedded_before_an_interruption_is_kept(make_index, monkeypatc
     assert len(embedder.texts) == 10
 
 
+def test_progress_is_told_from_the_beginning_and_to_the_end(make_index) -> None:
+    index = make_index({f"{n}.md": f"tea {n}\n" for n in range(50)})
+    told: list[tuple[str, int, int]] = []
+    index.reindex(progress=lambda *step: told.append(step))
+    assert [done for phase, done, total in told if phase == "vectors" and total == 50] == [0, 16, 32, 48, 50]
+    told.clear()
+    index.reindex(progress=lambda *step: told.append(step))
+    assert "vectors" not in {phase for phase, _, _ in told}
+
+
 @pytest.mark.parametrize("rung", RUNGS)
 def test_another_model_takes_over_whole(make_index, monkeypatch, rung: str) -> None:
     monkeypatch.setenv(database.VARIABLE, rung)
