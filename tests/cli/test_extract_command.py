@@ -228,7 +228,7 @@ def test_undo_takes_it_back_and_history_names_it(tm: Callable[..., Answer], hous
 
 
 def test_what_failed_is_told_however_much_was_passed_over(tm: Callable[..., Answer], tmp_path: Path) -> None:
-    folder = tmp_path / "logs"
+    folder = tmp_path / "chats"
     folder.mkdir()
     for number in range(8):
         (folder / f"{number}.jsonl").write_bytes(logs.chat_jsonl(logs.talk(2, topic=f"topic {number}")))
