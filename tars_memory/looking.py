@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError
-from tars_memory.options import ALLOWED, FactsOptions, RecallOptions
+from tars_memory.options import ALLOWED, FactsOptions, RecallOptions, WindowOptions
 from tars_memory.rooms import Rooms
 
 if TYPE_CHECKING:
@@ -163,10 +163,11 @@ class Looking(Rooms):
         scope = self.scope(project)
 
         def question(reader: IndexReader) -> SearchResult:
-            from tars_memory.recall.links import selected
-
             notices = [*told]
-            query.notes = selected(reader, *wanted, scope=scope) if any(wanted) else None
+            if any(wanted):
+                from tars_memory.recall.links import selected
+
+                query.notes = selected(reader, *wanted, scope=scope)
             vector = self._query_vector(query, reader, report, notices, needed=needed) if meant else None
             return search(
                 reader,
@@ -198,6 +199,7 @@ class Looking(Rooms):
         loaded: bool = True,
         mode: str | None = None,
         expired: bool = False,
+        window: int | None = None,
     ) -> Packed:
         """What a model should know before it answers, packed for a prompt; nothing is written and no model is asked.
 
@@ -210,9 +212,12 @@ class Looking(Rooms):
             loaded: False for facts and recalled lines alone, without the notes that are always loaded.
             mode: of the search, as for :meth:`search`.
             expired: also facts that no longer hold.
+            window: tokens of a model's window, instead of a budget: of it what is loaded and what is recalled each
+                take the share that ``[window]`` gives them.
 
         Raises:
-            UsageError: a number below zero, or a project that can't be one.
+            UsageError: a number below zero, budget and window, shares of more than the whole, or a project that can't
+                be one.
         """
         from tars_memory.recall import context as packing
         from tars_memory.recall.ranked import ranked
@@ -220,6 +225,11 @@ class Looking(Rooms):
 
         mode = mode or self.settings.options("recall", RecallOptions).mode
         scope = self.scope(project)
+        recall: int | None = None
+        if window is not None:
+            if budget is not None:
+                raise UsageError("both a budget and a window", "give one of them")
+            budget, recall = self._shares(window)
         notices: builtins.list[str] = []
 
         def answers(query: Query) -> builtins.list[Answer]:
@@ -251,9 +261,22 @@ class Looking(Rooms):
             loaded=loaded,
             facts_options=self.settings.options("facts", FactsOptions),
             expired=expired,
+            recall=recall,
         )
         packed.notices += notices
         return packed
+
+    def _shares(self, window: int) -> tuple[int, int]:
+        """Of a window the tokens for all that is told, and those of them that are for what is recalled.
+
+        Raises:
+            UsageError: the shares come to more than the whole.
+        """
+        parts = self.settings.options("window", WindowOptions)
+        if parts.memory + parts.recall + parts.margin > 100:
+            raise UsageError("the shares of [window] come to more than 100", "docs/settings.md lists them")
+        recall = window * parts.recall // 100
+        return window * parts.memory // 100 + recall, recall
 
     def evaluate(
         self,

@@ -27,8 +27,8 @@ OVER = -0.10
 REFUSED = -10.0
 """Of a candidate that was rejected: below everything else."""
 
-_STATE = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\d\d?:\d\d\s+)?\[(rejected|expired)\]\s")
-_UNTIL = re.compile(r"[\[(]until::\s*(\d{4}-\d\d-\d\d)")
+_STATE = r"\s*(?:[-*+]|\d+[.)])\s+(?:\d\d?:\d\d\s+)?\[(rejected|expired)\]\s"
+_UNTIL = r"[\[(]until::\s*(\d{4}-\d\d-\d\d)"
 
 
 def tier_worth(tier: str) -> float:
@@ -53,12 +53,11 @@ def validity(line: str, today: date | None, named: Iterable[NamedDate] = ()) -> 
 
     A fact that held on a day which the question names is as good as any.
     """
-    if "[" not in line and "until::" not in line:
-        return 0.0
-    state = _STATE.match(line)
+    marked = "[rejected]" in line or "[expired]" in line
+    state = re.match(_STATE, line) if marked else None
     if state:
         return REFUSED if state[1] == "rejected" else OVER
-    ended = _UNTIL.search(line)
+    ended = re.search(_UNTIL, line) if "until::" in line else None
     if ended is None or today is None or ended[1] > today.isoformat():
         return 0.0
     return 0.0 if any(stretch.start.isoformat() < ended[1] for stretch in named) else OVER
