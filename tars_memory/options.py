@@ -58,6 +58,20 @@ class RecallOptions(Options):
     mode: str = "hybrid"
 
 
+class WindowOptions(Options):
+    """``[window]``: how ``context --window`` parts a model's window, in percent; the rest is for the conversation.
+
+    Attributes:
+        memory: rules, memory and daily notes.
+        recall: facts and recalled lines.
+        margin: left free because tokens are estimated.
+    """
+
+    memory: int = 15
+    recall: int = 35
+    margin: int = 10
+
+
 class LlmOptions(Options):
     """``[llm]``: which language model extract, review and tidy may ask, and how much. Empty: none is asked.
 
@@ -185,6 +199,9 @@ ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
     "hook.found_budget": (0, 1_000_000),
     "hook.timeout": (0.1, 600),
     "hook.longest": (1, 86_400),
+    "window.memory": (0, 100),
+    "window.recall": (0, 100),
+    "window.margin": (0, 100),
     "recall.limit": (1, 1_000),
     "recall.mode": ("hybrid", "lexical", "semantic"),
 }

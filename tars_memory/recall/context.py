@@ -13,7 +13,7 @@ from tars_memory.errors import NotFoundError, TarsError, UsageError
 from tars_memory.options import FactsOptions
 from tars_memory.recall import facts as about
 from tars_memory.recall import fence, query
-from tars_memory.recall.budget import tokens
+from tars_memory.recall.budget import characters, tokens
 from tars_memory.recall.loaded import COMMENT, FRONT_MATTER, Loaded, dismissed, key
 from tars_memory.recall.packing import LOADED, NO_ROOM, Packing, Unit, by_worth
 from tars_memory.recall.prompt import Block, Context
@@ -61,6 +61,7 @@ def context(
     loaded: bool = True,
     facts_options: FactsOptions | None = None,
     expired: bool = False,
+    recall: int | None = None,
 ) -> Context:
     """Pack what a model should know.
 
@@ -77,17 +78,20 @@ def context(
         loaded: False for facts and recalled lines alone.
         facts_options: how predicates stand in time, and who the user is.
         expired: also facts that no longer hold.
+        recall: tokens of the budget that are for facts and recalled lines, and for nothing else but rules and memory
+            of the project, which go before all; None: whatever is left over.
 
     Raises:
         UsageError: a number below zero, or a project that can't be one.
     """
     _check(budget, days, file_cap, project)
-    filling = _Filling(vault, budget, file_cap, project or "")
+    filling = _Filling(vault, budget, file_cap, project or "", recall)
     if project and not (vault.root / PROJECTS / project).is_dir():
         filling.notices.append(f"there is no project {project!r}: {PROJECTS}/{project} is no folder")
     if loaded:
         filling.always(typed)
         filling.daily(now, days)
+    filling.turn_to_recall()
     filling.facts(question, now.date(), facts_options or FactsOptions(), expired=expired)
     asked = query.parse(_plain(question), now.date())
     if asked.searches:
@@ -99,7 +103,7 @@ def context(
 class _Filling:
     """A prompt on its way."""
 
-    def __init__(self, vault: Vault, budget: int, file_cap: int, scope: str) -> None:
+    def __init__(self, vault: Vault, budget: int, file_cap: int, scope: str, recall: int | None) -> None:
         self.vault = vault
         self.budget = budget
         self.file_cap = file_cap
@@ -107,6 +111,8 @@ class _Filling:
         self.notices: list[str] = []
         self.notes: dict[str, list[str]] = {}
         self.packing = Packing(budget, self.notes)
+        self.kept = None if recall is None else characters(recall)
+        """Characters of what is recalled, if it has a share of its own."""
         self.settled: set[tuple[str, int]] = set()
         """Lines that are left out on purpose: recall must not bring them back."""
         self.gone: list[tuple[str, int, int, str]] = []
@@ -116,26 +122,39 @@ class _Filling:
     def always(self, typed: Callable[[str], frozenset[bytes]]) -> None:
         """Rules, memory, rules that nobody approved, and what the user says of himself."""
         layout = self.vault.layout
-        rules = list(self._read(self._scoped(layout.procedural), whole_items=True))
         others: list[tuple[Loaded, list[Unit]]] = []
-        for note in rules:
-            approved, rest = by_approval(note, self._typed(typed, note.path))
-            others.append((note, rest))
-            self._fill("procedural", note, approved)
-        for note in self._read(self._scoped(layout.memory)):
-            self._fill("memory", note, note.units)
+        for scope in self._scopes():
+            self._hold(scope)
+            for note in self._read([_within(scope, layout.procedural)], whole_items=True):
+                approved, rest = by_approval(note, self._typed(typed, note.path))
+                others.append((note, rest))
+                self._fill("procedural", note, approved)
+            for note in self._read([_within(scope, layout.memory)]):
+                self._fill("memory", note, note.units)
         for note, rest in others:
+            self._hold(layout.scope_of(note.path))
             if rest:
                 self._fill("unapproved", note, rest)
                 named, stand = ("1 rule", "stands") if len(rest) == 1 else (f"{len(rest)} rules", "stand")
                 self.notices.append(f"{note.path}: {named}, not typed or approved here, {stand} with the data")
             self._unused_headings(note)
+        self._hold("")
         for note in self._read([USER]):
             self._fill("user", note, note.units)
+
+    def _hold(self, scope: str) -> None:
+        """Leave what is recalled its share, unless it is the project's turn."""
+        self.packing.held = 0 if scope or self.kept is None else self.kept
+
+    def turn_to_recall(self) -> None:
+        """What is loaded is in; what it left of its share stays free."""
+        if self.kept is not None:
+            self.packing.leave(self.kept)
 
     def daily(self, now: datetime, days: int) -> None:
         """The last days' notes; the newest lines first to come in, last to go."""
         layout = self.vault.layout
+        self._hold("")
         if days and layout.problem:
             self.notices.append(layout.problem.message)
             return
@@ -147,7 +166,7 @@ class _Filling:
 
     def facts(self, question: str, today: date, options: FactsOptions, *, expired: bool) -> None:
         """The facts about the user, and those that the question touches; what has ended is left out on purpose."""
-        for note in self._read(self._scoped(self.vault.layout.facts)):
+        for note in self._read([_within(scope, self.vault.layout.facts) for scope in self._scopes()]):
             known = [fact for _, fact in facts.read(note.path, note.document.data)]
             picked = about.relevant(
                 known,
@@ -239,7 +258,8 @@ class _Filling:
             units: best first.
             some: they were picked from the note; the rest of it may be recalled.
         """
-        left = self.file_cap
+        whole = self.kept is not None and self.vault.layout.scope_of(note.path)
+        left = characters(self.budget) if whole else self.file_cap
         for unit in units:
             size = sum(len(text) + 1 for text in unit.texts)
             if size > left:
@@ -279,9 +299,6 @@ class _Filling:
     def _scopes(self) -> list[str]:
         return [self.scope, ""] if self.scope else [""]
 
-    def _scoped(self, name: str) -> list[str]:
-        return [f"{PROJECTS}/{scope}/{name}" if scope else name for scope in self._scopes()]
-
     def _read(self, paths: Iterable[str], *, whole_items: bool = False) -> Iterator[Loaded]:
         """Those of the notes that exist, each as units."""
         for path in paths:
@@ -314,6 +331,11 @@ class _Filling:
             if error.message not in self.notices:
                 self.notices.append(error.message)
             return None
+
+
+def _within(scope: str, name: str) -> str:
+    """The path of a note in a project; outside projects its name."""
+    return f"{PROJECTS}/{scope}/{name}" if scope else name
 
 
 def _body(lines: list[str]) -> int:

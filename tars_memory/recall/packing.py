@@ -87,15 +87,26 @@ class Packing:
 
     Attributes:
         dropped: what was left out, with why.
+        held: characters of the budget that are kept for what comes later.
     """
 
     def __init__(self, budget: int, notes: Mapping[str, Sequence[str]]) -> None:
-        self.room = characters(budget)
+        self._left = characters(budget)
+        self.held = 0
         self.notes = notes
         self.dropped: list[Dropped] = []
         self._kinds: dict[str, dict[str, dict[int, str]]] = {}
         self._places: dict[tuple[str, int], str] = {}
         self._said: dict[str, str] = {}
+
+    @property
+    def room(self) -> int:
+        """Characters that may be spent now."""
+        return max(0, self._left - self.held)
+
+    def leave(self, most: int) -> None:
+        """From now on no more than so many characters are spent."""
+        self.held = max(0, self._left - most)
 
     def add(self, kind: str, unit: Unit, most: int | None = None) -> str:
         """Take a unit in with the headings above it, all or nothing.
@@ -122,7 +133,7 @@ class Packing:
         if spent > min(self.room, self.room if most is None else most):
             self._take_back(kind, added)
             return NO_ROOM
-        self.room -= spent
+        self._left -= spent
         for words in unit.says:
             self._said[words] = f"{unit.path}:{unit.start_line}"
         return ""

@@ -22,6 +22,9 @@ def context(
         list[str] | None, typer.Argument(metavar="[QUESTION…]", help="In plain words; nothing in it is an operator.")
     ] = None,
     budget: Annotated[int | None, typer.Option("--budget", metavar="N", min=0, help="At most N tokens (2000).")] = None,
+    window: Annotated[
+        int | None, typer.Option("--window", metavar="N", min=0, help="Shares of a model's window of N tokens.")
+    ] = None,
     days: Annotated[
         int | None, typer.Option("--days", metavar="N", min=0, max=366, help="Daily notes of the last N days (1).")
     ] = None,
@@ -47,7 +50,7 @@ def context(
         raise UsageError("both QUESTION and --stdin", "give one of them")
     call.out.json = call.out.json or format_ == "json"
     text = read_stdin() if stdin else " ".join(question or ())
-    given = {"budget": budget, "days": days, "file_cap": file_cap}
+    given = {"budget": budget, "window": window, "days": days, "file_cap": file_cap}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if expired:
         options["expired"] = True

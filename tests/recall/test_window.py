@@ -1,0 +1,106 @@
+"""Shares of a model's window: never exceeded, and a project's memory goes before all."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from tars_memory.errors import UsageError
+from tars_memory.memory import Memory
+from tars_memory.recall import context as packing
+from tars_memory.recall.packing import LOADED
+from tars_memory.recall.ranked import Answer
+from tars_memory.testing import make_vault
+from tars_memory.vault.vault import Vault
+
+NOW = datetime.fromisoformat("2026-11-21T14:30:00+00:00")
+RECALLED = ("facts", "recalled")
+
+
+def filled(chance: random.Random, most: int, mark: str) -> str:
+    """A note of bullets, each with words of its own."""
+    lines = []
+    for number in range(chance.randint(0, most)):
+        words = " ".join(f"{mark}{number}w{chance.randint(0, 10**6)}" for _ in range(chance.randint(1, 12)))
+        lines.append(f"- {words}")
+    return "## Notes\n\n" + "\n".join(lines) + "\n"
+
+
+def cases(folder: Path, count: int, seed: int) -> None:
+    chance = random.Random(seed)
+    root = folder / "vault"
+    (root / "projects" / "boat").mkdir(parents=True, exist_ok=True)
+    cut = whole = 0
+    for _ in range(count):
+        notes = {
+            "Memory.md": filled(chance, 40, "g"),
+            "Procedural.md": filled(chance, 10, "r"),
+            "2026-11-21.md": filled(chance, 30, "d"),
+            "User.md": filled(chance, 5, "u"),
+            "Facts.md": f"## Me\n\n- likes:: {chance.randint(0, 10**9)}\n- drinks:: {chance.randint(0, 10**9)}\n",
+            "projects/boat/Memory.md": filled(chance, 30, "p"),
+            "projects/boat/Procedural.md": filled(chance, 8, "q"),
+            "Long.md": filled(chance, 60, "l"),
+        }
+        for path, text in notes.items():
+            (root / path).write_text(text)
+        window = chance.choice([0, 40, 200, 1000, 4000, 16000]) + chance.randint(0, 99)
+        memory, recall = window * 15 // 100, window * 35 // 100
+        approved = frozenset(notes["Procedural.md"].encode().split(b"\n")) if chance.random() < 0.5 else frozenset()
+        lines = list(enumerate(notes["Long.md"].split("\n"), 1))
+        found = [
+            Answer("Long.md", number, line, False) for number, line in chance.sample(lines, len(lines)) if line.strip()
+        ]
+        packed = packing.context(
+            Vault(root),
+            "what do I like",
+            now=NOW,
+            typed=lambda path, approved=approved: approved if path == "Procedural.md" else frozenset(),
+            answers=lambda _, found=found: found,
+            budget=memory + recall,
+            recall=recall,
+            project=chance.choice(["", "boat"]) or None,
+        )
+        spent = {kind: sum(b.tokens for b in packed.blocks if b.kind == kind) for kind in packing.fence.KINDS}
+        recalled = sum(spent[kind] for kind in RECALLED)
+        loaded = sum(spent.values()) - recalled
+        project = sum(b.tokens for b in packed.blocks if b.path.startswith("projects/"))
+        assert packed.used <= memory + recall
+        assert recalled <= recall
+        assert loaded - project <= memory
+        if not project:
+            assert loaded <= memory
+        gone = [d for d in packed.dropped if d.path.startswith("projects/") and d.why != LOADED]
+        gone = [d for d in gone if "loaded" not in d.why and "says the same" not in d.why and "nothing" not in d.why]
+        if gone:
+            cut += 1
+            size = sum(len(notes[path]) for path in notes if path.startswith("projects/"))
+            assert recalled == 0 or size > 2 * (memory + recall), "what is recalled goes before the project's memory"
+            assert not [b for b in packed.blocks if b.kind in ("user", "daily")] or size > memory + recall
+        whole += bool(project and not gone)
+    assert cut > count / 20 and whole > count / 20, "both happen"
+
+
+def test_a_share_is_never_exceeded(tmp_path: Path) -> None:
+    cases(tmp_path, 300, 1)
+
+
+@pytest.mark.prove
+def test_a_share_is_never_exceeded_in_ten_thousand_cases(tmp_path: Path) -> None:
+    cases(tmp_path, 10_000, 2)
+
+
+def test_the_shares_are_settings(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n\n" + "- tea and more of it\n" * 1})
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    with Memory(root, now=NOW, env=env, project="none") as memory:
+        assert memory.context(window=16_000).budget == 2_400 + 5_600
+        assert "tea" in memory.context(window=1_000).text and memory.context(window=100).text == ""
+        with pytest.raises(UsageError, match="both"):
+            memory.context(window=1_000, budget=10)
+    more = {**env, "TARS_MEMORY_WINDOW_MEMORY": "60"}
+    with Memory(root, now=NOW, env=more, project="none") as memory, pytest.raises(UsageError, match="more than 100"):
+        memory.context(window=1_000)
