@@ -268,7 +268,7 @@ def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion) -> None:
     """The chunk's lines with their counts; blocks that hold something excluded are left out."""
     row = chunk.row
     banned = _banned(chunk.texts, excluded) if excluded else frozenset()
-    kept = [i for i, text in enumerate(chunk.texts) if text and i not in banned and not text.isspace()]
+    kept = [i for i, text in enumerate(chunk.texts) if i not in banned and text.strip() and not _is_machinery(text)]
     if not kept:
         return
     counts: list[dict[str, int]] = []
@@ -288,6 +288,11 @@ def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion) -> None:
         line.before = before
         before = line
         chunk.lines.append(line)
+
+
+def _is_machinery(text: str) -> bool:
+    """Whether a line only says who said the one above it, as session notes do: it answers nothing."""
+    return text.lstrip().startswith("- said by:: ")
 
 
 def _compare(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes) -> None:

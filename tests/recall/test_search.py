@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from recalled import Recalled
 
+from tars_memory.memory import Memory
+from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.vault import Vault
 
 NOTES = {
@@ -232,3 +235,13 @@ def test_an_empty_vault(tmp_path):
     assert recalled.search("tier:note").hits == []
     assert isinstance(recalled.index.vault, Vault)
     recalled.close()
+
+
+def test_a_line_that_only_says_who_spoke_is_no_hit(tmp_path: Path) -> None:
+    note = '## Facts\n\n- I prefer tea\n  - quote:: "I prefer tea."\n  - said by:: user, turn 3\n'
+    root = make_vault(tmp_path / "vault", {"sessions/2026-11-21 1015 tea.md": note})
+    memory = Memory(root, embedder=HashEmbedder(), env={"TARS_MEMORY_HOME": str(tmp_path / "home")})
+    for mode in ("lexical", "hybrid"):
+        for text in ("tea", "user turn 3"):
+            assert all(hit.best_line[0] != 5 for hit in memory.search(text, mode=mode).hits)
+    assert memory.search("prefer tea", mode="lexical").hits[0].best_line[0] in (3, 4)
