@@ -251,17 +251,21 @@ class Memory(Looking):
 
         return Review(self.capture(writes=writes), self.settings.options("review", ReviewOptions))
 
-    def take_ticks(self) -> None:
+    def take_ticks(self) -> bool:
         """Do what the person ticked in Review.md since; whatever stands in the way of that must not cost what is typed.
 
         Where there is no such note this is one look; nothing of curation is imported then.
+
+        Returns:
+            Whether there is such a note, so that something may have been written.
         """
         folder = self.root / PROJECTS / self.project if self.project else self.root
         if self.dry_run or not os.path.lexists(folder / REVIEW_NOTE):
-            return
+            return False
         from tars_memory.curation.reviewing import ticks
 
         ticks.by_the_way(self.review, self.notices)
+        return True
 
     # --- the index
 

@@ -124,10 +124,9 @@ class Watching:
         changed = removed = embedded = pending = 0
         try:
             with self._open_memory() as memory:
-                memory.take_ticks()
-                notices += memory.notices
-                if self._watcher.hinted():
+                if memory.take_ticks():
                     time.sleep(RESPITE)
+                notices += memory.notices
                 self._watcher.forget()
                 report = memory.index().refresh(RefreshBudget(None, WRITER_WAIT))
                 changed, removed = report.changed, report.removed
