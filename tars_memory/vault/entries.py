@@ -198,6 +198,42 @@ def task(text: str) -> str:
     return box[0] if box else ""
 
 
+def unlisted(path: str, document: Document) -> list[Entry]:
+    """Lines of paragraphs and numbered lists, to be held against: nothing ever changes them.
+
+    They are told from entries by a depth of -1.
+    """
+    listed = {number for bullet in document.bullets for number in range(bullet.line, bullet.end_line + 1)}
+    found: list[Entry] = []
+    for block in document.blocks:
+        if block.kind not in ("paragraph", "item"):
+            continue
+        for number in range(block.start_line, block.end_line + 1):
+            raw = document.text(number)
+            parts = parse("" if number in listed else re.sub(r"^\d{1,9}[.)][ \t]+", "", raw.strip(" \t")))
+            if not parts.text:
+                continue
+            found.append(
+                Entry(
+                    path=path,
+                    line=number,
+                    end_line=number,
+                    text=parts.text,
+                    raw=raw,
+                    section=document.section_at(number).title,
+                    tags=tags_of(parts.text),
+                    time=None,
+                    state=None,
+                    block_id=parts.block_id,
+                    provenance=parts.provenance,
+                    ref="",
+                    occurrence=0,
+                    depth=-1,
+                )
+            )
+    return found
+
+
 def plain(line: str) -> str:
     """One line without machinery: no state tag, no block id; of a provenance link only its label (the date)."""
     match = re.match(r"([ \t]*(?:[-*+][ \t]+)?" + _TIME + "?)" + _STATE, line)

@@ -226,3 +226,25 @@ def test_many_commands_at_once_do_the_ticks_once(shell: Shell) -> None:
     assert shell.note("Memory.md").count("owns a boat") == 1
     assert shell.note("Procedural.md").count("- Ask first") == 1
     assert "^r-" not in shell.note("Review.md")
+
+
+def test_what_undo_and_tidy_tell_after_it_is_for_a_person(shell: Shell) -> None:
+    def run(*argv: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            program("--vault", str(shell.root), *argv),
+            env=environment(shell.base / "home"), cwd=shell.base, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    before = shell.note("2026-11-20.md")
+    assert shell("--reject", shell.ids()["dentist on 16 Oct"]).returncode == 0
+    undone = run("undo")
+    assert shell.note("2026-11-20.md") == before
+    assert ".tars/decided.jsonl" in undone.stdout
+    assert '{"id"' not in undone.stderr
+    assert "[rejected]" in undone.stderr
+    (shell.root / "Procedural.md").write_text("## Notes\n- be kind\n-\n", encoding="utf-8")
+    assert "tars-memory tidy --apply mends" in run("tidy").stderr
+    left = run("tidy", "--apply")
+    assert (left.returncode, left.stdout.split()[0]) == (1, "left")
+    assert "mends" not in left.stderr

@@ -272,3 +272,26 @@ def test_hundreds_of_candidates_are_handed_out_ten_at_a_time_without_comparing_a
     listed = vault.review().waiting()
     assert (len(listed.proposals), listed.total) == (10, 500)
     assert len(compared) < 500 * 10 + 1500  # ten against all others, each against the lines that share its words
+
+
+@pytest.mark.parametrize(
+    ("memory", "said"),
+    [
+        ("## Habits\n1. prefers coffee\n2. dentist on 15 Oct\n", "prefers coffee"),
+        ("## Habits\n1) [ ] prefers coffee\n   - since May\n", "prefers coffee"),
+        ("## Habits\n\nprefers coffee\nand little else\n", "prefers coffee"),
+    ],
+)
+def test_a_line_that_is_no_bullet_is_named_and_never_replaced(vault: Vault, memory: str, said: str) -> None:
+    vault["Memory.md"] = memory
+    found = by_text(vault)["prefers tea"]
+    assert (found.op, found.replaces) == ("append", "")
+    assert "prefers coffee" in found.conflicts[0]
+    assert found.why.startswith(("Changes “", "New, beside “")) and said in found.why
+
+
+def test_what_stands_in_a_paragraph_word_for_word_needs_no_line(vault: Vault) -> None:
+    vault["Memory.md"] = "## Habits\n\nprefers tea\n"
+    assert "prefers tea" not in by_text(vault)
+    vault["Memory.md"] = "```\nprefers tea\n```\n\n<!-- prefers tea -->\n"
+    assert "prefers tea" in by_text(vault)

@@ -128,7 +128,7 @@ def _show(call: "Call", told: "Tidied") -> int:
                 call.out.data(f"{line(path)}:{found.line}: {found.kind}: {line(found.text)}")
                 call.out.data(f"  {found.id}  {line(found.suggestion)}")
         if told.findings:
-            fixable = sum(found.fixable for found in told.findings)
+            fixable = sum(found.fixable and found.id not in done_ids for found in told.findings)
             how = "; tars-memory tidy --apply mends those" if fixable else ""
             call.out.say(f"{counted(len(told.findings), 'finding')}, {fixable} can go without loss{how}")
         elif not told.applied and not told.ignored:

@@ -30,6 +30,8 @@ def undo(
         return 0
     for each in written:
         call.out.data(f"{line(each.path)}:{each.line}" if each.line else line(each.path))
+        if each.path.startswith(".tars/"):
+            continue  # our own books, which say nothing to a person
         change = change_of(each.before, each.after)
         call.out.say(change if each.before else f"put back: {change}")
     if not written:

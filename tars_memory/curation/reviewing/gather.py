@@ -7,6 +7,7 @@ replacement, and nothing is dropped because it merely looks alike.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation import similarity
@@ -22,7 +23,7 @@ from tars_memory.vault import inbox
 from tars_memory.vault.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from datetime import date
 
     from tars_memory.curation.reviewing.candidates import Candidate
@@ -73,6 +74,7 @@ def gather(
     expired: bool = False,
     dated: Callable[[Entry], str] | None = None,
     told: int | None = None,
+    arrived: Callable[[], Collection[str]] = tuple,
 ) -> Gathered:
     """What there is to review.
 
@@ -84,7 +86,10 @@ def gather(
         dated: the day (``YYYY-MM-DD``) of a line of a tier note that bears none; empty if it is not known.
         told: for so many of the proposals, the first ones, other candidates that say something else about the same
             are named too; None for all.
+        arrived: the block ids of the candidates that were extracted within the window, whenever they were said: they
+            do not age yet. Asked at most once, and only if something has aged.
     """
+    arrived = cache(arrived)
     waiting = candidates.read(vault, expired=expired)
     standing = _Standing(vault, dated, waiting.notices)
     kept = _kept(vault, waiting.notices)
@@ -96,7 +101,7 @@ def gather(
     open_ = [each for each in waiting.candidates if (each.mark.path, each.mark.block_id) not in taken]
     for kind in ("fact", "correction", "reward"):
         groups = _grouped([each for each in open_ if each.kind == kind])
-        old = [_aged(group, today, window_days) for group in groups]
+        old = [_aged(group, today, window_days) and not _new(group, arrived) for group in groups]
         aged += [
             each.mark for group, past in zip(groups, old, strict=True) if past for each in group if each.state == OPEN
         ]
@@ -154,7 +159,7 @@ class _Standing:
                 notices.append(error.message)
                 data = b""
             document = Document(data)
-            entries = grammar.read(path, document)
+            entries = [*grammar.read(path, document), *grammar.unlisted(path, document)]
             self.entries += entries
             self.promoted |= {entry.provenance.casefold() for entry in entries if entry.provenance}
             titles = [section.title for section in document.sections if section.level > 1]
@@ -227,6 +232,12 @@ class _Standing:
 def _aged(group: Sequence[Candidate], today: date, window_days: int) -> bool:
     """Whether it is offered no more: the last time it was said is too long ago. Feedback does not age."""
     return group[-1].kind == "fact" and candidates.is_old(group[-1].day, today, window_days)
+
+
+def _new(group: Sequence[Candidate], arrived: Callable[[], Collection[str]]) -> bool:
+    """Whether one of them was extracted only now."""
+    names = arrived()
+    return any(each.mark.block_id in names for each in group)
 
 
 def _grouped(found: Sequence[Candidate]) -> list[list[Candidate]]:
