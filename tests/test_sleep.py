@@ -109,6 +109,17 @@ def test_a_night_does_its_work_once_and_the_second_run_nothing(place: Path) -> N
     assert kept(place) == expected([talk])
 
 
+def test_what_was_said_long_ago_waits_from_the_night_on_which_it_was_extracted(place: Path) -> None:
+    Talk(place / "logs", "harbour", START - timedelta(days=400)).grow(5, random.Random(1))
+    for days, waiting in ((0, 5), (14, 5), (16, 0)):
+        with opened(place, START + timedelta(days=days)) as memory:
+            night = nights.sleep(memory, [str(place / "logs")])
+            assert not night.failed
+            assert memory.review().waiting(limit=0).total == waiting
+            assert memory.review().waiting(limit=0, expired=True).total == 5
+    assert sum(data.count(b"[expired]") for data in files(place).values()) == 5
+
+
 def test_a_dry_run_writes_nothing(place: Path) -> None:
     Talk(place / "logs", "harbour", START).grow(5, random.Random(1))
     before = files(place)

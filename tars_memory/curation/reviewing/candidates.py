@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
+from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture.feedback import ANSWER, QUESTION
@@ -96,7 +96,12 @@ def read(vault: Vault, *, expired: bool = False) -> Waiting:
 
 def is_old(day: date, today: date, window_days: int) -> bool:
     """Whether a candidate of that day is offered no more."""
-    return day < today - timedelta(days=window_days)
+    return day < earliest(today, window_days)
+
+
+def earliest(today: date, window_days: int) -> date:
+    """The first day of the window."""
+    return date.fromordinal(max(1, today.toordinal() - window_days))
 
 
 class Quote(NamedTuple):

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.curation.commit import commit
 from tars_memory.curation.model import Decision
 from tars_memory.curation.reviewing import aging, ticks
+from tars_memory.curation.reviewing.arrivals import arrived
+from tars_memory.curation.reviewing.candidates import earliest
 from tars_memory.curation.reviewing.choices import kept_beside, one_each
 from tars_memory.curation.reviewing.gather import gather, quoted
 from tars_memory.errors import BusyError, ConflictError, UsageError
@@ -165,13 +167,16 @@ class Review:
 
     def gather(self, *, expired: bool = False, told: int | None = 0) -> Gathered:
         """What there is to review, all of it; see :func:`tars_memory.curation.reviewing.gather.gather`."""
+        today = self.ctx.now.date()
+        since = earliest(today, self.options.window_days)
         return gather(
             self.ctx.vault,
-            self.ctx.now.date(),
+            today,
             window_days=self.options.window_days,
             expired=expired,
             dated=self._dated,
             told=told,
+            arrived=lambda: arrived(self.ctx.store.journal, since),
         )
 
     @contextmanager
