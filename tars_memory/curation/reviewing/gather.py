@@ -159,7 +159,7 @@ class _Standing:
                 notices.append(error.message)
                 data = b""
             document = Document(data)
-            entries = grammar.read(path, document)
+            entries = [*grammar.read(path, document), *grammar.unlisted(path, document)]
             self.entries += entries
             self.promoted |= {entry.provenance.casefold() for entry in entries if entry.provenance}
             titles = [section.title for section in document.sections if section.level > 1]
