@@ -199,6 +199,21 @@ def test_what_waited_is_placed_in_its_project(tmp_path: Path) -> None:
     assert "mast" not in (root / "Memory.md").read_text() + (root / "projects/house/2026-11-21.md").read_text()
 
 
+def test_undo_without_a_name_keeps_to_its_scope(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n"})
+    with opened(root, "boat") as memory:
+        memory.remember("the mast is green")
+    with opened(root, "") as memory:
+        assert memory.history() == []
+        with pytest.raises(UsageError, match="another project") as refused:
+            memory.undo()
+        assert "mast" not in str(refused.value) + str(refused.value.hint)
+    with opened(root, "boat") as memory:
+        assert [entry.file for entry in memory.history()] == ["projects/boat/Memory.md"]
+        memory.undo()
+        assert memory.list() == []
+
+
 def test_which_project_is_meant(tmp_path: Path) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
