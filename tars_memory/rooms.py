@@ -136,7 +136,7 @@ class Rooms:
         """The door for writes; with ``writes=False`` only for looking, and nothing is made.
 
         Raises:
-            VaultError: there was a vault, and now an empty folder stands in its place; ``anew`` makes another one of it.
+            VaultError: an empty folder stands where a vault was; ``anew`` makes another one of it.
         """
         from tars_memory.vault.store import Store
 

@@ -171,7 +171,7 @@ class Places:
         return folder
 
     def held_vault(self, root: Path) -> bool:
-        """Whether a vault that we wrote to was at this path and the folder is empty now, as when a disk is not there."""
+        """Whether a vault that we wrote to was here and the folder is empty now, as when a disk is not there."""
         with contextlib.suppress(OSError), os.scandir(root) as found:
             if next(found, None) is None:
                 folder = self.state / "vaults" / hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
