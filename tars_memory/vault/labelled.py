@@ -176,7 +176,7 @@ def _strong(words: str, way: str, quoted: bool) -> bool:
     if way == "equals":
         return (mixed and len(words) >= 5) or (lower and upper and len(words) >= 8 and not _joined(words))
     if way == "words":
-        return mixed and len(words) >= 6 and (digit or upper)
+        return (mixed and len(words) >= 6 and (digit or upper)) or _jumbled(words)
     return (len(words) >= 8 and digit and (upper or symbol) and (lower or upper)) or _random(words, 12)
 
 
@@ -235,6 +235,12 @@ def _dotted(words: str) -> bool:
 def _joined(words: str) -> bool:
     """Whether it is words written together, as programs do: ``OAuth2CacheAdapter``."""
     return 10 * sum(map(len, re.findall(r"[A-Z]?[a-z]{3,}", words))) > 7 * len(words)
+
+
+def _jumbled(words: str) -> bool:
+    """Whether letters change their case as no word or name does: ``YjYqdEkW``, but not ``KeePassXC``."""
+    turns = sum(a.islower() != b.islower() for a, b in pairwise(words))
+    return len(words) >= 8 and words.isalpha() and turns >= 5 and not _joined(words)
 
 
 def _diceware(words: str) -> bool:

@@ -33,10 +33,14 @@ SECRETS = {
     "Server=x;User Id=sa;Password=Gr3at!Pass;Encrypt=true": "Gr3at!Pass",
     "https://x.example/?token=abc123def456ghi7&x=1": "abc123def456ghi7",
     "Passwort lautet Sommer2024!": "Sommer2024!",
+    "Das WLAN-Passwort lautet FjYqdEkW": "FjYqdEkW",
+    "my wifi password is nRwXPukFKsMq": "nRwXPukFKsMq",
     "gh\u200bp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789": "AbCdEfGhIjKl",
 }
 
 NONE = (
+    "my password manager is KeePassXC",
+    "the password is KeePassXC's, not WhatsApp's",
     "my password is secret",
     "Password: see 1Password",
     "password: required",
