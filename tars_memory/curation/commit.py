@@ -216,6 +216,7 @@ class _Batch:
         self.notes: dict[str, _Note] = {}
         self.kept: list[dict[str, Any]] = []
         self.texts: dict[str, bytes] = {}
+        self.standing: dict[str, list[Entry]] = {}
 
     def look(self) -> None:
         """Find everything in the notes as they are.
@@ -288,7 +289,9 @@ class _Batch:
         return grammar.render(parts).removeprefix("- ")
 
     def _placed(self, note: _Note, op: Op) -> tuple[int, str]:
-        found = grammar.read(note.path, Document(self.texts[note.path]), timed=note.timed)
+        if note.path not in self.standing:
+            self.standing[note.path] = grammar.read(note.path, Document(self.texts[note.path]), timed=note.timed)
+        found = self.standing[note.path]
         words = op.text
         same = [entry for entry in found if entry.text == words or grammar.task(entry.text) + words == entry.text]
         same = same or [entry for entry in found if op.provenance and entry.provenance == op.provenance]

@@ -6,10 +6,12 @@ Inline marks are never parsed: bullets, sections and blocks need lines alone, at
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from markdown_it import MarkdownIt
     from markdown_it.ruler import RuleOptionsType
     from markdown_it.rules_block import StateBlock
@@ -28,9 +30,23 @@ _HTML_CLOSERS = (
 """CommonMark's HTML blocks 1 to 5: how each opens, and what alone closes it."""
 
 
-def parse(text: str) -> list[Token]:
-    """Block tokens of a note's text (front matter and byte order mark already taken off)."""
+REMEMBERED = 200_000
+"""Characters up to which a text is remembered with its tokens, which take some fifty times as much memory."""
+
+
+def parse(text: str) -> Sequence[Token]:
+    """Block tokens of a note's text (front matter and byte order mark already taken off), to be read only.
+
+    A batch looks at each state of a note several times before it changes it; the last few are remembered.
+    """
+    return _remembered(text) if len(text) <= REMEMBERED else _parsed(text)
+
+
+def _parsed(text: str) -> Sequence[Token]:
     return _parser("%%" in text or "$$" in text).parse(text) if text else []
+
+
+_remembered = lru_cache(maxsize=4)(_parsed)
 
 
 def is_open(token: Token, last_line: str) -> bool:

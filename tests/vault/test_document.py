@@ -235,3 +235,11 @@ def test_splices_must_not_overlap() -> None:
 def test_hostile_notes_are_parsed(data: bytes) -> None:
     """Each of these took minutes in some parser; here a hundred times the work would still end with the test run."""
     assert len(Document(data * 3).lines) >= 1
+
+
+def test_a_text_looked_at_again_is_not_parsed_again_unless_it_is_long() -> None:
+    from tars_memory.vault import blocks
+
+    assert blocks.parse("- one\n- two\n") is blocks.parse("- one\n- two\n")
+    long = "x\n" * blocks.REMEMBERED
+    assert blocks.parse(long) is not blocks.parse(long)
