@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tars_memory.cli.answers import answer_in
 from tars_memory.cli.call import Call
 from tars_memory.cli.output import clean, counted, line
 from tars_memory.cli.parsing import call_of, command
@@ -76,20 +77,9 @@ def _answers(names: list[str]) -> Any:
     Raises:
         UsageError: a file can't be read.
     """
-    from tars_memory.cli.call import read_stdin
     from tars_memory.curation.models.llm import Reply
 
-    texts: list[str] = []
-    for name in names:
-        try:
-            if name == "-":
-                text = read_stdin()
-            else:
-                with open(name, "rb") as file:
-                    text = file.read().decode("utf-8", "replace")
-        except OSError as error:
-            raise UsageError(f"{name} can't be read: {error.strerror}", "name a file that holds the answer") from error
-        texts += text.split(BETWEEN)
+    texts = [text for name in names for text in answer_in(name).split(BETWEEN)]
     return Reply(texts)
 
 

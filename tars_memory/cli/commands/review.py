@@ -1,12 +1,12 @@
 """``review``: decide what is kept for good."""
 
 import re
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tars_memory.cli.call import Call, read_stdin
+from tars_memory.cli.answers import answer_in
+from tars_memory.cli.call import Call
 from tars_memory.cli.output import clean, counted, line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
@@ -156,7 +156,7 @@ def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, repl
     if print_prompt:
         call.out.data(clean(str(asked.prompt)))
         return False
-    named = llm.Reply([_answer(reply)]) if reply is not None else suggest.opened(call.memory().settings, model or "")
+    named = llm.Reply([answer_in(reply)]) if reply is not None else suggest.opened(call.memory().settings, model or "")
     if call.dry_run and reply is None:
         tokens, cost = llm.estimate(asked.prompt, named)
         priced = f"at most {cost:.4f} US dollars" if cost is not None else "of unknown price"
@@ -167,20 +167,6 @@ def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, repl
         made = suggest.suggest(room, asked, named)
     call.notices([*made.notices, f"{counted(len(made.kept), 'proposal')} worded by {named.name}"])
     return True
-
-
-def _answer(source: str) -> str:
-    """A model's answer from a file, or from stdin.
-
-    Raises:
-        UsageError: it can't be read.
-    """
-    if source == "-":
-        return read_stdin()
-    try:
-        return Path(source).read_bytes().decode("utf-8", "replace")
-    except OSError as error:
-        raise UsageError(f"{source} can't be read: {error.strerror}", "name the file that holds the answer") from error
 
 
 COMMAND = command(review, writes=True)

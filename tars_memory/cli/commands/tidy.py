@@ -2,12 +2,11 @@
 
 import re
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tars_memory.cli.call import read_stdin
+from tars_memory.cli.answers import answer_in
 from tars_memory.cli.output import clean, counted, line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
@@ -82,7 +81,7 @@ def _ask(call: "Call", model: str, print_prompt: bool, reply: str | None) -> int
     if len(asked.lines) < FEW:
         call.out.say("there are no two lines to compare")
         return 0
-    named = llm.Reply([_answer(reply)]) if reply is not None else contradictions.opened(call.memory().settings, model)
+    named = llm.Reply([answer_in(reply)]) if reply is not None else contradictions.opened(call.memory().settings, model)
     if call.dry_run and reply is None:
         tokens, cost = llm.estimate(asked.prompt, named)
         priced = f"at most {cost:.4f} US dollars" if cost is not None else "of unknown price"
@@ -98,20 +97,6 @@ def _ask(call: "Call", model: str, print_prompt: bool, reply: str | None) -> int
         for name in done.kept:
             call.out.data(name)
     return 0
-
-
-def _answer(source: str) -> str:
-    """A model's answer from a file, or from stdin.
-
-    Raises:
-        UsageError: it can't be read.
-    """
-    if source == "-":
-        return read_stdin()
-    try:
-        return Path(source).read_bytes().decode("utf-8", "replace")
-    except OSError as error:
-        raise UsageError(f"{source} can't be read: {error.strerror}", "name the file that holds the answer") from error
 
 
 def _show(call: "Call", told: "Tidied") -> int:
