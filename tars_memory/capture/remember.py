@@ -67,9 +67,4 @@ def remember(
 
 
 def _words(text: str, tags: Sequence[str]) -> str:
-    words = entries.neutralise(text)
-    known = {tag.casefold() for tag in entries.tags_of(words)}
-    for name in dict.fromkeys(entries.tag(tag) for tag in tags):
-        if name.casefold() not in known:
-            words += f" #{name}"
-    return words
+    return entries.tagged(entries.neutralise(text), map(entries.tag, tags))

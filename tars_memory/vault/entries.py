@@ -16,6 +16,8 @@ from tars_memory.errors import UsageError
 from tars_memory.vault.model import Entry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tars_memory.vault.document import Document
 
 STATES = ("extracted", "promoted", "rejected", "expired")
@@ -175,6 +177,13 @@ def tags_of(text: str) -> tuple[str, ...]:
     """The ``#tag`` words of a text, without the mark, in order, each once; not those within code."""
     found = re.findall(r"(?:^|(?<=\s))#(" + _TAG + ")", re.sub(r"`[^`]*`", "", text))
     return tuple(dict.fromkeys(tag for tag in found if not tag.isdigit()))
+
+
+def tagged(text: str, names: Iterable[str]) -> str:
+    """A text with these tags behind it, those that it does not hold yet; ``names`` are without ``#``."""
+    known = {name.casefold() for name in tags_of(text)}
+    missing = [name for name in dict.fromkeys(names) if name.casefold() not in known]
+    return " ".join([text, *(f"#{name}" for name in missing)])
 
 
 def tag(text: str) -> str:

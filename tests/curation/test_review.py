@@ -51,6 +51,13 @@ def test_every_form_of_a_decision_is_undone_to_the_byte(vault: Vault) -> None:
         assert vault.files() == before
 
 
+def test_the_tags_of_a_replaced_line_stay(vault: Vault) -> None:
+    vault["Memory.md"] = b"## Notes\n- dentist on 15 Oct #health\n"
+    (name,) = [name for text, name in vault.ids().items() if text.startswith("dentist on 16 Oct")]
+    vault.review().decide(accept=[name])
+    assert "- dentist on 16 Oct #health ([[" in vault["Memory.md"] and "15 Oct" not in vault["Memory.md"]
+
+
 def test_other_words_and_another_heading(vault: Vault) -> None:
     name = vault.ids()[ANNA]
     vault.review().decide(accept=[name], texts={name: "Anna is off\n- to [promoted] Cork ^x"}, sections={name: "Moves"})

@@ -178,6 +178,8 @@ class _Standing:
         if any(kind == "same" for _, kind in found):
             return None
         old = next((each for each in found if each[1] != BESIDE and each[0].path == target and not each[0].depth), None)
+        if old:  # the person's own tags outlive the wording
+            text = grammar.tagged(text, old[0].tags)
         found.sort(key=lambda each: each is not old)
         conflicts = [self._told(entry) for entry, _ in found][:CONFLICTS]
         section = old[0].section if old else self._sections[target].best(text, grammar.tags_of(text))

@@ -148,6 +148,7 @@ def _proposal(review: Review, asked: Material, op: ModelOp, name: str) -> Propos
     elif op.kind == "replace":
         line = asked.lines[op.lines[0] - 1]
         target, section, replaces = line.path, line.section, line.raw
+        text = grammar.tagged(text, line.tags)
     elif op.section:
         section = asked.sections[op.section - 1]
     elif first.target != layout.memory:
