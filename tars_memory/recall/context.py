@@ -131,6 +131,8 @@ class _Filling:
                 self._fill("procedural", note, approved)
             for note in self._read([_within(scope, layout.memory)]):
                 self._fill("memory", note, note.units)
+            if scope and any(why == NO_ROOM for *_, why in self.gone):
+                self.packing.close()  # what is worth less must not have the room that the project lacks
         for note, rest in others:
             self._hold(layout.scope_of(note.path))
             if rest:

@@ -108,6 +108,10 @@ class Packing:
         """From now on no more than so many characters are spent."""
         self.held = max(0, self._left - most)
 
+    def close(self) -> None:
+        """Take nothing more in."""
+        self._left = 0
+
     def add(self, kind: str, unit: Unit, most: int | None = None) -> str:
         """Take a unit in with the headings above it, all or nothing.
 
