@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from typing import TYPE_CHECKING
 
 from tars_memory.index.database import is_local
@@ -139,6 +140,8 @@ class Watcher:
         handler = events.FileSystemEventHandler()
         handler.on_any_event = self._on_event  # type: ignore[method-assign]
         self._losses.attach()
+        # After lost events watchdog takes up folders anew and warns of each that it watched already.
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
         observer = Observer()
         try:
             observer.schedule(handler, str(self.root), recursive=True, event_filter=wanted)
