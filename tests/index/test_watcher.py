@@ -233,6 +233,12 @@ def place(tmp_path: Path) -> Path:
     return folder / warm.SOCKET
 
 
+def _at(bind_or_connect: Callable[[str], None], place: Path) -> None:
+    """The test's own end of a socket: its folder's path may be too long for one, as a user's may."""
+    with warm.reachable(place) as address:
+        bind_or_connect(address)
+
+
 def test_an_answer_over_the_socket(place: Path) -> None:
     asked: list[str] = []
 
@@ -266,7 +272,7 @@ def test_a_path_too_long_for_a_socket(tmp_path: Path) -> None:
 @pytest.mark.parametrize("behaviour", ["silent", "drips", "garbage", "endless", "leaves"])
 def test_whoever_listens_there_costs_no_more_than_the_patience(place: Path, behaviour: str) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(place))
+        _at(listener.bind, place)
         os.chmod(place, 0o600)
         listener.listen()
         over = threading.Event()
@@ -306,7 +312,7 @@ def test_what_is_not_ours_is_not_asked(place: Path, tmp_path: Path) -> None:
     assert not warm.is_ours(place)
     place.unlink()
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(place))
+        _at(listener.bind, place)
         os.chmod(place, 0o666)
         assert not warm.is_ours(place)
         os.chmod(place, 0o600)
@@ -318,7 +324,7 @@ def test_what_is_not_ours_is_not_asked(place: Path, tmp_path: Path) -> None:
 
 def test_a_stale_socket_gives_way(place: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(place))
+        _at(listener.bind, place)
     server = WarmServer(place, "model-1", lambda text: VECTOR)
     try:
         assert warm.ask(place, "model-1", DIMENSION, "heron") == VECTOR
@@ -339,10 +345,10 @@ def test_bad_clients_do_not_stop_it(place: Path) -> None:
             b"\xff\n",
         ):
             with socket.socket(socket.AF_UNIX) as client:
-                client.connect(str(place))
+                _at(client.connect, place)
                 client.sendall(data)
         hanging = socket.socket(socket.AF_UNIX)
-        hanging.connect(str(place))
+        _at(hanging.connect, place)
         hanging.sendall(model + b"10\nabc")
         assert warm.ask(place, "model-1", DIMENSION, "heron") == VECTOR
         hanging.close()
