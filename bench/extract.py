@@ -112,7 +112,7 @@ def _left(done: Any, by_source: dict[str, Talk], queries: list[Any]) -> tuple[st
 
 def _days(done: Any, by_source: dict[str, Talk]) -> dict[str, list[str]]:
     """By block id of a daily line, the conversation that it came from."""
-    from tars_memory.vault.entries import block_id
+    from tars_memory.vault.markdown.entries import block_id
 
     found: dict[str, list[str]] = {}
     for session in done.sessions:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.errors import BusyError, TarsError
 from tars_memory.upkeep import model_of, refreshed
 from tars_memory.vault import conflicts
-from tars_memory.vault.spool import Spool
+from tars_memory.vault.writing.spool import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tars_memory.memory import Memory
-    from tars_memory.vault.lost import LostLine
+    from tars_memory.vault.writing.lost import LostLine
 
 LOADED_TOKENS = 1_500
 """From here on Memory.md and Procedural.md leave little of ``context``'s 2,000 tokens for anything else."""
@@ -229,7 +229,7 @@ def _tiers(memory: Memory) -> Iterator[Finding]:
 
 def _secrets(memory: Memory) -> Iterator[Finding]:
     """Credentials that stand in notes: where and what kind, never the value."""
-    from tars_memory.vault import secrets
+    from tars_memory.vault.secrets import masking as secrets
 
     for path in sorted(path for path, _ in memory.vault.walk()):
         try:

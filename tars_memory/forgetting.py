@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError
-from tars_memory.vault import entries as grammar
 from tars_memory.vault import inbox
-from tars_memory.vault.document import Document
-from tars_memory.vault.spool import Spool
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.writing.spool import Spool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.capture.model import Receipt
     from tars_memory.memory import Memory
-    from tars_memory.vault.history import JournalEntry
     from tars_memory.vault.layout import Layout
+    from tars_memory.vault.writing.history import JournalEntry
 
 OUT_OF_REACH = "what your sync or Obsidian keeps of old versions is out of reach"
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from tars_memory.recall.model import SearchResult
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranked import Answer
-    from tars_memory.vault.facts import Fact
-    from tars_memory.vault.history import JournalEntry
+    from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry
+    from tars_memory.vault.writing.history import JournalEntry
 
 
 REVIEW_NOTE = "Review.md"
@@ -64,7 +64,7 @@ class Looking(Rooms):
         """What was written in our scope, newest first."""
         from itertools import islice
 
-        from tars_memory.vault.history import of_scope
+        from tars_memory.vault.writing.history import of_scope
 
         ours = of_scope(self.store(writes=False).history(path=path), self.vault.layout)
         return list(islice(ours, limit))
@@ -85,7 +85,7 @@ class Looking(Rooms):
             everything: what has ended and what is to come as well.
             project: whose facts belong to it too; None for the one that is chosen, ``none`` for none.
         """
-        from tars_memory.vault import facts
+        from tars_memory.vault.markdown import facts
 
         day = None if everything else as_of or self.now().date()
         scope = self.scope(project)
@@ -221,7 +221,7 @@ class Looking(Rooms):
         """
         from tars_memory.recall import context as packing
         from tars_memory.recall.ranked import ranked
-        from tars_memory.vault.typed import typed_lines
+        from tars_memory.vault.writing.typed import typed_lines
 
         mode = mode or self.settings.options("recall", RecallOptions).mode
         scope = self.scope(project)

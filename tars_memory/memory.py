@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from tars_memory.curation.tidying.tidy import Tidied
     from tars_memory.index.indexer import RefreshReport
     from tars_memory.vault.model import Actor
-    from tars_memory.vault.store import Written
     from tars_memory.vault.template import InitReport
+    from tars_memory.vault.writing.store import Written
 
 
 REVIEW_NOTE = "Review.md"

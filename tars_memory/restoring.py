@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tars_memory.memory import Memory
-    from tars_memory.vault.document import Document
     from tars_memory.vault.layout import Layout
-    from tars_memory.vault.lost import LostLine
-    from tars_memory.vault.store import Written
+    from tars_memory.vault.markdown.document import Document
+    from tars_memory.vault.writing.lost import LostLine
+    from tars_memory.vault.writing.store import Written
 
 ALL = "all"
 """Instead of the name of a transaction: whatever is lost."""
@@ -46,7 +46,7 @@ def restore(memory: Memory, txn: str) -> list[Written]:
     if not lost:
         said = "no line is lost" if txn == ALL else f"no line of {txn} is lost"
         raise NotFoundError(said, "tars-memory doctor lists those that are")
-    from tars_memory.vault.history import RESTORE
+    from tars_memory.vault.writing.history import RESTORE
 
     context = memory.capture()
     with context.writing(RESTORE, None) as transaction:
@@ -83,8 +83,8 @@ def _made(data: bytes | None, line: LostLine) -> Sequence[Splice]:
 def _placed(data: bytes, lines: Sequence[LostLine], layout: Layout) -> Sequence[Splice]:
     """One bullet under its heading, unless it stands there by now."""
     from tars_memory.capture.placing import insert
-    from tars_memory.vault.document import Document
-    from tars_memory.vault.spans import bare, lines_of
+    from tars_memory.vault.markdown.document import Document
+    from tars_memory.vault.markdown.spans import bare, lines_of
 
     first = lines[0]
     if [bare(each) for each in lines_of(data)].count(_bytes(first.text)) >= first.wanted:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.query import Query
     from tars_memory.vault.model import Actor
-    from tars_memory.vault.store import Store
+    from tars_memory.vault.writing.store import Store
 
 SEARCH_EMBEDS = 16
 """Changed chunks that one hybrid search gives vectors to; more are left to ``reindex``."""
@@ -138,7 +138,7 @@ class Rooms:
         Raises:
             VaultError: an empty folder stands where a vault was; ``anew`` makes another one of it.
         """
-        from tars_memory.vault.store import Store
+        from tars_memory.vault.writing.store import Store
 
         options = self.settings.options("store", StoreOptions)
         if writes and not self.dry_run:
@@ -175,7 +175,7 @@ class Rooms:
     def capture(self, *, writes: bool = True) -> Context:
         """What capture is given."""
         from tars_memory.capture.context import Context
-        from tars_memory.vault.spool import Spool
+        from tars_memory.vault.writing.spool import Spool
 
         store = self.store(writes=writes)
         allowed = self.settings.options("permissions", PermissionOptions)
@@ -202,7 +202,7 @@ class Rooms:
         try:
             return self.capture()
         except UnwritableError as error:
-            from tars_memory.vault.secrets import mask
+            from tars_memory.vault.secrets.masking import mask
 
             text = text if self.interactive else mask(text)
             raise UnwritableError(
@@ -311,7 +311,7 @@ class Rooms:
         from tars_memory.suspicion import suspicious
 
         if suspicious(text):
-            from tars_memory.vault.secrets import mask
+            from tars_memory.vault.secrets.masking import mask
 
             text = mask(text)
         return self._ask_model(text)  # what is looked for is remembered, and notes are indexed masked as well

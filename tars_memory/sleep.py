@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.options import ReviewOptions, SleepOptions
 from tars_memory.settings import AUTO, may_run_by_itself
-from tars_memory.vault.journal import replace_file
-from tars_memory.vault.lock import alone
+from tars_memory.vault.writing.journal import replace_file
+from tars_memory.vault.writing.lock import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

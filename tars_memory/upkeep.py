@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.errors import ModelUnavailableError, UnwritableError
 from tars_memory.options import EmbeddingOptions
 from tars_memory.vault import inbox
-from tars_memory.vault.spool import Spool
+from tars_memory.vault.writing.spool import Spool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +64,7 @@ def status(memory: Memory) -> dict[str, Any]:
 def _unapproved(memory: Memory, notices: list[str]) -> dict[str, list[int]]:
     """The rules that ``context`` does not trust, said with what can be done."""
     from tars_memory.recall.rules import unapproved
-    from tars_memory.vault.typed import typed_lines
+    from tars_memory.vault.writing.typed import typed_lines
 
     journal = memory.store(writes=False).journal
     found = unapproved(memory.vault, lambda path: typed_lines(journal, path))

@@ -10,7 +10,7 @@ from tars_memory.errors import ModelUnavailableError, TarsError
 from tars_memory.index.report import WRITER_WAIT, RefreshBudget
 from tars_memory.index.warm import SOCKET
 from tars_memory.options import EmbeddingOptions
-from tars_memory.vault.lock import alone
+from tars_memory.vault.writing.lock import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

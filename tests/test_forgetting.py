@@ -13,7 +13,7 @@ from tars_memory.errors import BusyError, NotFoundError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder
 from tars_memory.vault import inbox
-from tars_memory.vault.lock import VaultLock
+from tars_memory.vault.writing.lock import VaultLock
 
 Open = Callable[..., Memory]
 

@@ -18,7 +18,7 @@ from tars_memory.errors import TarsError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.settings import chosen_project, find_project
 from tars_memory.testing import HashEmbedder, make_vault
-from tars_memory.vault.lock import VaultLock
+from tars_memory.vault.writing.lock import VaultLock
 
 NOW = "2026-11-21T14:30:00+00:00"
 OWNERS = ("", "boat", "house")

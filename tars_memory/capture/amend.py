@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from tars_memory.capture.listing import find
 from tars_memory.capture.model import Receipt
-from tars_memory.vault import edits
-from tars_memory.vault import entries as grammar
-from tars_memory.vault.document import Document
 from tars_memory.vault.inbox import INBOX, kept_for_review, propose
+from tars_memory.vault.markdown import edits
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document
 
 if TYPE_CHECKING:
     from tars_memory.capture.context import Context
     from tars_memory.vault.model import Entry
-    from tars_memory.vault.store import Transaction
+    from tars_memory.vault.writing.store import Transaction
 
 
 def edit(ctx: Context, target: str, text: str) -> Receipt:
@@ -75,7 +75,7 @@ def forget(ctx: Context, target: str, *, later: bool = True) -> Receipt:
     """
     entry = find(ctx, target)
     timed = ctx.layout.timed(entry.path)
-    from tars_memory.vault.secrets import mask
+    from tars_memory.vault.secrets.masking import mask
 
     arguments = {"target": entry.ref, "text": mask(entry.text)} if later else None
     with ctx.writing("forget", arguments) as transaction:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.model import Actor
-    from tars_memory.vault.spool import Spool
-    from tars_memory.vault.store import Store, Transaction
     from tars_memory.vault.vault import Vault
+    from tars_memory.vault.writing.spool import Spool
+    from tars_memory.vault.writing.store import Store, Transaction
 
 
 class Context:
@@ -105,7 +105,7 @@ class Context:
         """
         if (self.interactive and self.actor == "person") or not suspicious(text):
             return text
-        from tars_memory.vault import secrets
+        from tars_memory.vault.secrets import masking as secrets
 
         found = secrets.find(text)
         if not found:
@@ -122,7 +122,7 @@ class Context:
         Args:
             command: as history shows it; :func:`tars_memory.capture.spooled.place_spool` calls it again.
             arguments: of the use case, JSON values; None keeps nothing: it can't be done later.
-            whole: all of its writes or none, see :meth:`tars_memory.vault.store.Store.transaction`.
+            whole: all of its writes or none, see :meth:`tars_memory.vault.writing.store.Store.transaction`.
 
         Raises:
             UnwritableError: with ``spooled`` set to the spool item, unless this is a dry run.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from tars_memory.capture.model import Receipt, Today
 from tars_memory.capture.placing import heading, insert, placed
 from tars_memory.errors import NotFoundError
-from tars_memory.vault import entries
 from tars_memory.vault.dailies import daily_of
+from tars_memory.vault.markdown import entries
 from tars_memory.vault.template import daily_note
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def today(ctx: Context) -> Today:
     Raises:
         UsageError: the vault's daily note format can't be used.
     """
-    from tars_memory.vault.document import Document
+    from tars_memory.vault.markdown.document import Document
 
     day = ctx.now.date()
     path = daily_of(ctx.vault, day)

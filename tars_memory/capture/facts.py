@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.capture.model import Receipt
 from tars_memory.capture.placing import heading, placed
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError
-from tars_memory.vault import edits, entries, facts
-from tars_memory.vault.facts import Predicates
-from tars_memory.vault.secrets import mask
+from tars_memory.vault.markdown import edits, entries, facts
+from tars_memory.vault.markdown.facts import Predicates
+from tars_memory.vault.secrets.masking import mask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tars_memory.capture.context import Context
-    from tars_memory.vault.facts import Ending, Fact
+    from tars_memory.vault.markdown.facts import Ending, Fact
     from tars_memory.vault.model import Entry, Splice
 
 NEW = b"# Facts\n"

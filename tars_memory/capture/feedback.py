@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.capture.model import Receipt
 from tars_memory.capture.placing import insert, placed
-from tars_memory.vault import entries
+from tars_memory.vault.markdown import entries
 from tars_memory.vault.template import shipped
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UsageError
-from tars_memory.vault import entries as grammar
-from tars_memory.vault.document import Document, plain_heading
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document, plain_heading
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError
-from tars_memory.vault import edits, entries
-from tars_memory.vault.document import Document, line_of, plain_heading
+from tars_memory.vault.markdown import edits, entries
+from tars_memory.vault.markdown.document import Document, line_of, plain_heading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tars_memory.vault.model import Entry, Splice
-    from tars_memory.vault.store import Written
+    from tars_memory.vault.writing.store import Written
 
 
 def heading(title: str) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from tars_memory.capture.model import Receipt
 from tars_memory.capture.placing import heading, insert, placed, repeated
 from tars_memory.errors import UsageError
-from tars_memory.vault import entries
 from tars_memory.vault.inbox import INBOX, kept_for_review, propose
+from tars_memory.vault.markdown import entries
 from tars_memory.vault.model import Tier
 from tars_memory.vault.template import shipped
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError
-from tars_memory.vault.history import find_transactions, of_scope
 from tars_memory.vault.model import Tier
+from tars_memory.vault.writing.history import find_transactions, of_scope
 
 if TYPE_CHECKING:
     from tars_memory.capture.context import Context
-    from tars_memory.vault.store import Written
+    from tars_memory.vault.writing.store import Written
 
 
 def undo(ctx: Context, txn: str | None = None, *, last: int = 1) -> list[Written]:

@@ -27,7 +27,7 @@ def about_secrets(call: Call, text: str) -> str:
     """
     if not call.interactive or call.dry_run or not suspicious(text):
         return text
-    from tars_memory.vault import secrets
+    from tars_memory.vault.secrets import masking as secrets
 
     found = secrets.find(text)
     if not found:

@@ -18,7 +18,7 @@ from tars_memory.errors import BusyError
 from tars_memory.hooks import Desk, holds
 from tars_memory.options import HookOptions
 from tars_memory.settings import Places, Settings
-from tars_memory.vault.lock import alone
+from tars_memory.vault.writing.lock import alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

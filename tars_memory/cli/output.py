@@ -81,7 +81,7 @@ def masked(text: str) -> str:
 
     if not suspicious(text):
         return text
-    from tars_memory.vault.secrets import mask
+    from tars_memory.vault.secrets.masking import mask
 
     return mask(text)
 

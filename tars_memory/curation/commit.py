@@ -2,7 +2,7 @@
 
 Gates first; then everything is looked for in the notes as they are now, under the lock; then the notes are changed,
 each by one write: first those that the proposals are about, then the candidates' marks, last the inbox. A note that
-changed meanwhile, an error or a kill takes everything back (:meth:`tars_memory.vault.store.Store.transaction`).
+changed meanwhile, an error or a kill takes everything back (:meth:`tars_memory.vault.writing.store.Store.transaction`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from tars_memory.curation.gates import check, is_candidate
 from tars_memory.curation.model import Decision, Mark, Op, Proposal
 from tars_memory.curation.patch import locate, patch, splices_between
 from tars_memory.errors import ConflictError
-from tars_memory.vault import edits, inbox
-from tars_memory.vault import entries as grammar
-from tars_memory.vault.document import Document, apply
+from tars_memory.vault import inbox
+from tars_memory.vault.markdown import edits
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.model import Tier
 from tars_memory.vault.template import shipped
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.context import Context
     from tars_memory.vault.model import Entry, Splice
-    from tars_memory.vault.store import Transaction
+    from tars_memory.vault.writing.store import Transaction
 
 SOURCE = r"[^\[\]|\r\n]{1,400}#\^[A-Za-z0-9-]{1,100}"
 """A source that a line can link to; anything else says who proposes."""
@@ -150,7 +151,7 @@ class _Note:
         """By the number of a decision, why there is nothing to do; empty if the op was applied."""
 
     def plan(self, data: bytes | None) -> Sequence[Splice]:
-        """See :data:`tars_memory.vault.store.Plan`."""
+        """See :data:`tars_memory.vault.writing.store.Plan`."""
         before = data or b""
         return splices_between(before, self.apply(before))
 

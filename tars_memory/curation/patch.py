@@ -1,8 +1,8 @@
 """A note and ops give a note and what became of each op. Pure: nothing is read, nothing is written, nothing raises.
 
 Each op is looked at alone, on what the ops before it left: it is applied, or there was nothing to do, or it is rejected
-with the reason, and then holds up no other one. Every change is made by :mod:`tars_memory.vault.edits`, which touches
-the lines that it names and no other byte, and is looked at once more before it counts.
+with the reason, and then holds up no other one. Every change is made by :mod:`tars_memory.vault.markdown.edits`, which
+touches the lines that it names and no other byte, and is looked at once more before it counts.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.capture.placing import heading
 from tars_memory.curation.model import Op, Outcome
 from tars_memory.errors import TarsError
-from tars_memory.vault import edits
-from tars_memory.vault import entries as grammar
-from tars_memory.vault.document import Document, apply, plain_heading
+from tars_memory.vault.markdown import edits
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document, apply, plain_heading
+from tars_memory.vault.markdown.spans import lines_of
 from tars_memory.vault.model import Splice
-from tars_memory.vault.spans import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tars_memory.vault.document import Section
+    from tars_memory.vault.markdown.document import Section
     from tars_memory.vault.model import Entry
 
 DIFFED = 4000

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.capture.listing import entries as tiers
 from tars_memory.capture.listing import find
 from tars_memory.errors import AmbiguousError, TarsError
-from tars_memory.vault import entries as grammar
-from tars_memory.vault.document import Document
-from tars_memory.vault.history import entries as writes
 from tars_memory.vault.inbox import INBOX
-from tars_memory.vault.journal import base_of, unpack
 from tars_memory.vault.links import links_of
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.spans import bare, changed
 from tars_memory.vault.model import Tier
-from tars_memory.vault.session_note import QUOTE, SAID_BY
-from tars_memory.vault.spans import bare, changed
+from tars_memory.vault.sessions.note import QUOTE, SAID_BY
+from tars_memory.vault.writing.history import entries as writes
+from tars_memory.vault.writing.journal import base_of, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from tars_memory.capture.context import Context
-    from tars_memory.vault.history import JournalEntry
     from tars_memory.vault.model import Entry
+    from tars_memory.vault.writing.history import JournalEntry
 
 APPROVES = ("review", "tidy")
 """Commands whose writes a person has decided about."""

@@ -126,7 +126,7 @@ def embedded_text(head: str, text: str) -> str:
 def plain(line: str) -> str:
     """A line without state tag, block id, provenance and bold marks."""
     if ("^" in line or "[" in line) and _MACHINERY.search(line):
-        from tars_memory.vault import entries
+        from tars_memory.vault.markdown import entries
 
         line = entries.plain(line)
     return line.replace("**", "")
@@ -147,7 +147,7 @@ def _targets(line: str) -> Iterator[str]:
 def _names_and_tags(properties: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if not properties:
         return (), ()
-    from tars_memory.vault import frontmatter
+    from tars_memory.vault.markdown import frontmatter
 
     tags = dict.fromkeys(clean(tag).strip("/").lower() for tag in frontmatter.tags(properties))
     return tuple(clean(alias) for alias in frontmatter.aliases(properties)), tuple(tag for tag in tags if tag)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.vault.facts import Fact, folded, read
+from tars_memory.vault.markdown.facts import Fact, folded, read
 
 if TYPE_CHECKING:
     import sqlite3

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.index.links import LinkTable
-    from tars_memory.vault.facts import Fact
+    from tars_memory.vault.markdown.facts import Fact
 
 __all__ = ["ChunkRow", "Filter", "IndexReader", "NoteRow"]
 

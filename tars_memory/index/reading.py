@@ -15,7 +15,7 @@ from tars_memory.index.writer import EXCLUDED, PROPOSALS, TEMPLATE, TOO_BIG, UNR
 from tars_memory.vault.conflicts import has_markers
 from tars_memory.vault.deciding import is_made_by_us
 from tars_memory.vault.model import Tier
-from tars_memory.vault.secrets import veiled
+from tars_memory.vault.secrets.masking import veiled
 
 if TYPE_CHECKING:
     from tars_memory.vault.vault import Vault

@@ -18,7 +18,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 class Unit:
     """A block with its heading path; ``start`` and ``end`` are 1-based lines, inclusive.
 
-    ``kind`` is that of :class:`tars_memory.vault.document.Block`, or ``hidden`` for HTML comments.
+    ``kind`` is that of :class:`tars_memory.vault.markdown.document.Block`, or ``hidden`` for HTML comments.
     """
 
     __slots__ = ("end", "kind", "path", "start")
@@ -57,7 +57,7 @@ def bare_headings(units: Sequence[Unit]) -> list[bool]:
 
 def _structure(data: bytes) -> tuple[list[str], list[Unit], dict[str, Any], int]:
     """Lines, units, properties and first body line by the product's one parser."""
-    from tars_memory.vault.document import Document
+    from tars_memory.vault.markdown.document import Document
 
     document = Document(data)
     lines = [data[start:end].decode("utf-8", "replace") for start, end, _ in document.lines[: document.last_line]]

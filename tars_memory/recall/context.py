@@ -21,9 +21,9 @@ from tars_memory.recall.ranked import settled
 from tars_memory.recall.rules import by_approval
 from tars_memory.recall.verify import note_lines
 from tars_memory.settings import PROJECTS
-from tars_memory.vault import facts
 from tars_memory.vault.dailies import daily_of
-from tars_memory.vault.secrets import veiled
+from tars_memory.vault.markdown import facts
+from tars_memory.vault.secrets.masking import veiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -69,7 +69,7 @@ def context(
         vault: to read from; nothing is written.
         question: in plain words: the operators of search are text here; '' recalls nothing.
         now: whose day's note is loaded.
-        typed: by a note's path the lines that a person put there (:func:`tars_memory.vault.typed.typed_lines`).
+        typed: by a note's path the lines that a person put there (:func:`tars_memory.vault.writing.typed.typed_lines`).
         answers: the lines that answer a query, best first.
         budget: most tokens.
         days: daily notes, today's included.

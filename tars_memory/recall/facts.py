@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.index.words import STOP_WORDS, WORD, fold
-from tars_memory.vault.facts import folded
+from tars_memory.vault.markdown.facts import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date
 
-    from tars_memory.vault.facts import Fact, Predicates
+    from tars_memory.vault.markdown.facts import Fact, Predicates
 
 MOST = 40
 """Facts in one prompt, about 800 tokens: more are noise to the model, and the budget is for other lines as well."""

@@ -11,7 +11,7 @@ import re
 import secrets
 from typing import TYPE_CHECKING
 
-from tars_memory.vault.entries import plain
+from tars_memory.vault.markdown.entries import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from tars_memory.recall import fence
 from tars_memory.recall.packing import Unit
 from tars_memory.recall.verify import note_lines
-from tars_memory.vault.document import Document
-from tars_memory.vault.entries import REPLACED as WAS
-from tars_memory.vault.entries import parse
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.entries import REPLACED as WAS
+from tars_memory.vault.markdown.entries import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tars_memory.vault.document import Block
+    from tars_memory.vault.markdown.document import Block
 
 _MARK = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+|[ \t]+")
 _DISMISSED = re.compile(

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.settings import VAULT_FOLDER
+from tars_memory.vault.markdown.spans import newline_of
 from tars_memory.vault.model import Splice
-from tars_memory.vault.spans import newline_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date, datetime
 
-    from tars_memory.vault.store import Transaction
     from tars_memory.vault.vault import Vault
+    from tars_memory.vault.writing.store import Transaction
 
 OURS = f"{VAULT_FOLDER}/"
 """Where our own files are, which are JSON and no notes."""
@@ -191,7 +191,7 @@ def purge(transaction: Transaction, vault: Vault, words: str) -> int:
     Returns:
         how many proposals and decisions held them.
     """
-    from tars_memory.vault.pruning import file_says
+    from tars_memory.vault.writing.pruning import file_says
 
     count = 0
     for path in _files(vault, INBOX, ".json"):
@@ -236,7 +236,7 @@ def _there(transaction: Transaction, path: str) -> bytes | None:
 
 def _silenced(data: bytes, words: str) -> list[Splice]:
     """For each line of decided things that has the words, the same line without any."""
-    from tars_memory.vault.pruning import says
+    from tars_memory.vault.writing.pruning import says
 
     found: list[Splice] = []
     start = 0

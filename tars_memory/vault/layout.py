@@ -110,7 +110,7 @@ class Layout:
         Raises:
             UsageError: :attr:`problem`.
         """
-        from tars_memory.vault import moment
+        from tars_memory.vault.markdown import moment
 
         if self.problem:
             raise self.problem
@@ -138,7 +138,7 @@ class Layout:
         return day
 
     def _day(self, path: str) -> date | None:
-        from tars_memory.vault import moment
+        from tars_memory.vault.markdown import moment
 
         folder = f"{self.daily_folder}/" if self.daily_folder else ""
         if not path.startswith(folder) or path[-3:].lower() != ".md":
@@ -199,7 +199,7 @@ class Layout:
         return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == PROJECTS else ("", path)
 
     def _set_format(self, form: str, source: str) -> None:
-        from tars_memory.vault import moment
+        from tars_memory.vault.markdown import moment
 
         try:
             self._matcher: re.Pattern[str] = moment.pattern(form)

@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from tars_memory.settings import PROJECTS
-from tars_memory.vault import entries
-from tars_memory.vault.document import Document
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

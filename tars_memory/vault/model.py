@@ -34,7 +34,7 @@ class Splice(NamedTuple):
 
 
 class Entry:
-    """One bullet of a note, read by the grammar of :mod:`tars_memory.vault.entries`.
+    """One bullet of a note, read by the grammar of :mod:`tars_memory.vault.markdown.entries`.
 
     Attributes:
         path: of the note, relative to the vault, with ``/``.

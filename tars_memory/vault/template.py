@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import UnwritableError, VaultError
 from tars_memory.settings import PROJECTS, VAULT_FOLDER
-from tars_memory.vault import moment
+from tars_memory.vault.markdown import moment
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from tars_memory.vault.layout import Layout
-    from tars_memory.vault.store import Store
     from tars_memory.vault.vault import Vault
+    from tars_memory.vault.writing.store import Store
 
 TIER_NOTES = ("Memory.md", "Procedural.md")
 """What ``init`` adds to a vault that a person already keeps."""

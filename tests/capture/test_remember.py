@@ -8,8 +8,8 @@ import pytest
 
 from tars_memory.capture.remember import remember
 from tars_memory.errors import UsageError
-from tars_memory.vault import entries
-from tars_memory.vault.document import Document
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.template import shipped
 
 

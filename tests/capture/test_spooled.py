@@ -12,8 +12,8 @@ from tars_memory.capture.feedback import feedback
 from tars_memory.capture.remember import remember
 from tars_memory.capture.spooled import place_spool
 from tars_memory.errors import BusyError, UnwritableError
-from tars_memory.vault.journal import Journal
-from tars_memory.vault.lock import VaultLock
+from tars_memory.vault.writing.journal import Journal
+from tars_memory.vault.writing.lock import VaultLock
 
 
 def busy(bench):
@@ -92,7 +92,7 @@ def test_a_vault_that_cannot_be_written_keeps_the_text(bench, monkeypatch):
     def refuse(*_args, **_options):
         raise UnwritableError("the disk is full")
 
-    monkeypatch.setattr("tars_memory.vault.store.Transaction.write", refuse)
+    monkeypatch.setattr("tars_memory.vault.writing.store.Transaction.write", refuse)
     with pytest.raises(UnwritableError, match="disk is full") as caught:
         remember(ctx, "kept")
     assert caught.value.spooled

@@ -27,7 +27,7 @@ from tars_memory.recall.model import Hit, SearchResult
 from tars_memory.recall.packing import Dropped
 from tars_memory.recall.prompt import Block, Context
 from tars_memory.recall.query import parse
-from tars_memory.vault.facts import Fact
+from tars_memory.vault.markdown.facts import Fact
 
 if TYPE_CHECKING:
     import pytest

@@ -10,12 +10,12 @@ from typing import Any
 from tars_memory.capture.context import Context
 from tars_memory.curation.model import Decision, Mark, Proposal
 from tars_memory.options import LayoutOptions
-from tars_memory.vault import entries as grammar
 from tars_memory.vault import inbox
-from tars_memory.vault.document import Document
-from tars_memory.vault.spool import Spool
-from tars_memory.vault.store import Store
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.vault import Vault
+from tars_memory.vault.writing.spool import Spool
+from tars_memory.vault.writing.store import Store
 
 DAY = "2026-11-20.md"
 MEMORY = "# Memory\n\n## Notes\n- Anna lives in Berlin ([[2026-10-01#^d-old1|2026-10-01]])\n- prefers tea ^keep\n"

@@ -19,9 +19,9 @@ from curation.extracting import NOW, dialogue
 from tars_memory.capture.context import Context
 from tars_memory.curation.extraction.extract import conversations, extract
 from tars_memory.options import ExtractOptions
-from tars_memory.vault.spool import Spool
-from tars_memory.vault.store import Store
 from tars_memory.vault.vault import Vault
+from tars_memory.vault.writing.spool import Spool
+from tars_memory.vault.writing.store import Store
 
 TALK = dialogue(
     "I live in Cork.", "Ah.", "I prefer night trains.", "Oh.", "I love rowing.", "Nice.", step=timedelta(hours=5)

@@ -21,8 +21,8 @@ from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.vault.inbox import INBOX
 from tars_memory.vault.links import Links, resolve
-from tars_memory.vault.transaction import Transaction
 from tars_memory.vault.vault import Vault
+from tars_memory.vault.writing.transaction import Transaction
 
 TODAY = date(2026, 11, 21)
 

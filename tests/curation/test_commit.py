@@ -11,7 +11,7 @@ from tars_memory.curation.commit import commit
 from tars_memory.curation.model import Decision, Mark
 from tars_memory.errors import ConflictError, UnwritableError, UsageError
 from tars_memory.vault import inbox
-from tars_memory.vault.transaction import Transaction
+from tars_memory.vault.writing.transaction import Transaction
 
 
 @pytest.fixture

@@ -18,9 +18,10 @@ from tars_memory.curation import commit as committing
 from tars_memory.curation.commit import commit
 from tars_memory.curation.model import Decision, Mark, Proposal
 from tars_memory.errors import ConflictError, UsageError
-from tars_memory.vault import edits, inbox
-from tars_memory.vault import entries as grammar
-from tars_memory.vault.document import Document, apply
+from tars_memory.vault import inbox
+from tars_memory.vault.markdown import edits
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document, apply
 
 TEXTS = ["likes tea", "Anna lives in Cork", "- dash", "# hash", "x ^id", "é 😀", "[promoted] y", "%% z", "a\nb"]
 

@@ -11,8 +11,8 @@ from random_documents import document, scale
 
 from tars_memory.curation.model import OP_KINDS, Op
 from tars_memory.curation.patch import locate, patch, splices_between
-from tars_memory.vault import entries as grammar
-from tars_memory.vault.document import Document, apply
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document, apply
 
 NOTE = (
     b"# Memory\n\n## Notes\n- one ([[2026-10-01#^d-1|2026-10-01]])\n- two ^keep\n  - child\n- [ ] task\n\n"

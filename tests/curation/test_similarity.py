@@ -11,8 +11,8 @@ import pytest
 from curation.pairs import LABELLED
 from tars_memory.curation.extraction import statements
 from tars_memory.curation.similarity import closest, overlap, relation
-from tars_memory.vault import entries as grammar
-from tars_memory.vault.document import Document
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document
 
 DROPPABLE = ("same", "near")
 

@@ -13,8 +13,9 @@ from curation.tidykit import Desk
 from tars_memory.curation.tidying.findings.model import Finding
 from tars_memory.curation.tidying.tidy import MOST, Tidied, look, tidy
 from tars_memory.errors import NotFoundError
-from tars_memory.vault import entries, inbox
-from tars_memory.vault.document import Document
+from tars_memory.vault import inbox
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.vault import Vault
 
 TIDIED = "archive/Tidied.md"

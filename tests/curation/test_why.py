@@ -13,7 +13,7 @@ from tars_memory.curation.commit import commit
 from tars_memory.curation.why import Step, Trail, why
 from tars_memory.errors import AmbiguousError, NotFoundError
 from tars_memory.vault.model import Splice
-from tars_memory.vault.transaction import Plan
+from tars_memory.vault.writing.transaction import Plan
 
 SESSION = """---
 date: 2026-11-20

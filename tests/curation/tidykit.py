@@ -8,9 +8,9 @@ from typing import Any
 
 from tars_memory.capture.context import Context
 from tars_memory.options import LayoutOptions
-from tars_memory.vault.spool import Spool
-from tars_memory.vault.store import Store
 from tars_memory.vault.vault import Vault
+from tars_memory.vault.writing.spool import Spool
+from tars_memory.vault.writing.store import Store
 
 ZONE = timezone(timedelta(hours=1))
 

@@ -20,9 +20,9 @@ from tars_memory.index import indexer
 from tars_memory.index.fulltext import expression
 from tars_memory.index.indexer import Index, RefreshBudget
 from tars_memory.index.reader import Filter
-from tars_memory.vault.store import Store
 from tars_memory.vault.template import fill_vault
 from tars_memory.vault.vault import Vault
+from tars_memory.vault.writing.store import Store
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)
 

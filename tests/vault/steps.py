@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tars_memory.vault.exchange import LinuxExchange
 from tars_memory.vault.folder import Folder
+from tars_memory.vault.writing.exchange import LinuxExchange
 
 CALLS = (
     "open", "read", "write", "fsync", "fstat", "stat", "rename", "replace", "unlink", "link", "lseek", "mkdir",

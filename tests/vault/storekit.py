@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tars_memory.errors import NotFoundError
-from tars_memory.vault.exchange import Exchange
 from tars_memory.vault.model import Splice
-from tars_memory.vault.store import Plan, Store, Written
-from tars_memory.vault.transaction import Transaction
+from tars_memory.vault.writing.exchange import Exchange
+from tars_memory.vault.writing.store import Plan, Store, Written
+from tars_memory.vault.writing.transaction import Transaction
 
 
 class Clock:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tars_memory.vault import frontmatter
-from tars_memory.vault.document import Document, apply, plain_heading
+from tars_memory.vault.markdown import frontmatter
+from tars_memory.vault.markdown.document import Document, apply, plain_heading
 from tars_memory.vault.model import Splice
 
 
@@ -238,7 +238,7 @@ def test_hostile_notes_are_parsed(data: bytes) -> None:
 
 
 def test_a_text_looked_at_again_is_not_parsed_again_unless_it_is_long() -> None:
-    from tars_memory.vault import blocks
+    from tars_memory.vault.markdown import blocks
 
     assert blocks.parse("- one\n- two\n") is blocks.parse("- one\n- two\n")
     long = "x\n" * blocks.REMEMBERED

@@ -10,8 +10,8 @@ from markdown_it import MarkdownIt
 from random_documents import document, scale
 
 from tars_memory.errors import ConflictError
-from tars_memory.vault import edits, entries
-from tars_memory.vault.document import Document, apply, plain_heading
+from tars_memory.vault.markdown import edits, entries
+from tars_memory.vault.markdown.document import Document, apply, plain_heading
 from tars_memory.vault.model import Splice
 
 PLAIN = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table").disable("inline", True)

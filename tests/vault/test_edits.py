@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tars_memory.errors import ConflictError
-from tars_memory.vault import edits, entries
-from tars_memory.vault.document import Document, apply
+from tars_memory.vault.markdown import edits, entries
+from tars_memory.vault.markdown.document import Document, apply
 
 
 def insert(data: bytes, section: str = "Log", bullet: str = "- new") -> bytes:

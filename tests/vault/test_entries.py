@@ -9,9 +9,9 @@ from markdown_it import MarkdownIt
 from random_documents import scale
 
 from tars_memory.errors import UsageError
-from tars_memory.vault import entries
-from tars_memory.vault.document import Document
-from tars_memory.vault.entries import Parts
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.entries import Parts
 
 
 def one(line: str, *, timed: bool = False) -> entries.Entry:

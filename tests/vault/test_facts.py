@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tars_memory.options import FactsOptions
-from tars_memory.vault import facts
-from tars_memory.vault.facts import Ending, Fact, Predicates, Said
+from tars_memory.vault.markdown import facts
+from tars_memory.vault.markdown.facts import Ending, Fact, Predicates, Said
 
 TODAY = date(2026, 11, 21)
 PREDICATES = Predicates.of(FactsOptions())

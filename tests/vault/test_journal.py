@@ -12,11 +12,11 @@ import pytest
 from storekit import Place, add, swap
 
 from tars_memory.errors import ConflictError, UnwritableError
-from tars_memory.vault import journal as journals
-from tars_memory.vault.journal import Journal
-from tars_memory.vault.lock import VaultLock
-from tars_memory.vault.spool import Spool
-from tars_memory.vault.txn import next_txn
+from tars_memory.vault.writing import journal as journals
+from tars_memory.vault.writing.journal import Journal
+from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.spool import Spool
+from tars_memory.vault.writing.txn import next_txn
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from tars_memory.errors import UsageError
 from tars_memory.options import LayoutOptions
-from tars_memory.vault import moment
 from tars_memory.vault.layout import Layout
+from tars_memory.vault.markdown import moment
 from tars_memory.vault.model import Tier
 
 DAY = date(2026, 11, 21)

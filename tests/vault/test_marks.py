@@ -8,8 +8,8 @@ import pytest
 from random_documents import document
 
 from tars_memory.errors import ConflictError
-from tars_memory.vault import edits, entries
-from tars_memory.vault.document import Document, apply
+from tars_memory.vault.markdown import edits, entries
+from tars_memory.vault.markdown.document import Document, apply
 
 
 def marked(note: str, state: str = "promoted", *, timed: bool = True, at: int = 0, **more: str) -> str:

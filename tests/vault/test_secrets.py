@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from bench.seeded import LABELLED, SHAPED, credentials
 from tars_memory.suspicion import suspicious
-from tars_memory.vault import credentials as table
-from tars_memory.vault.secrets import find, mask, veil
+from tars_memory.vault.secrets import credentials as table
+from tars_memory.vault.secrets.masking import find, mask, veil
 
 SECRETS = {
     "password: hunter22": "hunter22",

@@ -12,9 +12,8 @@ from noise import PIECES, document, splices
 from storekit import Place
 
 from tars_memory.errors import ConflictError
-from tars_memory.vault.document import Document, apply
-from tars_memory.vault.model import Splice
-from tars_memory.vault.spans import (
+from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.markdown.spans import (
     appended,
     changed,
     first_changed_line,
@@ -25,6 +24,7 @@ from tars_memory.vault.spans import (
     reversed_exactly,
     spans_of,
 )
+from tars_memory.vault.model import Splice
 
 documents = st.lists(st.sampled_from(PIECES) | st.binary(max_size=6), max_size=30).map(b"".join)
 

@@ -13,9 +13,9 @@ import pytest
 from storekit import Place, add, after, swap
 
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UnwritableError, UsageError
-from tars_memory.vault.lock import VaultLock
 from tars_memory.vault.model import Splice
-from tars_memory.vault.transaction import Plan
+from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.transaction import Plan
 
 
 @pytest.fixture
@@ -215,7 +215,7 @@ class TestLock:
 
     def test_a_killed_holder_frees_it(self, place: Place) -> None:
         script = (
-            "import sys, time; from pathlib import Path; from tars_memory.vault.lock import VaultLock\n"
+            "import sys, time; from pathlib import Path; from tars_memory.vault.writing.lock import VaultLock\n"
             "with VaultLock(Path(sys.argv[1]), timeout=1, command='hang').held():\n"
             "    print('held', flush=True); time.sleep(60)\n"
         )
@@ -309,7 +309,7 @@ def test_what_a_caller_fails_to_read_under_the_lock(place: Place) -> None:
 
 
 def test_a_note_that_never_rests_is_a_conflict(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tars_memory.vault.transaction.ATTEMPTS", 3)
+    monkeypatch.setattr("tars_memory.vault.writing.transaction.ATTEMPTS", 3)
     place.put("a.md", b"0\n")
     count = [0]
 
@@ -325,7 +325,7 @@ def test_a_note_that_never_rests_is_a_conflict(place: Place, monkeypatch: pytest
 
 
 def test_notes_that_never_rest_share_one_time_to_try(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tars_memory.vault.transaction.PATIENCE", 0.3)
+    monkeypatch.setattr("tars_memory.vault.writing.transaction.PATIENCE", 0.3)
     saves = dict.fromkeys(("a.md", "b.md", "c.md"), 0)
     for name in saves:
         place.put(name, b"0\n")

@@ -17,9 +17,9 @@ from kills import DRIVER
 from storekit import Place, add, interfering, swap
 
 from tars_memory.errors import TarsError, UnwritableError
-from tars_memory.vault import exchange as exchanges
-from tars_memory.vault.exchange import Exchange, LinuxExchange, MacExchange, UnsupportedError, WindowsExchange
 from tars_memory.vault.folder import Folder
+from tars_memory.vault.writing import exchange as exchanges
+from tars_memory.vault.writing.exchange import Exchange, LinuxExchange, MacExchange, UnsupportedError, WindowsExchange
 
 LIBRARY = ctypes.CDLL(None, use_errno=True)
 
@@ -227,8 +227,8 @@ class TestAppendingOnly:
         with monkeypatch.context() as patch:
             real = exchanges.Exchange.place
             assert real
-            patch.setattr("tars_memory.vault.protocol_edit.write_all", die)
-            patch.setattr("tars_memory.vault.protocol_edit._prepare", lambda *_: None)
+            patch.setattr("tars_memory.vault.writing.protocol_edit.write_all", die)
+            patch.setattr("tars_memory.vault.writing.protocol_edit._prepare", lambda *_: None)
             with pytest.raises(KeyboardInterrupt):
                 place.write("a.md", add(b"- one\n"), create=b"# T\n")
         assert place.get("a.md") == b"# T\n"

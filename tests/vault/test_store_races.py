@@ -16,7 +16,7 @@ from steps import SteppedExchange, Steps
 from storekit import Place, add, swap
 
 from tars_memory.errors import TarsError
-from tars_memory.vault.store import Plan
+from tars_memory.vault.writing.store import Plan
 
 OLD = b"# A\n- one\n- two\n" + b"- filler\n" * 20
 THEIRS = OLD + b"- theirs\n"
@@ -32,7 +32,7 @@ def short_waits() -> Iterator[pytest.MonkeyPatch]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tars_memory.vault.folder.SETTLE", 0.002)
         patch.setattr("tars_memory.vault.folder.EMPTY_WAIT", 0.01)
-        patch.setattr("tars_memory.vault.transaction.GONE_WAIT", 0.002)
+        patch.setattr("tars_memory.vault.writing.transaction.GONE_WAIT", 0.002)
         yield patch
 
 

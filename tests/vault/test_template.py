@@ -9,10 +9,10 @@ import pytest
 
 from tars_memory.errors import UnwritableError, VaultError
 from tars_memory.vault import template
-from tars_memory.vault.document import Document
 from tars_memory.vault.layout import Layout
-from tars_memory.vault.store import Store
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.vault import Vault
+from tars_memory.vault.writing.store import Store
 
 NOW = datetime(2026, 11, 21, 14, 5, 9, tzinfo=timezone(timedelta(hours=1)))
 

@@ -9,7 +9,7 @@ import pytest
 from storekit import Place, add, swap
 
 from tars_memory.errors import ConflictError
-from tars_memory.vault.journal import Journal
+from tars_memory.vault.writing.journal import Journal
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tars_memory.cli.receipts import report
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
-    from tars_memory.vault.facts import Fact
+    from tars_memory.vault.markdown.facts import Fact
 
 VERBS = {
     "add": 'add SUBJECT PREDICATE OBJECT, as: facts add Anna "lives in" Cork',

@@ -19,9 +19,9 @@ from tars_memory.curation.models import llm
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.options import ExtractOptions
 from tars_memory.settings import AUTO, may_run_by_itself
-from tars_memory.vault import sessions
 from tars_memory.vault.model import Tier
-from tars_memory.vault.secrets import mask
+from tars_memory.vault.secrets.masking import mask
+from tars_memory.vault.sessions import reading as sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

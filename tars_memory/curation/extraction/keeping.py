@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture.placing import heading
 from tars_memory.errors import ConflictError, UsageError
-from tars_memory.vault import edits, entries, sessions
 from tars_memory.vault.dailies import daily_of
-from tars_memory.vault.document import Document, apply
 from tars_memory.vault.links import links_of
+from tars_memory.vault.markdown import edits, entries
+from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.model import Splice
-from tars_memory.vault.secrets import find, mask
-from tars_memory.vault.session_growing import Changes
-from tars_memory.vault.sessions import SessionFact, SessionNote, SessionTurn
+from tars_memory.vault.secrets.masking import find, mask
+from tars_memory.vault.sessions import reading as sessions
+from tars_memory.vault.sessions.growing import Changes
+from tars_memory.vault.sessions.reading import SessionFact, SessionNote, SessionTurn
 from tars_memory.vault.template import daily_note
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from tars_memory.capture.turns import Transcript, Turn
     from tars_memory.curation.extraction.drawing import Drawn, Moments
     from tars_memory.curation.model import Fact
-    from tars_memory.vault.store import Plan, Transaction
+    from tars_memory.vault.writing.store import Plan, Transaction
 
 KEEPS = ("facts", "quotes", "full")
 """What a session note holds of the turns: none, those that a fact quotes, all that was said."""

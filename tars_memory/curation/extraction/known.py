@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.curation import similarity
 from tars_memory.curation.extraction import statements
 from tars_memory.errors import TarsError
-from tars_memory.vault import entries, inbox
-from tars_memory.vault.document import Document
+from tars_memory.vault import inbox
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:

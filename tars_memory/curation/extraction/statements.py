@@ -28,7 +28,7 @@ from tars_memory.curation.extraction.vocabulary import (
     UNSURE,
 )
 from tars_memory.recall.stemming import stem
-from tars_memory.vault.entries import tags_of
+from tars_memory.vault.markdown.entries import tags_of
 
 VALUE_WORDS = 4
 """So many words at most make one value: ``senior software engineer``, ``Berlin Mitte``."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.curation.models.llm import Prompt
 from tars_memory.curation.models.replies import KINDS, REVIEW_OPS, TIDY_OPS
 from tars_memory.recall import fence
-from tars_memory.vault.secrets import mask
+from tars_memory.vault.secrets.masking import mask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

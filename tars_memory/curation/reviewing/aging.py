@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.curation.patch import locate, splices_between
-from tars_memory.vault import edits
-from tars_memory.vault.document import apply
+from tars_memory.vault.markdown import edits
+from tars_memory.vault.markdown.document import apply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

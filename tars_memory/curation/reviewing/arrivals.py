@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tars_memory.vault import history
+from tars_memory.vault.writing import history
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from tars_memory.vault.journal import Journal
+    from tars_memory.vault.writing.journal import Journal
 
 COMMAND = "extract"
 """What writes candidates."""

@@ -10,8 +10,8 @@ from tars_memory.capture.feedback import ANSWER, QUESTION
 from tars_memory.curation.model import Mark
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.settings import PROJECTS
-from tars_memory.vault import entries as grammar
-from tars_memory.vault.document import Document
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from tars_memory.curation.patch import locate
 from tars_memory.curation.reviewing import candidates, distil
 from tars_memory.curation.reviewing.placing import Sections
 from tars_memory.errors import NotFoundError, TarsError
-from tars_memory.vault import entries as grammar
 from tars_memory.vault import inbox
-from tars_memory.vault.document import Document
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -13,11 +13,11 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import UsageError
-from tars_memory.vault import edits
-from tars_memory.vault import entries as grammar
 from tars_memory.vault.deciding import INTRO, TITLE
-from tars_memory.vault.document import Document, apply, plain_heading
 from tars_memory.vault.layout import Layout
+from tars_memory.vault.markdown import edits
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document, apply, plain_heading
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from tars_memory.curation.reviewing.candidates import earliest
 from tars_memory.curation.reviewing.choices import kept_beside, one_each
 from tars_memory.curation.reviewing.gather import gather, quoted
 from tars_memory.errors import BusyError, ConflictError, UsageError
-from tars_memory.vault.lock import VaultLock
+from tars_memory.vault.writing.lock import VaultLock
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.reviewing.gather import Gathered
     from tars_memory.options import ReviewOptions
     from tars_memory.vault.model import Entry
-    from tars_memory.vault.store import Transaction
+    from tars_memory.vault.writing.store import Transaction
 
 ID = re.compile(r"[0-9a-z]{8}")
 
@@ -205,7 +205,7 @@ class Review:
 
     @cached_property
     def _written(self) -> dict[str, dict[bytes, list[dict[str, object]]]]:
-        from tars_memory.vault.history import written_lines
+        from tars_memory.vault.writing.history import written_lines
 
         return written_lines(self.ctx.store.journal)
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from tars_memory.curation.reviewing.note import Said
     from tars_memory.curation.reviewing.review import Review
     from tars_memory.vault.model import Splice
-    from tars_memory.vault.store import Transaction
     from tars_memory.vault.vault import Vault
+    from tars_memory.vault.writing.store import Transaction
 
 
 def notes(vault: Vault) -> list[str]:

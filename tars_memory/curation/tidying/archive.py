@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.curation.tidying.outlinks import Outlink, outlinks, stored_links
 from tars_memory.curation.tidying.retention import Daily, Step, past, plan
 from tars_memory.errors import NotFoundError, TarsError, UnwritableError
-from tars_memory.vault import entries
-from tars_memory.vault.document import Document
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
-from tars_memory.vault.moving import move
+from tars_memory.vault.writing.moving import move
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tars_memory.capture.context import Context
-    from tars_memory.vault.store import Transaction
     from tars_memory.vault.vault import Vault
+    from tars_memory.vault.writing.store import Transaction
 
 BOOKMARKS = ".obsidian/bookmarks.json"
 CANVAS = ".canvas"

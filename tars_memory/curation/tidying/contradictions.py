@@ -14,10 +14,10 @@ from tars_memory.curation.extraction import statements
 from tars_memory.curation.models import llm, prompts, replies
 from tars_memory.curation.tidying.tidy import quiet_ids
 from tars_memory.errors import ModelUnavailableError, NotFoundError, UsageError
-from tars_memory.vault import entries as grammar
 from tars_memory.vault import inbox
-from tars_memory.vault.document import Document
-from tars_memory.vault.secrets import mask
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.secrets.masking import mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

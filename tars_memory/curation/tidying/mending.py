@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from tars_memory.capture.placing import heading
 from tars_memory.curation.patch import splices_between
 from tars_memory.errors import ConflictError, TarsError
-from tars_memory.vault import edits, entries
-from tars_memory.vault.document import Document, apply
+from tars_memory.vault.markdown import edits, entries
+from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.context import Context
     from tars_memory.curation.tidying.findings.model import Finding
-    from tars_memory.vault.store import Transaction
+    from tars_memory.vault.writing.store import Transaction
 
 TIDIED = "Tidied.md"
 """The note in the archive that holds what was removed."""
@@ -70,7 +70,7 @@ def without(data: bytes, found: Iterable[Finding], *, timed: bool) -> tuple[byte
     Args:
         data: the note.
         found: findings about whole bullets of it.
-        timed: see :func:`tars_memory.vault.entries.parse`.
+        timed: see :func:`tars_memory.vault.markdown.entries.parse`.
     """
     went: list[Finding] = []
     for each in sorted(found, key=lambda finding: finding.line, reverse=True):

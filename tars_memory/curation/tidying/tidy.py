@@ -15,15 +15,15 @@ from tars_memory.curation.tidying.findings.model import Finding, TidyNote, World
 from tars_memory.curation.tidying.mending import mend
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.vault import inbox
-from tars_memory.vault.document import Document
 from tars_memory.vault.links import Links
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from tars_memory.capture.context import Context
-    from tars_memory.vault.store import Transaction
+    from tars_memory.vault.writing.store import Transaction
 
 MOST = 50
 """So many lines are removed in one run at most; a mistake of ours stays a small one."""

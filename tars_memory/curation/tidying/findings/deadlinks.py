@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from tars_memory.curation.tidying.findings.model import Finding, shown
 from tars_memory.curation.tidying.outlinks import Outlink, lead, outlinks
-from tars_memory.vault.document import Document, plain_heading
 from tars_memory.vault.links import find_block
+from tars_memory.vault.markdown.document import Document, plain_heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.curation.tidying.findings.model import Finding
 from tars_memory.recall.dates import dated
-from tars_memory.vault.entries import task
+from tars_memory.vault.markdown.entries import task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

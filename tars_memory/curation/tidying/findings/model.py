@@ -7,8 +7,8 @@ import hashlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tars_memory.vault import entries
-from tars_memory.vault.document import Document
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from tars_memory.curation.tidying.findings.model import Finding, shown
-from tars_memory.vault.entries import STATES, task
+from tars_memory.vault.markdown.entries import STATES, task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

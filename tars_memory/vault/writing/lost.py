@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from tars_memory.errors import UnwritableError
 from tars_memory.vault.deciding import INTRO
 from tars_memory.vault.folder import FOLDER_HANDLES, Folder, read_note, steps
-from tars_memory.vault.history import JournalEntry, written_lines
 from tars_memory.vault.inbox import OURS
-from tars_memory.vault.journal import text_of, unpack
-from tars_memory.vault.spans import bare, lines_of
+from tars_memory.vault.markdown.spans import bare, lines_of
+from tars_memory.vault.writing.history import JournalEntry, written_lines
+from tars_memory.vault.writing.journal import text_of, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from tars_memory.vault.journal import Journal, Record
+    from tars_memory.vault.writing.journal import Journal, Record
 
 _BULLET = re.compile(rb"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _BLOCK_ID = re.compile(rb"[ \t]\^([A-Za-z0-9-]+)[ \t]*\Z")

@@ -14,7 +14,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.vault.blocks import is_open, parse
+from tars_memory.vault.markdown.blocks import is_open, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -111,7 +111,7 @@ class Document:
         """The YAML block's values, scalars as text; empty if there is none or it can't be read."""
         if not self.front_matter_lines or self.front_matter_lines[1] < 3:
             return {}
-        from tars_memory.vault import frontmatter
+        from tars_memory.vault.markdown import frontmatter
 
         return frontmatter.read(self.text(2, self.front_matter_lines[1] - 1))
 

@@ -1,6 +1,6 @@
 """One transaction: the notes it changes, under one lock and one name, each by the protocol that fits.
 
-Made by :meth:`tars_memory.vault.store.Store.transaction`.
+Made by :meth:`tars_memory.vault.writing.store.Store.transaction`.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError, NotFoundError, UnwritableError
 from tars_memory.vault.conflicts import has_markers
-from tars_memory.vault.document import apply
 from tars_memory.vault.folder import Folder, Note, NotPlainError, digest, read_note, steps
+from tars_memory.vault.markdown.document import apply
+from tars_memory.vault.markdown.spans import Span, appended, first_changed_line, spans_of
 from tars_memory.vault.model import Splice
-from tars_memory.vault.protocol import Job, ending
-from tars_memory.vault.protocol_append import append
-from tars_memory.vault.protocol_edit import create as create_note
-from tars_memory.vault.protocol_edit import edit, remove
-from tars_memory.vault.recovery import settle
-from tars_memory.vault.refusal import writing
-from tars_memory.vault.spans import Span, appended, first_changed_line, spans_of
-from tars_memory.vault.txn import next_txn, time_of
-from tars_memory.vault.written import Written
+from tars_memory.vault.writing.protocol import Job, ending
+from tars_memory.vault.writing.protocol_append import append
+from tars_memory.vault.writing.protocol_edit import create as create_note
+from tars_memory.vault.writing.protocol_edit import edit, remove
+from tars_memory.vault.writing.recovery import settle
+from tars_memory.vault.writing.refusal import writing
+from tars_memory.vault.writing.txn import next_txn, time_of
+from tars_memory.vault.writing.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tars_memory.vault.journal import Record
-    from tars_memory.vault.store import Store
+    from tars_memory.vault.writing.journal import Record
+    from tars_memory.vault.writing.store import Store
 
 __all__ = ["Plan", "Transaction", "Written", "writing"]
 
@@ -95,7 +95,7 @@ class Transaction:
                 last = {"txn": self.id}
             if last is not None and journal.begins_file:
                 # A clock that jumps ahead must not cost the history: a month after the last write at most is believed.
-                from tars_memory.vault.pruning import prune
+                from tars_memory.vault.writing.pruning import prune
 
                 prune(journal, min(store.now(), time_of(str(last["txn"])) + timedelta(days=31)), store.journal_days)
         self.id = next_txn(store.now(), str(last["txn"]) if last else None)
@@ -128,7 +128,7 @@ class Transaction:
         self._store.notices.append(f"{name} was cut off and is taken back: do it again")
 
     def _take_back(self, name: str) -> None:
-        from tars_memory.vault.undo import take_back
+        from tars_memory.vault.writing.undo import take_back
 
         self._patience = PATIENCE
         self._store.notices += take_back(self, self._store.journal, name)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.vault.history import entries
-from tars_memory.vault.journal import unpack
-from tars_memory.vault.spans import bare, changed
+from tars_memory.vault.markdown.spans import bare, changed
+from tars_memory.vault.writing.history import entries
+from tars_memory.vault.writing.journal import unpack
 
 if TYPE_CHECKING:
-    from tars_memory.vault.journal import Journal
+    from tars_memory.vault.writing.journal import Journal
 
 
 def typed_lines(journal: Journal, path: str) -> frozenset[bytes]:

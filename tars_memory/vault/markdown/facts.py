@@ -11,8 +11,8 @@ import re
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.vault import entries
-from tars_memory.vault.document import Document, plain_heading
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.document import Document, plain_heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

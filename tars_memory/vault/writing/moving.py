@@ -8,8 +8,8 @@ from tars_memory.errors import TarsError
 from tars_memory.vault.folder import digest
 
 if TYPE_CHECKING:
-    from tars_memory.vault.transaction import Transaction
     from tars_memory.vault.vault import Vault
+    from tars_memory.vault.writing.transaction import Transaction
 
 
 def move(transaction: Transaction, vault: Vault, path: str, to: str) -> bool:

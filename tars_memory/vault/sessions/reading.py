@@ -4,8 +4,8 @@ Its name is ``sessions/2026-11-21 1015 topic.md``. Front matter says what it was
 digest of the conversation up to the last turn that was examined, so that the same conversation is known again under any
 name, and by how much it has grown. A person may edit all of it: what is read again is what stands there.
 
-Here a note is read and found; :mod:`tars_memory.vault.session_rendering` writes a new one,
-:mod:`tars_memory.vault.session_growing` adds to one.
+Here a note is read and found; :mod:`tars_memory.vault.sessions.rendering` writes a new one,
+:mod:`tars_memory.vault.sessions.growing` adds to one.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import TarsError
-from tars_memory.vault import entries
-from tars_memory.vault.document import Document
-from tars_memory.vault.session_note import QUOTE, SAID_BY, SECTIONS, SessionFact, SessionNote, SessionTurn
-from tars_memory.vault.session_rendering import path_for, render
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.sessions.note import QUOTE, SAID_BY, SECTIONS, SessionFact, SessionNote, SessionTurn
+from tars_memory.vault.sessions.rendering import path_for, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,10 +51,10 @@ _TURN = re.compile(
 
 
 def grow(data: bytes, new: SessionNote) -> list[Splice]:
-    """See :func:`tars_memory.vault.session_growing.grow`."""
-    from tars_memory.vault import session_growing
+    """See :func:`tars_memory.vault.sessions.growing.grow`."""
+    from tars_memory.vault.sessions import growing
 
-    return session_growing.grow(data, new)
+    return growing.grow(data, new)
 
 
 def read(path: str, data: bytes) -> SessionNote | None:

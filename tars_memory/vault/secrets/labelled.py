@@ -13,7 +13,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tars_memory.vault import credentials as table
+from tars_memory.vault.secrets import credentials as table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

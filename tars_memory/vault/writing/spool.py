@@ -13,14 +13,14 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import BusyError, UnwritableError
-from tars_memory.vault.journal import replace_file
-from tars_memory.vault.lock import VaultLock
+from tars_memory.vault.writing.journal import replace_file
+from tars_memory.vault.writing.lock import VaultLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tars_memory.vault.journal import Journal
+    from tars_memory.vault.writing.journal import Journal
 
 
 class SpooledItem:
@@ -117,7 +117,7 @@ class Spool:
             except (BusyError, UnwritableError):
                 yield []
                 return
-            from tars_memory.vault.history import placed_items
+            from tars_memory.vault.writing.history import placed_items
 
             recover()
             items = []
@@ -148,8 +148,8 @@ class Spool:
 
 def _would_say(arguments: dict[str, Any], words: str) -> bool:
     """Whether the item, once placed, would be an entry of exactly these words (with its tags or without)."""
-    from tars_memory.vault.entries import neutralise
-    from tars_memory.vault.secrets import mask
+    from tars_memory.vault.markdown.entries import neutralise
+    from tars_memory.vault.secrets.masking import mask
 
     text = arguments.get("text")
     if not isinstance(text, str) or not text.strip():

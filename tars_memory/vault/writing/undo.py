@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError, TarsError
 from tars_memory.vault.folder import digest
-from tars_memory.vault.history import find_transactions, transactions
-from tars_memory.vault.journal import base_of, text_of, unpack
-from tars_memory.vault.spans import lines_of, reversed_by_text, reversed_exactly
+from tars_memory.vault.markdown.spans import lines_of, reversed_by_text, reversed_exactly
+from tars_memory.vault.writing.history import find_transactions, transactions
+from tars_memory.vault.writing.journal import base_of, text_of, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tars_memory.vault.history import JournalEntry
-    from tars_memory.vault.journal import Journal
+    from tars_memory.vault.markdown.spans import Span
     from tars_memory.vault.model import Splice
-    from tars_memory.vault.spans import Span
-    from tars_memory.vault.store import Plan, Store, Transaction, Written
+    from tars_memory.vault.writing.history import JournalEntry
+    from tars_memory.vault.writing.journal import Journal
+    from tars_memory.vault.writing.store import Plan, Store, Transaction, Written
 
 
 def undo(store: Store, txn: str | None, last: int) -> list[Written]:
-    """See :meth:`tars_memory.vault.store.Store.undo`."""
+    """See :meth:`tars_memory.vault.writing.store.Store.undo`."""
     with store.transaction("undo") as transaction:
         chosen = find_transactions(store.journal, txn, last)
         if sum(len(group) for _, group in chosen) > 1:

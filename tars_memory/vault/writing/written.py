@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tars_memory.vault.spans import Span
+    from tars_memory.vault.markdown.spans import Span
 
 
 class Written:

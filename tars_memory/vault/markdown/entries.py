@@ -18,7 +18,7 @@ from tars_memory.vault.model import Entry
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tars_memory.vault.document import Document
+    from tars_memory.vault.markdown.document import Document
 
 STATES = ("extracted", "promoted", "rejected", "expired")
 """What may have become of a machine-extracted candidate, in square brackets before its words."""
@@ -256,7 +256,7 @@ def holds(text: str, words: str) -> bool:
     """Whether one of the entries in some lines of a note has exactly these words, whatever stands around them."""
     if not all(word in text for word in words.split()):
         return False  # spares the parse
-    from tars_memory.vault.document import Document
+    from tars_memory.vault.markdown.document import Document
 
     document = Document(text.encode("utf-8", "surrogateescape"))
     return any(entry.text == words for timed in (False, True) for entry in read("", document, timed=timed))

@@ -12,13 +12,13 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.vault.journal import Record, parse, replace_file
+from tars_memory.vault.writing.journal import Record, parse, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from tars_memory.vault.journal import Journal
+    from tars_memory.vault.writing.journal import Journal
 
 FOREVER = "review"
 """The command whose writes are kept: they are decisions of the person."""
@@ -83,7 +83,7 @@ def purge(journal: Journal, text: str) -> int:
 
 def says(value: Any, words: str) -> bool:
     """Whether somewhere in a JSON value a text has exactly these words, or an entry with them."""
-    from tars_memory.vault.entries import holds
+    from tars_memory.vault.markdown.entries import holds
 
     if isinstance(value, str):
         return " ".join(value.split()) == " ".join(words.split()) or holds(value, words)
@@ -130,8 +130,8 @@ def _line(record: Record) -> bytes:
 
 
 def _holds(record: Record, words: str) -> bool:
-    from tars_memory.vault.entries import holds
     from tars_memory.vault.inbox import OURS
+    from tars_memory.vault.markdown.entries import holds
 
     texts = [part for span in record.get("spans", ()) for part in span[1:] if part]
     texts += [record["base"]] if record.get("base") else []

@@ -11,21 +11,21 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from tars_memory.vault import exchange as exchanges
 from tars_memory.vault.folder import Folder
-from tars_memory.vault.journal import Journal
-from tars_memory.vault.lock import VaultLock
-from tars_memory.vault.protocol import ASIDE_SUFFIX, LIMBO, TEMP_SUFFIX, aside_of
-from tars_memory.vault.transaction import Plan, Transaction, Written, writing
+from tars_memory.vault.writing import exchange as exchanges
+from tars_memory.vault.writing.journal import Journal
+from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.protocol import ASIDE_SUFFIX, LIMBO, TEMP_SUFFIX, aside_of
+from tars_memory.vault.writing.transaction import Plan, Transaction, Written, writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
     from pathlib import Path
 
-    from tars_memory.vault.exchange import Exchange
-    from tars_memory.vault.history import JournalEntry
-    from tars_memory.vault.lost import LostLine
+    from tars_memory.vault.writing.exchange import Exchange
+    from tars_memory.vault.writing.history import JournalEntry
+    from tars_memory.vault.writing.lost import LostLine
 
 __all__ = ["Plan", "Store", "Transaction", "Written"]
 
@@ -105,19 +105,19 @@ class Store:
             NotFoundError: there is no such transaction, or nothing left to undo.
             ConflictError: a note has moved on too far; the message shows the change that can't be taken back.
         """
-        from tars_memory.vault.undo import undo
+        from tars_memory.vault.writing.undo import undo
 
         return undo(self, txn, last)
 
     def history(self, limit: int | None = None, path: str | None = None) -> Iterator[JournalEntry]:
         """The writes that were made, newest first; read only, from the tail as far as they are asked for."""
-        from tars_memory.vault.history import entries
+        from tars_memory.vault.writing.history import entries
 
         return entries(self.journal, limit, path)
 
     def lost_lines(self) -> list[LostLine]:
         """Lines we wrote, and did not take back, that are no longer there; read only."""
-        from tars_memory.vault.lost import lost_lines
+        from tars_memory.vault.writing.lost import lost_lines
 
         return lost_lines(self.journal, self.root)
 
@@ -166,7 +166,7 @@ class Store:
         Returns:
             how many records held it.
         """
-        from tars_memory.vault.pruning import purge
+        from tars_memory.vault.writing.pruning import purge
 
         with self.transaction("purge"), writing(os.fspath(self.journal.folder)):
             return 0 if self.dry_run else purge(self.journal, text)

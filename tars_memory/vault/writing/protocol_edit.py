@@ -8,18 +8,18 @@ import time
 from typing import TYPE_CHECKING
 
 from tars_memory.vault import lease
-from tars_memory.vault.exchange import UnsupportedError
 from tars_memory.vault.folder import close, digest, read_all, read_note, same_file, sync, write_all
-from tars_memory.vault.journal import text_of
-from tars_memory.vault.protocol import aside_of
-from tars_memory.vault.spans import present
+from tars_memory.vault.markdown.spans import present
+from tars_memory.vault.writing.exchange import UnsupportedError
+from tars_memory.vault.writing.journal import text_of
+from tars_memory.vault.writing.protocol import aside_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tars_memory.vault.folder import Note
-    from tars_memory.vault.protocol import Job
-    from tars_memory.vault.spans import Span
+    from tars_memory.vault.markdown.spans import Span
+    from tars_memory.vault.writing.protocol import Job
 
 LATE_WAIT = 1.0
 """Seconds to wait for a program that was caught writing into the old file after it had been replaced."""

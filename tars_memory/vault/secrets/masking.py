@@ -1,9 +1,9 @@
 """Credentials in a text: where they stand, and the text without them.
 
-Only what is *shaped* like a credential counts: a provider's key (:mod:`tars_memory.vault.credentials`), a private key,
-a password in an address or beside a word for one, a long random value beside a word for a key, a payment card's number.
-Plain words, dates, commits, UUIDs, links and block ids are none. Bank account numbers (IBAN) are none either: they
-stand on every invoice, and a person wants to find them again.
+Only what is *shaped* like a credential counts: a provider's key (:mod:`tars_memory.vault.secrets.credentials`), a
+private key, a password in an address or beside a word for one, a long random value beside a word for a key, a payment
+card's number. Plain words, dates, commits, UUIDs, links and block ids are none. Bank account numbers (IBAN) are none
+either: they stand on every invoice, and a person wants to find them again.
 
 Every look takes time linear in the text. Patterns are compiled when a text holds what they begin with, so that an
 ordinary line costs a few substring searches.
@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.suspicion import LONG, suspicious
-from tars_memory.vault import credentials as table
+from tars_memory.vault.secrets import credentials as table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,7 +139,7 @@ def _all(text: str) -> Iterator[Secret]:
     for kind, hint, pattern in table.COMMANDS:
         if hint in text:
             yield from _told(text, kind, _compiled(pattern).finditer(text))
-    from tars_memory.vault import labelled
+    from tars_memory.vault.secrets import labelled
 
     yield from (Secret(*one) for one in labelled.values(text))
 

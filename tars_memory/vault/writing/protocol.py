@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UnwritableError
 from tars_memory.vault.folder import digest, same_file
-from tars_memory.vault.journal import pack
+from tars_memory.vault.writing.journal import pack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tars_memory.vault.exchange import Exchange
     from tars_memory.vault.folder import Folder
-    from tars_memory.vault.journal import Journal, Record
-    from tars_memory.vault.spans import Span
+    from tars_memory.vault.markdown.spans import Span
+    from tars_memory.vault.writing.exchange import Exchange
+    from tars_memory.vault.writing.journal import Journal, Record
 
 TEMP_SUFFIX = ".tars-tmp"
 ASIDE_SUFFIX = ".tars-old"

@@ -1,10 +1,10 @@
 """The journal: what was written, when, by whom, and the bytes before and after; append-only JSON lines.
 
 It lives in the state folder, a file a month (``0007-2026-11.jsonl``: the number keeps the order when a clock goes
-back), so that its retention (:mod:`tars_memory.vault.pruning`) is mostly the removal of whole files. Each write of a
-note is a ``begin`` record, durable before the vault is touched, and an ``end`` record. Only the holder of the vault's
-lock writes, so an unfinished ``begin`` can only be the last record of all: recovery looks at the tail alone. A torn
-last line is one that never was.
+back), so that its retention (:mod:`tars_memory.vault.writing.pruning`) is mostly the removal of whole files. Each write
+of a note is a ``begin`` record, durable before the vault is touched, and an ``end`` record. Only the holder of the
+vault's lock writes, so an unfinished ``begin`` can only be the last record of all: recovery looks at the tail alone. A
+torn last line is one that never was.
 
 Text is kept as UTF-8 with surrogate escapes: any bytes come back as they were.
 """
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UnwritableError
 from tars_memory.vault.folder import close, sync, write_all
-from tars_memory.vault.spans import Span
+from tars_memory.vault.markdown.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

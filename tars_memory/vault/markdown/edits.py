@@ -13,14 +13,14 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError
-from tars_memory.vault import entries
-from tars_memory.vault.document import Document, Line, Section, apply, plain_heading
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.document import Document, Line, Section, apply, plain_heading
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tars_memory.vault.document import Bullet
+    from tars_memory.vault.markdown.document import Bullet
     from tars_memory.vault.model import Entry
 
 INDENTS = (b"", b"   ", b" ", b"  ")

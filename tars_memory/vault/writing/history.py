@@ -6,17 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError
-from tars_memory.vault.document import apply
 from tars_memory.vault.inbox import OURS
-from tars_memory.vault.journal import base_of, text_of, unpack
+from tars_memory.vault.markdown.document import apply
+from tars_memory.vault.markdown.spans import bare, changed
 from tars_memory.vault.model import Splice
-from tars_memory.vault.spans import bare, changed
+from tars_memory.vault.writing.journal import base_of, text_of, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tars_memory.vault.journal import Journal, Record
     from tars_memory.vault.layout import Layout
+    from tars_memory.vault.writing.journal import Journal, Record
 
 _TARGET = re.compile(r'"target": "([^"\n]+)')
 """The note that a proposal is for, as its file says it."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from tars_memory.vault import lease
 from tars_memory.vault.folder import close, read_all, read_note, same_file, same_state, sync
-from tars_memory.vault.spans import present
+from tars_memory.vault.markdown.spans import present
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tars_memory.vault.folder import Note
-    from tars_memory.vault.protocol import Job
-    from tars_memory.vault.spans import Span
+    from tars_memory.vault.markdown.spans import Span
+    from tars_memory.vault.writing.protocol import Job
 
 LEASE_TRIES = 10
 """So many milliseconds an append waits for readers to close the note before it goes on without a lease."""

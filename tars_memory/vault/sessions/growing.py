@@ -8,15 +8,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tars_memory.vault import edits, session_rendering, sessions
-from tars_memory.vault.document import Document, apply
+from tars_memory.vault.markdown import edits
+from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.model import Splice
-from tars_memory.vault.session_note import SECTIONS
+from tars_memory.vault.sessions import reading, rendering
+from tars_memory.vault.sessions.note import SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tars_memory.vault.session_note import SessionNote
+    from tars_memory.vault.sessions.note import SessionNote
 
 
 MOST_EARLIER = 50
@@ -39,7 +40,7 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
     Raises:
         ConflictError: no place takes a new bullet without changing what stands around it.
     """
-    note = sessions.read("", data)
+    note = reading.read("", data)
     changes = Changes(data)
     if note is not None and note.source_hash not in ("", new.source_hash):
         changes.make(_property(changes.data, "earlier", f"[{', '.join(_earlier(data, note.source_hash))}]"))
@@ -55,9 +56,9 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
     for title, blocks in (
         (
             "Summary",
-            [part for part in session_rendering.paragraphs(new.summary) if part.encode("utf-8", "replace") not in data],
+            [part for part in rendering.paragraphs(new.summary) if part.encode("utf-8", "replace") not in data],
         ),
-        ("Turns", [session_rendering.turn_lines(turn) for turn in new.kept if turn.number not in held]),
+        ("Turns", [rendering.turn_lines(turn) for turn in new.kept if turn.number not in held]),
     ):
         if blocks:
             made = _section(changes.data, title, "\n\n".join(blocks))
@@ -69,7 +70,7 @@ def _earlier(data: bytes, last: str) -> list[str]:
     """The hashes that a conversation had before, the newest last: a copy of it as it was then is known by them."""
     said = Document(data).front_matter.get("earlier")
     held = [each for each in said if isinstance(each, str)] if isinstance(said, list) else []
-    short = last[: sessions.SHORT]
+    short = last[: reading.SHORT]
     return [*(each for each in held if each != short), short][-MOST_EARLIER:]
 
 
@@ -82,14 +83,14 @@ def _bullets(data: bytes, note: SessionNote | None, new: SessionNote) -> Iterabl
         ("Tools", new.tools),
     ):
         there = {f"- {text}" for text in getattr(note, title.lower().replace(" ", "_"))} if note else set()
-        yield title, [line for line in session_rendering.bullets(texts) if line not in there]
+        yield title, [line for line in rendering.bullets(texts) if line not in there]
     said = {(fact.text, fact.turn) for fact in note.facts} if note else set()
     lines = []
     for fact in new.facts:
-        words = session_rendering.words_of(fact.text)
+        words = rendering.words_of(fact.text)
         linked = bool(fact.source) and f"{fact.source}|".encode("utf-8", "replace") in data
         if words and not linked and (words, fact.turn) not in said:
-            lines.append(session_rendering.fact_lines(fact))
+            lines.append(rendering.fact_lines(fact))
     yield "Facts", list(dict.fromkeys(lines))
 
 

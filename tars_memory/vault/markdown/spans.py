@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ConflictError
-from tars_memory.vault.document import BOM, apply
+from tars_memory.vault.markdown.document import BOM, apply
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:

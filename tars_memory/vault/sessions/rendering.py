@@ -7,16 +7,16 @@ import re
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError
-from tars_memory.vault import entries
 from tars_memory.vault.conflicts import is_conflict_copy
-from tars_memory.vault.entries import neutralise, visible
-from tars_memory.vault.session_note import QUOTE, SAID_BY, TAG
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.entries import neutralise, visible
+from tars_memory.vault.sessions.note import QUOTE, SAID_BY, TAG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
-    from tars_memory.vault.session_note import SessionFact, SessionNote, SessionTurn
+    from tars_memory.vault.sessions.note import SessionFact, SessionNote, SessionTurn
 
 MAX_TOPIC = 60
 """Characters of the topic in a note's name; in bytes twice as many, so that no file system's limit of 255 is met."""

@@ -7,7 +7,7 @@ import errno
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import TarsError, UnwritableError
-from tars_memory.vault.exchange import UnsupportedError
+from tars_memory.vault.writing.exchange import UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,1 @@
+"""Credentials in texts: their shapes, and the text without them. Pure."""

@@ -1,0 +1,1 @@
+"""The one door for writes: protocol, journal, recovery, spool, undo."""
