@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from steps import SteppedExchange, Steps
 from storekit import Place, add, swap
 
 from tars_memory.errors import TarsError
+from tars_memory.vault.folder import Folder
 from tars_memory.vault.writing.store import Plan
 
 OLD = b"# A\n- one\n- two\n" + b"- filler\n" * 20
@@ -146,6 +149,80 @@ def check_editor(base: Path, kind: str, leases: bool, save: Act) -> None:
                 assert text == THEIRS
                 assert [line.text for line in place.store().lost_lines()] == ["- ours"]
     assert both >= 3
+
+
+LATER = THEIRS + b"- later\n"
+
+
+def save_later_by_rename(place: Place) -> None:
+    temp = place.root / "editor~"
+    temp.write_bytes(LATER)
+    temp.replace(place.root / "a.md")
+
+
+def save_later_in_place(place: Place) -> None:
+    """In two pieces where leases tell of an open file; elsewhere a save that pauses longer than we wait looks whole."""
+
+    def save() -> None:
+        with (place.root / "a.md").open("wb", buffering=0) as file:
+            if place.exchange.leases:
+                file.write(LATER[:100])
+                time.sleep(0.02)
+                file.seek(0)
+            file.write(LATER)
+
+    thread = threading.Thread(target=save, name="editor")
+    thread.start()
+    thread.join(0.005)
+
+
+class OvertakenExchange(SteppedExchange):
+    """An editor saves by rename just before the exchange; from there on every call is a step."""
+
+    def __init__(self, steps: Steps, leases: bool) -> None:
+        super().__init__(steps, leases=leases)
+        self.before: Callable[[], None] | None = None
+        self.after: Callable[[], None] = lambda: None
+
+    def swap(self, folder: Folder, name: str, temp: str, aside: str) -> str:
+        if self.before is None:
+            return super().swap(folder, name, temp, aside)
+        before, self.before = self.before, None
+        before()
+        displaced = super().swap(folder, name, temp, aside)
+        self.after()
+        return displaced
+
+
+@pytest.mark.parametrize("leases", [True, False], ids=["leases", "no leases"])
+@pytest.mark.parametrize("save", [save_later_by_rename, save_later_in_place])
+def test_an_editor_saves_into_what_is_about_to_be_taken_back(
+    tmp_path: Path, patch: pytest.MonkeyPatch, leases: bool, save: Act
+) -> None:
+    """Our file bears the note's name for a moment; who opens it then and saves must find his save in the note."""
+    steps = Steps(patch)
+    at, last = 1, 1
+    while at <= last:
+        base = tmp_path / str(at)
+        base.mkdir()
+        exchange = OvertakenExchange(steps, leases)
+        place = Place(base, exchange)
+        place.put("a.md", OLD)
+        exchange.before = partial(save_by_rename, place)
+        exchange.after = partial(steps.begin, at, partial(save, place))
+        place.write("a.md", WRITES["edit"][0])
+        steps.on = False
+        for thread in threading.enumerate():
+            if thread.name == "editor":
+                thread.join()
+        last = max(last, steps.count if at == 1 else last)
+        if steps.acted:
+            text = place.get("a.md") or b""
+            assert text.count(b"- later\n") == 1, at
+            assert text.count(b"- theirs\n") == 1, at
+            assert place.files() == ["a.md"], at
+        at += 1
+    assert last > 10
 
 
 @pytest.mark.parametrize("leases", [True, False], ids=["leases", "no leases"])

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.errors import UnwritableError
 from tars_memory.vault.folder import digest, same_file
 from tars_memory.vault.writing.journal import pack
+from tars_memory.vault.writing.putting_back import ASIDE_SUFFIX, TEMP_SUFFIX, aside_of, put_back
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from tars_memory.vault.markdown.spans import Span
     from tars_memory.vault.writing.exchange import Exchange
     from tars_memory.vault.writing.journal import Journal, Record
-
-TEMP_SUFFIX = ".tars-tmp"
-ASIDE_SUFFIX = ".tars-old"
 
 LIMBO = (".tars", "limbo")
 """Where files go that we can neither place nor destroy."""
@@ -120,7 +118,8 @@ class Job:
 
     def put_back(self, displaced: str, own: os.stat_result) -> None:
         """Undo an exchange: what was displaced stands under the note's name again, and ours goes."""
-        kept = put_back(self.folder, self.name, displaced, self.temp, own, self.exchange)
+        ours = self.journal.left["new"] if self.journal.left else None
+        kept = put_back(self.folder, self.name, displaced, self.temp, own, self.exchange, ours)
         if kept is not None:
             self.keep(kept)
 
@@ -142,45 +141,6 @@ def temp_name(name: str, txn: str) -> str:
     """The name of our file beside a note: hidden, and known to nobody else."""
     short = os.fsencode(name)[:NAME_BYTES].decode("utf-8", "ignore")
     return f".{short}.{txn}{TEMP_SUFFIX}"
-
-
-def aside_of(temp: str) -> str:
-    """Where Windows keeps what was replaced."""
-    return temp.removesuffix(TEMP_SUFFIX) + ASIDE_SUFFIX
-
-
-def put_back(
-    folder: Folder, name: str, displaced: str, temp: str, own: os.stat_result, exchange: Exchange
-) -> str | None:
-    """Exchange again, so that somebody's save stands under the note's name; ours goes.
-
-    If he saved once more over ours in between, that newer save stands, and the older one that it replaced goes.
-
-    Returns:
-        None, or the name of a file that could neither be placed nor may be destroyed.
-    """
-    for _ in range(20):
-        held = folder.look(displaced)
-        if held is None:
-            return None
-        try:
-            aside = aside_of(temp) if displaced == temp else temp
-            after = exchange.swap(folder, name, displaced, aside)
-        except FileNotFoundError:
-            try:
-                exchange.place(folder, displaced, name)
-            except FileExistsError:
-                continue
-            return None
-        found = folder.look(after)
-        if found is None:
-            return None
-        if same_file(found, own):
-            folder.remove(after)
-            folder.sync()
-            return None
-        displaced, own = after, held
-    return displaced
 
 
 def keep_in_limbo(root: Folder, folder: Folder, name: str) -> str:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from typing import TYPE_CHECKING
 
-from tars_memory.vault import lease
 from tars_memory.vault.folder import close, digest, read_all, read_note, same_file, sync, write_all
 from tars_memory.vault.markdown.spans import present
 from tars_memory.vault.writing.exchange import UnsupportedError
 from tars_memory.vault.writing.journal import text_of
-from tars_memory.vault.writing.protocol import aside_of
+from tars_memory.vault.writing.putting_back import aside_of, save_late, written_late
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +18,6 @@ if TYPE_CHECKING:
     from tars_memory.vault.folder import Note
     from tars_memory.vault.markdown.spans import Span
     from tars_memory.vault.writing.protocol import Job
-
-LATE_WAIT = 1.0
-"""Seconds to wait for a program that was caught writing into the old file after it had been replaced."""
 
 
 def edit(job: Job, note: Note, new: bytes, spans: Sequence[Span], line: int) -> bool:
@@ -194,12 +189,13 @@ def _finish(job: Job, note: Note, displaced: str, own: os.stat_result, spans: Se
     """Remove the old note, and make sure that the new one is what stands there."""
     try:
         job.folder.remove(displaced)
-        late = _written_late(note)
+        late = written_late(note)
         found = job.folder.look(job.name)
     except OSError:
         return True  # the edit is made; the record stays unfinished and the next writer removes what is left
     if late is not None:
-        _restore(job, late, own)
+        save_late(job.folder, job.temp, late, own.st_mode)
+        job.put_back(job.temp, own)
         return job.end(False)
     done = True
     if found is not None and not same_file(found, own):
@@ -207,32 +203,6 @@ def _finish(job: Job, note: Note, displaced: str, own: os.stat_result, spans: Se
         newer = read_note(job.folder, job.name, leases=job.exchange.leases, keep=False)
         done = newer is None or present(newer.data, spans)
     return job.end(done, line)
-
-
-def _written_late(note: Note) -> bytes | None:
-    """What somebody wrote into the old note after the last look, by an open file; None if nobody did."""
-    if note.fd is None:
-        return None
-    if not note.undisturbed():
-        lease.drop(note.fd)
-        note.leased = False
-        deadline = time.monotonic() + LATE_WAIT
-        while lease.take(note.fd) == lease.TAKEN and time.monotonic() < deadline:
-            time.sleep(0.001)
-    os.lseek(note.fd, 0, os.SEEK_SET)
-    data = read_all(note.fd, len(note.data))
-    return None if data == note.data else data
-
-
-def _restore(job: Job, late: bytes, own: os.stat_result) -> None:
-    """Save somebody's text, caught in a file that is removed already, over our own."""
-    fd = job.folder.file(job.temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, own.st_mode & 0o7777)
-    try:
-        write_all(fd, late)
-        sync(fd)
-    finally:
-        close(fd)
-    job.put_back(job.temp, own)
 
 
 def _put_name_back(job: Job) -> None:

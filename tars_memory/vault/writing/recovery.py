@@ -15,7 +15,8 @@ from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.spans import lines_of, present
 from tars_memory.vault.model import Splice
 from tars_memory.vault.writing.journal import Record, base_of, unpack
-from tars_memory.vault.writing.protocol import aside_of, keep_in_limbo, put_back
+from tars_memory.vault.writing.protocol import keep_in_limbo
+from tars_memory.vault.writing.putting_back import aside_of, put_back
 
 if TYPE_CHECKING:
     from tars_memory.vault.folder import Note
@@ -86,7 +87,7 @@ def _settle_left(
         return Settled(False)
     if found == record["new"]:
         # Somebody saved just before the exchange, and we were killed before we saw it: his text stands.
-        last = put_back(folder, name, left, str(record["temp"]), note.stat, exchange)
+        last = put_back(folder, name, left, str(record["temp"]), note.stat, exchange, record["new"])
         if last is None:
             return Settled(False, f"{record['file']}: a save that a killed process had displaced is back")
         left = last

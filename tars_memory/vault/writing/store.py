@@ -15,7 +15,8 @@ from tars_memory.vault.folder import Folder
 from tars_memory.vault.writing import exchange as exchanges
 from tars_memory.vault.writing.journal import Journal
 from tars_memory.vault.writing.lock import VaultLock
-from tars_memory.vault.writing.protocol import ASIDE_SUFFIX, LIMBO, TEMP_SUFFIX, aside_of
+from tars_memory.vault.writing.protocol import LIMBO
+from tars_memory.vault.writing.putting_back import ASIDE_SUFFIX, TEMP_SUFFIX, aside_of
 from tars_memory.vault.writing.transaction import Plan, Transaction, Written, writing
 
 if TYPE_CHECKING:
