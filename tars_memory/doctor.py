@@ -169,7 +169,7 @@ def _sync(memory: Memory) -> Iterator[Finding]:
                 yield Finding("not downloaded", f"{shown} is not on this device", "open it in Finder or Files", shown)
             elif name[-3:].lower() == ".md" and conflicts.is_conflict_copy(name):
                 yield _copy(memory, path)
-    for path, _ in memory.vault.walk():
+    for path in memory.vault.paths():
         try:
             data = memory.vault.read(path)
         except (TarsError, OSError):
@@ -231,7 +231,7 @@ def _secrets(memory: Memory) -> Iterator[Finding]:
     """Credentials that stand in notes: where and what kind, never the value."""
     from tars_memory.vault.secrets import masking as secrets
 
-    for path in sorted(path for path, _ in memory.vault.walk()):
+    for path in sorted(path for path in memory.vault.paths()):
         try:
             text = memory.vault.read(path).decode("utf-8", "surrogateescape")
         except (OSError, TarsError):

@@ -92,7 +92,7 @@ def purge(memory: Memory, texts: list[str]) -> list[str]:
     memory.close()
     told = [f"purged from {held} records of journal and spool, and from the index; this can't be undone"]
     told += [f"purged from proposals and decisions about them: {waiting}"] if waiting else []
-    standing = [path for path, _ in memory.vault.walk() if _holds(memory.root / path, texts)]
+    standing = [path for path in memory.vault.paths() if _holds(memory.root / path, texts)]
     told += [f"the same words stand in {path}" for path in sorted(standing)]
     ours = [path for path in sorted(store.state.rglob("*")) if not (standing and path.name.startswith("index"))]
     ours += [*sorted(memory.settings.places.state.glob("crash-*")), *sorted((memory.root / inbox.INBOX).glob("*"))]

@@ -85,7 +85,7 @@ def refreshed(memory: Memory) -> RefreshReport:
         return memory.index().refresh()
     except UnwritableError as error:
         report = RefreshReport()
-        report.stale = sum(1 for _ in memory.vault.walk())
+        report.stale = len(memory.vault.paths())
         report.skipped = memory.vault.skipped
         report.notices.append(f"{error.message}; {error.hint}")
         return report

@@ -99,7 +99,7 @@ def _paths(ctx: Context, tier: str | None) -> list[str]:
         return _existing(ctx, layout.memory, layout.procedural)
     if tier in (Tier.SEMANTIC, Tier.PROCEDURAL):
         return _existing(ctx, *((layout.memory, layout.facts) if tier == Tier.SEMANTIC else (layout.procedural,)))
-    found = [path for path, _ in ctx.vault.walk() if layout.is_ours(path) and layout.tier_of(path) == tier]
+    found = [path for path in ctx.vault.paths() if layout.is_ours(path) and layout.tier_of(path) == tier]
     if tier == Tier.DAILY:
         return sorted(found, key=lambda path: str(layout.day_of(path)), reverse=True)
     return sorted(found, reverse=tier == Tier.EPISODIC)

@@ -270,7 +270,7 @@ class _Walk:
     def _sessions(self, entry: Entry) -> list[str]:
         """The session notes of our scope, those of the line's own day first."""
         layout = self.layout
-        sessions = (path for path, _ in self.ctx.vault.walk() if layout.tier_of(path) is Tier.EPISODIC)
+        sessions = (path for path in self.ctx.vault.paths() if layout.tier_of(path) is Tier.EPISODIC)
         found = [path for path in sessions if layout.is_ours(path)]
         day = self.layout.day_of(entry.path)
         return sorted(found, key=lambda path: (day is None or day.isoformat() not in path, path))

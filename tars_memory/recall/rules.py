@@ -37,7 +37,7 @@ def unapproved(vault: Vault, typed: Callable[[str], frozenset[bytes]]) -> dict[s
         typed: by a note's path the lines that a person put there (:func:`tars_memory.vault.writing.typed.typed_lines`).
     """
     found: dict[str, list[int]] = {}
-    for path in sorted(path for path, _ in vault.walk() if vault.layout.tier_of(path) is Tier.PROCEDURAL):
+    for path in sorted(path for path in vault.paths() if vault.layout.tier_of(path) is Tier.PROCEDURAL):
         try:
             note = Loaded(path, vault.read(path), whole_items=True)
             lines = [unit.start_line for unit in by_approval(note, typed(path))[1]]

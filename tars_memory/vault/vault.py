@@ -1,48 +1,27 @@
-"""The vault: a folder of notes. Opening, walking and reading it; writing is the store's."""
+"""The vault: a folder of notes. Opening and reading it; writing is the store's."""
 
 from __future__ import annotations
 
 import os
 import re
 import stat
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError, PartialError, UnwritableError, VaultError
 from tars_memory.options import LayoutOptions, LimitsOptions
 from tars_memory.settings import VAULT_FOLDER
 from tars_memory.vault import folder as beneath
-from tars_memory.vault.conflicts import is_conflict_copy
+from tars_memory.vault.sweep import TEMPORARY, sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from tars_memory.errors import TarsError
     from tars_memory.vault.layout import Layout
+    from tars_memory.vault.sweep import FolderSweep
 
 ID_FILE = "vault-id"
-TEMPORARY = ".tars-tmp"
-"""End of the names of the store's temporary files."""
-
-REGULAR = 0o10
-"""The type bits of a regular file's mode."""
-
 READ_TRIES = 5
 """How often a note that changes under the reading is read again before its last bytes are taken."""
-
-_BY_DESCRIPTOR = os.scandir in os.supports_fd
-
-
-class FolderSweep(NamedTuple):
-    """The notes of one folder: ``prefix + name`` is a path, every name has four numbers.
-
-    ``numbers`` holds size, time of modification, time of change (both in ns) and inode of each name in turn.
-    """
-
-    prefix: str
-    names: list[str]
-    numbers: list[int]
 
 
 class Vault:
@@ -52,7 +31,7 @@ class Vault:
         root: its real path.
         scope: the project that it is opened for; empty for what is outside projects.
         id: from ``.tars/vault-id``; None before the first write.
-        skipped: what the last walk passed over: reason to count.
+        skipped: what the last sweep passed over: reason to count.
         limits: what is too big to read.
         problem: why the layout is not known although the notes are; becomes :attr:`Layout.problem`.
     """
@@ -128,129 +107,22 @@ class Vault:
                 self.id = _read_id(self.root)
         return self.id
 
-    def walk(self) -> Iterator[tuple[str, os.stat_result]]:
-        """All notes: path relative to the vault with ``/``, and what ``lstat`` says of it, in no order.
-
-        A note is a regular ``*.md`` file whose name does not begin with a dot. Links are never followed, hidden
-        folders never entered; what is passed over is counted in :attr:`skipped`.
-
-        Raises:
-            VaultError: the vault itself can't be listed.
-        """
-        self.skipped = {}
-        pending = [""]
-        while pending:
-            prefix = pending.pop()
-            listing = self._list(prefix)
-            if listing is None:
-                continue
-            with listing:
-                for entry in listing:  # the inner loop of every refresh: one name test and one lstat for a note
-                    name = entry.name
-                    try:
-                        if name[-3:] == ".md" and name[0] != "." and "onflict" not in name:
-                            found = entry.stat(follow_symlinks=False)
-                            note = stat.S_IFMT(found.st_mode) == stat.S_IFREG
-                        else:
-                            note = False
-                        if not note:
-                            maybe = self._other(entry, prefix, pending)
-                            if maybe is None:
-                                continue
-                            found = maybe
-                    except FileNotFoundError:
-                        continue  # gone since it was listed
-                    except OSError:
-                        self._skip("unreadable file")
-                        continue
-                    yield prefix + name, found
-
     def sweep(self) -> list[FolderSweep]:
-        """The same notes as :meth:`walk`, folder by folder and as bare numbers: what every refresh compares first.
-
-        The rules are those of :meth:`walk`, written out a second time: without a generator and a stat object for each
-        note a sweep of 5,000 costs 1.3 times a bare scandir and stat, with them 1.6 times.
+        """The notes with what tells whether they changed; what is passed over is counted in :attr:`skipped`.
 
         Raises:
             VaultError: the vault itself can't be listed.
         """
-        self.skipped = {}
-        found: list[FolderSweep] = []
-        pending = [""]
-        while pending:
-            prefix = pending.pop()
-            names: list[str] = []
-            numbers: list[int] = []
-            with self._listed(prefix) as listing:
-                for entry in listing:
-                    name = entry.name
-                    try:
-                        if name[-3:] == ".md" and name[0] != "." and "onflict" not in name:
-                            state = entry.stat(follow_symlinks=False)
-                            if state.st_mode >> 12 != REGULAR:
-                                self._other(entry, prefix, pending)
-                                continue
-                        else:
-                            maybe = self._other(entry, prefix, pending)
-                            if maybe is None:
-                                continue
-                            state = maybe
-                    except FileNotFoundError:
-                        continue  # gone since it was listed
-                    except OSError:
-                        self._skip("unreadable file")
-                        continue
-                    names.append(name)
-                    numbers += (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)
-            if names:
-                found.append(FolderSweep(prefix, names, numbers))
+        found, self.skipped = sweep(self.root)
         return found
 
-    @contextmanager
-    def _listed(self, prefix: str) -> Iterator[Iterable[os.DirEntry[str]]]:
-        """The entries of a folder, empty as for :meth:`_list`; by its descriptor if possible.
-
-        The kernel then needn't follow the whole path again for each entry, which is a tenth of a sweep.
-        """
-        if not _BY_DESCRIPTOR:
-            listing = self._list(prefix)
-            with listing if listing is not None else nullcontext(()) as entries:
-                yield entries
-            return
-        try:
-            folder = os.open(f"{self.root}/{prefix}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError as error:
-            self._unlisted(prefix, error)
-            yield ()
-            return
-        try:
-            with os.scandir(folder) as entries:
-                yield entries
-        finally:
-            os.close(folder)
-
-    def _list(self, prefix: str) -> Any:
-        """The open listing of a folder; None, and counted, if it can't be listed.
+    def paths(self) -> list[str]:
+        """All notes, relative to the vault with ``/``, in no order; see :meth:`sweep`.
 
         Raises:
-            VaultError: it is the vault itself.
+            VaultError: the vault itself can't be listed.
         """
-        try:
-            return os.scandir(os.path.join(self.root, prefix) if prefix else self.root)
-        except OSError as error:
-            self._unlisted(prefix, error)
-            return None
-
-    def _unlisted(self, prefix: str, error: OSError) -> None:
-        """Count a folder that can't be listed.
-
-        Raises:
-            VaultError: it is the vault itself.
-        """
-        if not prefix:
-            raise VaultError(f"{self.root} can't be listed: {error.strerror}", "is it mounted?") from error
-        if not isinstance(error, FileNotFoundError):
-            self._skip("unreadable folder")
+        return [folder.prefix + name for folder in self.sweep() for name in folder.names]
 
     def look(self, path: str) -> os.stat_result | None:
         """What ``lstat`` says of a note; None if it is gone: no such path, or no regular file there any more.
@@ -311,51 +183,6 @@ class Vault:
             finally:
                 os.close(fd)
         return data
-
-    def _other(self, entry: os.DirEntry[str], prefix: str, pending: list[str]) -> os.stat_result | None:
-        """What is no plain note: a folder to enter later, a note with an unusual name, or something to skip."""
-        name = entry.name
-        is_note = name[-3:].lower() == ".md"
-        if name[0] == ".":
-            self._skip_hidden(entry)
-        elif is_note and entry.is_file(follow_symlinks=False):
-            if not is_conflict_copy(name):
-                return entry.stat(follow_symlinks=False)
-            self._skip("conflict copy")
-        elif entry.is_dir(follow_symlinks=False):
-            if getattr(entry, "is_junction", bool)():
-                self._skip("link")
-            else:
-                pending.append(f"{prefix}{name}/")
-        elif entry.is_symlink():
-            self._skip_link(prefix + name, is_note)
-        elif not entry.is_file(follow_symlinks=False):
-            self._skip("not a regular file")
-        return None
-
-    def _skip(self, reason: str) -> None:
-        self.skipped[reason] = self.skipped.get(reason, 0) + 1
-
-    def _skip_hidden(self, entry: os.DirEntry[str]) -> None:
-        name = entry.name
-        if name.endswith(TEMPORARY):
-            self._skip("temporary file")
-        elif name.endswith(".icloud"):
-            self._skip("not downloaded (iCloud)")
-        elif entry.is_dir(follow_symlinks=False):
-            self._skip("hidden folder")
-        elif name[-3:].lower() == ".md":
-            self._skip("hidden file")
-
-    def _skip_link(self, path: str, is_note: bool) -> None:
-        try:
-            target = os.path.realpath(os.path.join(self.root, path), strict=True)
-        except (OSError, ValueError):
-            self._skip("dangling link")
-            return
-        if is_note or os.path.isdir(target):
-            inside = os.path.commonpath((self.root, target)) == os.fspath(self.root)
-            self._skip("link within the vault" if inside else "link out of the vault")
 
 
 def _unreadable(message: str, hint: str = "look at it with ls -l") -> PartialError:

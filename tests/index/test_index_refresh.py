@@ -258,7 +258,7 @@ def test_templates_are_skipped_and_counted(make_index) -> None:
 def test_what_a_new_vault_begins_with_is_no_hit(make_index) -> None:
     index = make_index({})
     fill_vault(index.vault, Store(index.vault.root, index.files.folder, now=lambda: NOW, actor="script"))
-    assert {path for path, _ in index.vault.walk()} >= {"Memory.md", "Procedural.md", "templates/daily.md"}
+    assert set(index.vault.paths()) >= {"Memory.md", "Procedural.md", "templates/daily.md"}
     (index.vault.root / "Memory.md").write_bytes(
         (index.vault.root / "Memory.md").read_bytes() + b"\n- birthday of Anna: 3 May\n"
     )
@@ -278,8 +278,8 @@ def test_a_name_in_another_encoding_is_passed_over(make_index) -> None:
 
 
 @pytest.mark.parametrize("by_descriptor", [True, False])
-def test_a_sweep_sees_what_a_walk_sees(make_index, tmp_path, monkeypatch, by_descriptor: bool) -> None:
-    monkeypatch.setattr("tars_memory.vault.vault._BY_DESCRIPTOR", by_descriptor)
+def test_a_sweep_with_and_without_descriptors(make_index, tmp_path, monkeypatch, by_descriptor: bool) -> None:
+    monkeypatch.setattr("tars_memory.vault.sweep._BY_DESCRIPTOR", by_descriptor)
     index = make_index(
         {"a.md": "1", "x/b.MD": "2", "x/y/c.md": "3", ".h.md": "4", "d (conflict 1).md": "5", "conflicts.md": "6"}
         | {"closed/e.md": "7", "x/y/.icon.md.icloud": ""}
@@ -290,18 +290,26 @@ def test_a_sweep_sees_what_a_walk_sees(make_index, tmp_path, monkeypatch, by_des
     (vault.root / "x" / "out").symlink_to(tmp_path)
     with unwritable(vault.root):
         os.chmod(vault.root / "closed", 0)
-        walked = {path: [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino] for path, stat in vault.walk()}
-        skipped = vault.skipped
+        expected = {path: os.lstat(vault.root / path) for path in ("a.md", "x/b.MD", "x/y/c.md", "conflicts.md")}
         found = vault.sweep()
     swept = {
         folder.prefix + name: folder.numbers[4 * at : 4 * at + 4]
         for folder in found
         for at, name in enumerate(folder.names)
     }
-    assert swept == walked
-    assert vault.skipped == skipped
-    assert {"unreadable folder": 1, "link within the vault": 1, "link out of the vault": 1}.items() <= skipped.items()
-    assert len(swept) == 4
+    assert swept == {
+        path: [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino] for path, stat in expected.items()
+    }
+    assert vault.skipped == {
+        "unreadable folder": 1,
+        "link within the vault": 1,
+        "link out of the vault": 1,
+        "not a regular file": 1,
+        "hidden file": 1,
+        "hidden folder": 1,
+        "conflict copy": 1,
+        "not downloaded (iCloud)": 1,
+    }
 
 
 def test_projects_are_seen_from_inside_alone(make_index) -> None:

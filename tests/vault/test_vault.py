@@ -22,7 +22,7 @@ def make(root: Path, *paths: str) -> None:
 
 def walked(root: Path) -> tuple[set[str], dict[str, int]]:
     vault = Vault.open(root)
-    return {path for path, _ in vault.walk()}, vault.skipped
+    return set(vault.paths()), vault.skipped
 
 
 def test_opening_makes_nothing(tmp_path: Path) -> None:
@@ -113,17 +113,18 @@ def test_the_walk_finds_notes_and_counts_the_rest(tmp_path: Path) -> None:
     }
 
 
-def test_the_walk_gives_the_very_look_it_took(tmp_path: Path) -> None:
-    make(tmp_path, "a.md")
-    ((path, found),) = list(Vault.open(tmp_path).walk())
-    assert (path, found.st_ino) == ("a.md", (tmp_path / "a.md").stat().st_ino)
+def test_the_sweep_gives_what_tells_a_change(tmp_path: Path) -> None:
+    make(tmp_path, "a.md", "x/b.md")
+    for folder in Vault.open(tmp_path).sweep():
+        found = (tmp_path / folder.prefix / folder.names[0]).stat()
+        assert folder.numbers == [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
 
 
 def test_names_that_are_no_utf_8_are_walked_and_read(tmp_path: Path) -> None:
     with open(os.fsencode(tmp_path) + b"/\xff\xfe.md", "wb") as file:
         file.write(b"x")
     vault = Vault.open(tmp_path)
-    ((path, _),) = list(vault.walk())
+    (path,) = vault.paths()
     assert vault.read(path) == b"x"
 
 
@@ -136,6 +137,7 @@ def test_an_unreadable_folder_is_counted(tmp_path: Path, monkeypatch: pytest.Mon
             raise PermissionError(13, "Permission denied")
         return real(path)
 
+    monkeypatch.setattr("tars_memory.vault.sweep._BY_DESCRIPTOR", False)
     monkeypatch.setattr(os, "scandir", scandir)
     assert walked(tmp_path) == ({"a.md"}, {"unreadable folder": 1})
 
@@ -146,7 +148,7 @@ def test_a_vault_that_went_away_is_said(tmp_path: Path) -> None:
     vault = Vault.open(root)
     root.rmdir()
     with pytest.raises(VaultError, match="listed"):
-        list(vault.walk())
+        vault.paths()
     with pytest.raises(VaultError):
         vault.read("a.md")
 

@@ -92,7 +92,7 @@ def _lines(vault: Vault, notices: list[str]) -> Iterator[_Line]:
     candidate at most.
     """
     layout = vault.layout
-    for path, _ in sorted(vault.walk()):
+    for path in sorted(vault.paths()):
         if not layout.is_ours(path):
             continue
         tier = layout.tier_of(path)

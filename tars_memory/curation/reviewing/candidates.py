@@ -76,7 +76,7 @@ def read(vault: Vault, *, expired: bool = False) -> Waiting:
     states = ("extracted", "expired") if expired else ("extracted",)
     notices: list[str] = []
     found: list[Candidate] = []
-    for path, _ in vault.walk():
+    for path in vault.paths():
         day = None if not layout.is_ours(path) or layout.tier_of(path) is not Tier.DAILY else layout.day_of(path)
         if day is None:
             continue
@@ -121,7 +121,7 @@ def quotes(vault: Vault, block_ids: Collection[str]) -> dict[str, Quote]:
     if not wanted:
         return found
     folder = f"{vault.layout.sessions}/"
-    for path in sorted((path for path, _ in vault.walk() if path.startswith(folder)), reverse=True):
+    for path in sorted((path for path in vault.paths() if path.startswith(folder)), reverse=True):
         data = _data(vault, path, [])
         if not any(f"#^{name}".encode() in data for name in wanted - found.keys()):
             continue

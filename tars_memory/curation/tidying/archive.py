@@ -89,7 +89,7 @@ def survey(ctx: Context, *, days: int, window_days: int) -> list[Step]:
     """
     today = ctx.now.date()
     layout = ctx.layout
-    paths = [path for path, _ in ctx.vault.walk() if not layout.scope or layout.is_ours(path)]
+    paths = [path for path in ctx.vault.paths() if not layout.scope or layout.is_ours(path)]
     dailies = [daily for path in paths if (daily := _daily(ctx, path, days)) is not None]
     files = set(all_files(ctx.vault))
     outgoing = links_by_source(ctx.vault, files) if dailies else {}

@@ -159,7 +159,7 @@ def survey(ctx: Context, *, section_entries: int) -> tuple[World, list[str]]:
         section_entries=section_entries,
         read=read,
     )
-    return world, sorted(path for path, _ in ctx.vault.walk() if layout.is_ours(path) and role_of(layout, path))
+    return world, sorted(path for path in ctx.vault.paths() if layout.is_ours(path) and role_of(layout, path))
 
 
 def note_of(ctx: Context, path: str, data: bytes) -> TidyNote:

@@ -161,7 +161,7 @@ def catalogue(vault: Vault) -> dict[str, str]:
     :func:`session_key`. Read once for several conversations.
     """
     found: dict[str, str] = {}
-    for path in sorted(path for path, _ in vault.walk() if vault.layout.is_session(path)):
+    for path in sorted(path for path in vault.paths() if vault.layout.is_session(path)):
         try:
             data = vault.read(path)
         except TarsError:
