@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tars_memory.cli.answers import answer_in
+from tars_memory.cli.answers import PrintPrompt, answer_in
 from tars_memory.cli.call import Call
 from tars_memory.cli.output import clean, counted, line
 from tars_memory.cli.parsing import call_of, command
@@ -36,9 +36,7 @@ def extract(
     model: Annotated[
         str | None, typer.Option("--model", metavar="NAME", help="Ask this model; none for the built-in rules.")
     ] = None,
-    print_prompt: Annotated[
-        bool, typer.Option("--print-prompt", help="Print what a model would be asked, for another program.")
-    ] = False,
+    print_prompt: PrintPrompt = False,
     reply: Annotated[
         list[str] | None,
         typer.Option("--reply", metavar="FILE", help="Take a model's answer from FILE, or - for stdin; repeatable."),

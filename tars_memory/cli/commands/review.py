@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tars_memory.cli.answers import answer_in
+from tars_memory.cli.answers import PrintPrompt, ReplyFile, answering
 from tars_memory.cli.call import Call
 from tars_memory.cli.output import clean, counted, line
 from tars_memory.cli.parsing import call_of, command
@@ -30,12 +30,8 @@ def review(
         str | None,
         typer.Option("--model", metavar="NAME", help='Let a model sort and word them first ("": the one set).'),
     ] = None,
-    print_prompt: Annotated[
-        bool, typer.Option("--print-prompt", help="Print what a model would be asked, for another program.")
-    ] = False,
-    reply: Annotated[
-        str | None, typer.Option("--reply", metavar="FILE", help="Take a model's answer from FILE, or - for stdin.")
-    ] = None,
+    print_prompt: PrintPrompt = False,
+    reply: ReplyFile = None,
 ) -> int:
     """Decide what of the noted lines, corrections and proposals is kept for good.
 
@@ -146,7 +142,6 @@ def _noted(call: Call, written: tuple[str, int]) -> int:
 
 def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, reply: str | None, expired: bool) -> bool:
     """Let a model sort what waits; False if that was all (a prompt was shown, or nothing waits)."""
-    from tars_memory.curation.models import llm
     from tars_memory.curation.reviewing import suggest
 
     asked = suggest.material(room, expired=expired)
@@ -156,12 +151,8 @@ def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, repl
     if print_prompt:
         call.out.data(clean(str(asked.prompt)))
         return False
-    named = llm.Reply([answer_in(reply)]) if reply is not None else suggest.opened(call.memory().settings, model or "")
-    if call.dry_run and reply is None:
-        tokens, cost = llm.estimate(asked.prompt, named)
-        priced = f"at most {cost:.4f} US dollars" if cost is not None else "of unknown price"
-        call.out.data(clean(str(asked.prompt)))
-        call.out.say(f"dry run: {named.name} would be asked this, about {tokens:,} tokens, {priced}")
+    named = answering(call, asked.prompt, "review", model or "", reply)
+    if named is None:
         return False
     with room.alone():
         made = suggest.suggest(room, asked, named)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tars_memory.cli.answers import answer_in
+from tars_memory.cli.answers import PrintPrompt, ReplyFile, answering
 from tars_memory.cli.output import clean, counted, line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
@@ -33,12 +33,8 @@ def tidy(
         str | None,
         typer.Option("--model", metavar="NAME", help="Let a model find contradictions (default: the one set)."),
     ] = None,
-    print_prompt: Annotated[
-        bool, typer.Option("--print-prompt", help="Print what a model would be asked, for another program.")
-    ] = False,
-    reply: Annotated[
-        str | None, typer.Option("--reply", metavar="FILE", help="Take a model's answer from FILE, or - for stdin.")
-    ] = None,
+    print_prompt: PrintPrompt = False,
+    reply: ReplyFile = None,
 ) -> int:
     """Find what is twice, empty, dead or past in the tier notes. Exit 1 with findings.
 
@@ -70,7 +66,6 @@ def tidy(
 
 def _ask(call: "Call", model: str, print_prompt: bool, reply: str | None) -> int:
     """Show what a model would be asked, or ask it, and tell what waits for review then."""
-    from tars_memory.curation.models import llm
     from tars_memory.curation.tidying import contradictions
 
     context = call.memory().capture(writes=not (print_prompt or call.dry_run))
@@ -81,12 +76,8 @@ def _ask(call: "Call", model: str, print_prompt: bool, reply: str | None) -> int
     if len(asked.lines) < FEW:
         call.out.say("there are no two lines to compare")
         return 0
-    named = llm.Reply([answer_in(reply)]) if reply is not None else contradictions.opened(call.memory().settings, model)
-    if call.dry_run and reply is None:
-        tokens, cost = llm.estimate(asked.prompt, named)
-        priced = f"at most {cost:.4f} US dollars" if cost is not None else "of unknown price"
-        call.out.data(clean(str(asked.prompt)))
-        call.out.say(f"dry run: {named.name} would be asked this, about {tokens:,} tokens, {priced}")
+    named = answering(call, asked.prompt, "tidy", model, reply)
+    if named is None:
         return 0
     done = contradictions.compare(context, asked, named)
     waits = f"{counted(len(done.kept), 'proposal')} by {named.name}: tars-memory review decides"

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 JOBS = ("extract", "review", "tidy")
 """What a model can be asked for; each may have a model of its own in the settings."""
+DEFAULT = "default"
+"""The name of the model that is set in the configuration, where a name must be given."""
+
 INSTALL = "pip install 'tars-memory[llm]'"
 T = TypeVar("T")
 
@@ -170,20 +173,33 @@ def unusable(name: str, error: ReplyError) -> ModelUnavailableError:
     return ModelUnavailableError(f"{name} gave no usable answer: {error}; nothing was written", "try another model")
 
 
+def required(settings: Settings, job: str, name: str = "") -> ProviderModel:
+    """The model of that name, or the one that is set for a job.
+
+    Raises:
+        ModelUnavailableError: none is set, or litellm is not installed.
+        UsageError: the settings can't be understood.
+    """
+    model = open_llm(settings, job, model=name)
+    if model is None:
+        raise ModelUnavailableError("no model is set", f"name one with --model NAME, or set [llm] {job}_model")
+    return model
+
+
 def open_llm(settings: Settings, job: str, *, model: str = "") -> ProviderModel | None:
     """The model that is set for a job; None if none is.
 
     Args:
         settings: the environment in them (with the provider's key) is the asking process's own.
         job: one of :data:`JOBS`.
-        model: instead of the one that is set.
+        model: instead of the one that is set, which :data:`DEFAULT` names, too.
 
     Raises:
         ModelUnavailableError: litellm is not installed.
         UsageError: the settings can't be understood.
     """
     options = settings.options("llm", LlmOptions)
-    name = model or getattr(options, f"{job}_model") or options.model
+    name = ("" if model == DEFAULT else model) or getattr(options, f"{job}_model") or options.model
     if not name:
         return None
     if options.endpoint and not options.endpoint.lower().startswith(("http://", "https://")):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.models import llm, prompts, replies
-from tars_memory.errors import ModelUnavailableError, NotFoundError, UsageError
+from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tars_memory.curation.models.llm import LanguageModel, Prompt
     from tars_memory.curation.models.replies import ModelOp
     from tars_memory.curation.reviewing.review import Review
-    from tars_memory.settings import Settings
     from tars_memory.vault.model import Entry
 
 CANDIDATES = 40
@@ -84,18 +83,6 @@ def material(review: Review, *, expired: bool = False) -> Material:
     lines = lines[:LINES]
     prompt = prompts.review(*_shown(waiting, lines), sections, day=review.ctx.now.date())
     return Material(waiting, lines, sections, prompt)
-
-
-def opened(settings: Settings, name: str = "") -> LanguageModel:
-    """The model that is set for review, or the one of that name.
-
-    Raises:
-        ModelUnavailableError: none is set, or litellm is not installed.
-    """
-    model = llm.open_llm(settings, "review", model=name)
-    if model is None:
-        raise ModelUnavailableError("no model is set", "name one with --model, or set [llm] review_model")
-    return model
 
 
 def suggest(review: Review, asked: Material, model: LanguageModel) -> Suggested:

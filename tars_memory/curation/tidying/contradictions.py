@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.curation.extraction import statements
 from tars_memory.curation.models import llm, prompts, replies
 from tars_memory.curation.tidying.tidy import quiet_ids
-from tars_memory.errors import ModelUnavailableError, NotFoundError, UsageError
+from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
@@ -25,15 +25,10 @@ if TYPE_CHECKING:
     from tars_memory.capture.context import Context
     from tars_memory.curation.models.llm import LanguageModel, Prompt
     from tars_memory.curation.models.replies import ModelOp
-    from tars_memory.settings import Settings
     from tars_memory.vault.model import Entry
 
 LINES = 400
 """So many lines are shown; an answer's few ops fit into the tokens that it may have."""
-
-
-DEFAULT = "default"
-"""The name of the model that is set in the configuration."""
 
 
 class Material(NamedTuple):
@@ -73,18 +68,6 @@ def material(ctx: Context) -> Material:
         lines += [entry for entry in found if not entry.depth]
     shown = lines[:LINES]
     return Material(shown, prompts.tidy(_shown(shown), day=ctx.now.date()), len(lines) - len(shown))
-
-
-def opened(settings: Settings, name: str) -> LanguageModel:
-    """The model of that name; ``default`` is the one that is set for tidy.
-
-    Raises:
-        ModelUnavailableError: none is set, or litellm is not installed.
-    """
-    model = llm.open_llm(settings, "tidy", model="" if name == DEFAULT else name)
-    if model is None:
-        raise ModelUnavailableError("no model is set", "name one with --model NAME, or set [llm] tidy_model")
-    return model
 
 
 def compare(ctx: Context, asked: Material, model: LanguageModel) -> Compared:
