@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.capture.model import Receipt
 from tars_memory.capture.placing import heading, placed
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError
-from tars_memory.vault.markdown import edits, entries, facts
+from tars_memory.vault.markdown import adding, edits, entries, facts
 from tars_memory.vault.markdown.facts import Predicates
 from tars_memory.vault.secrets.masking import mask
 
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tars_memory.capture.context import Context
-    from tars_memory.vault.markdown.facts import Ending, Fact
+    from tars_memory.vault.markdown.adding import Adding
+    from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry, Splice
-
-NEW = b"# Facts\n"
-"""What a new Facts.md begins with."""
 
 
 def add(
@@ -49,48 +47,34 @@ def add(
     """
     subject, predicate, object_ = map(ctx.masked, (subject, predicate, object_))
     title = heading(subject)
-    name, value = _predicate(predicate), entries.neutralise(object_)
+    name, value = predicate_of(predicate), entries.neutralise(object_)
     if since is not None and until is not None and until <= since:
         raise UsageError(f"the fact would end on {until} and begin on {since}", "give an --until after --since")
     path = ctx.layout.facts
     days = {"since": since and since.isoformat(), "until": until and until.isoformat()}
     parts = {"subject": subject, "predicate": predicate, "object": object_}
     arguments: dict[str, Any] = {**parts, **days, "text": f"{subject} {name} {value}"}
-    made: dict[str, Any] = {}
+    made: list[Adding] = []
 
     def change(data: bytes | None) -> Sequence[Splice]:
-        found = facts.read(path, data or b"")
-        known = {fact.ref: entry for entry, fact in found}
-        plan = facts.plan(
-            (fact for _, fact in found),
-            title,
-            name,
-            value,
-            since=since,
-            until=until,
-            today=ctx.now.date(),
-            predicates=Predicates.of(ctx.facts_options),
-        )
-        made["plan"], made["words"] = plan, facts.words(name, value, plan.since, plan.until)
-        if plan.same is not None:
-            return ()
-        bullet = entries.render(entries.Parts(made["words"]))
-        splices = [splice for ending in plan.endings for splice in _ended(data or b"", known[ending.fact.ref], ending)]
-        return sorted([*splices, *edits.insert_bullet(data or b"", bullet, section=title)])
+        predicates = Predicates.of(ctx.facts_options)
+        what = (path, data or b"", title, name, value)
+        made[:] = [adding.add(*what, since=since, until=until, today=ctx.now.date(), predicates=predicates)]
+        return made[0].splices
 
     with ctx.writing("facts add", arguments) as transaction:
-        written = transaction.write(path, change, create=NEW)
-    plan = made["plan"]
+        written = transaction.write(path, change, create=adding.NEW)
+    plan, words = made[0].plan, made[0].words
     if plan.same is not None:
         same: Fact = plan.same
-        return Receipt(None, path, same.line, same.ref, made["words"], written=False, notices=ctx.notices)
+        return Receipt(None, path, same.line, same.ref, words, written=False, notices=ctx.notices)
     ctx.notices += [
         f"ended on {ending.on}: {ending.fact.subject} {ending.fact.predicate}:: {ending.fact.object}"
         for ending in plan.endings
     ]
-    number, ref = placed(written, made["words"], timed=False)
+    number, ref = placed(written, words, timed=False)
     done = not ctx.store.dry_run
-    return Receipt(written.txn or None, path, number, ref, made["words"], written=done, notices=ctx.notices)
+    return Receipt(written.txn or None, path, number, ref, words, written=done, notices=ctx.notices)
 
 
 def end(ctx: Context, target: str, on: date | None = None) -> Receipt:
@@ -176,12 +160,7 @@ def find(ctx: Context, target: str) -> tuple[Entry, Fact]:
     raise AmbiguousError(f"{target!r} fits {len(fits)} facts", listed, "name one by its REF")
 
 
-def _ended(data: bytes, entry: Entry, ending: Ending) -> list[Splice]:
-    fact = ending.fact
-    return edits.replace_bullet(data, entry, facts.words(fact.predicate, fact.object, fact.since, ending.on))
-
-
-def _predicate(text: str) -> str:
+def predicate_of(text: str) -> str:
     """A predicate as it can stand before ``::``.
 
     Raises:
