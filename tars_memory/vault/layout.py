@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DAILY_FORMAT = "YYYY-MM-DD"
 ARCHIVE = "archive"
-"""Folder of the daily notes that are past the window, in the vault and in each project."""
+"""Folder of the daily notes and sessions that are past their window, in the vault and in each project."""
 OBSIDIAN_DAILY = ".obsidian/daily-notes.json"
 OBSIDIAN_PERIODIC = ".obsidian/plugins/periodic-notes/data.json"
 OBSIDIAN_APP = ".obsidian/app.json"
@@ -42,7 +42,7 @@ class Layout:
         facts: where facts over time are.
         review: where proposals stand to be decided in an editor; no tier.
         sessions: folder of the episodic tier.
-        archive: folder that old daily notes move to, under the same path as before.
+        archive: folder that old daily notes and sessions move to, under the same path as before.
         log_heading: heading of a daily note under which ``log`` writes.
         notes_section: heading under which ``remember`` writes if told none.
         daily_folder: folder of the daily notes; empty for the vault's root.
@@ -120,13 +120,15 @@ class Layout:
         return "/".join([*parts, *([self.daily_folder] if self.daily_folder else []), name])
 
     def archived(self, path: str) -> str:
-        """Where a daily note goes when it is archived: the same path below ``archive/`` of the vault or its project."""
+        """Where a note goes when it is archived: the same path below ``archive/`` of the vault or its project."""
         scope, inner = self._inner(path)
         return "/".join([*([PROJECTS, scope] if scope else []), self.archive, inner])
 
     def is_archived(self, path: str) -> bool:
-        """Whether a path is the daily note of a day in the archive."""
+        """Whether a path is the daily note of a day, or a session, in the archive."""
         inner = self._inner(path)[1]
+        if self._is_session(inner):
+            return not inner.startswith(f"{self._sessions}/")
         return self._day(inner) is None and self.day_of(path) is not None
 
     def day_of(self, path: str) -> date | None:
@@ -152,7 +154,7 @@ class Layout:
             return Tier.SEMANTIC
         if inner == Layout.procedural:
             return Tier.PROCEDURAL
-        if inner.startswith(self._sessions + "/"):
+        if self._is_session(inner):
             return Tier.EPISODIC
         return Tier.DAILY if self.day_of(inner) else Tier.NOTE
 
@@ -169,8 +171,11 @@ class Layout:
         return self._inner(path)[1]
 
     def is_session(self, path: str) -> bool:
-        """Whether a note tells of a session, of whatever project."""
-        return self._inner(path)[1].startswith(f"{self._sessions}/")
+        """Whether a note tells of a session, of whatever project, in its place or in the archive."""
+        return self._is_session(self._inner(path)[1])
+
+    def _is_session(self, inner: str) -> bool:
+        return inner.startswith((f"{self._sessions}/", f"{self.archive}/{self._sessions}/"))
 
     def is_review(self, path: str) -> bool:
         """Whether a note has the place where proposals stand to be decided, the vault's or a project's."""

@@ -286,3 +286,21 @@ def test_an_archived_day_is_a_day(tmp_path: Path, options: dict[str, str], path:
 def test_other_notes_in_the_archive_are_notes(tmp_path: Path, path: str) -> None:
     layout = Layout.of(tmp_path)
     assert (layout.tier_of(path), layout.day_of(path), layout.is_archived(path)) == (Tier.NOTE, None, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "path", "archived"),
+    [
+        ({}, "sessions/2026-01-02 1000 x.md", "archive/sessions/2026-01-02 1000 x.md"),
+        ({}, "projects/a/sessions/deep/x.md", "projects/a/archive/sessions/deep/x.md"),
+        ({"sessions_folder": "Log/chats"}, "Log/chats/x.md", "archive/Log/chats/x.md"),
+    ],
+)
+def test_an_archived_session_is_a_session(tmp_path: Path, options: dict[str, str], path: str, archived: str) -> None:
+    layout = Layout.of(tmp_path, LayoutOptions(**options))
+    assert layout.archived(path) == archived
+    for place in (path, archived):
+        assert (layout.tier_of(place), layout.is_session(place), layout.day_of(place)) == (Tier.EPISODIC, True, None)
+        assert layout.scope_of(place) == layout.scope_of(path)
+    assert (layout.is_archived(path), layout.is_archived(archived)) == (False, True)
+    assert not layout.is_session("archive/notes/x.md") and not layout.is_archived("archive/notes/x.md")

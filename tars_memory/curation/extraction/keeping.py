@@ -211,7 +211,12 @@ def _write_session(ctx: Context, transaction: Transaction, note: SessionNote, st
 
         transaction.write(place.path, grown)
         return place.path
-    path = sessions.path_for(ctx.layout.sessions, start, note.title, lambda path: ctx.vault.look(path) is not None)
+    archived = ctx.layout.archived
+
+    def taken(path: str) -> bool:
+        return any(ctx.vault.look(place) is not None for place in (path, archived(path)))
+
+    path = sessions.path_for(ctx.layout.sessions, start, note.title, taken)
     rendered = sessions.render(note)
 
     def plan(data: bytes | None) -> Sequence[Splice]:

@@ -120,8 +120,9 @@ def quotes(vault: Vault, block_ids: Collection[str]) -> dict[str, Quote]:
     found: dict[str, Quote] = {}
     if not wanted:
         return found
-    folder = f"{vault.layout.sessions}/"
-    for path in sorted((path for path in vault.paths() if path.startswith(folder)), reverse=True):
+    layout = vault.layout
+    sessions = [path for path in vault.paths() if layout.is_session(path) and layout.is_ours(path)]
+    for path in sorted(sessions, key=lambda path: (not layout.is_archived(path), path), reverse=True):
         data = _data(vault, path, [])
         if not any(f"#^{name}".encode() in data for name in wanted - found.keys()):
             continue

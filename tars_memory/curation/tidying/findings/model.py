@@ -142,7 +142,7 @@ def role_of(layout: Layout, path: str) -> Role | None:
     if tier is Tier.PROCEDURAL:
         return "rules"
     if tier is Tier.EPISODIC:
-        return "session"
+        return None if layout.is_archived(path) else "session"
     if tier is Tier.DAILY:
         return None if layout.is_archived(path) else "daily"
     return "feedback" if layout.timed(path) else None
