@@ -174,7 +174,6 @@ def test_any_program_may_be_the_model(shell: Shell) -> None:
 
 def test_over_http_with_a_model(shell: Shell) -> None:
     """A real request by litellm; then an answer that is none."""
-    pytest.importorskip("litellm")
     before = {path: shell.note(path) for path in NOTES}
 
     def words(body: dict[str, Any]) -> str:
@@ -188,7 +187,7 @@ def test_over_http_with_a_model(shell: Shell) -> None:
         dry = shell("--model", "openai/scripted", "--dry-run", **server.env())
         assert (dry.returncode, server.requests) == (0, [])
         assert "owns a boat" in dry.stdout
-        assert "openai/scripted would be asked this" in dry.stderr
+        assert f"openai/scripted at {server.url} would be asked this" in dry.stderr
         done = shell("--model", "openai/scripted", OPENAI_API_KEY="sk-x", **server.env())
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == 1
