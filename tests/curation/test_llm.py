@@ -319,6 +319,42 @@ def test_only_the_key_that_was_given_goes_to_an_endpoint(server: Loopback) -> No
     assert "org-mine" not in sent
 
 
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [
+        ("groq/llama-3.1-8b-instant", "GROQ_API_KEY"),
+        ("gemini/gemini-2.5-flash", "GEMINI_API_KEY or GOOGLE_API_KEY"),
+    ],
+)
+def test_without_a_key_it_says_which_variable_to_set(name: str, variable: str) -> None:
+    """Nothing is sent, so that it is the same without a network."""
+    env = {key: value for key, value in os.environ.items() if not key.endswith(("_KEY", "_TOKEN"))}
+    model = ProviderModel(name, LlmOptions(), {**env, "GROQ_API_KEY": ""})
+    with pytest.raises(ModelUnavailableError) as caught:
+        model.complete(PROMPT)
+    model.close()
+    assert caught.value.message == f"{name} needs a key, and {variable} is not set; nothing was sent"
+    assert f"set {variable} in the environment, or [llm] key" in caught.value.hint
+    assert caught.value.exit_code == 7
+
+
+def test_a_key_under_another_name_of_the_provider_is_left_to_the_provider() -> None:
+    process = """
+import sys
+sys.argv = ["x"]
+from tars_memory.curation.models import provider
+import os
+os.environ.update(provider.ENVIRONMENT)
+print(provider.Provider({"model": "together_ai/x", "endpoint": "", "key": ""}).missing)
+"""
+    env = {key: value for key, value in os.environ.items() if not key.endswith(("_KEY", "_TOKEN"))}
+    done = [
+        subprocess.run([sys.executable, "-c", process], env={**env, **more}, capture_output=True, text=True, check=True)
+        for more in ({}, {"TOGETHER_API_KEY": "abc"})
+    ]
+    assert [each.stdout.split("\n")[-2] for each in done] == ["['TOGETHERAI_API_KEY']", "[]"]
+
+
 def test_a_key_is_never_part_of_a_message(server: Loopback) -> None:
     def echoing(exchange: loopback.Exchange) -> None:
         error(401, f"bad key {exchange.headers['authorization']}")(exchange)

@@ -60,6 +60,10 @@ OPENAIS_OWN = ("OPENAI_API_KEY", "OPENAI_ORGANIZATION", "OPENAI_ORG_ID", "OPENAI
 """Variables that say who somebody is at OpenAI; another endpoint must not be told."""
 
 
+ENOUGH_OF_A_NAME = 5
+"""Letters by which two variables are of one provider: ``TOGETHERAI_API_KEY`` and ``TOGETHER_API_KEY``."""
+
+
 class RefusedError(Exception):
     """An answer that is not taken, whatever the library would make of it."""
 
@@ -179,6 +183,8 @@ class Provider:
             for name in OPENAIS_OWN:
                 os.environ.pop(name, None)
             os.environ["OLLAMA_API_BASE"] = setup["endpoint"]  # where litellm asks for the model's abilities
+        for name in [name for name, value in os.environ.items() if name.endswith("_API_KEY") and not value.strip()]:
+            del os.environ[name]  # set to nothing, as a service's template does it, is not set
         import litellm
 
         self.litellm = litellm
@@ -198,6 +204,7 @@ class Provider:
         elif setup["endpoint"] and provider in ("openai", "custom_openai", "openai_like"):
             self.options["api_key"] = "none"  # the library insists on one; a server of one's own does not
         self.prices = self._prices(provider)
+        self.missing = [] if setup["key"] or setup["endpoint"] else self._missing()
 
     def _provider(self) -> str:
         """The provider's name; a model that litellm does not know stands at an endpoint that speaks as OpenAI's."""
@@ -208,6 +215,18 @@ class Provider:
                 raise
             self.options["custom_llm_provider"] = "openai"
             return "openai"
+
+    def _missing(self) -> list[str]:
+        """The variables one of which would hold the provider's key; none if it needs none, or if one may be set."""
+        try:
+            names = [str(name) for name in self.litellm.validate_environment(self.options["model"])["missing_keys"]]
+        except Exception:
+            return []
+        if not all(name.endswith("_API_KEY") for name in names):
+            return []  # it takes more than a key, or other ways to sign in
+        stems = tuple(name[:ENOUGH_OF_A_NAME] for name in names)
+        others = (name for name in os.environ if name.startswith(stems) and re.search("KEY|TOKEN", name))
+        return [] if any(others) else names
 
     def _prices(self, provider: str) -> list[float] | None:
         """US dollars for a token in and a token out; None if nobody knows. Nothing is sent for it."""
@@ -321,7 +340,7 @@ def serve(lines: Iterator[str], out: IO[str]) -> None:
     except Exception as error:
         say({"error": type(error).__name__, "message": str(error)[:2000]})
         return
-    say({"ready": True, "prices": provider.prices})
+    say({"ready": True, "prices": provider.prices, "missing": provider.missing})
     while True:
         say(provider.answer(json.loads(waiting.get())))
 

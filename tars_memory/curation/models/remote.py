@@ -67,6 +67,7 @@ class ProviderModel:
         self._env = dict(os.environ if env is None else env)
         self._process: _Process | None = None
         self._prices: tuple[float, float] | None = None
+        self._missing: list[str] = []
 
     def prices(self) -> tuple[float, float] | None:
         """US dollars for a token in and a token out; None if nobody knows.
@@ -81,11 +82,17 @@ class ProviderModel:
         """The model's answer; what looks like a credential is masked before it leaves.
 
         Raises:
-            ModelUnavailableError: it does not answer in time, or not at all, or a cap is reached; nothing is retried
-                beyond :data:`provider.RETRIES`.
+            ModelUnavailableError: no key is set for it, it does not answer in time, or not at all, or a cap is reached;
+                nothing is retried beyond :data:`provider.RETRIES`.
         """
         self._check_calls()
         process = self._started()
+        if self._missing:  # some libraries would send the conversation first, and only then be refused
+            names = " or ".join(sorted(self._missing))
+            raise ModelUnavailableError(
+                f"{self.name} needs a key, and {names} is not set; nothing was sent",
+                f"set {names} in the environment, or [llm] key in your own configuration",
+            )
         system, user = mask(prompt.system), mask(prompt.user)
         asked = tokens(system + user)
         self._check_caps(asked, prompt.max_tokens)
@@ -122,6 +129,7 @@ class ProviderModel:
             self.close()
             raise self._failure(ready)
         self._prices = tuple(ready["prices"]) if ready["prices"] else None
+        self._missing = list(ready["missing"])
         return self._process
 
     def _completion(self, answer: dict[str, Any], asked: int) -> Completion:
