@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from storekit import Place, add, swap
 
-from tars_memory.errors import ConflictError
+from tars_memory.errors import ConflictError, UnwritableError
 from tars_memory.vault.writing.journal import Journal
 
 
@@ -177,3 +179,34 @@ def test_nothing_written_says_nothing(place: Place) -> None:
     with place.store().transaction("batch", whole=True) as transaction:
         transaction.write("a.md", lambda data: [])
     assert list(Journal(place.state / "journal").records()) == []
+
+
+def test_half_of_it_does_not_stay_because_the_disk_was_full(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There was room for a line, not for taking it back: the first writer that has room does that."""
+    before = notes(place)
+
+    def full(*_: object) -> bool:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tars_memory.vault.writing.transaction.edit", full)
+        with pytest.raises(UnwritableError, match=r"b\.md.*No space left"):
+            write_all(place)
+        assert place.get("a.md") == b"- a\n- one\n"
+        with pytest.raises(UnwritableError, match="No space left"):
+            place.write("later.md", add(b"- later\n"))
+    place.write("later.md", add(b"- later\n"))
+    assert notes(place) == {**before, "later.md": b"- later\n"}
+    assert place.is_settled()
+
+
+def test_a_first_write_that_fails_is_no_cut_off_transaction(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> bool:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tars_memory.vault.writing.transaction.append", full)
+        with pytest.raises(UnwritableError):
+            write_all(place)
+    store = place.store()
+    assert store.recover() == [] and store.pending() == []

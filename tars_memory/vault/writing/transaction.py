@@ -106,7 +106,7 @@ class Transaction:
         try:
             yield
         except BaseException:
-            if self._whole and self.written and not self._store.dry_run:
+            if self._whole and self._count and not self._store.dry_run:
                 self._take_back(self.id)
             raise
         if self._whole and (self._count or self._marked):
@@ -128,11 +128,18 @@ class Transaction:
         self._store.notices.append(f"{name} was cut off and is taken back: do it again")
 
     def _take_back(self, name: str) -> None:
+        """Take back what was written of a transaction; where there is no room for that, the next writer does it."""
         from tars_memory.vault.writing.undo import take_back
 
         self._patience = PATIENCE
-        self._store.notices += take_back(self, self._store.journal, name)
-        self.mark(name, done=True)
+        try:
+            self._store.notices += take_back(self, self._store.journal, name)
+            self.mark(name, done=True)
+        except UnwritableError as error:
+            if self._taking_back:
+                raise
+            if self.written:
+                self._store.notices.append(f"what {name} wrote is taken back by the next write: {error.message}")
 
     def close(self) -> None:
         """Give all handles back. The store calls this."""

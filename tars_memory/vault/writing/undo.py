@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError, TarsError
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from tars_memory.vault.writing.history import JournalEntry
     from tars_memory.vault.writing.journal import Journal
     from tars_memory.vault.writing.store import Plan, Store, Transaction, Written
+
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+"""What the system says of a whole disk, not of one note: it passes, and half a transaction must not stay."""
 
 
 def undo(store: Store, txn: str | None, last: int) -> list[Written]:
@@ -46,13 +51,18 @@ def take_back(transaction: Transaction, journal: Journal, name: str) -> list[str
 
     Returns:
         a sentence for each note that has moved on too far, and so keeps what was written.
+
+    Raises:
+        UnwritableError: there is no room for it now; it is to be done again when there is.
     """
-    group = next((entries for found, entries in transactions(journal) if found == name), [])
+    found, group = next(((txn, entries) for txn, entries in transactions(journal) if txn <= name), ("", []))
     kept: list[str] = []
-    for entry in reversed([entry for entry in group if entry.undoes != name]):
+    for entry in reversed([entry for entry in group if found == name and entry.undoes != name]):
         try:
             _take_back(transaction, entry, undoes=name)
         except (TarsError, OSError) as error:
+            if getattr(error.__cause__, "errno", None) in NO_ROOM:
+                raise
             kept.append(f"{entry.file} keeps what {name} wrote, which could not be taken back: {error}")
     return kept
 
