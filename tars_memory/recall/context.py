@@ -14,7 +14,9 @@ from tars_memory.options import FactsOptions
 from tars_memory.recall import facts as about
 from tars_memory.recall import fence, query
 from tars_memory.recall.budget import characters, tokens
-from tars_memory.recall.loaded import COMMENT, FRONT_MATTER, Loaded, dismissed, key
+from tars_memory.recall.decided import REJECTED as DECLINED
+from tars_memory.recall.decided import ids, standing
+from tars_memory.recall.loaded import COMMENT, FRONT_MATTER, REJECTED, Loaded, dismissed, key
 from tars_memory.recall.packing import LOADED, NO_ROOM, Packing, Unit, by_worth
 from tars_memory.recall.prompt import Block, Context
 from tars_memory.recall.ranked import settled
@@ -23,10 +25,11 @@ from tars_memory.recall.verify import note_lines
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.dailies import daily_of
 from tars_memory.vault.markdown import facts
+from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets.masking import veiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date, datetime
 
     from tars_memory.recall.query import Query
@@ -62,6 +65,7 @@ def context(
     facts_options: FactsOptions | None = None,
     expired: bool = False,
     recall: int | None = None,
+    decided: Callable[[Sequence[str]], Mapping[str, str]] = lambda _: {},
 ) -> Context:
     """Pack what a model should know.
 
@@ -80,12 +84,14 @@ def context(
         expired: also facts that no longer hold.
         recall: tokens of the budget that are for facts and recalled lines, and for nothing else but rules and memory
             of the project, which go before all; None: whatever is left over.
+        decided: by block ids of daily lines the state of those that were rejected or have expired
+            (:func:`tars_memory.recall.decided.looked_up`): session notes say their words again.
 
     Raises:
         UsageError: a number below zero, or a project that can't be one.
     """
     _check(budget, days, file_cap, project)
-    filling = _Filling(vault, budget, file_cap, project or "", recall)
+    filling = _Filling(vault, budget, file_cap, project or "", recall, decided)
     if project and not (vault.root / PROJECTS / project).is_dir():
         filling.notices.append(f"there is no project {project!r}: {PROJECTS}/{project} is no folder")
     if loaded:
@@ -103,11 +109,20 @@ def context(
 class _Filling:
     """A prompt on its way."""
 
-    def __init__(self, vault: Vault, budget: int, file_cap: int, scope: str, recall: int | None) -> None:
+    def __init__(
+        self,
+        vault: Vault,
+        budget: int,
+        file_cap: int,
+        scope: str,
+        recall: int | None,
+        decided: Callable[[Sequence[str]], Mapping[str, str]],
+    ) -> None:
         self.vault = vault
         self.budget = budget
         self.file_cap = file_cap
         self.scope = scope
+        self.decided = decided
         self.notices: list[str] = []
         self.notes: dict[str, list[str]] = {}
         self.packing = Packing(budget, self.notes)
@@ -320,6 +335,11 @@ class _Filling:
             for first, last, why in Loaded(path, data).omitted:
                 if why == COMMENT:
                     self._leave_out(path, first, last, why)
+        if b"#^" in data and self.vault.layout.tier_of(path) is Tier.EPISODIC:
+            lines = self.notes[path]
+            for index, state in standing(lines, self.decided(ids(lines))).items():
+                if state == DECLINED:
+                    self._leave_out(path, index + 1, index + 1, REJECTED)
 
     def _bytes(self, path: str) -> bytes | None:
         """A note's bytes, if it is of the right scope and can be read; a notice if it is there but can't be."""

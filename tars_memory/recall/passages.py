@@ -8,7 +8,7 @@ from tars_memory.recall.model import Hit
 from tars_memory.recall.ranking import PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tars_memory.index.rows import ChunkRow
     from tars_memory.recall.candidates import Line
@@ -60,9 +60,18 @@ def _widened(anchor: Line, taken: set[tuple[int, int]]) -> tuple[Line, Line]:
     return lines[first], lines[last]
 
 
-def whole(row: ChunkRow) -> Hit:
-    """A chunk as it is."""
-    return _hit(row, row.start_line, row.end_line, row.text)
+def whole(row: ChunkRow, told: Mapping[int, str]) -> Iterator[Hit]:
+    """A chunk as it is; in parts where lines of it, by their index, say again what was rejected."""
+    left_out = {index for index, state in told.items() if state == "rejected"}
+    if not left_out:
+        yield _hit(row, row.start_line, row.end_line, row.text)
+        return
+    texts = row.text.split("\n")
+    kept = [index for index in range(len(texts)) if index not in left_out and texts[index].strip()]
+    starts = [index for index in kept if index - 1 not in kept]
+    for start in starts:
+        end = next(index for index in range(start, len(texts)) if index + 1 not in kept)
+        yield _hit(row, row.start_line + start, row.start_line + end, "\n".join(texts[start : end + 1]))
 
 
 def _hit(row: ChunkRow, start_line: int, end_line: int, text: str) -> Hit:

@@ -53,6 +53,8 @@ def rank(pool: Pool, query: Query) -> None:
         text = line.chunk.texts[line.index]
         line.speaker = named.share_in(text)
         line.validity = standing.validity(text, query.today, query.dates)
+        if line.index in line.chunk.decided:
+            line.validity = min(line.validity, standing.OVER)  # what was rejected is not among the lines at all
     notes: dict[int, _Note] = {chunk.row.note_id: _Note() for chunk in pool.chunks}
     nearest_of = _collect_nearest(pool, notes)
     words = [_with_before(line) for line in lines]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tars_memory.recall.candidates import decided
 from tars_memory.recall.model import Hit, SearchResult, obsidian_url
 from tars_memory.recall.passages import passages, whole
 from tars_memory.recall.ranked import scored
@@ -106,11 +107,14 @@ def _narrowed(query: Query, scope: str) -> Filter:
         until=query.until.isoformat() if query.until else None,
         scope=scope,
         notes=query.notes,
+        chunks=None if query.selection is None else query.selection.chunks,
+        on=query.on.isoformat() if query.on else None,
     )
 
 
 def _newest(reader: IndexReader, narrowed: Filter, limit: int) -> Iterator[Hit]:
-    """For a query of nothing but filters: what they leave, newest first, whole chunks."""
+    """For a query of nothing but filters: what they leave, newest first, whole chunks but for what was rejected."""
     ids = reader.newest(narrowed, limit)
     rows = reader.chunks(ids)
-    return (whole(rows[i]) for i in ids if i in rows)
+    told = decided(reader, rows.values())
+    return (hit for i in ids if i in rows for hit in whole(rows[i], told.get(i, {})))

@@ -1,0 +1,189 @@
+"""What the person decided about a candidate holds for what its session note says of it, too.
+
+The state of a candidate stands in one place: on its line of the daily note. The session note's fact links to that line,
+so it is looked up there, by the block id, each time it is asked for: a decision taken back, edited by hand or synced
+from elsewhere counts at once, in old vaults as in new ones, and no second copy of it can be wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tars_memory.index.reader import IndexReader
+    from tars_memory.index.rows import ChunkRow
+
+REJECTED, EXPIRED = "rejected", "expired"
+
+TIER = "episodic"
+"""Of the notes that say a second time what a daily note says."""
+REPEATING = "decisions"
+"""The heading, folded, under which a session note says in the same words again what is a fact as well."""
+
+BACK = 8
+"""Chunks before one that begins within an item, to find the item's first line: a fact and its quote are three."""
+
+_ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
+_LINK = re.compile(
+    r"\(\[\[[^\[\]|\r\n]{1,400}#\^([A-Za-z0-9-]{1,100})(?:\|[^\[\]\r\n]{0,200})?\]\]\)"
+    r"(?:[ \t]+\^[A-Za-z0-9-]+)?[ \t]*$"
+)
+_STATE = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\d\d?:\d\d[ \t]+)?\[(rejected|expired)\](?=\s)")
+_BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
+
+
+class _Item:
+    """A list item's own lines: how far it is indented, where they are, what they say."""
+
+    __slots__ = ("indent", "numbers", "text")
+
+    def __init__(self, indent: int, number: int, text: str) -> None:
+        self.indent = indent
+        self.numbers = [number]
+        self.text = text
+
+
+def ids(lines: Iterable[str]) -> list[str]:
+    """The block ids that the facts among these lines of a session note link to, in order, each once."""
+    found: dict[str, None] = {}
+    for item in _items(lines):
+        if link := _LINK.search(item.text):
+            found.setdefault(link[1])
+    return list(found)
+
+
+def states(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Block id and state of the lines of a daily note that were rejected or have expired."""
+    state = ""
+    for line in lines:
+        if _ITEM.match(line):
+            said = _STATE.match(line)
+            state = said[1] if said else ""
+        if state and (named := _BLOCK_ID.search(line)):
+            yield named[1], state
+
+
+def standing(
+    lines: Sequence[str], decided: Mapping[str, str], words: Mapping[str, str] | None = None
+) -> dict[int, str]:
+    """The lines of a session note that say what was rejected or has expired, by their index, with the state.
+
+    That is a fact whose own line bears the state, with all that is nested under it (its quote), and whatever stands in
+    the note again in the same words, as its decisions do.
+
+    Args:
+        lines: of the note, or a part of it.
+        decided: :func:`states` of the lines that it links to.
+        words: :func:`refused` of the rest of the note.
+    """
+    if not decided and not words:
+        return {}
+    items = list(_items(lines))
+    found: dict[int, str] = {}
+    said = {**(words or {}), **_refused(items, decided)}
+    above: tuple[int, str] | None = None
+    for item in items:
+        if above is not None and item.indent <= above[0]:
+            above = None
+        if above is None:
+            state = _state(item, decided) or said.get(_words(item), "")
+            above = (item.indent, state) if state else None
+        if above is not None:
+            found.update(dict.fromkeys(item.numbers, above[1]))
+    return found
+
+
+def refused(lines: Iterable[str], decided: Mapping[str, str]) -> dict[str, str]:
+    """The words of the facts among these lines that were decided about, with the state."""
+    return _refused(_items(lines), decided)
+
+
+def looked_up(reader: IndexReader, names: Iterable[str]) -> dict[str, str]:
+    """The state of the daily lines with these block ids, of those that were rejected or have expired."""
+    wanted = list(names)
+    texts = reader.texts_with_ids(wanted, "daily") if wanted else []
+    found = {name: state for text in texts for name, state in states(text.split("\n"))}
+    return {name: found[name] for name in wanted if name in found}
+
+
+def in_chunks(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int, dict[int, str]]:
+    """By chunk, :func:`standing` of its lines; chunks that say nothing decided are left out."""
+    about = [row for row in rows if row.tier == TIER and ("#^" in row.text or _repeats(row) or _goes_on(row))]
+    if not about:
+        return {}
+    elsewhere = reader.linking_texts({row.note_id for row in about if _repeats(row)})
+    read = {row.id: _from_its_item(reader, row) for row in about}
+    others = {note: [line for text in texts for line in text.split("\n")] for note, texts in elsewhere.items()}
+    told = [*(lines for lines, _ in read.values()), *others.values()]
+    decided = looked_up(reader, dict.fromkeys(name for lines in told for name in ids(lines)))
+    found = {}
+    for row in about if decided else ():
+        lines, first = read[row.id]
+        states = standing(lines, decided, refused(others.get(row.note_id, ()), decided))
+        if held := {index - first: state for index, state in states.items() if index >= first}:
+            found[row.id] = held
+    return found
+
+
+def _refused(items: Iterable[_Item], decided: Mapping[str, str]) -> dict[str, str]:
+    told = {_words(item): state for item in items if (state := _state(item, decided))}
+    told.pop("", None)
+    return told
+
+
+def _words(item: _Item) -> str:
+    """What an item says, without its mark and link, case and spacing aside."""
+    return " ".join(_LINK.sub("", _ITEM.sub("", item.text, count=1)).casefold().split())
+
+
+def _state(item: _Item, decided: Mapping[str, str]) -> str:
+    link = _LINK.search(item.text)
+    return decided.get(link[1], "") if link else ""
+
+
+def _items(lines: Iterable[str]) -> Iterator[_Item]:
+    """The list items, nested ones too; lines that go on belong to theirs until a blank one or a heading."""
+    item: _Item | None = None
+    for number, line in enumerate(lines):
+        mark = _ITEM.match(line)
+        if mark:
+            if item is not None:
+                yield item
+            item = _Item(len(mark[1].expandtabs(4)), number, line)
+        elif item is not None and (not line.strip() or _HEADING.match(line)):
+            yield item
+            item = None
+        elif item is not None:
+            item.numbers.append(number)
+            item.text = f"{item.text} {line.strip()}"
+    if item is not None:
+        yield item
+
+
+def _repeats(row: ChunkRow) -> bool:
+    """Whether it stands under the heading that repeats facts."""
+    return bool(row.headings) and row.headings[-1].casefold() == REPEATING
+
+
+def _goes_on(row: ChunkRow) -> bool:
+    """Whether it begins within a list item, or within a line, that the chunk before it began."""
+    return row.partial or row.text[:1] in (" ", "\t")
+
+
+def _from_its_item(reader: IndexReader, row: ChunkRow) -> tuple[list[str], int]:
+    """The lines of a chunk, those above it as far as it goes on with an item of theirs, and which one is its first."""
+    own = row.text.split("\n")
+    if not _goes_on(row):
+        return own, 0
+    lines: dict[int, str] = {}
+    for start, text in reader.texts_before(row.note_id, row.position, BACK):
+        for number, line in enumerate(text.split("\n"), start):
+            lines.setdefault(number, line)  # of a line in pieces the first one
+    for number, line in enumerate(own, row.start_line):
+        lines.setdefault(number, line)
+    numbers = sorted(lines)
+    return [lines[number] for number in numbers], numbers.index(row.start_line)
