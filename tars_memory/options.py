@@ -111,10 +111,21 @@ class ReviewOptions(Options):
 
 
 class TidyOptions(Options):
-    """``[tidy]``: what is too much, and how long daily notes stay where they are."""
+    """``[tidy]``: what is too much, and how long notes stay where they are.
+
+    Attributes:
+        section_entries: bullets of a section; more are a finding.
+        daily_days: a daily note moves when it is older.
+        session_days: sessions are summed up when their month or year ended longer ago.
+        session_period: ``month`` or ``year``.
+        summary_lines: statements that a summary holds at most.
+    """
 
     section_entries: int = 60
     daily_days: int = 90
+    session_days: int = 180
+    session_period: str = "month"
+    summary_lines: int = 100
 
 
 class SleepOptions(Options):
@@ -163,10 +174,10 @@ class FactsOptions(Options):
         me: the subjects that mean the user.
     """
 
-    me: str = "me, I, user, the user"
+    me: str = "me, I, we, user, the user"
     single: str = (
         "lives in, works at, works as, works for, job, employer, is called, name, phone, email, address, birthday,"
-        " age, married to, partner, boss, uses editor, drives, home town, status, role, favourite colour"
+        " age, married to, partner, boss, manager, uses editor, drives, home town, status, role, favourite colour"
     )
     temporary: str = "is in, is visiting, is on holiday, is ill, feels, is reading, is working on"
     events: str = "met, visited, travelled to, attended, bought, sold, started, finished, moved to, celebrated"
@@ -177,6 +188,7 @@ class PermissionOptions(Options):
 
     unattended_rules: bool = False
     unattended_review: bool = False
+    unattended_compress: bool = False
 
 
 ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
@@ -193,6 +205,9 @@ ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
     "review.limit": (1, 1_000),
     "tidy.section_entries": (1, 100_000),
     "tidy.daily_days": (1, 36_500),
+    "tidy.session_days": (1, 36_500),
+    "tidy.session_period": ("month", "year"),
+    "tidy.summary_lines": (10, 2_000),
     "hook.review_every": (0, 100_000),
     "hook.budget": (0, 1_000_000),
     "hook.days": (0, 366),

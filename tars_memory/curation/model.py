@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from tars_memory.vault.markdown.claims import Claim
 
 OpKind = Literal["append", "add_section", "replace", "remove", "remove_section"]
 OP_KINDS: tuple[OpKind, ...] = ("append", "add_section", "replace", "remove", "remove_section")
@@ -19,12 +22,14 @@ class Fact(NamedTuple):
         quote: verbatim from the turn.
         turn: the number of the turn it was said in.
         kind: ``fact``, ``preference``, ``decision`` or ``correction``.
+        claim: what it states over time; None if it is no such thing, or nobody has looked.
     """
 
     text: str
     quote: str
     turn: int
     kind: str = "fact"
+    claim: Claim | None = None
 
 
 class Extraction(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.extraction import grounding, rules
+from tars_memory.curation.extraction import grounding, rules, stating
 from tars_memory.curation.extraction.subjects import title_of
 from tars_memory.curation.extraction.windows import OVERLAP, windows
 from tars_memory.curation.model import Extraction
@@ -113,6 +113,8 @@ def draw(transcript: Transcript, after: int, when: Moments, model: LanguageModel
         for why, count in held.dropped.items():
             dropped[why] = dropped.get(why, 0) + count
     whole = _joined(parts)
+    days = {number: moment.date() for number, moment in when.items()}
+    whole = whole._replace(facts=stating.claimed(whole.facts, transcript.turns, days))
     if not whole.title:
         whole = whole._replace(title=title_of([turn for turn in transcript.turns if turn.role == "user"]))
     return Drawn(whole, dropped)
@@ -132,7 +134,8 @@ def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
     speakers = {turn.speaker for turn in spoken if turn.role == "user"}
     found = rules.extract(shown, examined, days, named=len(speakers) > 1)
     held = grounding.ground(found.facts, shown, examined | {turn.number for turn in shown if turn.role == "assistant"})
-    return Drawn(found._replace(facts=held.facts), dict(held.dropped))
+    claimed = stating.claimed(held.facts, transcript.turns, days)
+    return Drawn(found._replace(facts=claimed), dict(held.dropped))
 
 
 def _has_user(window: Window) -> bool:

@@ -19,6 +19,7 @@ from tars_memory.curation.models import llm
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.options import ExtractOptions
 from tars_memory.settings import AUTO, may_run_by_itself
+from tars_memory.vault.markdown.facts import names
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets.masking import mask
 from tars_memory.vault.sessions import reading as sessions
@@ -69,7 +70,7 @@ def extract(
         ModelUnavailableError: the model can't be used, and nothing was written.
         UnwritableError: the vault can't be written; conversations before are.
     """
-    run = _Run(ctx, options, model, keeps or options.keep, force=force, writer=writer or (lambda: ctx))
+    run = Examiner(ctx, options, model, keeps or options.keep, force=force, writer=writer or (lambda: ctx))
     return run.over(transcripts, progress)
 
 
@@ -85,25 +86,29 @@ def from_sources(
     progress: Callable[[str], None] | None,
 ) -> Extracted:
     """:meth:`tars_memory.memory.Memory.extract`: open what is set, and extract."""
-    options = settings.options("extract", ExtractOptions)
     if keep is not None and keep not in KEEPS:
         raise UsageError(f"nothing called {keep!r} can be kept", f"it is one of {', '.join(KEEPS)}")
     if auto and not may_run_by_itself(settings.env):
         return Extracted([], [], RULES, [f"{AUTO} is set to {settings.env[AUTO]}: nothing was extracted"])
     asked = _opened(settings, model)
-    ctx = capture(writes=False)
+    run = examiner(capture, settings, asked, keep=keep, force=force)
     if model is None and asked is None:
-        ctx.notices.append(BY_RULES)
-    return extract(
-        ctx,
-        conversations(sources),
-        options=options,
-        model=asked,
-        keeps=keep,
-        force=force,
-        progress=progress,
-        writer=capture,
-    )
+        run.ctx.notices.append(BY_RULES)
+    return run.over(conversations(sources), progress)
+
+
+def examiner(
+    capture: Callable[..., Context],
+    settings: Settings,
+    model: LanguageModel | None,
+    *,
+    keep: str | None = None,
+    force: bool = False,
+) -> Examiner:
+    """What examines one source after the other without reading the vault anew for each."""
+    options = settings.options("extract", ExtractOptions)
+    ctx = capture(writes=False)
+    return Examiner(ctx, options, model, keep or options.keep, force=force, writer=capture)
 
 
 def asked(
@@ -115,7 +120,7 @@ def asked(
     force: bool,
 ) -> Prompts:
     """:meth:`tars_memory.memory.Memory.extract_prompts`."""
-    run = _Run(ctx, settings.options("extract", ExtractOptions), None, "facts", force=force)
+    run = Examiner(ctx, settings.options("extract", ExtractOptions), None, "facts", force=force)
     opened = _opened(settings, model)
     found: list[Priced] = []
     for transcript in conversations(sources):
@@ -145,8 +150,8 @@ class _Task(NamedTuple):
     when: Moments
 
 
-class _Run:
-    """One call over several conversations."""
+class Examiner:
+    """Examines conversations; knows what the vault holds, also of what it wrote itself."""
 
     def __init__(
         self,
@@ -172,7 +177,7 @@ class _Run:
     def _look(self) -> None:
         """Read what the vault holds."""
         self._seen = self._latest()
-        self.known = Known(self.ctx.vault, self.ctx.notices)
+        self.known = Known(self.ctx.vault, self.ctx.notices, names(self.ctx.facts_options.me))
         self.catalogue = sessions.catalogue(self.ctx.vault)
 
     def _cut_off(self) -> bool:
@@ -185,7 +190,13 @@ class _Run:
         return next((str(record["txn"]) for record in self.ctx.store.journal.records()), "")
 
     def over(self, transcripts: Iterable[Transcript | Unknown], progress: Callable[[str], None] | None) -> Extracted:
-        """Examine them all; a model that fails ends it."""
+        """Examine them all; a model that fails ends it.
+
+        Raises:
+            ModelUnavailableError: the model can't be used, and nothing was written.
+            UnwritableError: the vault can't be written; conversations before are.
+        """
+        self.skipped = []
         done: list[Session] = []
         failure: ModelUnavailableError | None = None
         for transcript in transcripts:
@@ -256,13 +267,14 @@ class _Run:
         transcript = task.transcript
         assert self._writer is not None
         ctx = self._writer()
+        seen, self._seen = self._seen, None  # if this fails, what was to be written is not known
         with ctx.writing("extract", None, whole=True) as transaction:
-            if self._latest() != self._seen:
+            if self._latest() != seen:
                 self._look()
                 if self._place(transcript) != task.place:
                     self.skipped.append(Skipped(transcript.source, "another process examined it meanwhile"))
                     return None
-            chosen, dropped = self._chosen(drawn)
+            chosen, dropped = self._chosen(drawn, task.when)
             path, kept = keep(ctx, transaction, transcript, chosen, task.when, task.place, self._keeps)
         txn = transaction.written[0].txn if transaction.written and not self.ctx.store.dry_run else None
         self._remember(task, path, kept)
@@ -277,17 +289,17 @@ class _Run:
             txn=txn,
         )
 
-    def _chosen(self, drawn: Drawn) -> tuple[Drawn, dict[str, int]]:
+    def _chosen(self, drawn: Drawn, when: Moments) -> tuple[Drawn, dict[str, int]]:
         """The facts worth a person's look, their words as they will stand; and why the others are not, counted."""
         counted = {"ungrounded": sum(drawn.dropped.values()), "known": 0, "rejected": 0, "secret": 0}
         chosen = []
         for fact in drawn.extraction.facts:
             words = words_of(fact)
-            why = self.known.why(words) if words else "secret"
+            why = self.known.why(words, fact.claim, when[fact.turn].date()) if words else "secret"
             if why:
                 counted[why] += 1
                 continue
-            self.known.add(words)
+            self.known.add(words, fact.claim, when[fact.turn].date())
             chosen.append(fact._replace(text=words))
         if counted["secret"]:
             self.ctx.notices.append("what held a credential was not noted")

@@ -10,7 +10,7 @@ from tars_memory.capture.placing import heading
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault.dailies import daily_of
 from tars_memory.vault.links import links_of
-from tars_memory.vault.markdown import edits, entries
+from tars_memory.vault.markdown import claims, edits, entries
 from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.model import Splice
 from tars_memory.vault.secrets.masking import find, mask
@@ -44,6 +44,7 @@ class Kept(NamedTuple):
         turn: number of the turn.
         path, line: where it stands.
         kind: ``fact``, ``preference``, ``decision`` or ``correction``.
+        claim: what it states over time (``me › lives in:: Cork [since:: 2026-11-14]``); empty for nothing.
     """
 
     ref: str
@@ -54,6 +55,7 @@ class Kept(NamedTuple):
     path: str
     line: int
     kind: str
+    claim: str = ""
 
 
 class Place(NamedTuple):
@@ -129,7 +131,8 @@ class _Dailies:
         self._first.setdefault(path, moment)
         self._days[path] = moment.date().isoformat()
         quote = mask(fact.quote)
-        return Kept(entries.ref(path, fact.text), fact.text, quote, speaker, fact.turn, path, 0, fact.kind)
+        claim = mask(claims.render(fact.claim)) if fact.claim else ""
+        return Kept(entries.ref(path, fact.text), fact.text, quote, speaker, fact.turn, path, 0, fact.kind, claim)
 
     def write(self, kept: list[Kept]) -> list[Kept]:
         """Write the lines; one whose block id stands in its note already is not written again."""
@@ -155,7 +158,7 @@ class _Dailies:
     def linked(self, one: Kept) -> SessionFact:
         """The fact as the session note shows it."""
         source = f"{self._names[one.path]}#^{entries.block_id(one.path, one.text)}"
-        return SessionFact(one.text, source, self._days[one.path], one.quote, mask(one.speaker), one.turn)
+        return SessionFact(one.text, source, self._days[one.path], one.quote, mask(one.speaker), one.turn, one.claim)
 
     def _plan(self, lines: Sequence[tuple[str, str]]) -> Plan:
         def plan(data: bytes | None) -> Sequence[Splice]:

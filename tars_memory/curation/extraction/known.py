@@ -9,13 +9,16 @@ from tars_memory.curation import similarity
 from tars_memory.curation.extraction import statements
 from tars_memory.errors import TarsError
 from tars_memory.vault import inbox
-from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown import claims, entries, facts
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
+from tars_memory.vault.sessions.note import FACT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from datetime import date
 
+    from tars_memory.vault.markdown.claims import Claim
     from tars_memory.vault.vault import Vault
 
 REPLACED = "replaced::"
@@ -31,12 +34,14 @@ _FIELD = re.compile(r"[ \t]*\[\w+::[^\[\]]*\]")
 
 
 class _Line(NamedTuple):
-    """A bullet: where it stands, its words, what became of it, and of a fact the subject."""
+    """A bullet: where it stands, its words, what became of it, what links it; a fact, and the day of a daily note."""
 
     tier: Tier
     text: str
     state: str | None
-    subject: str = ""
+    link: str = ""
+    fact: facts.Fact | None = None
+    day: date | None = None
 
 
 class Known:
@@ -48,11 +53,19 @@ class Known:
     Args:
         vault: read once, at the start.
         notices: takes a sentence for each note that can't be read.
+        me: the subjects that mean the person.
     """
 
-    def __init__(self, vault: Vault, notices: list[str]) -> None:
+    def __init__(self, vault: Vault, notices: list[str], me: Sequence[str] = (claims.ME,)) -> None:
         self._held: set[Key] = set()
+        self._kept: set[Key] = set()
         self._rejected: list[str] = []
+        self._facts: list[facts.Fact] = []
+        self._me = me
+        links: dict[tuple[str, str, str], set[str]] = {}
+        refused: set[str] = set()
+        waiting: dict[str, date] = {}
+        last = ""
         replaced: set[Key] = set()
         daily: set[Key] = set()
         for line in _lines(vault, notices):
@@ -62,22 +75,62 @@ class Known:
                 daily.add(_key(line.text))
                 if line.state == "rejected":
                     self._rejected.append(line.text)
+                    refused.add(line.link)
+                if line.state == "extracted" and line.link and line.day:
+                    waiting[line.link] = line.day
+            elif claim := claims.parse(line.text.removeprefix(FACT)) if line.text.startswith(FACT) else None:
+                links.setdefault(claim.key, set()).add(last)
             else:
+                last = line.link or last
                 self._held.add(_key(line.text))
-                if line.subject:
-                    self._held.add(_key(f"{line.subject} {_FIELD.sub('', line.text).replace('::', '')}"))
+                if line.tier is not Tier.EPISODIC:
+                    self._kept.add(_key(line.text))
+                if line.fact:
+                    self._facts.append(line.fact)
+                    self._held.add(_key(f"{line.fact.subject} {_FIELD.sub('', line.text).replace('::', '')}"))
         self._held |= daily - replaced
         self._held |= {_key(str(each["text"])) for each in inbox.pending(vault, notices)}
+        self._refused = {key for key, named in links.items() if named & (refused - {""})}
+        self._open: dict[tuple[str, str], list[tuple[date, str]]] = {}
+        for (subject, predicate, value), named in links.items():
+            for link in named & waiting.keys():
+                self._open.setdefault((subject, predicate), []).append((waiting[link], value))
 
-    def why(self, text: str) -> str:
-        """Why a statement need not be noted again: ``rejected`` or ``known``; empty if it must."""
+    def why(self, text: str, claim: Claim | None = None, day: date | None = None) -> str:
+        """Why a statement need not be noted again: ``rejected`` or ``known``; empty if it must.
+
+        Args:
+            text: its words.
+            claim: what it states over time; the same fact is known in whatever words.
+            day: on which it was said; a fact that did not hold then is news.
+        """
+        if claim is not None and claim.key in self._refused:
+            return "rejected"
         if any(similarity.relation(old, text) in ("same", "near") for old in self._rejected):
             return "rejected"
-        return "known" if _key(text) in self._held else ""
+        if claim is None or day is None:
+            return "known" if _key(text) in self._held else ""
+        return "known" if _key(text) in self._kept or self._waits(claim, day) or self._holds(claim, day) else ""
 
-    def add(self, text: str) -> None:
+    def _waits(self, claim: Claim, day: date) -> bool:
+        """Whether a candidate says so, and none said otherwise since."""
+        said = [each for each in self._open.get(claim.key[:2], ()) if each[0] <= day]
+        return bool(said) and max(said, key=lambda each: each[0])[1] == claim.key[2]
+
+    def _holds(self, claim: Claim, day: date) -> bool:
+        """Whether Facts.md says so of the day on which it was said to begin."""
+        headings = (fact.subject for fact in self._facts)
+        wanted = claim._replace(subject=claims.heading_for(claim.subject, headings, self._me)).key
+        return any(
+            claims.Claim(fact.subject, fact.predicate, fact.object).key == wanted and fact.holds(claim.since or day)
+            for fact in self._facts
+        )
+
+    def add(self, text: str, claim: Claim | None = None, day: date | None = None) -> None:
         """From now on it is known."""
         self._held.add(_key(text))
+        if claim is not None and day is not None:
+            self._open.setdefault(claim.key[:2], []).append((day, claim.key[2]))
 
 
 def _key(text: str) -> Key:
@@ -108,8 +161,9 @@ def _lines(vault: Vault, notices: list[str]) -> Iterator[_Line]:
             timed = layout.timed(path)
             for found in _BULLET.finditer(text):
                 parts = entries.parse(found[1], timed=timed)
-                yield _Line(tier, parts.text, parts.state)
+                link = parts.block_id or (parts.provenance or "").partition("#^")[2]
+                yield _Line(tier, parts.text, parts.state, link, day=layout.day_of(path))
             continue
-        subject = path == layout.facts
+        of_facts = path == layout.facts
         for entry in entries.read(path, Document(data)):
-            yield _Line(tier, entry.text, entry.state, entry.section if subject else "")
+            yield _Line(tier, entry.text, entry.state, fact=facts.fact_of(entry) if of_facts else None)

@@ -108,9 +108,9 @@ class Language(NamedTuple):
 def language(code: str) -> Language:
     """The phrases of one of :data:`LANGUAGES`, read once."""
     table = tomllib.loads(files(__package__).joinpath("phrases", f"{code}.toml").read_text("utf-8"))
-    names = {name: _joined(text) for name, text in table.get("names", {}).items()}
+    names = {name: joined(text) for name, text in table.get("names", {}).items()}
     patterns = {
-        name: Pattern(_filled(table[name], names))
+        name: Pattern(filled(table[name], names))
         for name in Language._fields
         if name not in ("code", "triggers", "phrases")
     }
@@ -136,17 +136,18 @@ _BUT = re.compile(
 
 
 def _phrase(values: dict[str, Any], names: dict[str, str]) -> Phrase:
-    pattern = Pattern(_filled(values["pattern"], names))
+    pattern = Pattern(filled(values["pattern"], names))
     return Phrase(values["kind"], pattern, values.get("asked", False), values.get("dated", False))
 
 
-def _filled(text: str, names: dict[str, str]) -> str:
+def filled(text: str, names: dict[str, str]) -> str:
     """A pattern with the named parts in it, which may hold others."""
-    text = _joined(text)
+    text = joined(text)
     while "<<" in text:
         text = re.sub(r"<<(\w+)>>", lambda found: names[found[1]], text)
     return text
 
 
-def _joined(text: str) -> str:
+def joined(text: str) -> str:
+    """A text of the phrases without its line breaks."""
     return "".join(text.strip("\n").split("\n"))

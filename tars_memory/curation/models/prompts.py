@@ -18,7 +18,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.models.llm import Prompt
-from tars_memory.curation.models.replies import KINDS, REVIEW_OPS, TIDY_OPS
+from tars_memory.curation.models.replies import COMPRESS_OPS, KINDS, REVIEW_OPS, TIDY_OPS
 from tars_memory.recall import fence
 from tars_memory.vault.secrets.masking import mask
 
@@ -98,6 +98,21 @@ def tidy(lines: Sequence[str], *, day: date, draw: Callable[[int], bytes] = secr
     return _over(("tidy", TIDY_OPS), {"lines": _numbered("L", lines)}, code(lines), day, draw)
 
 
+def compress(
+    lines: Sequence[str], *, period: str, day: date, draw: Callable[[int], bytes] = secrets.token_bytes
+) -> Prompt:
+    """Ask for a summary; read by ``replies.ops(text, 0, len(lines), code=code([period], lines), kinds=COMPRESS_OPS)``.
+
+    Args:
+        lines: the statements of one period, with day and kind; numbered from 1.
+        period: ``2025-03``.
+        day: today.
+        draw: makes the mark.
+    """
+    lists = {"lines": _numbered("L", lines)}
+    return _over(("compress", COMPRESS_OPS), lists, code([period], lines), day, draw, period=period)
+
+
 def code(*lists: Sequence[str]) -> str:
     """Six characters of numbered lists: an answer that bears others is about other lists."""
     digest = hashlib.sha256()
@@ -110,10 +125,15 @@ def code(*lists: Sequence[str]) -> str:
 
 
 def _over(
-    job: tuple[str, Sequence[str]], lists: dict[str, str], made_for: str, day: date, draw: Callable[[int], bytes]
+    job: tuple[str, Sequence[str]],
+    lists: dict[str, str],
+    made_for: str,
+    day: date,
+    draw: Callable[[int], bytes],
+    **more: str,
 ) -> Prompt:
     """A prompt over numbered lists."""
-    words = {**lists, "code": made_for, "day": f"{day:%Y-%m-%d}", "mark": fence.mark(lists.values(), draw)}
+    words = {**lists, **more, "code": made_for, "day": f"{day:%Y-%m-%d}", "mark": fence.mark(lists.values(), draw)}
     return _prompt(job[0], words, _ops_schema(job[1], made_for), OPS_TOKENS)
 
 
@@ -181,7 +201,8 @@ _TEXT: dict[str, Any] = {"type": "string"}
 _NUMBER: dict[str, Any] = {"type": "integer"}
 _TEXTS: dict[str, Any] = {"type": "array", "items": _TEXT}
 _NUMBERS: dict[str, Any] = {"type": "array", "items": _NUMBER}
-_FACT = _object(text=_TEXT, quote=_TEXT, turn=_NUMBER, kind={"type": "string", "enum": list(KINDS)})
+_CLAIM = _object(subject=_TEXT, predicate=_TEXT, object=_TEXT, since=_TEXT)
+_FACT = _object(text=_TEXT, quote=_TEXT, turn=_NUMBER, kind={"type": "string", "enum": list(KINDS)}, fact=_CLAIM)
 _EXTRACTION = _object(
     title=_TEXT,
     summary=_TEXT,

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation.model import Extraction, Fact
+from tars_memory.vault.markdown.claims import made
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
+
+    from tars_memory.vault.markdown.claims import Claim
 
 MAX_REPLY = 1_000_000
 """Characters of an answer that are looked at at all."""
@@ -30,6 +34,7 @@ MAX_TEXT, MAX_QUOTE, MAX_SUMMARY, MAX_TITLE = 500, 2_000, 3_000, 120
 KINDS = ("fact", "preference", "decision", "correction")
 REVIEW_OPS = ("append", "replace", "same", "rule", "skip")
 TIDY_OPS = ("merge", "conflict", "stale")
+COMPRESS_OPS = ("decision", "fact", "open", "topic")
 
 
 class ReplyError(ValueError):
@@ -41,7 +46,7 @@ class ModelOp(NamedTuple):
 
     Attributes:
         kind: ``append``, ``replace``, ``same``, ``rule`` or ``skip`` (review); ``merge``, ``conflict`` or ``stale``
-            (tidy).
+            (tidy); one of :data:`COMPRESS_OPS`.
         candidates: numbers of candidates, each within the list that was shown; empty for tidy.
         lines: numbers of lines, likewise.
         section: number of a section, likewise; 0 for none.
@@ -101,7 +106,9 @@ def extraction(text: str, turns: Collection[int]) -> Extraction:
     )
 
 
-def ops(text: str, candidates: int, lines: int, sections: int = 0, *, code: str = "") -> Ops:
+def ops(
+    text: str, candidates: int, lines: int, sections: int = 0, *, code: str = "", kinds: Sequence[str] = ()
+) -> Ops:
     """What an answer to :func:`prompts.review` (with candidates) or :func:`prompts.tidy` (without) says.
 
     Args:
@@ -110,6 +117,7 @@ def ops(text: str, candidates: int, lines: int, sections: int = 0, *, code: str 
         lines: likewise.
         sections: likewise.
         code: of the prompt; an answer to another one is none to this.
+        kinds: the ops that it may hold, if the prompt is another one.
 
     Raises:
         ReplyError: there is no answer in it, or it answers another prompt.
@@ -121,7 +129,7 @@ def ops(text: str, candidates: int, lines: int, sections: int = 0, *, code: str 
         raise ReplyError("the object has no field 'ops'")
     if code and _words(found.get("for")) != code:
         raise ReplyError(f"the field 'for' must be {code!r}: this answers another prompt")
-    kinds = REVIEW_OPS if candidates else TIDY_OPS
+    kinds = kinds or (REVIEW_OPS if candidates else TIDY_OPS)
     read: list[ModelOp] = []
     rejected: list[str] = []
     items = _items(found["ops"])
@@ -175,7 +183,9 @@ def _shape_problem(kind: str, candidates: tuple[int, ...], lines: tuple[int, ...
         return "less than two lines"
     if kind == "stale" and len(lines) != 1:
         return "not exactly one line"
-    if kind in ("rule", "merge") and not text.strip():
+    if kind in COMPRESS_OPS and not lines:
+        return "no line that it rests on"
+    if kind in ("rule", "merge", *COMPRESS_OPS) and not text.strip():
         return "no text"
     return ""
 
@@ -193,7 +203,7 @@ def _fact(item: object, turns: Collection[int]) -> Fact | None:
     if not isinstance(item, dict):
         text = _words(item)
         return Fact(text, "", 0) if 0 < len(text) <= MAX_TEXT else None
-    text = _words(item.get("text", item.get("fact")))
+    text = _words(item.get("text") or item.get("fact"))
     if not 0 < len(text) <= MAX_TEXT:
         return None
     quote = item.get("quote")
@@ -204,7 +214,25 @@ def _fact(item: object, turns: Collection[int]) -> Fact | None:
         turn = int(digits) if re.fullmatch(r"[0-9]{1,9}", digits) else 0
     kind = item.get("kind")
     known = type(turn) is int and turn in turns
-    return Fact(text, quote, turn if known and isinstance(turn, int) else 0, kind if kind in KINDS else "fact")
+    number = turn if known and isinstance(turn, int) else 0
+    return Fact(text, quote, number, kind if kind in KINDS else "fact", _claim(item.get("fact")))
+
+
+def _claim(item: object) -> Claim | None:
+    """What a fact states over time; None if it is left empty, or can't be understood."""
+    if not isinstance(item, dict):
+        return None
+    said = {name: item.get(name) or "" for name in ("subject", "predicate", "object", "since")}
+    if not all(isinstance(value, str) and len(value) <= MAX_TEXT for value in said.values()):
+        return None
+    subject, predicate, value, since = (" ".join(_printable(str(text)).split()) for text in said.values())
+    if not (predicate and value):
+        return None
+    try:
+        day = date.fromisoformat(since) if since else None
+    except ValueError:
+        return None
+    return made(subject or "me", predicate.removesuffix("::").strip(), value, day)
 
 
 _MARK = re.compile(r"[ \t]*(?:[-*+•–]|\(?\d{1,3}[.)]|\[\d{1,3}\])[ \t]+")

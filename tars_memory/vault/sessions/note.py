@@ -8,7 +8,7 @@ SECTIONS = ("Summary", "Topics", "Decisions", "Open ends", "Tools", "Facts", "Tu
 """Headings of level 2, in this order; empty ones are left out."""
 
 TAG = "session"
-QUOTE, SAID_BY = "quote:: ", "said by:: "
+QUOTE, SAID_BY, FACT = "quote:: ", "said by:: ", "fact:: "
 """How the bullets under a fact begin; the double colon is Obsidian's inline-field convention."""
 
 
@@ -22,6 +22,7 @@ class SessionFact(NamedTuple):
         quote: verbatim.
         speaker: who said it.
         turn: number of the turn.
+        claim: what it states over time, as :func:`tars_memory.vault.markdown.claims.render` gives it; empty for none.
     """
 
     text: str
@@ -30,6 +31,7 @@ class SessionFact(NamedTuple):
     quote: str = ""
     speaker: str = ""
     turn: int = 0
+    claim: str = ""
 
 
 class SessionTurn(NamedTuple):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.errors import TarsError
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.sessions.note import QUOTE, SAID_BY, SECTIONS, SessionFact, SessionNote, SessionTurn
+from tars_memory.vault.sessions.note import FACT, QUOTE, SAID_BY, SECTIONS, SessionFact, SessionNote, SessionTurn
 from tars_memory.vault.sessions.rendering import path_for, render
 
 if TYPE_CHECKING:
@@ -112,13 +112,15 @@ def _facts(found: Sequence[Entry]) -> Iterator[SessionFact]:
     for index, entry in enumerate(found):
         if entry.section.casefold() != "facts" or entry.depth:
             continue
-        quote = speaker = ""
+        quote = speaker = claim = ""
         turn = -1
         for child in found[index + 1 :]:
             if child.line > entry.end_line:
                 break
             if child.text.startswith(QUOTE) and not quote:
                 quote = re.sub(r'^["“](.*)["”]$', r"\1", child.text.removeprefix(QUOTE).strip())
+            elif child.text.startswith(FACT) and not claim:
+                claim = child.text.removeprefix(FACT).strip()
             elif (
                 turn < 0
                 and child.text.startswith(SAID_BY)
@@ -126,7 +128,7 @@ def _facts(found: Sequence[Entry]) -> Iterator[SessionFact]:
             ):
                 speaker, turn = said["name"].strip(" ,"), int(said["turn"] or 0)
         label = entries.parse(entry.raw.strip()[1:].strip()).label or ""
-        yield SessionFact(entry.text, entry.provenance or "", label, quote, speaker, max(turn, 0))
+        yield SessionFact(entry.text, entry.provenance or "", label, quote, speaker, max(turn, 0), claim)
 
 
 def _kept(document: Document) -> Iterator[SessionTurn]:

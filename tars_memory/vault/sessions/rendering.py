@@ -10,7 +10,7 @@ from tars_memory.errors import UsageError
 from tars_memory.vault.conflicts import is_conflict_copy
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.entries import neutralise, visible
-from tars_memory.vault.sessions.note import QUOTE, SAID_BY, TAG
+from tars_memory.vault.sessions.note import FACT, QUOTE, SAID_BY, TAG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -112,7 +112,7 @@ def words_of(text: str) -> str:
 
 
 def fact_lines(fact: SessionFact) -> str:
-    """A fact's bullet with its quote and its speaker nested under it."""
+    """A fact's bullet with its quote, its speaker and what it states over time nested under it."""
     lines = [
         entries.render(entries.Parts(words_of(fact.text), provenance=fact.source or None, label=fact.label or None))
     ]
@@ -122,6 +122,8 @@ def fact_lines(fact: SessionFact) -> str:
     speaker = words_of(re.sub(r"(?:[\s,]*\bturn\s+\d+|[\s,]+)*$", "", visible(fact.speaker)).lstrip(" ,"))
     if speaker or fact.turn:
         lines.append(f"  - {SAID_BY}{', '.join([*([speaker] if speaker else []), *_turn(fact.turn)])}")
+    if claim := words_of(fact.claim):
+        lines.append(f"  - {FACT}{claim}")
     return "\n".join(lines)
 
 

@@ -1,0 +1,206 @@
+"""Which statements are facts over time: subject, predicate, object, and since when. Pure.
+
+``phrases/facts.toml`` holds how that is said in seven languages; a statement counts only if one of the patterns fits
+all of it. Of each, ``object`` is the value, ``subject`` whom it is about (the person, if there is no such group),
+``who`` (in the plural) that it is about those around, ``since`` or ``before`` its first day. Predicates are the English
+ones that the settings know, so that a new value ends the old one whatever the language.
+
+What a model claims is held to the same: its value must stand in the words that were said, its day too.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from datetime import date
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tars_memory.curation.extraction import statements
+from tars_memory.curation.extraction.phrasebook import LANGUAGES, Pattern, filled, joined
+from tars_memory.vault.markdown.claims import ME, WE, made
+from tars_memory.vault.markdown.facts import folded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tars_memory.capture.turns import Turn
+    from tars_memory.curation.model import Fact
+    from tars_memory.vault.markdown.claims import Claim
+
+_SINGULAR = frozenset({"i", "ich", "ik"})
+_PERSON = frozenset({"", "i", "me", "user", "the user", "myself"})
+_OVER = re.compile(
+    r"\b(?:used to|no longer|not any ?more|former(?:ly)?|previous(?:ly)?|ex-\w+|until|stopped|quit|left|plans? to|"
+    r"wants? to|would|will|might|maybe|may move|considering|hopes?|going to|early days|as a child|nicht mehr|früher|"
+    r"ne .{1,40} plus|ya no|non .{1,40} più|niet meer|já não|não .{1,40} mais)\b",
+    re.IGNORECASE,
+)
+"""What makes a model's claim about now doubtful."""
+
+
+class Phrase(NamedTuple):
+    """One way to state a fact: of what predicate, and the pattern over the whole statement."""
+
+    predicate: str
+    pattern: Pattern
+
+
+def claimed(facts: Sequence[Fact], turns: Sequence[Turn], days: Mapping[int, date]) -> tuple[Fact, ...]:
+    """The facts of a conversation, each with what it states over time, as far as that is beyond doubt.
+
+    Args:
+        facts: grounded.
+        turns: that they may come from.
+        days: the day of each turn, by its number.
+    """
+    spoken = {turn.number: turn.speaker for turn in turns}
+    several = len({turn.speaker for turn in turns if turn.role == "user"}) > 1
+    found = []
+    for fact in facts:
+        day = days[fact.turn]
+        speaker = spoken.get(fact.turn, "") if several else ""
+        claim = sound(fact, day) if fact.claim else None
+        text = fact.text.removeprefix(f"{speaker}: ") if speaker else fact.text
+        claim = claim or stated(text, day) or (stated(fact.quote.strip(" .!"), day) if fact.claim else None)
+        if claim is not None and claim.subject == ME and speaker:
+            claim = made(speaker, *claim[1:])
+        found.append(fact._replace(claim=claim))
+    return tuple(found)
+
+
+def stated(text: str, day: date) -> Claim | None:
+    """The fact that a statement is; None if it is none, or says since when in a way that can't be understood.
+
+    Args:
+        text: a statement, in the first person or about a name, relative dates made absolute.
+        day: on which it was said; what begins later is no fact yet.
+    """
+    plain = " ".join(text.replace("’", "'").split()).rstrip(" .!;")
+    first = plain.partition(" ")[0].casefold()
+    for code in LANGUAGES:
+        for phrase in _phrases(code):
+            match = phrase.pattern.fullmatch(plain)
+            if match is None:
+                continue
+            groups = match.groupdict()
+            began = groups.get("since") or groups.get("before")
+            since = _day(began, code, day) if began else None
+            if began and since is None:
+                return None
+            subject = groups.get("subject") or (WE if _plural(groups.get("who"), first) else ME)
+            return made(subject, phrase.predicate, groups["object"].strip(" ,"), since)
+    return None
+
+
+def sound(fact: Fact, day: date) -> Claim | None:
+    """What a model claims about a fact, if its own words bear it out; None if they don't.
+
+    The value stands in the fact or in its quote, word for word; so does a subject that is a name; the first day is
+    named there, or it is the day on which it was said. What is denied, over or yet to come states no fact.
+    """
+    claim = fact.claim
+    if claim is None:
+        return None
+    said = folded(f"{fact.text} {fact.quote}")
+    denied = statements.read(fact.text).denied and not statements.read(claim.object).denied
+    if denied or _OVER.search(fact.text) or _OVER.search(fact.quote) or len(claim.predicate.split()) > 5:
+        return None
+    if not _within(claim.object, said):
+        return None
+    subject = ME if folded(claim.subject) in _PERSON else claim.subject
+    if folded(subject) not in (ME, WE) and not _within(subject, said):
+        return None
+    if claim.since is not None and not _named(claim.since, f"{fact.text} {fact.quote}", day):
+        return None
+    return made(subject, claim.predicate, claim.object, claim.since)
+
+
+def _within(words: str, said: str) -> bool:
+    return re.search(r"(?<!\w)" + re.escape(folded(words)) + r"(?!\w)", said) is not None
+
+
+def _named(since: date, text: str, day: date) -> bool:
+    """Whether a text names a day, or it is the one on which it was said."""
+    if since == day:
+        return True
+    if since > day:
+        return False
+    return any(
+        _day(found[0], code, day) == since
+        for code in LANGUAGES
+        for found in _dates(code).finditer(text.replace("’", "'"))
+    )
+
+
+def _plural(who: str | None, first: str) -> bool:
+    return who is not None and who.casefold() not in _SINGULAR and first not in _SINGULAR
+
+
+def _day(text: str, code: str, said: date) -> date | None:
+    """The first day of what a text names: a day, a month, a year; None if it is none or still to come.
+
+    A month without a year is the last one of that name.
+    """
+    iso = re.search(r"(\d{4})-(\d\d)(?:-(\d\d))?", text)
+    if iso:
+        return _past(int(iso[1]), int(iso[2]), int(iso[3] or 1), said)
+    year = re.search(r"(?<!\d)((?:19|20)\d\d)(?!\d)", text)
+    name = _months(code).search(text)
+    if name is None:
+        return _past(int(year[1]), 1, 1, said) if year else None
+    month = name.lastindex or 1
+    number = re.search(r"(?<!\d)(\d{1,2})(?!\d)", text)
+    days = int(number[1]) if number else 1
+    if year:
+        return _past(int(year[1]), month, days, said)
+    return _past(said.year, month, days, said) or _past(said.year - 1, month, days, said)
+
+
+def _past(year: int, month: int, day: int, said: date) -> date | None:
+    try:
+        found = date(year, month, day)
+    except ValueError:
+        return None
+    return found if found <= said else None
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("phrases", "facts.toml").read_text("utf-8"))
+
+
+@cache
+def _names(code: str) -> dict[str, str]:
+    names = {**_table()["names"], **_table()[code]["names"]}
+    return {name: joined(text) for name, text in names.items()}
+
+
+@cache
+def _phrases(code: str) -> tuple[Phrase, ...]:
+    names = _names(code)
+    return tuple(Phrase(each["predicate"], Pattern(filled(each["pattern"], names))) for each in _table()[code]["facts"])
+
+
+@cache
+def _months(code: str) -> re.Pattern[str]:
+    """One group for each month."""
+    months = _split(_names(code)["months"])
+    return re.compile(r"(?<!\w)(?:" + "|".join(f"({month})" for month in months) + r")(?!\w)", re.IGNORECASE)
+
+
+@cache
+def _dates(code: str) -> re.Pattern[str]:
+    return re.compile(r"(?<![\w-])" + filled("<<date>>", _names(code)) + r"(?![\w-])", re.IGNORECASE)
+
+
+def _split(alternatives: str) -> list[str]:
+    """The twelve months of ``jan(?:uary)?|feb…``; March may have two spellings."""
+    parts: list[str] = []
+    for part in alternatives.split("|"):
+        if part == "mrt":
+            parts[-1] += "|" + part
+        else:
+            parts.append(part)
+    return parts
