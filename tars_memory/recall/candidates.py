@@ -13,7 +13,7 @@ from tars_memory.recall import fusion, interaction
 from tars_memory.recall.lexical import Exclusion, bm25, idf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tars_memory.index.filters import Filter
     from tars_memory.index.queryvector import QueryVector
@@ -91,8 +91,7 @@ class Candidate:
         counts: how often each term occurs in it, its headings and its note's names included.
     """
 
-    __slots__ = ("counts", "date", "decided", "lines", "meaning", "note_words", "row", "texts", "words")
-        decided: by index, what became of the candidates that its lines repeat (:mod:`tars_memory.recall.decided`).
+    __slots__ = ("counts", "date", "lines", "meaning", "note_words", "row", "texts", "words")
 
     def __init__(self, row: ChunkRow) -> None:
         self.row = row
@@ -106,7 +105,6 @@ class Candidate:
 
 
 class Pool:
-        self.decided: Mapping[int, str] = {}
     """What a query found.
 
     Attributes:
@@ -184,7 +182,6 @@ def gather(
     chunks: list[Candidate] = []
     for row in sorted(rows.values(), key=lambda row: (row.note_id, row.position)):
         chunk = Candidate(row)
-    told = decided(reader, rows.values())
         chunk.words = named.words.get(row.id, 0.0)
         chunk.note_words = named.notes.get(row.note_id, 0.0)
         chunk.meaning = named.near.get(row.id)
@@ -192,7 +189,6 @@ def gather(
         _open(chunk, terms if by_words else None, excluded)
         if row.id in bits:
             _compare(chunk, asked, *bits[row.id])
-        chunk.decided = told.get(row.id, {})
         by_note = chunk.note_words and not excluded
         if chunk.lines and (chunk.counts or by_note or chunk.meaning is not None or chunk.date):
             chunks.append(chunk)
@@ -206,16 +202,6 @@ def gather(
 def _by_words(reader: IndexReader, query: Query, narrowed: Filter, named: _Named) -> None:
     """BM25 by chunk and by note; chunks that hold a literal or a beginning of a word, with the share of those held."""
     from tars_memory.index.fulltext import expression
-def decided(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int, dict[int, str]]:
-    """What became of the candidates that session notes repeat, by chunk and line; nothing is asked without any."""
-    sessions = [row for row in rows if row.tier == "episodic"]
-    if not sessions:
-        return {}
-    from tars_memory.recall.decided import in_chunks
-
-    return in_chunks(reader, sessions)
-
-
 
     match = expression([*query.words, *(" ".join(phrase) for phrase in query.phrases)])
     if match:
@@ -306,8 +292,6 @@ def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion) -> None:
 
 def _is_machinery(text: str) -> bool:
     """Whether a line only says who said the one above it, as session notes do: it answers nothing."""
-    if chunk.decided:
-        banned |= {index for index, state in chunk.decided.items() if state == "rejected"}
     return text.lstrip().startswith("- said by:: ")
 
 
