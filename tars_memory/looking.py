@@ -220,6 +220,7 @@ class Looking(Rooms):
                 be one.
         """
         from tars_memory.recall import context as packing
+        from tars_memory.recall.decided import looked_up
         from tars_memory.recall.ranked import ranked
         from tars_memory.vault.writing.typed import typed_lines
 
@@ -254,6 +255,7 @@ class Looking(Rooms):
             now=self.now(),
             typed=lambda path: typed_lines(journal, path),
             answers=answers,
+            decided=lambda names: self.index().read(lambda reader: looked_up(reader, names)),
             budget=packing.BUDGET if budget is None else budget,
             days=packing.DAYS if days is None else days,
             file_cap=packing.FILE_CAP if file_cap is None else file_cap,

@@ -231,6 +231,39 @@ class IndexReader:
             found[note.id] = note
         return found
 
+    def texts_with_ids(self, ids: Iterable[str], tier: str) -> list[str]:
+        """The texts of the chunks of a tier, in any scope, that hold one of these block ids."""
+        found: dict[int, str] = {}
+        wanted = [fulltext.quoted(each) for each in dict.fromkeys(ids)]
+        for start in range(0, len(wanted), fulltext.MAX_TERMS):
+            rows = self._connection.execute(
+                "SELECT c.id, t.text FROM chunk_words w CROSS JOIN chunks c ON c.id = w.rowid"
+                " JOIN chunk_texts t ON t.id = c.id WHERE w.chunk_words MATCH ? AND c.tier = ? LIMIT ?",
+                (" OR ".join(wanted[start : start + fulltext.MAX_TERMS]), TIERS.index(tier), CANDIDATES),
+            )
+            found.update(rows.fetchall())
+        return list(found.values())
+
+    def texts_before(self, note: int, position: int, count: int) -> list[tuple[int, str]]:
+        """First line and text of so many chunks of a note before the one at a position, in order."""
+        return self._connection.execute(
+            "SELECT c.start_line, t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id"
+            " WHERE c.note = ? AND c.position >= ? AND c.position < ? ORDER BY c.position",
+            (note, position - count, position),
+        ).fetchall()
+
+    def linking_texts(self, notes: Iterable[int]) -> dict[int, list[str]]:
+        """The texts of these notes' chunks that link to a block, in order."""
+        found: dict[int, list[str]] = {}
+        rows = self._connection.execute(
+            "SELECT c.note, t.text FROM json_each(?) j JOIN chunks c ON c.note = j.value"
+            " JOIN chunk_texts t ON t.id = c.id WHERE instr(t.text, '#^') ORDER BY c.note, c.position",
+            (json.dumps(list(notes)),),
+        )
+        for note, text in rows:
+            found.setdefault(int(note), []).append(str(text))
+        return found
+
     def facts(self, scope: str = "", *, on: date | None = None, subject: str | None = None) -> list[Fact]:
         """What is or was true: see :func:`tars_memory.index.facts.facts`."""
         from tars_memory.index import facts

@@ -13,7 +13,7 @@ from tars_memory.recall import fusion, interaction
 from tars_memory.recall.lexical import Exclusion, bm25, idf
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tars_memory.index.filters import Filter
     from tars_memory.index.queryvector import QueryVector
@@ -89,9 +89,10 @@ class Candidate:
         meaning: cosine with the query; None without a vector.
         date: how well its day fits the dates that the query names, 0 to 1.
         counts: how often each term occurs in it, its headings and its note's names included.
+        decided: by index, what became of the candidates that its lines repeat (:mod:`tars_memory.recall.decided`).
     """
 
-    __slots__ = ("counts", "date", "lines", "meaning", "note_words", "row", "texts", "words")
+    __slots__ = ("counts", "date", "decided", "lines", "meaning", "note_words", "row", "texts", "words")
 
     def __init__(self, row: ChunkRow) -> None:
         self.row = row
@@ -102,6 +103,7 @@ class Candidate:
         self.meaning: float | None = None
         self.date = 0.0
         self.counts: dict[str, int] = {}
+        self.decided: Mapping[int, str] = {}
 
 
 class Pool:
@@ -179,6 +181,7 @@ def gather(
     asked = interaction.numbers(vector.words) if vector is not None else []
     bits = reader.word_bits(list(rows)) if asked else {}
     excluded = Exclusion(query.negations)
+    told = decided(reader, rows.values())
     chunks: list[Candidate] = []
     for row in sorted(rows.values(), key=lambda row: (row.note_id, row.position)):
         chunk = Candidate(row)
@@ -186,7 +189,8 @@ def gather(
         chunk.note_words = named.notes.get(row.note_id, 0.0)
         chunk.meaning = named.near.get(row.id)
         chunk.date = date_fit(query, row)
-        _open(chunk, terms if by_words else None, excluded)
+        chunk.decided = told.get(row.id, {})
+        _open(chunk, terms if by_words else None, excluded, _unasked(query, row, chunk.texts))
         if row.id in bits:
             _compare(chunk, asked, *bits[row.id])
         by_note = chunk.note_words and not excluded
@@ -197,6 +201,16 @@ def gather(
     _weigh(chunks, terms, idfs)
     known = by_words or any(reader.frequencies(terms.stems).values())
     return Pool(chunks, idfs, total, nearest, known)
+
+
+def decided(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int, dict[int, str]]:
+    """What became of the candidates that session notes repeat, by chunk and line; nothing is asked without any."""
+    sessions = [row for row in rows if row.tier == "episodic"]
+    if not sessions:
+        return {}
+    from tars_memory.recall.decided import in_chunks
+
+    return in_chunks(reader, sessions)
 
 
 def _by_words(reader: IndexReader, query: Query, narrowed: Filter, named: _Named) -> None:
@@ -267,7 +281,9 @@ def _openings(reader: IndexReader, notes: Mapping[int, float], rows: Mapping[int
 def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion) -> None:
     """The chunk's lines with their counts; blocks that hold something excluded are left out."""
     row = chunk.row
-    banned = _banned(chunk.texts, excluded) if excluded else frozenset()
+    banned = unasked | _banned(chunk.texts, excluded) if excluded else unasked
+    if chunk.decided:
+        banned |= {index for index, state in chunk.decided.items() if state == "rejected"}
     kept = [i for i, text in enumerate(chunk.texts) if i not in banned and text.strip() and not _is_machinery(text)]
     if not kept:
         return
