@@ -61,6 +61,7 @@ class Rooms:
         whole: the vault for what looks at all of it, whatever is chosen: the index, which keeps scopes apart itself.
         vault: the vault for what writes and lists: its layout leads into the project.
         notices: what the person should know besides the answers.
+        night: the name of the night's work that this is; empty for anything else.
         embedder: as given; whoever holds a model open may set it later.
 
     Raises:
@@ -93,6 +94,7 @@ class Rooms:
         self.interactive = interactive
         self.dry_run = dry_run
         self.notices: list[str] = [] if self.vault.problem is None else [f"ignored: {self.vault.problem.message}"]
+        self.night = ""
         self._now = now
         self.embedder = embedder
         self._opened: Index | None = None
@@ -127,6 +129,10 @@ class Rooms:
             return self.project
         return find_project(self.root, project_name(project, "project")) if project else ""
 
+    def sees(self, path: str) -> bool:
+        """Whether what is asked here may tell of a note: one of the chosen project, or outside projects."""
+        return self.whole.layout.scope_of(path) in ("", self.project)
+
     @property
     def state(self) -> Path:
         """The vault's state folder: journal, index, spool. It may not exist yet."""
@@ -157,7 +163,7 @@ class Rooms:
             journal_days=options.journal_days,
             dry_run=self.dry_run,
         )
-        store.notices = self.notices
+        store.notices, store.night = self.notices, self.night
         return store
 
     def index(self) -> Index:

@@ -6,7 +6,6 @@ looking again at files that have not changed; it is written after what was drawn
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from contextlib import nullcontext
@@ -15,23 +14,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.options import ReviewOptions, SleepOptions
 from tars_memory.settings import AUTO, may_run_by_itself
-from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.lock import alone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
-    from tars_memory.curation.extraction.extracted import Extracted
-    from tars_memory.curation.models.llm import LanguageModel
+    from tars_memory.curation.extraction.extract import Examiner
+    from tars_memory.curation.extraction.sources import Record
     from tars_memory.memory import Memory
 
 COMMANDS = ("expire", "extract", "tidy")
-"""As the journal names what a night writes."""
+"""As the journal names what a night writes; what it did for others on the way (ticks, the spool) is not its own."""
 
-NIGHTS = 60
-"""So many nights can be named to ``--undo``; the journal keeps what they wrote for 90 days."""
+IN_A_ROW = 3
+"""So many sources that fail one after the other end the step: then it isn't them. They come last in the next night."""
+
+MOST_TOLD = 10
+"""Failures that one step tells of; the others are counted."""
 
 
 class Step(NamedTuple):
@@ -75,25 +75,6 @@ class Night(NamedTuple):
         return {**self._asdict(), "steps": [step._asdict() for step in self.steps]}
 
 
-class Record:
-    """What is known of sources and of the nights before, in the state folder.
-
-    A file that can't be read counts as nothing known: then everything is looked at again, and added once all the same.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        said = _object(path)
-        stamps, nights = said.get("sources"), said.get("nights")
-        self.sources: dict[str, Any] = stamps if isinstance(stamps, dict) else {}
-        self.nights: list[list[str]] = [night for night in nights if isinstance(night, list)] if nights else []
-
-    def save(self) -> None:
-        """Write it durably."""
-        said = {"sources": self.sources, "nights": self.nights[-NIGHTS:]}
-        replace_file(self.path, json.dumps(said, indent=1).encode("ascii"))
-
-
 def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     """Do a night's work: each step catches its own failure, tells it, and the next one goes on.
 
@@ -108,9 +89,11 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     begun = time.monotonic()
     options = memory.settings.options("sleep", SleepOptions)
     named = [*sources] or [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
+    from tars_memory.curation.extraction.sources import Record
+
     with _alone(memory):
         record = Record(memory.state / "sleep.json")
-        before = _last(memory)
+        before, memory.night = _last(memory), os.urandom(8).hex()
         steps: list[Step] = []
         for name, work in (
             ("extract", lambda: _extract(memory, named, record)),
@@ -121,10 +104,7 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
             ("index", lambda: _index(memory)),
         ):
             steps.append(_step(name, work))
-        txns = [] if memory.dry_run else _written(memory, before)
-        if txns:
-            record.nights.append(txns)
-            record.save()
+        txns = [] if memory.dry_run else _written(memory, memory.night, before)
     return Night(steps, txns, time.monotonic() - begun, list(dict.fromkeys(memory.notices)))
 
 
@@ -138,35 +118,41 @@ def undo(memory: Memory) -> list[str]:
         BusyError: another night's work is going on.
         ConflictError: a note has moved on too far; what was taken back before it stays taken back.
     """
+    from tars_memory.curation.extraction.sources import Record
+
     with _alone(memory):
-        record = Record(memory.state / "sleep.json")
-        if not record.nights:
+        txns = _written(memory)
+        if not txns:
             raise NotFoundError("no night's work is known here", "tars-memory history lists what was written")
         done: list[str] = []
-        for txn in reversed(record.nights[-1]):
+        for txn in reversed(txns):
             try:
                 memory.undo(txn)
                 done.append(txn)
             except NotFoundError:
-                continue  # it was taken back by hand
+                continue  # it was cut off by a kill, and is taken back just now
         if not memory.dry_run:
-            record.nights.pop()
-            record.sources = {}
-            record.save()
+            Record(memory.state / "sleep.json").forget()
     return done
 
 
 def _step(name: str, work: Callable[[], tuple[str, dict[str, int], str]]) -> Step:
     try:
         return Step(name, *work())
-    except TarsError as error:
-        return Step(name, "", {}, f"{error.message}; {error.hint}" if error.hint else error.message)
     except Exception as error:  # a fault of ours in one step must not cost the others
-        return Step(name, "", {}, f"{type(error).__name__}: {error}")
+        return Step(name, "", {}, _why(error))
+
+
+def _why(error: Exception) -> str:
+    """What went wrong, in one line."""
+    if isinstance(error, TarsError):
+        return f"{error.message}; {error.hint}" if error.hint else error.message
+    return f"{type(error).__name__}: {error}"
 
 
 def _extract(memory: Memory, sources: list[str], record: Record) -> tuple[str, dict[str, int], str]:
     """Examine what is new in the sources, file by file; a file counts as seen when its candidates stand."""
+    from tars_memory.curation.extraction.extract import examiner
     from tars_memory.curation.models.llm import open_llm
 
     if not sources:
@@ -175,29 +161,49 @@ def _extract(memory: Memory, sources: list[str], record: Record) -> tuple[str, d
         return f"nothing was extracted: {AUTO} is set to {memory.settings.env[AUTO]}", {}, ""
     errors: list[str] = []
     counts = {"sources": 0, "conversations": 0, "candidates": 0, "unchanged": 0}
-    model = open_llm(memory.settings, "extract")
-    for path in _files(sources, errors):
-        stamp = _stamp(path)
-        if stamp is None or record.sources.get(path) == stamp:
-            counts["unchanged"] += 1
-            continue
-        done = _examine(memory, path, model)
-        counts["sources"] += 1
-        counts["conversations"] += len(done.sessions)
-        counts["candidates"] += sum(len(session.facts) for session in done.sessions)
-        if done.failure is not None:
-            errors.append(f"{path}: {done.failure.message}; the next night looks again")
-            break
-        errors += (f"{skipped.source}: {skipped.why}" for skipped in done.skipped if skipped.failed)
-        if not memory.dry_run:
-            record.sources[path] = stamp
-            record.save()
+    waiting = record.new(sources, counts, errors)
+    if waiting:
+        memory.take_ticks()
+        run = examiner(memory.capture, memory.settings, open_llm(memory.settings, "extract"))
+        _examine(run, waiting, record, counts, errors, dry_run=memory.dry_run)
     told = f"{counts['candidates']} candidates from {counts['conversations']} conversations"
-    return told if counts["conversations"] else "", counts, "; ".join(errors)
+    more = [f"and {len(errors) - MOST_TOLD} more failures"] if len(errors) > MOST_TOLD else []
+    return told if counts["conversations"] else "", counts, "; ".join([*errors[:MOST_TOLD], *more])
 
 
-def _examine(memory: Memory, path: str, model: LanguageModel | None) -> Extracted:
-    return memory.extract([path], model=model if model is not None else "none", auto=True)
+def _examine(
+    run: Examiner,
+    waiting: dict[str, list[int]],
+    record: Record,
+    counts: dict[str, int],
+    errors: list[str],
+    *,
+    dry_run: bool,
+) -> None:
+    """Examine files one after the other. One that fails keeps no other from its turn."""
+    from tars_memory.curation.extraction.extract import conversations
+
+    row = 0
+    for number, (path, stamp) in enumerate(waiting.items(), 1):
+        why = ""
+        try:
+            done = run.over(conversations([path]), None)
+            counts["conversations"] += len(done.sessions)
+            counts["candidates"] += sum(len(session.facts) for session in done.sessions)
+            why = done.failure.message if done.failure is not None else ""
+            errors += (f"{skipped.source}: {skipped.why}" for skipped in done.skipped if skipped.failed and not why)
+        except Exception as error:
+            why = _why(error)
+        counts["sources"] += 1
+        row = row + 1 if why else 0
+        if why:
+            errors.append(f"{path}: {why}; the next night looks again")
+            record.failed[path] = record.failed.get(path, 0) + 1
+        if not dry_run:
+            record.save() if why else record.seen(path, stamp)
+        if row == IN_A_ROW and number < len(waiting):
+            errors.append(f"{len(waiting) - number} sources wait for the next night")
+            return
 
 
 def _expire(memory: Memory) -> tuple[str, dict[str, int], str]:
@@ -239,40 +245,25 @@ def _index(memory: Memory) -> tuple[str, dict[str, int], str]:
     return told, counts, "; ".join(report.notices)
 
 
-def _files(sources: Iterable[str], errors: list[str]) -> Iterator[str]:
-    """The files of all sources, each with its whole path; hidden ones inside a folder are left out."""
-    for source in sources:
-        path = os.path.realpath(source)
-        if os.path.isfile(path):
-            yield path
-        elif os.path.isdir(path):
-            for folder, folders, names in os.walk(path):
-                folders[:] = sorted(name for name in folders if not name.startswith("."))
-                yield from (os.path.join(folder, name) for name in sorted(names) if not name.startswith("."))
-        else:
-            errors.append(f"{source} is not there")
-
-
-def _stamp(path: str) -> list[int] | None:
-    """What changes when a file does; taken before it is read, so that what is added meanwhile counts as new."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return [found.st_size, found.st_mtime_ns, found.st_ino]
-
-
 def _last(memory: Memory) -> str:
     return next((entry.txn for entry in memory.store(writes=False).history(1)), "")
 
 
-def _written(memory: Memory, before: str) -> list[str]:
-    """The transactions of a night's steps since then, in order; what others wrote meanwhile is not among them."""
+def _written(memory: Memory, night: str = "", before: str = "") -> list[str]:
+    """The transactions that a night's steps wrote and that stand, in order; by default of the last night that did.
+
+    Each write says in the journal which night it is of: so a night that was killed is one, too, and nothing that
+    somebody else wrote meanwhile is taken for it.
+    """
     found: dict[str, None] = {}
     for entry in memory.store(writes=False).history():
         if entry.txn <= before:
             break
-        if entry.command in COMMANDS and entry.actor == memory.actor and not entry.undone:
+        mark = entry.record.get("night")
+        if mark and entry.command in COMMANDS and not entry.undone:
+            night = night or mark
+            if mark != night:
+                break
             found[entry.txn] = None
     return [*found][::-1]
 
@@ -283,11 +274,3 @@ def _alone(memory: Memory) -> AbstractContextManager[None]:
         return nullcontext()
     busy, hint = "a night's work is going on already", "try again when it has ended"
     return alone(memory.made_state() / "sleep.lock", "sleep", busy, hint)
-
-
-def _object(path: Path) -> dict[str, Any]:
-    try:
-        said = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return said if isinstance(said, dict) else {}

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from tars_memory import sleep as nights
-from tars_memory.errors import BusyError, NotFoundError
+from tars_memory.curation.extraction import drawing
+from tars_memory.errors import BusyError, ModelUnavailableError, NotFoundError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 
@@ -242,3 +243,80 @@ def test_ten_nights_of_failures(place: Path) -> None:
     before = files(place)
     assert start(place, START + timedelta(days=11), "UTC").wait() == 0
     assert files(place) == before
+
+
+def test_one_that_always_fails_keeps_no_other_from_its_turn(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(3)
+    talks = [Talk(place / "logs", name, START) for name in ("anchor", "barrel", "cellar", "garden", "harbour")]
+    for talk in talks:
+        talk.grow(4, chance)
+    draw, asked = drawing.draw, []
+
+    def poisoned(transcript: Any, *rest: Any) -> Any:
+        asked.append(transcript.id)
+        if transcript.id in ("anchor", "barrel", "cellar"):
+            raise ModelUnavailableError("no usable answer")
+        return draw(transcript, *rest)
+
+    monkeypatch.setattr(drawing, "draw", poisoned)
+    for day, told in ((0, "2 sources wait for the next night"), (1, "cellar.jsonl: no usable answer")):
+        with opened(place, START + timedelta(days=day)) as memory:
+            night = nights.sleep(memory, [str(place / "logs")])
+        assert night.failed and told in night.steps[0].error
+    assert kept(place) == expected(talks[3:])
+    assert asked == ["anchor", "barrel", "cellar", "garden", "harbour", "anchor", "barrel", "cellar"]
+    monkeypatch.undo()
+    with opened(place, START + timedelta(days=2)) as memory:
+        assert not nights.sleep(memory, [str(place / "logs")]).failed
+    assert kept(place) == expected(talks)
+
+
+def test_what_cannot_be_read_one_night_is_read_the_next(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    talk = Talk(place / "logs", "harbour", START)
+    talk.grow(5, random.Random(1))
+    os.mkfifo(place / "logs" / "pipe")
+    open_ = os.open
+
+    def refused(path: Any, *rest: Any, **named: Any) -> int:
+        if str(path).endswith("harbour.jsonl"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return open_(path, *rest, **named)
+
+    with monkeypatch.context() as patch, opened(place, START) as memory:
+        patch.setattr(os, "open", refused)
+        night = nights.sleep(memory, [str(place / "logs")])
+    assert "harbour.jsonl can't be read: Permission denied" in night.steps[0].error and not kept(place)
+    with opened(place, START + timedelta(days=1)) as memory:
+        assert not nights.sleep(memory, [str(place / "logs")]).failed
+    assert kept(place) == expected([talk])
+
+
+def test_a_killed_night_is_a_night_and_others_writes_are_not(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(2)
+    talk = Talk(place / "logs", "harbour", START)
+    talk.grow(4, chance)
+    empty = files(place)
+    with opened(place, START) as memory, monkeypatch.context() as patch:
+        patch.setattr(Memory, "review", lambda self: os._exit(9))
+        if (child := os.fork()) == 0:
+            nights.sleep(memory, [str(place / "logs")])
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    killed = files(place)
+    assert kept(place) == expected([talk])
+    other = Talk(place, "garden", START)
+    other.grow(4, chance)
+    with opened(place, START + timedelta(hours=1)) as memory:
+        memory.extract([str(other.path)])
+    by_hand = files(place)
+    talk.grow(4, chance)
+    with opened(place, START + timedelta(days=1)) as memory:
+        nights.sleep(memory, [str(place / "logs")])
+    with opened(place, START + timedelta(days=2)) as memory:
+        nights.undo(memory)
+        assert files(place) == by_hand
+        memory.undo()
+        assert files(place) == killed
+        nights.undo(memory)
+        with pytest.raises(NotFoundError):
+            nights.undo(memory)
+    assert killed != empty and files(place) == empty

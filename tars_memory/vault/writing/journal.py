@@ -31,10 +31,10 @@ Record = dict[str, Any]
 ``begin``: t, txn, n (position in the transaction), time, command, actor, file, op (append, edit, create, remove),
 spans, base (what ``create`` began with, what ``remove`` removed), old and new (SHA-256 of the whole note, None if
 there was or is none), size (old and new length), temp (name of our file beside the note), undoes (transaction),
-settles (spool item), whole (the transaction that stands whole or not at all; its own name, or while it is taken back
-after a kill the other one's). ``end``: t, txn, n, ok, line, whole. ``mark``: t, txn, and undoes: an undo that found
-nothing left to do, or ``done``: the end of a transaction that stands whole. ``kept``: of a month that is gone but for
-what is kept for ever. ``purged``: its text was forgotten.
+settles (spool item), night (whose work it is part of), whole (the transaction that stands whole or not at all; its own
+name, or while it is taken back after a kill the other one's). ``end``: t, txn, n, ok, line, whole. ``mark``: t, txn,
+and undoes: an undo that found nothing left to do, or ``done``: the end of a transaction that stands whole. ``kept``: of
+a month that is gone but for what is kept for ever. ``purged``: its text was forgotten.
 """
 
 TAIL_BYTES = 16384

@@ -43,6 +43,10 @@ class Store:
         journal_days: how long undo is kept.
         dry_run: plan and answer, but lock, journal and write nothing.
         exchange: what the system offers; tests take something away.
+
+    Attributes:
+        notices: what the person should know.
+        night: the name of the night's work that is done, kept with each write; empty for anything else.
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class Store:
         self.exchange = exchange or exchanges.of_this_system()
         self.journal = Journal(state / "journal")
         self.notices: list[str] = []
+        self.night = ""
 
     @contextlib.contextmanager
     def transaction(self, command: str, *, settles: str | None = None, whole: bool = False) -> Iterator[Transaction]:

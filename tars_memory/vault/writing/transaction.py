@@ -307,6 +307,8 @@ class Transaction:
             record["whole"] = self._taking_back or self.id
         if self._settles:
             record["settles"] = self._settles
+        if self._store.night:
+            record["night"] = self._store.night
         self._count += 1
         return Job(self._root, folder, name, self._store.exchange, self._store.journal, record, self._store.notices)
 
