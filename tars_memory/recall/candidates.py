@@ -190,7 +190,7 @@ def gather(
         chunk.meaning = named.near.get(row.id)
         chunk.date = date_fit(query, row)
         chunk.decided = told.get(row.id, {})
-        _open(chunk, terms if by_words else None, excluded, _unasked(query, row, chunk.texts))
+        _open(chunk, terms if by_words else None, excluded)
         if row.id in bits:
             _compare(chunk, asked, *bits[row.id])
         by_note = chunk.note_words and not excluded
