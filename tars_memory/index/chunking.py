@@ -48,7 +48,7 @@ _MACHINERY = re.compile(r"\^[A-Za-z0-9-]+[ \t]*$|\[(?:extracted|promoted|rejecte
 class Chunk:
     """One chunk of a note; the fields are those of the tables ``chunks`` and ``chunk_texts``."""
 
-    __slots__ = ("block_id", "end_line", "hash", "head", "headings", "partial", "start_line", "tags", "text")
+    __slots__ = ("block_id", "end_line", "hash", "head", "headings", "partial", "start_line", "tags", "text", "until")
 
     start_line: int
     end_line: int
@@ -59,12 +59,15 @@ class Chunk:
     block_id: str | None
     tags: tuple[str, ...]
     hash: bytes
+    until: int
 
 
 class Parsed:
     """What a note says about itself, and its chunks in order."""
 
-    __slots__ = ("about", "aliases", "chunks", "day", "day_source", "lines", "links", "properties", "tags", "title")
+    __slots__ = (
+        "about", "aliases", "chunks", "day", "day_source", "lines", "links", "properties", "tags", "title", "until",
+    )  # fmt: skip
 
     title: str
     day: int
@@ -75,6 +78,7 @@ class Parsed:
     links: tuple[str, ...]
     properties: tuple[tuple[str, str], ...]
     lines: int
+    until: int
     chunks: list[Chunk]
 
 
@@ -85,6 +89,8 @@ def parse(
     day: date | None = None,
     modified: date | None = None,
     skeleton: Collection[str] | None = None,
+    facts: bool = False,
+    session: bool = False,
 ) -> Parsed:
     """Read one note.
 
@@ -95,10 +101,13 @@ def parse(
         modified: the day of the last write; a weak date, used where nothing else says one.
         skeleton: headings of a note that is begun from a template and filled by and by: they are left out while nothing
             stands under them, and so are all headings of a note that holds nothing else. None: another note.
+        facts: the note holds facts over time.
+        session: it is a session note.
     """
     stem = path.rpartition("/")[2].removesuffix(".md")
-    lines, units, properties, body_line = read(data)
+    lines, units, properties, body_line, until = read(data, facts=facts, session=session)
     note = Parsed()
+    note.until = until
     title = properties.get("title")
     note.title = " ".join(clean(title if isinstance(title, str) and title.strip() else stem).split())[:MAX_TITLE]
     note.aliases, note.tags = _names_and_tags(properties)
@@ -222,6 +231,7 @@ def _chunks(lines: list[str], units: Sequence[Unit]) -> Iterator[tuple[list[Unit
             continue
         size = sum(len(line) + 1 for line in lines[unit.start - 1 : unit.end])
         other = not bare and path not in (None, unit.path)
+        other = other or bool(pack and pack[-1].until != unit.until)
         if pack and (other or used + size > SIZE or unit.kind == "hidden"):
             yield pack, lines[pack[0].start - 1 : pack[-1].end], False
             pack, used, path = [], 0, None
@@ -229,7 +239,7 @@ def _chunks(lines: list[str], units: Sequence[Unit]) -> Iterator[tuple[list[Unit
             continue
         if size > SIZE:
             for start, end, text in _cut(lines, unit, size):
-                yield [Unit(unit.kind, start, end, unit.path)], text or lines[start - 1 : end], bool(text)
+                yield [Unit(unit.kind, start, end, unit.path, unit.until)], text or lines[start - 1 : end], bool(text)
             continue
         pack.append(unit)
         used += size
@@ -300,6 +310,7 @@ def _finish(made: tuple[list[Unit], list[str], bool], note: Parsed, shown_date: 
     chunk.start_line, chunk.end_line = units[0].start, units[-1].end
     chunk.text = "\n".join(text)
     chunk.partial = partial
+    chunk.until = min(note.until, units[0].until)
     within = next((unit for unit in units if unit.kind != "heading"), units[0])
     chunk.headings = tuple(clean(name) for name in within.path)
     heads = [note.title, *(name for name in chunk.headings if name and name != note.title)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from tars_memory.index.schema import ALWAYS
 from tars_memory.vault.markdown.facts import Fact, folded, read
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
     from tars_memory.vault.layout import Layout
 
-NEVER, ALWAYS = 0, 99_999_999
-"""Stand for a missing first and last day, so that a comparison needs no case for them."""
+NEVER = 0
+"""Stands for a missing first day."""
 
 _INSERT = "INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _SELECT = (

@@ -6,9 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.index.fulltext import clean
-from tars_memory.index.schema import TIERS
+from tars_memory.index.schema import ALWAYS, TIERS
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterable, Mapping
 
 
@@ -21,10 +22,15 @@ class Filter:
         paths, not_paths: beginnings of paths, or patterns with ``*``, ``?``, ``[…]``; any case. Any of them, none.
         notes: numbers of notes; None: any.
         since, until: ISO dates, inclusive; what has no date is then left out.
+        chunks: numbers of chunks; None: any.
+        on: the ISO date on which they have to count still; None: also those that have ended.
         scope: "" for the vault outside projects; a project's name for that project and the vault outside projects.
     """
 
-    __slots__ = ("not_paths", "not_tags", "not_tiers", "notes", "paths", "scope", "since", "tags", "tiers", "until")
+    __slots__ = (
+        "chunks", "not_paths", "not_tags", "not_tiers", "notes", "on", "paths", "scope", "since", "tags", "tiers",
+        "until",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -39,6 +45,8 @@ class Filter:
         until: str | None = None,
         scope: str = "",
         notes: Iterable[int] | None = None,
+        chunks: Iterable[int] | None = None,
+        on: str | None = None,
     ) -> None:
         self.tiers = tuple(tiers)
         self.tags = tuple(tags)
@@ -50,12 +58,18 @@ class Filter:
         self.until = until
         self.scope = scope
         self.notes = None if notes is None else tuple(notes)
+        self.chunks = None if chunks is None else tuple(chunks)
+        self.on = on
 
 
 def conditions_of(
-    within: Filter, scopes: Mapping[str, int], alias: str, *, notes: bool = False
+    within: Filter, scopes: Mapping[str, int], alias: str, *, notes: bool = False, ending: bool = False
 ) -> tuple[list[str], list[Any]]:
-    """A filter as SQL on ``chunks`` (or ``notes``) under an alias, with the values of its question marks."""
+    """A filter as SQL on ``chunks`` (or ``notes``) under an alias, with the values of its question marks.
+
+    ``ending`` says that there are rows that have ended by the day of the filter (:func:`ended`): else it need not be
+    asked of each.
+    """
     conditions, values = _narrow(within, scopes, f"{alias}.")
     if within.tags or within.not_tags:
         column = f"{alias}.id"
@@ -77,7 +91,32 @@ def conditions_of(
         column = f"{alias}.id" if notes else f"{alias}.note"
         conditions.append(f"{column} IN (SELECT value FROM json_each(?))")
         values.append(json.dumps(within.notes))
+    if within.chunks is not None:
+        source = "SELECT value FROM json_each(?)"
+        if notes:
+            source = f"SELECT d.note FROM chunks d WHERE d.id IN ({source})"
+        conditions.append(f"{alias}.id IN ({source})")
+        values.append(json.dumps(within.chunks))
+    if ending and within.on:
+        conditions.append(f"{alias}.until > ?")
+        values.append(_number(within.on))
     return conditions, values
+
+
+def ended(connection: sqlite3.Connection, on: str | None, scopes: Iterable[int] | None = None) -> frozenset[int]:
+    """The chunks that no longer count on a day; none as a rule, and then found at once (a partial index).
+
+    Args:
+        connection: of the index.
+        on: ISO date; None: nothing has ended.
+        scopes: numbers of the scopes that are looked at; None: all.
+    """
+    if on is None:
+        return frozenset()
+    sql = f"SELECT id, scope FROM chunks WHERE until < {ALWAYS} AND until <= ?"
+    rows = connection.execute(sql, (_number(on),))
+    allowed = None if scopes is None else set(scopes)
+    return frozenset(int(chunk) for chunk, scope in rows if allowed is None or scope in allowed)
 
 
 def _narrow(within: Filter, scopes: Mapping[str, int], prefix: str) -> tuple[list[str], list[Any]]:
@@ -101,10 +140,16 @@ def _any(column: str, codes: set[int]) -> str:
     return f"{column} = {min(codes)}" if len(codes) == 1 else f"{column} IN ({', '.join(map(str, sorted(codes)))})"
 
 
-def vector_conditions(within: Filter, scopes: Mapping[str, int]) -> tuple[list[str], list[Any]]:
-    """A filter for the KNN: integers as metadata, tags and paths as the set of chunks that they allow."""
+def vector_conditions(
+    within: Filter, scopes: Mapping[str, int], *, ending: bool = False
+) -> tuple[list[str], list[Any]]:
+    """A filter for the KNN: integers as metadata, tags and paths as the set of chunks that they allow.
+
+    ``ending``: those that have ended are not in that set either.
+    """
     conditions, values = _narrow(within, scopes, "")
-    if within.tags or within.not_tags or within.paths or within.not_paths or within.notes is not None:
+    named = within.tags or within.not_tags or within.paths or within.not_paths
+    if named or ending or within.notes is not None or within.chunks is not None:
         wide = Filter(
             tags=within.tags,
             not_tags=within.not_tags,
@@ -112,9 +157,12 @@ def vector_conditions(within: Filter, scopes: Mapping[str, int]) -> tuple[list[s
             not_paths=within.not_paths,
             scope=within.scope,
             notes=within.notes,
+            chunks=within.chunks,
+            on=within.on,
         )
-        inside, more = conditions_of(wide, scopes, "c")
-        conditions.append(f"chunk IN (SELECT c.id FROM chunks c WHERE {' AND '.join(inside)})")
+        inside, more = conditions_of(wide, scopes, "c", ending=ending)
+        where = f" WHERE {' AND '.join(inside)}" if inside else ""
+        conditions.append(f"chunk IN (SELECT c.id FROM chunks c{where})")
         values += more
     return conditions, values
 

@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.index import database, fulltext
-from tars_memory.index.filters import Filter, conditions_of, vector_conditions
+from tars_memory.index.filters import Filter, conditions_of, ended, vector_conditions
 from tars_memory.index.rows import ChunkRow, NoteRow, iso
 from tars_memory.index.schema import BETWEEN, TIERS
 
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.index.links import LinkTable
+    from tars_memory.index.naming import NameTable
     from tars_memory.vault.markdown.facts import Fact
 
 __all__ = ["ChunkRow", "Filter", "IndexReader", "NoteRow"]
 
 CANDIDATES = 5_000
 """Chunks whose text is looked at for a verbatim string."""
+SPARE = 200
+"""Chunks that have ended: so many more neighbours are asked for; of more, the KNN is given those that count still."""
 
 
 class IndexReader:
@@ -45,6 +48,7 @@ class IndexReader:
         self._connection = connection
         self._cache = cache
         self._attached = False
+        self._over: tuple[str | None, frozenset[int]] = (None, frozenset())
         self._scopes = {str(name): int(key) for key, name in connection.execute("SELECT id, name FROM scopes")}
         self._scope_names = {key: name for name, key in self._scopes.items()}
         meta = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('model', 'dimension')").fetchall())
@@ -62,7 +66,7 @@ class IndexReader:
         """
         if not expression:
             return []
-        conditions, values = conditions_of(within, self._scopes, "c")
+        conditions, values = self._conditions(within)
         rank = "bm25({}, {})".format(*(float(weight) for weight in weights))
         return self._ranked("chunk_words", rank, expression, "chunks", conditions, values, k)
 
@@ -75,7 +79,7 @@ class IndexReader:
         """
         if not expression:
             return []
-        conditions, values = conditions_of(within, self._scopes, "c", notes=True)
+        conditions, values = self._conditions(within, notes=True)
         rank = "bm25({}, {}, {})".format(*(float(weight) for weight in weights))
         return self._ranked("note_words", rank, expression, "notes", conditions, values, k)
 
@@ -112,7 +116,7 @@ class IndexReader:
 
     def newest(self, within: Filter, k: int) -> list[int]:
         """The k chunks of the latest dates, for a query that only filters; in a note, in order."""
-        conditions, values = conditions_of(within, self._scopes, "c")
+        conditions, values = self._conditions(within)
         where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
         sql = f"SELECT c.id FROM chunks c {where}ORDER BY c.day DESC, c.note DESC, c.position LIMIT ?"
         return [int(chunk) for (chunk,) in self._connection.execute(sql, (*values, k))]
@@ -128,16 +132,20 @@ class IndexReader:
         if vectors.load(self._connection):
             if not vectors.has_table(self._connection):
                 return []
-            conditions, values = vector_conditions(within, self._scopes)
+            over = self._ended(within.on)
+            many = len(over) > SPARE
+            conditions, values = vector_conditions(within, self._scopes, ending=many)
             spare = int(self._connection.execute("SELECT count(*) FROM vector_garbage").fetchone()[0])
-            found = vectors.knn(self._connection, vector, conditions, values, k + spare)
+            found = vectors.knn(self._connection, vector, conditions, values, k + spare + (0 if many else len(over)))
             if spare:
                 alive = self._alive([chunk for chunk, _ in found])
                 found = [pair for pair in found if pair[0] in alive]
+            if over:
+                found = [pair for pair in found if pair[0] not in over]
             return vectors.nearest(found, k)
         if not self._attach():
             return []
-        conditions, values = conditions_of(within, self._scopes, "c")
+        conditions, values = self._conditions(within)
         where = "".join(f" AND {condition}" for condition in conditions)
         rows = self._connection.execute(
             "SELECT c.id, v.vector FROM chunks c JOIN cache.vectors v ON v.hash = c.hash AND v.model = ?"
@@ -197,12 +205,14 @@ class IndexReader:
             found[chunk.id] = chunk
         return found
 
-    def note_chunks(self, notes: Iterable[int]) -> dict[int, list[int]]:
-        """The chunks of these notes, in order."""
+    def note_chunks(self, notes: Iterable[int], within: Filter) -> dict[int, list[int]]:
+        """The chunks of these notes that a filter leaves, in order."""
         found: dict[int, list[int]] = {}
+        conditions, values = self._conditions(within)
         rows = self._connection.execute(
-            "SELECT c.note, c.id FROM json_each(?) j JOIN chunks c ON c.note = j.value ORDER BY c.note, c.position",
-            (json.dumps(list(notes)),),
+            "SELECT c.note, c.id FROM json_each(?) j JOIN chunks c ON c.note = j.value"
+            f"{''.join(f' AND {condition}' for condition in conditions)} ORDER BY c.note, c.position",
+            (json.dumps(list(notes)), *values),
         )
         for note, chunk in rows:
             found.setdefault(int(note), []).append(int(chunk))
@@ -276,11 +286,21 @@ class IndexReader:
 
         return LinkTable(self._connection, scope, attachments)
 
+    def names(self, scope: str = "") -> NameTable:
+        """What tells of whom, and of what: see :class:`tars_memory.index.naming.NameTable`."""
+        from tars_memory.index.naming import NameTable
+
+        return NameTable(self._connection, scope)
+
     def notes_where(self, conditions: Sequence[str]) -> set[int]:
         """The notes whose properties fulfil all conditions: see :func:`tars_memory.index.properties.notes_where`."""
         from tars_memory.index import properties
 
         return properties.notes_where(self._connection, conditions)
+
+    def hides(self, on: str, scope: str = "") -> bool:
+        """Whether anything outside projects, or of this one, has ended by a day."""
+        return bool(ended(self._connection, on, {0, self._scopes.get(scope, 0)}))
 
     def note_count(self) -> int:
         """How many notes are indexed, in all scopes."""
@@ -304,7 +324,7 @@ class IndexReader:
 
     def _holding(self, string: str, wanted: str, within: Filter) -> list[int]:
         """The chunks that hold one string."""
-        conditions, values = conditions_of(within, self._scopes, "c")
+        conditions, values = self._conditions(within)
         signs, words = fulltext.sign_expression(string), fulltext.word_part(string)
         tables = []
         asked: list[Any] = []
@@ -316,11 +336,21 @@ class IndexReader:
             tables, asked = ["instr(t.text, ?) > 0"], [fulltext.clean(string).strip()]
         where = " AND ".join([*tables, *conditions])
         rows = self._connection.execute(
-            f"SELECT c.id, t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id WHERE {where}"
+            "SELECT c.id, t.head || char(10) || t.text || iif(c.position, '', char(10) || n.about)"
+            f" FROM chunks c JOIN chunk_texts t ON t.id = c.id JOIN notes n ON n.id = c.note WHERE {where}"
             " ORDER BY c.day DESC, c.id LIMIT ?",
             (*asked, *values, CANDIDATES),
         )
         return [int(chunk) for chunk, text in rows if wanted in fulltext.fold(text)]
+
+    def _conditions(self, within: Filter, *, notes: bool = False) -> tuple[list[str], list[Any]]:
+        return conditions_of(within, self._scopes, "c", notes=notes, ending=bool(self._ended(within.on)))
+
+    def _ended(self, on: str | None) -> frozenset[int]:
+        """The chunks that no longer count on a day; asked once."""
+        if self._over[0] != on:
+            self._over = on, ended(self._connection, on)
+        return self._over[1]
 
     def _alive(self, ids: list[int]) -> set[int]:
         sql = "SELECT c.id FROM json_each(?) j JOIN chunks c ON c.id = j.value"

@@ -74,7 +74,8 @@ def read(
     skeleton = {layout.notes_section, layout.log_heading, FEEDBACK} if ours else None
     # Credentials never get into the index; the lines stay where they are, so that hits can be told in the note.
     shown = veiled(data)
-    parsed = chunking.parse(path, shown, day=day, modified=weak, skeleton=skeleton)
+    facts_note, session = layout.is_facts(path), tier == Tier.EPISODIC
+    parsed = chunking.parse(path, shown, day=day, modified=weak, skeleton=skeleton, facts=facts_note, session=session)
     if parsed.day_source == "mtime":
         digest += _weak_day(weak)
     return NoteRow(path, kept, digest, str(tier), scope, parsed, facts.rows_of(layout, path, shown))

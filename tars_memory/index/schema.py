@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
 CHUNKER = 2
 """Raise it with every change that makes other chunks or other embedded text of the same bytes."""
-VERSION = 5
+VERSION = 6
 """Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic")
 """The codes of the tier columns are positions in here."""
+
+ALWAYS = 99_999_999
+"""Stands for a missing last day, so that a comparison needs no case for it."""
 
 BETWEEN = "\x1f"
 """Parts the items of a list in one column (the ASCII unit separator; in no name)."""
@@ -55,7 +58,8 @@ CREATE TABLE notes (
   aliases    TEXT NOT NULL,         -- parted by schema.BETWEEN
   tags       TEXT NOT NULL,         -- of the front matter, likewise
   links      TEXT NOT NULL,         -- targets of links to notes and files, likewise
-  lines      INTEGER NOT NULL
+  lines      INTEGER NOT NULL,
+  until      INTEGER NOT NULL       -- yyyymmdd, the first day that it no longer counts; 99999999: not said
 );
 
 CREATE TABLE chunks (               -- narrow: what filters and ranking read for many rows
@@ -69,16 +73,18 @@ CREATE TABLE chunks (               -- narrow: what filters and ranking read for
   end_line   INTEGER NOT NULL,
   partial    INTEGER NOT NULL,      -- 1: a piece of one oversized line
   hash       BLOB NOT NULL,         -- of the text that is embedded
-  embedded   INTEGER NOT NULL       -- 0: no vector yet, 1: in chunk_vectors, 2: in the cache alone (no sqlite-vec)
+  embedded   INTEGER NOT NULL,      -- 0: no vector yet, 1: in chunk_vectors, 2: in the cache alone (no sqlite-vec)
+  until      INTEGER NOT NULL       -- as of notes; of its lines where these end earlier
 );
 CREATE INDEX chunks_of_note ON chunks (note, position);
 CREATE INDEX chunks_pending ON chunks (embedded) WHERE embedded <> 1;
+CREATE INDEX chunks_ending ON chunks (until) WHERE until < {ALWAYS};
 
 CREATE TABLE chunk_texts (
   id       INTEGER PRIMARY KEY,     -- chunks.id
   head     TEXT NOT NULL,           -- title › headings › date
   text     TEXT NOT NULL,           -- verbatim lines, parted by one newline
-  signs    TEXT NOT NULL,           -- fulltext.signs(text): CJK, emoji, C++; mostly empty
+  signs    TEXT NOT NULL,           -- fulltext.signs of head, text, the first chunk's note.about: CJK, emoji, C++
   headings TEXT NOT NULL,           -- parted by schema.BETWEEN
   block_id TEXT                     -- if the chunk is one block that has an id
 );

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tars_memory.index.schema import ALWAYS
+from tars_memory.vault.markdown import windows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+    from datetime import date
+
+    from tars_memory.vault.markdown.document import Document
 
 SCAN_BYTES = 1_000_000
 """Notes above this are read by a plain line scanner: block structure of a megabyte is data, not prose."""
@@ -18,21 +24,58 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 class Unit:
     """A block with its heading path; ``start`` and ``end`` are 1-based lines, inclusive.
 
-    ``kind`` is that of :class:`tars_memory.vault.markdown.document.Block`, or ``hidden`` for HTML comments.
+    ``kind`` is that of :class:`tars_memory.vault.markdown.document.Block`, or ``hidden`` for HTML comments; ``until``
+    the first day on which it no longer counts, as yyyymmdd.
     """
 
-    __slots__ = ("end", "kind", "path", "start")
+    __slots__ = ("end", "kind", "path", "start", "until")
 
-    def __init__(self, kind: str, start: int, end: int, path: tuple[str, ...]) -> None:
+    def __init__(self, kind: str, start: int, end: int, path: tuple[str, ...], until: int = ALWAYS) -> None:
         self.kind = kind
         self.start = start
         self.end = end
         self.path = path
+        self.until = until
 
 
-def read(data: bytes) -> tuple[list[str], list[Unit], dict[str, Any], int]:
-    """A note's lines, its units, its properties, and the first line behind these."""
-    return _scan(data) if len(data) > SCAN_BYTES else _structure(data)
+class Structure(NamedTuple):
+    """What a note is made of.
+
+    Attributes:
+        lines: without their endings.
+        units: in order.
+        properties: of the front matter.
+        body_line: the first line behind them.
+        until: the first day on which the note no longer counts, as yyyymmdd.
+    """
+
+    lines: list[str]
+    units: list[Unit]
+    properties: dict[str, Any]
+    body_line: int
+    until: int
+
+
+def read(data: bytes, *, facts: bool = False, session: bool = False) -> Structure:
+    """Take a note apart.
+
+    Args:
+        data: its bytes.
+        facts: it holds facts over time.
+        session: it is a session note.
+    """
+    if len(data) > SCAN_BYTES:
+        found = _scan(data, facts=facts)
+        said = _front_matter(data)
+    else:
+        found = _structure(data, facts=facts)
+        said = found.properties
+    return found._replace(until=yyyymmdd(windows.of_properties(said, session=session)))
+
+
+def yyyymmdd(day: date | None) -> int:
+    """A last day as yyyymmdd."""
+    return ALWAYS if day is None else day.year * 10_000 + day.month * 100 + day.day
 
 
 def filled(units: Sequence[Unit], skeleton: Collection[str]) -> Iterator[Unit]:
@@ -55,7 +98,7 @@ def bare_headings(units: Sequence[Unit]) -> list[bool]:
     return found[::-1]
 
 
-def _structure(data: bytes) -> tuple[list[str], list[Unit], dict[str, Any], int]:
+def _structure(data: bytes, *, facts: bool) -> Structure:
     """Lines, units, properties and first body line by the product's one parser."""
     from tars_memory.vault.markdown.document import Document
 
@@ -75,7 +118,8 @@ def _structure(data: bytes) -> tuple[list[str], list[Unit], dict[str, Any], int]
             hidden = kind == "html" and _is_hidden("\n".join(lines[start - 1 : end]))
             units.append(Unit("hidden" if hidden else kind, start, end, section.path))
     units += _uncovered(lines, last + 1, len(lines), section.path)
-    return lines, units, document.front_matter, document.body_line
+    parted = _parted(lines, units, document, facts=facts)
+    return Structure(lines, parted, document.front_matter, document.body_line, ALWAYS)
 
 
 def _uncovered(lines: Sequence[str], first: int, last: int, path: tuple[str, ...]) -> list[Unit]:
@@ -84,7 +128,7 @@ def _uncovered(lines: Sequence[str], first: int, last: int, path: tuple[str, ...
     return [Unit("paragraph", worded[0], worded[-1], path)] if worded else []
 
 
-def _scan(data: bytes) -> tuple[list[str], list[Unit], dict[str, Any], int]:
+def _scan(data: bytes, *, facts: bool) -> Structure:
     """The same for a huge note: headings, fences and blank lines only."""
     text = data.decode("utf-8-sig", "replace")
     lines = re.split(r"\r\n|\r|\n", text)
@@ -112,7 +156,48 @@ def _scan(data: bytes) -> tuple[list[str], list[Unit], dict[str, Any], int]:
             units.append(unit)
         else:
             unit.end = number
-    return lines, units, {}, 1
+    if windows.may_end(data):
+        from tars_memory.vault.markdown.document import Document
+
+        units = _parted(lines, units, Document(data), facts=facts)
+    return Structure(lines, units, {}, 1, ALWAYS)
+
+
+def _front_matter(data: bytes) -> dict[str, Any]:
+    """The front matter of a huge note, without parsing what is behind it."""
+    from tars_memory.vault.markdown.document import Document
+    from tars_memory.vault.markdown.frontmatter import MAX_CHARACTERS
+
+    return Document(data[:MAX_CHARACTERS]).front_matter if data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---") else {}
+
+
+def _parted(lines: Sequence[str], units: list[Unit], document: Document, *, facts: bool) -> list[Unit]:
+    """The units, cut where the lines of a bullet have an end: what counts until another day stands by itself."""
+    ends: dict[int, int] = {}
+    for window in windows.of_bullets(document, facts=facts):
+        until = yyyymmdd(window.until)
+        for line in range(window.first, window.last + 1):
+            ends[line] = min(until, ends.get(line, until))
+    if not ends:
+        return units
+    found: list[Unit] = []
+    for unit in units:
+        first = unit.start
+        for line in range(unit.start, unit.end + 1):
+            until = ends.get(line, ALWAYS)
+            if line == unit.end or ends.get(line + 1, ALWAYS) != until:
+                found += _trimmed(lines, Unit(unit.kind, first, line, unit.path, until))
+                first = line + 1
+    return found
+
+
+def _trimmed(lines: Sequence[str], unit: Unit) -> list[Unit]:
+    """A part of a unit without blank lines around it; nothing if it holds no others."""
+    while unit.start <= unit.end and not lines[unit.start - 1].strip():
+        unit.start += 1
+    while unit.end >= unit.start and not lines[unit.end - 1].strip():
+        unit.end -= 1
+    return [unit] if unit.start <= unit.end else []
 
 
 def _is_hidden(block: str) -> bool:

@@ -22,12 +22,12 @@ MAX_DIFFERENCES = 100
 ROWS = {
     "notes": (
         "SELECT n.path, n.tier, s.name, n.day, n.day_source, n.title, n.about, n.aliases, n.tags, n.links, n.lines,"
-        " f.hash FROM notes n JOIN scopes s ON s.id = n.scope JOIN files f ON f.note = n.id AND f.path = n.path"
-        " ORDER BY n.path"
+        " n.until, f.hash FROM notes n JOIN scopes s ON s.id = n.scope"
+        " JOIN files f ON f.note = n.id AND f.path = n.path ORDER BY n.path"
     ),
     "chunks": (
-        "SELECT n.path, c.position, c.tier, s.name, c.day, c.start_line, c.end_line, c.partial, c.hash, t.head, t.text,"
-        " t.signs, t.headings, t.block_id,"
+        "SELECT n.path, c.position, c.tier, s.name, c.day, c.start_line, c.end_line, c.partial, c.hash, c.until,"
+        " t.head, t.text, t.signs, t.headings, t.block_id,"
         " (SELECT group_concat(tag) FROM (SELECT tag FROM chunk_tags g WHERE g.chunk = c.id ORDER BY tag))"
         " FROM chunks c JOIN notes n ON n.id = c.note JOIN scopes s ON s.id = c.scope"
         " JOIN chunk_texts t ON t.id = c.id ORDER BY n.path, c.position"

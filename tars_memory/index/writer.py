@@ -25,7 +25,7 @@ EXCLUDED = b"excluded in Obsidian"
 PROPOSALS = b"proposals to review"
 """What stands for the hash of a note that is not indexed."""
 
-_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"
+_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)"
 _TEXT = "INSERT INTO chunk_texts VALUES (?, ?, ?, ?, ?, ?)"
 _WORDS = "INSERT INTO chunk_words (rowid, head, text) VALUES (?, ?, ?)"
 _SIGNS = "INSERT INTO chunk_signs (rowid, signs) VALUES (?, ?)"
@@ -92,7 +92,7 @@ class Writer:
         chunk_rows: list[tuple[Any, ...]] = []
         text_rows: list[tuple[Any, ...]] = []
         tag_rows: list[tuple[Any, ...]] = []
-        moved: list[tuple[int, int, int, int]] = []
+        moved: list[tuple[int, int, int, int, int]] = []
         fact_rows: list[tuple[Any, ...]] = []
         property_rows: list[tuple[Any, ...]] = []
         for note in notes:
@@ -100,19 +100,19 @@ class Writer:
             key, kept = self._make_room(note)
             files.append((note.path, note.stamp, note.hash, key))
             lists = (_joined(parsed.aliases), _joined(parsed.tags), _joined(parsed.links))
-            said = (parsed.day, parsed.day_source, parsed.title, parsed.about, *lists, parsed.lines)
+            said = (parsed.day, parsed.day_source, parsed.title, parsed.about, *lists, parsed.lines, parsed.until)
             note_rows.append((key, note.path, note.tier, scope, *said))
             body = []
             for position, chunk in enumerate(parsed.chunks):
-                texts = _texts(chunk)
+                texts = _texts(chunk, parsed.about if position == 0 else "")
                 body.append(texts[1])
                 row = (note.tier, scope, parsed.day, int(chunk.partial), chunk.hash, *texts, chunk.tags)
                 known = kept.get(row)
                 if known:
-                    moved.append((position, chunk.start_line, chunk.end_line, known.pop()))
+                    moved.append((position, chunk.start_line, chunk.end_line, chunk.until, known.pop()))
                     continue
                 number = self._take("chunks")
-                place = (chunk.start_line, chunk.end_line, int(chunk.partial), chunk.hash)
+                place = (chunk.start_line, chunk.end_line, int(chunk.partial), chunk.hash, chunk.until)
                 chunk_rows.append((number, key, position, note.tier, scope, parsed.day, *place))
                 text_rows.append((number, *texts))
                 tag_rows += ((tag, number) for tag in chunk.tags)
@@ -122,8 +122,8 @@ class Writer:
             words.append((key, note_head(parsed.title, parsed.day, parsed.day_source), parsed.about, "\n".join(body)))
         execute = self._connection.executemany
         execute(_FILE, files)
-        execute("INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", note_rows)
-        execute("UPDATE chunks SET position = ?, start_line = ?, end_line = ? WHERE id = ?", moved)
+        execute("INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", note_rows)
+        execute("UPDATE chunks SET position = ?, start_line = ?, end_line = ?, until = ? WHERE id = ?", moved)
         execute(_CHUNK, chunk_rows)
         execute(_TEXT, text_rows)
         execute(_WORDS, [(number, head, text) for number, head, text, *_ in text_rows])
@@ -227,9 +227,10 @@ def note_head(title: str, day: int, source: str) -> str:
     return title + strong
 
 
-def _texts(chunk: Chunk) -> tuple[str, str, str, str, str | None]:
-    """head, text, signs, headings, block id as they are stored."""
-    return chunk.head, chunk.text, signs(chunk.text), _joined(chunk.headings), chunk.block_id
+def _texts(chunk: Chunk, about: str) -> tuple[str, str, str, str, str | None]:
+    """head, text, signs (of ``about`` the note, too), headings, block id as they are stored."""
+    marks = signs(f"{chunk.head}\n{chunk.text}\n{about}")
+    return chunk.head, chunk.text, marks, _joined(chunk.headings), chunk.block_id
 
 
 def _joined(values: tuple[str, ...]) -> str:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import date
 
+    from tars_memory.recall.selecting import Selection
+
 TIERS = ("semantic", "procedural", "daily", "episodic", "note")
 FIELDS = ("tag", "path", "tier", "since", "until")
 
@@ -54,17 +56,23 @@ class Query:
         is_sentence: it was asked in whole words: some of them only carry its grammar.
         notices: sentences for the person about how the query was read.
         today: the day it is asked, None if unknown.
+        on: the day on which what is found has to count still; None: what has ended may answer too.
+        held: the day on which facts must have begun, too; None: those to come may answer.
+        selection: what ``--about`` and ``--topic`` leave; None: all.
     """
 
     __slots__ = (
-        "date_words", "dates", "is_sentence", "literals", "meaning", "negations", "not_paths", "not_tags",
-        "not_tiers", "notes", "notices", "paths", "phrases", "prefixes", "quoted", "since", "tags", "text", "tiers",
-        "today", "until", "words",
+        "date_words", "dates", "held", "is_sentence", "literals", "meaning", "negations", "not_paths", "not_tags",
+        "not_tiers", "notes", "notices", "on", "paths", "phrases", "prefixes", "quoted", "selection", "since", "tags",
+        "text", "tiers", "today", "until", "words",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.today: date | None = None
+        self.on: date | None = None
+        self.held: date | None = None
+        self.selection: Selection | None = None
         self.meaning = ""
         self.words: tuple[str, ...] = ()
         self.phrases: tuple[tuple[str, ...], ...] = ()
@@ -97,6 +105,7 @@ class Query:
         return bool(
             self.tiers or self.tags or self.paths or self.since or self.until
             or self.not_tiers or self.not_tags or self.not_paths or self.notes is not None
+            or self.selection is not None
         )  # fmt: skip
 
     @property
@@ -134,7 +143,7 @@ def parse(
         UsageError: a date or a tier that is none; nothing else is wrong.
     """
     query = Query(text)
-    query.today = today
+    query.today = query.on = today
     reading = _Reading(query, today)
     for name, value in (("since", since), ("until", until)):
         if value is not None:

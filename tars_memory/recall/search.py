@@ -107,6 +107,8 @@ def _narrowed(query: Query, scope: str) -> Filter:
         until=query.until.isoformat() if query.until else None,
         scope=scope,
         notes=query.notes,
+        chunks=None if query.selection is None else query.selection.chunks,
+        on=query.on.isoformat() if query.on else None,
     )
 
 

@@ -1,0 +1,201 @@
+"""What tells of a person or a thing, and what of a topic: notes and chunks by name, alias, link, tag and session topic.
+
+SQL names what may; what a passage really says is asked of the caller, who knows where words begin and end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.index import fulltext
+from tars_memory.index.schema import BETWEEN, TIERS
+from tars_memory.index.words import STOP_WORDS, fold
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable, Iterator
+
+TOPICS = "topics"
+"""The heading, folded, under which a session note lists what it was about."""
+_OF_SCOPE = "JOIN scopes s ON s.id = n.scope WHERE s.name IN ('', ?)"
+
+
+class Named(NamedTuple):
+    """A person or a thing.
+
+    Attributes:
+        names: as asked, and the titles, file names and aliases of the notes that are called so.
+        targets: of links that lead to these notes, as written.
+        paths: of these notes.
+        linking: numbers of the notes that hold such links.
+    """
+
+    names: tuple[str, ...]
+    targets: frozenset[str]
+    paths: frozenset[str]
+    linking: frozenset[int]
+
+
+class NameTable:
+    """Names, tags and topics in the notes outside projects and in those of one.
+
+    Args:
+        connection: of the index.
+        scope: the project; empty for none.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, scope: str = "") -> None:
+        self._connection = connection
+        self._scope = scope
+
+    def named(self, name: str) -> Named:
+        """Who or what is called by a name, an alias, or the path of its note; any case, accents aside."""
+        sql = f"SELECT n.id, n.path, n.title, n.aliases, n.links FROM notes n {_OF_SCOPE} ORDER BY n.path"
+        rows = self._connection.execute(sql, (self._scope,)).fetchall()
+        wanted = folded(name)
+        by_path = wanted.removesuffix(".md") if "/" in wanted or wanted.endswith(".md") else ""
+        names = {} if by_path else {name: None}
+        paths: set[str] = set()
+        for _, path, title, aliases, _ in rows:
+            own = [title, _stem(path), *filter(None, aliases.split(BETWEEN))]
+            if wanted in map(folded, own) or (by_path and folded(path).removesuffix(".md") == by_path):
+                paths.add(path)
+                names |= dict.fromkeys(one for one in own if folded(one) not in STOP_WORDS)
+        targets, linking = _links_to(paths, [(key, path, links) for key, path, _, _, links in rows])
+        return Named(tuple(names or {name: None}), frozenset(targets), frozenset(paths), frozenset(linking))
+
+    def telling(self, found: Named, held_in: Callable[[str], bool]) -> tuple[frozenset[str], set[int]]:
+        """The notes that tell of somebody or something as wholes, and all chunks in which something does.
+
+        Args:
+            found: who or what.
+            held_in: whether a text does; of a chunk's text the index's own notion of words is enough here.
+        """
+        described = self._described(found, held_in)
+        own = self._column("SELECT n.id FROM json_each(?) j JOIN notes n ON n.path = j.value", found.paths)
+        chunks = self._of_notes([*own, *(key for _, key in described)])
+        heads: set[int] = set()
+        for name in found.names:
+            chunks |= self._matching("text", name)
+            heads |= self._matching("head", name)
+        sql = "SELECT t.id, t.headings FROM json_each(?) j JOIN chunk_texts t ON t.id = j.value WHERE t.headings <> ''"
+        for chunk, headings in self._rows(sql, heads - chunks):
+            if any(map(held_in, headings.split(BETWEEN))):
+                chunks.add(int(chunk))
+        sql = (
+            "SELECT c.id, t.text FROM json_each(?) j JOIN chunks c ON c.note = j.value"
+            " JOIN chunk_texts t ON t.id = c.id"
+        )
+        for chunk, text in self._rows(sql, found.linking):
+            if "[" in text and held_in(text):
+                chunks.add(int(chunk))
+        return found.paths | {path for path, _ in described}, chunks
+
+    def tagged(
+        self, tag: str, covers: Callable[[str], bool], listed: Callable[[str], bool]
+    ) -> tuple[frozenset[str], set[int]]:
+        """The notes that are of a topic as wholes, and all chunks in which something is.
+
+        Args:
+            tag: lower case, without ``#``; those nested below it count.
+            covers: whether a tag is it, or nested below it.
+            listed: whether a topic of a session means it.
+        """
+        sql = f"SELECT n.path, n.tags FROM notes n {_OF_SCOPE} AND n.tags <> ''"
+        rows = self._connection.execute(sql, (self._scope,))
+        paths = {path for path, tags in rows if any(map(covers, tags.split(BETWEEN)))}
+        sql = "SELECT chunk FROM chunk_tags WHERE tag = ? OR tag >= ? AND tag < ?"
+        chunks = {int(chunk) for (chunk,) in self._connection.execute(sql, (tag, f"{tag}/", f"{tag}0"))}
+        sql = (
+            "SELECT n.path, n.id, t.text, t.headings FROM json_each(?) j JOIN chunks c ON c.id = j.value"
+            " JOIN chunk_texts t ON t.id = c.id JOIN notes n ON n.id = c.note"
+            f" {_OF_SCOPE} AND c.tier = {TIERS.index('episodic')}"
+        )
+        sessions: set[int] = set()
+        for path, key, text, headings in self._rows(sql, self._matching("text", spaced(tag)), self._scope):
+            under = headings.split(BETWEEN)[-1].casefold() == TOPICS
+            if under and any(map(listed, text.split("\n"))):
+                paths.add(path)
+                sessions.add(int(key))
+        return frozenset(paths), chunks | self._of_notes(sessions)
+
+    def _described(self, found: Named, held_in: Callable[[str], bool]) -> list[tuple[str, int]]:
+        """Path and number of the notes whose front matter names it in a value."""
+        notes: set[int] = set(found.linking)
+        for name in found.names:
+            words = fulltext.word_part(name)
+            if words:
+                expression = f"about : {fulltext.quoted(words)}"
+                rows = self._connection.execute("SELECT rowid FROM note_words WHERE note_words MATCH ?", (expression,))
+                notes |= {int(note) for (note,) in rows}
+        sql = f"SELECT n.path, n.id, n.about FROM json_each(?) j JOIN notes n ON n.id = j.value {_OF_SCOPE}"
+        rows = self._rows(sql, notes, self._scope)
+        return [(path, int(key)) for path, key, about in rows if any(map(held_in, _values(about)))]
+
+    def _matching(self, column: str, name: str) -> set[int]:
+        """The chunks that hold the words of a name in a column, and its signs."""
+        found: set[int] | None = None
+        words, signs = fulltext.word_part(name), fulltext.sign_expression(name)
+        for table, expression in (
+            ("chunk_words", f"{column} : {fulltext.quoted(words)}" if words else ""),
+            ("chunk_signs", signs),
+        ):
+            if expression:
+                rows = self._connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (expression,))
+                held = {int(chunk) for (chunk,) in rows}
+                found = held if found is None else found & held
+        return found or set()
+
+    def _of_notes(self, notes: Iterable[int]) -> set[int]:
+        return set(self._column("SELECT c.id FROM json_each(?) j JOIN chunks c ON c.note = j.value", notes))
+
+    def _column(self, sql: str, keys: Iterable[object]) -> list[int]:
+        return [int(key) for (key,) in self._rows(sql, keys)]
+
+    def _rows(self, sql: str, keys: Iterable[object], *values: object) -> sqlite3.Cursor:
+        return self._connection.execute(sql, (json.dumps(list(keys)), *values))
+
+
+def folded(text: str) -> str:
+    """A text for comparing: no case, Latin letters without their accents, spaces collapsed."""
+    composed = text if text.isascii() else unicodedata.normalize("NFC", text)
+    return " ".join(fold(composed).split())
+
+
+def spaced(text: str) -> str:
+    """A tag as words: ``the-van`` is ``the van``."""
+    return " ".join(re.sub(r"[-_/]", " ", text).split())
+
+
+def _links_to(paths: set[str], rows: list[tuple[int, str, str]]) -> tuple[set[str], set[int]]:
+    """The targets that lead to some notes, and the notes that have one; rows are number, path and links of all."""
+    stems = {_stem(path).lower() for path in paths}
+    targets: set[str] = set()
+    linking: set[int] = set()
+    if not stems:
+        return targets, linking
+    from tars_memory.vault.links import Links
+
+    links = Links(path for _, path, _ in rows)
+    for key, source, said in rows:
+        for target in said.split(BETWEEN):
+            if _stem(target).lower() in stems and links.resolve(target, source) in paths:
+                targets.add(target)
+                linking.add(key)
+    return targets, linking
+
+
+def _values(about: str) -> Iterator[str]:
+    """What the properties of a note say, from its searchable text."""
+    for line in about.split("\n"):
+        key, parted, value = line.partition(": ")
+        if parted and key and not key.startswith("#"):
+            yield value
+
+
+def _stem(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return name[:-3] if name[-3:].lower() == ".md" else name

@@ -1,0 +1,250 @@
+"""Which lines ``--about`` and ``--topic`` leave. Pure: what the index knows of names comes in from
+:mod:`tars_memory.index.naming`.
+
+A passage counts as a whole: a bullet with what is nested in it, a paragraph, a turn. What stands under a bullet or a
+heading that counts does so too; and a bullet does if an inline field right under it (``said by:: Anna``) does.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from tars_memory.errors import UsageError
+from tars_memory.index.naming import folded, spaced
+from tars_memory.recall.words import unspaced_runs
+from tars_memory.vault.markdown.document import plain_heading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from tars_memory.index.reader import IndexReader
+
+
+_ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
+_FIELD = re.compile(r"[ \t]*[-*+][ \t]+[^\W\d_][\w /-]{0,60}::[ \t]")
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)")
+_TAG = re.compile(r"(?<![^\s(,;\[])#([\w/-]*[^\W\d_][\w/-]*)")
+_CODE = re.compile(r"`[^`]*`")
+_TARGET = re.compile(r"\[\[([^\[\]|#^\n]{1,500})|\]\(<?([^)<>\s#]{1,2000})")
+
+
+class Names:
+    """Whether a text holds one of some names, as whole words, or a link to what they mean.
+
+    Args:
+        names: in any case.
+        targets: of links that lead there under another name, as written.
+    """
+
+    def __init__(self, names: Iterable[str], targets: Iterable[str] = ()) -> None:
+        self.names = frozenset(filter(None, map(folded, names)))
+        self._targets = frozenset(map(str.casefold, targets))
+        ordered = sorted(self.names, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(_whole, ordered))) if ordered else None
+
+    def held_in(self, text: str) -> bool:
+        """Whether it does."""
+        if self._targets and "[" in text and any(target in self._targets for target in targets_in(text)):
+            return True
+        if self._pattern is None:
+            return False
+        said = folded(text)
+        return any(_ends(said, match.end()) for match in self._pattern.finditer(said))
+
+    def equals(self, text: str) -> bool:
+        """Whether a text is one of the names."""
+        return folded(plain_heading(text)) in self.names
+
+
+class Tag:
+    """Whether a text bears a tag, or one nested below it; ``name`` is without ``#``, in any case."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name.lower()
+
+    def held_in(self, text: str) -> bool:
+        """Whether it does; not within code."""
+        return "#" in text and any(map(self.covers, _TAG.findall(_CODE.sub("", text))))
+
+    def covers(self, tag: str) -> bool:
+        """Whether a tag is this one, or nested below it."""
+        tag = tag.strip("/").lower()
+        return tag == self.name or tag.startswith(self.name + "/")
+
+
+class Kept:
+    """What one ``--about`` or ``--topic`` keeps.
+
+    Args:
+        held_in: whether a passage, or a heading, tells of it.
+        paths: notes that do as wholes.
+    """
+
+    def __init__(self, held_in: Callable[[str], bool], paths: Collection[str]) -> None:
+        self.held_in = held_in
+        self._paths = paths
+
+    def whole(self, path: str, headings: Iterable[str]) -> bool:
+        """Whether all lines of a note, or under some headings, are kept."""
+        return path in self._paths or any(self.held_in(heading) for heading in headings)
+
+    def of(self, texts: Sequence[str]) -> frozenset[int]:
+        """The kept ones of some lines that follow each other, by index."""
+        kept: set[int] = set()
+        above: list[tuple[int, bool, list[int]]] = []  # items that the next line stands in: indent, kept, own lines
+        inside = False  # a section of these lines whose heading counts
+        for lead, is_item, numbers in _passages(texts):
+            text = "\n".join(texts[number] for number in numbers)
+            heading = _HEADING.match(text)
+            if heading:
+                inside = self.held_in(heading[1])
+            while above and lead <= above[-1][0]:
+                above.pop()
+            held = inside or self.held_in(text)
+            if held and above and _FIELD.match(text):
+                kept.update(above[-1][2])
+                above[-1] = (above[-1][0], True, above[-1][2])
+            held = held or (bool(above) and above[-1][1])
+            if held:
+                kept.update(numbers)
+            if is_item:
+                above.append((lead, held, numbers))
+        return frozenset(kept)
+
+
+class Selection:
+    """What is left by all that was asked for.
+
+    Attributes:
+        chunks: of the index, all that can hold such lines.
+        names: of everybody and everything that was asked about, folded.
+    """
+
+    def __init__(self, kept: Sequence[Kept], chunks: Iterable[int], names: Iterable[str]) -> None:
+        self._kept = kept
+        self.chunks = frozenset(chunks)
+        self.names = frozenset(names)
+
+    def of(self, path: str, headings: Sequence[str], texts: Sequence[str]) -> frozenset[int]:
+        """The lines of a stretch of a note that are left, by index.
+
+        Args:
+            path: of the note.
+            headings: above the stretch, outermost first.
+            texts: its lines.
+        """
+        left = frozenset(range(len(texts)))
+        for one in self._kept:
+            if left and not one.whole(path, headings):
+                left &= one.of(texts)
+        return left
+
+    def keeps(self, path: str, headings: Sequence[str], text: str) -> bool:
+        """Whether a passage is left, or some line of it."""
+        return bool(self.of(path, headings, text.split("\n")))
+
+
+def selection(reader: IndexReader, about: Sequence[str], topics: Sequence[str], *, scope: str) -> Selection:
+    """What is left by names and topics, all of them at once.
+
+    Args:
+        reader: of the index.
+        about: names of people and things, as in a link.
+        topics: tags, with or without ``#``, or topics of sessions.
+        scope: a project whose notes count too.
+
+    Raises:
+        UsageError: one of them is blank.
+    """
+    table = reader.names(scope)
+    kept: list[Kept] = []
+    chunks: set[int] | None = None
+    said: set[str] = set()
+    for name in about:
+        found = table.named(bare(name, "--about"))
+        names = Names(found.names, found.targets)
+        said |= names.names
+        paths, holding = table.telling(found, names.held_in)
+        kept.append(Kept(names.held_in, paths))
+        chunks = holding if chunks is None else chunks & holding
+    for topic in topics:
+        tag = Tag(bare(topic, "--topic").strip("/ "))
+        words = Names([spaced(tag.name)])
+
+        def listed(text: str, words: Names = words) -> bool:
+            return words.held_in(spaced(text))
+
+        paths, holding = table.tagged(tag.name, tag.covers, listed)
+        kept.append(Kept(tag.held_in, paths))
+        chunks = holding if chunks is None else chunks & holding
+    return Selection(kept, chunks or (), said)
+
+
+def bare(text: str, option: str) -> str:
+    """A name without link marks, ``#`` and what stands around it.
+
+    Raises:
+        UsageError: nothing is left.
+    """
+    name = text.strip()
+    if name.startswith("[[") and name.endswith("]]"):
+        name = name[2:-2].partition("|")[0].partition("#")[0]
+    name = " ".join(name.lstrip("#").split()) if option == "--topic" else " ".join(name.split())
+    if not any(sign.isprintable() and not sign.isspace() and sign != "/" for sign in name):
+        raise UsageError(f"{option} {text!r} names nothing", f"write it like {option} Anna" if option == "--about" else
+                         "write it like --topic work, or --topic work/plans")  # fmt: skip
+    return name
+
+
+def targets_in(text: str) -> Iterator[str]:
+    """Where the links of a text lead, as written, folded."""
+    for wiki, address in _TARGET.findall(text):
+        if wiki:
+            yield wiki.strip().casefold()
+        elif address:
+            from urllib.parse import unquote
+
+            yield unquote(address).casefold()
+
+
+def _whole(name: str) -> str:
+    """A pattern that finds a name where no letter or digit goes on; in scripts without blanks anywhere."""
+    if unspaced_runs(name):
+        return re.escape(name)
+    before = r"(?<![^\W_])" if name[0].isalnum() else ""
+    after = r"(?![^\W_])" if name[-1].isalnum() else ""
+    return before + re.escape(name) + after
+
+
+def _ends(text: str, at: int) -> bool:
+    """Whether a word that ends there does not go on with a vowel sign, as in Indian scripts."""
+    return at >= len(text) or unicodedata.category(text[at])[0] != "M"
+
+
+def _passages(texts: Sequence[str]) -> Iterator[tuple[int, bool, list[int]]]:
+    """How far each passage is indented, whether it is a list item, and its lines.
+
+    An item has the lines that go on without a blank one, a row of a table stands alone, as does a heading; else what no
+    blank line parts is one passage.
+    """
+    lead, is_item = 0, False
+    numbers: list[int] = []
+    for number, text in enumerate(texts):
+        mark = _ITEM.match(text)
+        alone = text.lstrip().startswith("|") or bool(_HEADING.match(text))
+        if numbers and (mark or alone or not text.strip()):
+            yield lead, is_item, numbers
+            numbers = []
+        if not text.strip():
+            continue
+        if not numbers:
+            wide = text.expandtabs(4)
+            lead, is_item = len(wide) - len(wide.lstrip()), bool(mark)
+        numbers.append(number)
+        if alone:
+            yield lead, False, numbers
+            numbers = []
+    if numbers:
+        yield lead, is_item, numbers
