@@ -31,6 +31,9 @@ CHUNKS_BY_PREFIX = 500
 cost a tenth more than 10, 300 cost half as much again."""
 CHUNKS_READ = 80
 """How many of them are read line by line: 40 to 200 score alike on three sets (docs/development/ranking.md)."""
+DATED_READ = 20
+"""Of the days that the query names at least that many of the best are read: a word that hundreds of days hold (``gym
+yesterday``) names the day's own chunk no sooner than the others."""
 NOTES_OPENED = 10
 """Of that many best notes at least the first chunk is read: an alias or a property may be all that matched."""
 LONGEST_DATE = 40
@@ -175,7 +178,7 @@ def gather(
     chosen = _best(reader, query, named, ids, max(CHUNKS_READ, limit + limit // 2))
     rows = reader.chunks(chosen)
     if by_words:
-        rows.update(_openings(reader, named.notes, rows))
+        rows.update(_openings(reader, named.notes, rows, narrowed))
     if vector is not None:  # a cosine that the KNN did not give is only worth its price for what is read
         named.near.update(reader.cosines(vector.vector, [i for i in rows if i not in named.near]))
     asked = interaction.numbers(vector.words) if vector is not None else []
@@ -190,7 +193,7 @@ def gather(
         chunk.meaning = named.near.get(row.id)
         chunk.date = date_fit(query, row)
         chunk.decided = told.get(row.id, {})
-        _open(chunk, terms if by_words else None, excluded)
+        _open(chunk, terms if by_words else None, excluded, _unasked(query, row, chunk.texts))
         if row.id in bits:
             _compare(chunk, asked, *bits[row.id])
         by_note = chunk.note_words and not excluded
@@ -217,7 +220,7 @@ def _by_words(reader: IndexReader, query: Query, narrowed: Filter, named: _Named
     """BM25 by chunk and by note; chunks that hold a literal or a beginning of a word, with the share of those held."""
     from tars_memory.index.fulltext import expression
 
-    match = expression([*query.words, *(" ".join(phrase) for phrase in query.phrases)])
+    match = _expression(query)
     if match:
         named.words = dict(reader.match_chunks(match, narrowed, CHUNKS_BY_WORDS))
         named.notes = dict(reader.match_notes(match, narrowed, NOTES_BY_WORDS))
@@ -229,12 +232,28 @@ def _by_words(reader: IndexReader, query: Query, narrowed: Filter, named: _Named
             named.literal.setdefault(chunk, 1.0)
 
 
+def _expression(query: Query) -> str:
+    """The FTS5 query for its words and phrases, any of them."""
+    from tars_memory.index.fulltext import expression
+
+    return expression([*query.words, *(" ".join(phrase) for phrase in query.phrases)])
+
+
 def _by_date(reader: IndexReader, query: Query, narrowed: Filter, named: _Named) -> None:
-    """Chunks of the days that the query names: they may answer without holding one of its words."""
+    """Chunks of the days that the query names: they may answer without holding one of its words.
+
+    Where words have named as many chunks as they may, those of the day can be missing among them: they are weighed too.
+    """
+    match = _expression(query) if len(named.words) == CHUNKS_BY_WORDS else ""
     for stretch in query.dates:
         if (stretch.end - stretch.start).days <= LONGEST_DATE and not stretch.yearless:
             inside = _between(narrowed, stretch.start.isoformat(), stretch.end.isoformat())
+            if match:
+                by_words = dict(reader.match_chunks(match, inside, CHUNKS_BY_DATE))
+                named.words.update(by_words)
+                named.dated += by_words
             named.dated += reader.newest(inside, CHUNKS_BY_DATE)
+    named.dated = list(dict.fromkeys(named.dated))
 
 
 def _between(narrowed: Filter, start: str, end: str) -> Filter:
@@ -266,22 +285,43 @@ def _best(reader: IndexReader, query: Query, named: _Named, ids: Sequence[int], 
         + fusion.ROUGH_DATE * dates.get(note, 0.0)
         for chunk, note in notes.items()
     }
-    return sorted(rough, key=lambda chunk: (-rough[chunk], chunk))[:most]
+    order = sorted(rough, key=lambda chunk: (-rough[chunk], chunk))
+    dated = set(named.dated)
+    of_day = [chunk for chunk in order[most:] if chunk in dated][: max(0, DATED_READ - len(dated & set(order[:most])))]
+    return order[: most - len(of_day)] + of_day
 
 
-def _openings(reader: IndexReader, notes: Mapping[int, float], rows: Mapping[int, ChunkRow]) -> dict[int, ChunkRow]:
+def _openings(
+    reader: IndexReader, notes: Mapping[int, float], rows: Mapping[int, ChunkRow], narrowed: Filter
+) -> dict[int, ChunkRow]:
     """The first chunks of the best notes that no chunk stands for yet."""
     present = {row.note_id for row in rows.values()}
     absent = [note for note in list(notes)[:NOTES_OPENED] if note not in present]
     if not absent:
         return {}
-    return reader.chunks([ids[0] for ids in reader.note_chunks(absent).values() if ids])
+    return reader.chunks([ids[0] for ids in reader.note_chunks(absent, narrowed).values() if ids])
 
 
-def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion) -> None:
-    """The chunk's lines with their counts; blocks that hold something excluded are left out."""
+def _unasked(query: Query, row: ChunkRow, texts: Sequence[str]) -> frozenset[int]:
+    """The lines of a chunk that were not asked for: by name or topic, or because they began later."""
+    unasked: set[int] = set()
+    if query.selection is not None:
+        unasked.update(range(len(texts)))
+        unasked -= query.selection.of(row.path, row.headings, texts)
+    if query.held is not None:
+        from tars_memory.vault.markdown.windows import begins_in
+
+        day = query.held
+        unasked.update(i for i, text in enumerate(texts) if (begun := begins_in(text)) is not None and begun > day)
+    return frozenset(unasked)
+
+
+def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion, unasked: frozenset[int]) -> None:
+    """The chunk's lines with their counts; blocks that hold something excluded are left out, as are those not asked
+    for.
+    """
     row = chunk.row
-    banned = _banned(chunk.texts, excluded) if excluded else frozenset()
+    banned = unasked | _banned(chunk.texts, excluded) if excluded else unasked
     if chunk.decided:
         banned |= {index for index, state in chunk.decided.items() if state == "rejected"}
     kept = [i for i, text in enumerate(chunk.texts) if i not in banned and text.strip() and not _is_machinery(text)]

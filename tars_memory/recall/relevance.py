@@ -5,6 +5,7 @@ Measured with questions and claims of one set put to the notes of another, and 1
 
 from __future__ import annotations
 
+import unicodedata
 from math import exp, log
 from typing import TYPE_CHECKING
 
@@ -73,7 +74,8 @@ def answers(query: Query, pool: Pool, mode: str) -> bool:
         return False
     date_stems = {stem(word) for word in query.date_words}
     held = {id(chunk): _held(chunk, pool.idfs, date_stems) for chunk in pool.chunks}
-    if _holds_rare(query, pool, set().union(*held.values()), total):
+    some = set().union(*held.values())
+    if _holds_rare(query, pool, some, total):
         return True
     shares = {chunk: sum(pool.idfs[term] for term in terms) / total for chunk, terms in held.items()}
     whole = any(len(terms) == len(pool.idfs) for terms in held.values())  # shares are sums, rounded by their order
@@ -86,6 +88,8 @@ def answers(query: Query, pool: Pool, mode: str) -> bool:
     if mode == "hybrid" and all(chunk.meaning is not None for chunk in pool.chunks if chunk.words):
         return False
     most = sum(log(max(exp(value) - 1, 1.0)) for value in pool.idfs.values())
+    if all(map(says_nothing, some)):
+        return False
     if not most:
         return max(shares.values(), default=0.0) == 1.0
     return any(chunk.words >= FLOOR_OF_WORDS * most for chunk in pool.chunks)
@@ -145,9 +149,16 @@ def _holds_rare(query: Query, pool: Pool, held: set[str], total: float) -> bool:
     """Whether one of the held terms is rare and says much of the query."""
     rare = idf(pool.rows, max(FEW, int(pool.rows * RARE)))
     return any(
-        pool.idfs[term] >= rare and (not query.is_sentence or pool.idfs[term] >= RARE_SHARE * total or is_code(term))
+        pool.idfs[term] >= rare
+        and not says_nothing(term)
+        and (not query.is_sentence or pool.idfs[term] >= RARE_SHARE * total or is_code(term))
         for term in held
     )
+
+
+def says_nothing(term: str) -> bool:
+    """Whether a term beside others is held by chance: a number of two digits, a few dots or dashes."""
+    return (len(term) <= 2 and term.isdigit()) or all(unicodedata.category(sign)[0] == "P" for sign in term)
 
 
 def is_code(term: str) -> bool:

@@ -158,3 +158,27 @@ def test_english_is_not_taken_for_anything_else(text):
 )
 def test_which_models_are_for_english(model, english):
     assert is_english(model) is english
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_titles_headings_and_aliases_are_found_without_a_word_in_the_text(tmp_path, mode):
+    notes = {
+        "東京旅行.md": "浅草に行った\n",
+        "n.md": "# 料理\n\n## 寿司\n\nmake the rice\n\n## 餃子\n\nfold them\n",
+        "🦊 den.md": "seen at dusk\n",
+        "C++.md": "templates are hard\n",
+        "dog.md": "---\naliases: [犬小屋]\n---\nroof and walls\n",
+    }
+    recalled = Recalled(tmp_path, notes)
+    for text, path, line in [
+        ("東京", "東京旅行.md", 1),
+        ("旅行", "東京旅行.md", 1),
+        ("寿司", "n.md", 5),
+        ("餃子", "n.md", 9),
+        ("🦊", "🦊 den.md", 1),
+        ("C++", "C++.md", 1),
+        ("犬小屋", "dog.md", 4),
+    ]:
+        hits = recalled.search(text, mode).hits
+        assert [(hit.path, hit.start_line <= line <= hit.end_line) for hit in hits][:1] == [(path, True)], text
+    recalled.close()

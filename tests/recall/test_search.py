@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,17 @@ def test_nonsense_finds_nothing(vault, text, mode):
     assert result.hits == []
     assert result.abstained
     assert result.to_json()["query"] == text
+
+
+@pytest.mark.parametrize("text", ["12 34 56 78 zq", "!!!! ???? ....", "--- ==="])
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_short_number_or_a_few_dots_among_nonsense_are_held_by_chance(tmp_path, text, mode):
+    notes = {f"{n}.md": f"The harbour was quiet, the boats came in late, said number {n}.\n" for n in range(60, 99)}
+    notes["n.md"] = "We met 12 of them .... on the pier --- so many\n"
+    recalled = Recalled(tmp_path, notes)
+    assert recalled.search(text, mode).abstained
+    assert recalled.found("....") == ["We met 12 of them .... on the pier --- so many"]
+    recalled.close()
 
 
 def test_negation_leaves_out_entries_not_neighbours(vault):
@@ -200,6 +212,16 @@ def test_a_named_date_and_speaker_lift_their_lines(tmp_path):
         assert hit.path == path
         assert hit.explain["note: date"] > 0
         assert hit.explain["line: speaker"] > 0
+    recalled.close()
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_the_day_that_is_named_is_found_among_hundreds_alike(tmp_path, mode):
+    days = [date(2025, 1, 1) + timedelta(n) for n in range(400)]
+    notes = {f"{day}.md": "## Log\n- 09:00 went to the gym with Tom\n- 10:00 paid the milkman\n" for day in days}
+    recalled = Recalled(tmp_path, notes)
+    for text, path in [("gym on 2025-01-20", "2025-01-20.md"), ("gym with Tom on 2026-01-30", "2026-01-30.md")]:
+        assert [hit.path for hit in recalled.search(text, mode, limit=3).hits][:1] == [path]
     recalled.close()
 
 
