@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.looking import Looking
-from tars_memory.options import ReviewOptions, TidyOptions
+from tars_memory.options import PermissionOptions, ReviewOptions, TidyOptions
 from tars_memory.settings import PROJECTS
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.curation.reviewing.review import Review
     from tars_memory.curation.tidying.archive import Archived
+    from tars_memory.curation.tidying.compression import Compressed
     from tars_memory.curation.tidying.tidy import Tidied
     from tars_memory.index.indexer import RefreshReport
     from tars_memory.vault.model import Actor
@@ -192,6 +193,37 @@ class Memory(Looking):
         options = self.settings.options("tidy", TidyOptions)
         window_days = self.settings.options("review", ReviewOptions).window_days
         return archive(self.capture(writes=apply), days=options.daily_days, window_days=window_days, apply=apply)
+
+    def compress(
+        self,
+        *,
+        by: str | None = None,
+        before: date | None = None,
+        model: LanguageModel | None = None,
+        apply: bool = False,
+    ) -> Compressed:
+        """Which old sessions go to ``archive/`` and what summary stands in their place; with ``apply`` it is done.
+
+        Args:
+            by: ``month`` or ``year``; None for what is set.
+            before: sessions before this day; None for those whose period ended long enough ago.
+            model: whom to ask for the summaries' words; None takes them from the sessions as they are.
+            apply: write, all of it or nothing.
+
+        Raises:
+            UsageError: no such period; or nobody who may sits at a terminal, and the configuration does not allow it.
+            ConflictError: a note changed meanwhile; nothing was written.
+            ModelUnavailableError: the model does not answer, or unusably; nothing was written.
+            UnwritableError: a note can't be written; nothing was.
+        """
+        from tars_memory.curation.tidying.compression import Terms, compress
+
+        may = self.settings.options("permissions", PermissionOptions).unattended_compress
+        allowed = may or (self.interactive and self.actor == "person")
+        if apply and allowed:
+            self.take_ticks()
+        context = self.capture(writes=apply and allowed)
+        return compress(context, Terms.of(self.settings, by, before), model=model, apply=apply, allowed=allowed)
 
     # --- drawing from conversations
 

@@ -29,9 +29,20 @@ def tidy(
     ] = False,
     ignore: Annotated[bool, typer.Option("--ignore", help="Never tell of these findings again.")] = False,
     archive: Annotated[bool, typer.Option("--archive", help="Plan which daily notes go to the archive.")] = False,
+    compress: Annotated[
+        bool, typer.Option("--compress", help="Propose summaries of old sessions, which go to the archive.")
+    ] = False,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="PERIOD", help="With --compress: a summary each month or year.")
+    ] = None,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="DATE", help="With --compress: sessions before this day.")
+    ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="NAME", help="Let a model find contradictions (default: the one set)."),
+        typer.Option(
+            "--model", metavar="NAME", help="Let a model find contradictions, or sum up (default: the one set)."
+        ),
     ] = None,
     print_prompt: PrintPrompt = False,
     reply: ReplyFile = None,
@@ -41,17 +52,29 @@ def tidy(
     Nothing is changed without --apply. With it exact repeats and empty bullets go (to archive/Tidied.md, 50 a run at
     most, undo brings them back), and near repeats, placeholders and past dates become proposals for review. With
     --archive daily notes past the window are listed, and with --apply moved to archive/; none is deleted, links hold.
+    With --compress old sessions move there, and a summary of each month or year stands in their place: shown first.
     """
     call = call_of(ctx)
     ids = [each for word in ids or () for each in re.split(r"[,\s]+", word) if each]
+    if print_prompt and reply is not None:
+        raise UsageError("both --print-prompt and --reply", "print the prompt first, then give the reply")
+    if compress:
+        if ids or ignore or archive or (print_prompt and apply):
+            raise UsageError(
+                "--compress with IDS, --ignore, --archive or --print-prompt --apply", "one after the other"
+            )
+        from tars_memory.cli import compressed
+
+        asked = compressed.Asked(by, before, model, reply, print_prompt=print_prompt)
+        return compressed.compress(call, asked, apply=apply)
+    if by is not None or before is not None:
+        raise UsageError("--by and --before belong to --compress", "add --compress")
     asking = model is not None or print_prompt or reply is not None
     if asking:
         if apply or ignore or archive or ids:
             raise UsageError(
                 "a model with --apply, --ignore, --archive or IDS", "what it finds waits for review: ask it alone"
             )
-        if print_prompt and reply is not None:
-            raise UsageError("both --print-prompt and --reply", "print the prompt first, then give the reply")
         return _ask(call, model or "", print_prompt, reply)
     if ignore and (apply or archive):
         raise UsageError("--ignore with --apply or --archive", "do one after the other")

@@ -106,9 +106,7 @@ def extraction(text: str, turns: Collection[int]) -> Extraction:
     )
 
 
-def ops(
-    text: str, candidates: int, lines: int, sections: int = 0, *, code: str = "", kinds: Sequence[str] = ()
-) -> Ops:
+def ops(text: str, candidates: int, lines: int, sections: int = 0, *, code: str = "", kinds: Sequence[str] = ()) -> Ops:
     """What an answer to :func:`prompts.review` (with candidates) or :func:`prompts.tidy` (without) says.
 
     Args:

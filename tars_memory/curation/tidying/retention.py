@@ -95,12 +95,26 @@ def plan(
             reasons[daily.path] = daily.obstacle
         elif daily.waiting and not past(daily.day, today, window_days):
             reasons[daily.path] = WAITING
-    moves = {daily.path: daily.to for daily in old if daily.path not in reasons}
+    reasons |= held_by_links({daily.path: daily.to for daily in old if daily.path not in reasons}, outgoing, files)
+    return [_step(daily, reasons.get(daily.path), today) for daily in old]
+
+
+def held_by_links(
+    moves: Mapping[str, str], outgoing: Mapping[str, Collection[Outlink]], files: Collection[str]
+) -> dict[str, str]:
+    """Which of some notes must stay where they are because a link would break, each with the reason.
+
+    Args:
+        moves: where each note would go, by where it is.
+        outgoing: as for :func:`plan`.
+        files: as for :func:`plan`.
+    """
+    reasons: dict[str, str] = {}
     told = _near(outgoing, moves)
     while broken := _broken(told, files, moves):
         reasons |= broken
         moves = {path: to for path, to in moves.items() if path not in broken}
-    return [_step(daily, reasons.get(daily.path), today) for daily in old]
+    return reasons
 
 
 def _step(daily: Daily, kept: str | None, today: date) -> Step:

@@ -43,12 +43,12 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
     note = reading.read("", data)
     changes = Changes(data)
     if note is not None and note.source_hash not in ("", new.source_hash):
-        changes.make(_property(changes.data, "earlier", f"[{', '.join(_earlier(data, note.source_hash))}]"))
-    changes.make(_property(changes.data, "source_hash", new.source_hash))
-    changes.make(_property(changes.data, "turns", str(new.turns)))
+        changes.make(renewed(changes.data, "earlier", f"[{', '.join(_earlier(data, note.source_hash))}]"))
+    changes.make(renewed(changes.data, "source_hash", new.source_hash))
+    changes.make(renewed(changes.data, "turns", str(new.turns)))
     for title, lines in _bullets(data, note, new):
         if lines:
-            made = _section(changes.data, title, "\n".join(lines))
+            made = new_section(changes.data, title, "\n".join(lines), SECTIONS)
             changes.make(made)
             for line in [] if made else lines:
                 changes.make(edits.insert_bullet(changes.data, line, section=title))
@@ -61,7 +61,7 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
         ("Turns", [rendering.turn_lines(turn) for turn in new.kept if turn.number not in held]),
     ):
         if blocks:
-            made = _section(changes.data, title, "\n\n".join(blocks))
+            made = new_section(changes.data, title, "\n\n".join(blocks), SECTIONS)
             changes.make(made or _append(changes.data, title, blocks))
     return changes.splices()
 
@@ -94,8 +94,14 @@ def _bullets(data: bytes, note: SessionNote | None, new: SessionNote) -> Iterabl
     yield "Facts", list(dict.fromkeys(lines))
 
 
-def _property(data: bytes, key: str, value: str) -> list[Splice]:
-    """Give a property of the front matter another value; its line is added if it is missing."""
+def renewed(data: bytes, key: str, value: str) -> list[Splice]:
+    """Give a property of the front matter another value; its line is added if it is missing.
+
+    Args:
+        data: the note; one without front matter stays as it is.
+        key: plain letters and underscores.
+        value: ASCII, as it is to stand there.
+    """
     document = Document(data)
     if document.front_matter_lines is None:
         return []
@@ -113,12 +119,19 @@ def _property(data: bytes, key: str, value: str) -> list[Splice]:
     return [Splice(at, at, f"{key}: {value}".encode("ascii") + document.ending(last))]
 
 
-def _section(data: bytes, title: str, text: str) -> list[Splice]:
-    """Make a section that is absent where it belongs: before the next one that exists. None if there is none."""
+def new_section(data: bytes, title: str, text: str, order: Sequence[str]) -> list[Splice]:
+    """Make a section that is absent where it belongs: before the next one that exists. Nothing if there is none.
+
+    Args:
+        data: the note.
+        title: of the section; one of ``order``.
+        text: its lines, parted by newlines.
+        order: the titles of all sections as they follow each other.
+    """
     document = Document(data)
     if document.find_section(title) is not None:
         return []
-    for later in SECTIONS[SECTIONS.index(title) + 1 :]:
+    for later in order[order.index(title) + 1 :]:
         section = document.find_section(later)
         if section is not None:
             start = document.lines[section.start_line - 1].start

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
+from tars_memory.vault.sessions.summary import is_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -133,7 +134,7 @@ class World(NamedTuple):
 
 
 def role_of(layout: Layout, path: str) -> Role | None:
-    """What a note is for; None for a note that tidy leaves alone: the person's own, archived, or a template."""
+    """What a note is for; None for a note that tidy leaves alone: the person's own, archived, summaries, a template."""
     if layout.is_template(path):
         return None
     tier = layout.tier_of(path)
@@ -142,7 +143,7 @@ def role_of(layout: Layout, path: str) -> Role | None:
     if tier is Tier.PROCEDURAL:
         return "rules"
     if tier is Tier.EPISODIC:
-        return None if layout.is_archived(path) else "session"
+        return None if layout.is_archived(path) or is_named(path) else "session"
     if tier is Tier.DAILY:
         return None if layout.is_archived(path) else "daily"
     return "feedback" if layout.timed(path) else None

@@ -1,0 +1,257 @@
+"""The summary of old sessions: what they said, kind by kind, with links back; rendered, read and added to. Pure.
+
+``sessions/2025-03 summary.md`` stands for the sessions of that month that went to the archive. Its front matter says
+``period``; each statement is a bullet with where it came from nested under it. It is the person's note like any other:
+what is added later is spliced in, every other byte stays.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.errors import ConflictError
+from tars_memory.vault.markdown import edits, entries
+from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.model import Splice
+from tars_memory.vault.sessions.growing import Changes, new_section, renewed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+KINDS = {"decision": "Decisions", "fact": "Facts", "open end": "Open ends", "topic": "Topics"}
+"""The section of each kind of statement, in the order of the note."""
+
+SOURCES = "Sessions"
+"""The section that links to the sessions."""
+
+SECTIONS = (*KINDS.values(), SOURCES)
+TAG = "session-summary"
+FROM = "from:: "
+"""How the bullet under a statement begins that links to the sessions that say it."""
+
+_HEAD = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r\n|\r|\n)(.{0,20000}?)(?:\r\n|\r|\n)---", re.DOTALL)
+_PERIOD = re.compile(rb"(?:^|(?<=[\r\n]))period[ \t]*:[ \t]*[\"']?(\d{4}(?:-\d\d)?)[\"']?[ \t]*(?=[\r\n]|$)")
+_NUMBER = r"(?:^|(?<=[\r\n])){}[ \t]*:[ \t]*[\"']?(\d{{1,9}})[\"']?[ \t]*(?=[\r\n]|$)"
+_SOURCE = re.compile(r"(\[\[([^\[\]|#]+)(?:[#|][^\[\]]*)?\]\][^\r\n]*\()(\d{1,9})( turns?\))")
+
+
+class Line(NamedTuple):
+    """One statement.
+
+    Attributes:
+        kind: one of :data:`KINDS`.
+        text: the words of one bullet, neutralised.
+        source: the target of the link at its end, ``2025-03-04#^d-abc``; empty for none.
+        label: how that link is shown; the day.
+        origins: links to where it was said, as they are to stand there: ``[[2025-03-04 1015 Moving]]``.
+    """
+
+    kind: str
+    text: str
+    source: str = ""
+    label: str = ""
+    origins: tuple[str, ...] = ()
+
+
+class Source(NamedTuple):
+    """A session that is summed up: its day, the link to it, and how many turns of it had been examined (0: unknown)."""
+
+    day: str
+    link: str
+    turns: int = 0
+
+
+class Summary(NamedTuple):
+    """What a note is to say, or what is to be added to it.
+
+    Attributes:
+        period: ``2025-03`` or ``2025``.
+        day: the last day of its sessions.
+        by: who summed up: ``rules``, or a model's name.
+        lines: statements.
+        sources: the sessions.
+        left_out: statements of the sessions that found no room.
+    """
+
+    period: str
+    day: str
+    by: str
+    lines: tuple[Line, ...]
+    sources: tuple[Source, ...]
+    left_out: int = 0
+
+
+class Held(NamedTuple):
+    """What a summary says now.
+
+    Attributes:
+        texts: the words of its statements, of the sections of :data:`KINDS`.
+        turns: by a link's target how many turns of the session had been examined.
+        left_out: as its front matter says.
+    """
+
+    texts: frozenset[str]
+    turns: dict[str, int]
+    left_out: int
+
+
+def period_of(data: bytes) -> str:
+    """The period that a note is the summary of, read from its front matter alone; empty for any other note."""
+    head = _HEAD.match(data)
+    if head is None or b"source_hash" in head[1] or TAG.encode() not in head[1]:
+        return ""
+    found = _PERIOD.search(head[1])
+    return found[1].decode("ascii") if found else ""
+
+
+def number_in(data: bytes, key: str) -> int:
+    """A number that a note's front matter says, without parsing the note; 0 if it says none."""
+    head = _HEAD.match(data)
+    found = head and re.search(_NUMBER.format(key).encode("ascii"), head[1])
+    return int(found[1]) if found else 0
+
+
+def date_in(data: bytes) -> str:
+    """The day that a note's front matter says (``date: YYYY-MM-DD``), without parsing the note; empty for none."""
+    head = _HEAD.match(data)
+    found = head and re.search(rb"(?:^|(?<=[\r\n]))date[ \t]*:[ \t]*[\"']?(\d{4}-\d\d-\d\d)", head[1])
+    return found[1].decode("ascii") if found else ""
+
+
+def path_for(folder: str, period: str, number: int = 1) -> str:
+    """Where the summary of a period goes; a number beyond 1 is added to its name."""
+    return f"{folder}/{period} summary{f' {number}' if number > 1 else ''}.md"
+
+
+def is_named(path: str) -> bool:
+    """Whether a note is called as summaries are."""
+    return re.fullmatch(r"\d{4}(?:-\d\d)? summary(?: \d+)?\.md", path.rpartition("/")[2]) is not None
+
+
+def read(data: bytes) -> Held:
+    """What a summary says now, after whatever a person changed."""
+    titles = {title.casefold() for title in KINDS.values()}
+    found = entries.read("", Document(data))
+    texts = frozenset(entry.text for entry in found if not entry.depth and entry.section.casefold() in titles)
+    turns: dict[str, int] = {}
+    for entry in found:
+        said = _SOURCE.search(entry.raw) if entry.section.casefold() == SOURCES.casefold() else None
+        if said:
+            turns[said[2].strip()] = int(said[3])
+    return Held(texts, turns, number_in(data, "left_out"))
+
+
+def render(summary: Summary) -> bytes:
+    """A new note."""
+    lines = [
+        "---",
+        f"date: {summary.day}",
+        f"title: {json.dumps(f'Sessions of {summary.period}')}",
+        f"period: {summary.period}",
+        f"by: {json.dumps(summary.by, ensure_ascii=False)}",
+        f"left_out: {summary.left_out}",
+        f"tags: [{TAG}]",
+        "---",
+    ]
+    for title, blocks in _blocks(summary):
+        if blocks:
+            lines += ["", f"## {title}", "", *blocks]
+    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+
+
+def add(data: bytes, new: Summary) -> list[Splice]:
+    """Add statements and sessions to a summary; those that stand in it are not added again.
+
+    Args:
+        data: the note.
+        new: what to add; ``left_out`` is added to what the note says, a session's ``turns`` replace what it says.
+
+    Raises:
+        ConflictError: no place takes a new bullet without changing what stands around it.
+    """
+    held = read(data)
+    changes = Changes(data)
+    if new.left_out:
+        changes.make(renewed(changes.data, "left_out", str(held.left_out + new.left_out)))
+    changes.make(_counts(changes.data, new.sources))
+    text = changes.data.decode("utf-8", "surrogateescape")
+    lines = tuple(line for line in new.lines if line.text not in held.texts)
+    sources = tuple(source for source in new.sources if source.link not in text)
+    for title, blocks in _blocks(new._replace(lines=lines, sources=sources)):
+        if blocks:
+            changes.make(_placed(changes.data, title, blocks))
+    return changes.splices()
+
+
+def _blocks(summary: Summary) -> Iterator[tuple[str, list[str]]]:
+    """Section by section its bullets, each with what is nested under it."""
+    for kind, title in KINDS.items():
+        yield title, [_statement(line) for line in summary.lines if line.kind == kind]
+    yield SOURCES, [_source(source) for source in summary.sources]
+
+
+def _statement(line: Line) -> str:
+    bullet = entries.render(
+        entries.Parts(line.text, provenance=line.source or None, label=line.label or None if line.source else None)
+    )
+    return "\n".join([bullet, *([f"  - {FROM}{', '.join(line.origins)}"] if line.origins else [])])
+
+
+def _source(source: Source) -> str:
+    counted = f" ({source.turns} turn{'' if source.turns == 1 else 's'})" if source.turns else ""
+    return f"- {source.day} {source.link}{counted}"
+
+
+def _counts(data: bytes, sources: Sequence[Source]) -> list[Splice]:
+    """Renew the number of turns of sessions that stand there already."""
+    turns = {source.link: source.turns for source in sources if source.turns}
+    document = Document(data)
+    splices: list[Splice] = []
+    for bullet in document.bullets:
+        if document.section_at(bullet.line).title.casefold() != SOURCES.casefold():
+            continue
+        raw = data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")
+        said = _SOURCE.search(raw)
+        link = next((link for link in turns if link in raw), None) if said else None
+        if said and link and int(said[3]) != turns[link]:
+            start = bullet.start + len(raw[: said.start(3)].encode("utf-8", "surrogateescape"))
+            splices.append(Splice(start, start + len(said[3]), str(turns[link]).encode("ascii")))
+    return splices
+
+
+def _placed(data: bytes, title: str, blocks: Sequence[str]) -> list[Splice]:
+    """Bullets at the end of their section, which is made where it belongs if it is absent."""
+    if made := new_section(data, title, "\n".join(blocks), SECTIONS):
+        return made
+    if at_once := _together(data, title, blocks):
+        return at_once
+    changes = Changes(data)
+    for block in blocks:
+        changes.make(edits.insert_bullet(changes.data, block, section=title))
+    return changes.splices()
+
+
+def _together(data: bytes, title: str, blocks: Sequence[str]) -> list[Splice]:
+    """All bullets in the place that the first one takes; nothing if they would not all be bullets of their own there.
+
+    One after the other they would cost a parse of the note each.
+    """
+    lines = [line for block in blocks for line in block.split("\n")]
+    first = lines[0].encode("utf-8", "surrogateescape")
+    try:
+        (splice,) = edits.insert_bullet(data, lines[0], section=title)
+    except ConflictError:
+        return []
+    at = splice.data.index(first)
+    end = at + len(first)
+    indent = re.search(rb"[^\r\n]*$", splice.data[:at])
+    ending = re.match(rb"\r\n|\r|\n", splice.data[end:])
+    nl = ending[0] if ending else Document(data).ending(Document(data).last_line)
+    before = indent[0] if indent else b""
+    more = b"".join(nl + before + line.encode("utf-8", "surrogateescape") for line in lines[1:])
+    whole = Splice(splice.start, splice.end, splice.data[:end] + more + splice.data[end:])
+    old, new = (entries.read("", Document(text)) for text in (data, apply(data, [whole])))
+    tops = sum(not entry.depth for entry in new) - sum(not entry.depth for entry in old)
+    return [whole] if len(new) == len(old) + len(lines) and tops == len(blocks) else []
