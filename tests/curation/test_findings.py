@@ -296,7 +296,7 @@ def test_a_block_id_that_two_lines_bear() -> None:
     [
         "25:10 tea", "10:75 tea", "10:15:30 tea", "2pm tea", "2:30 pm tea", "14h30 tea", "14.30 Uhr Tee", "14:30: tea",
         "10:00 [Extracted] tea", "10:00 [extraced] tea", "10:00 [extracted] [promoted] tea",
-        "10:00 tea [extracted]", "10:00",
+        "10:00 tea [extracted]", "10:00", "10:00 [extracted]tea ^d-1",
     ],
 )  # fmt: skip
 def test_malformed_daily_lines(line: str) -> None:
@@ -320,6 +320,8 @@ def test_daily_lines_that_are_fine(line: str) -> None:
 def test_a_daily_line_without_its_mark() -> None:
     assert kinds("## Log\n10:00 tea\n", "2026-11-20.md") == [("malformed", 2)]
     assert kinds("## Log\n- 10:00 tea\n11:00 cake\n", "2026-11-20.md") == [("malformed", 3)]
+    assert kinds("## Log\n- 10:00 tea\n-11:00 cake\n", "2026-11-20.md") == [("malformed", 3)]
+    assert kinds("## Log\n- 10:00 tea\n  -5 degrees, 11:00-12:00 outside\n", "2026-11-20.md") == []
     assert kinds("## Log\n- 10:00 tea\n  with cake at 11:00\n\n12 guests\n", "2026-11-20.md") == []
     assert kinds("## Log\n```\n10:00 tea\n```\n## Plan\n10:00 tea\n", "2026-11-20.md") == []
 

@@ -127,8 +127,10 @@ def without_mark(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
             continue
         for line in range(block.start_line, block.end_line + 1):
             words = note.document.text(line).strip()
-            if re.match(r"(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+\S", words):
-                sentence = "it is no line of the log without a mark: put “- ” before it"
+            found = re.match(r"([-*+]?)(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+\S", words)
+            if found:
+                missing = f"a blank: put one behind its “{found[1]}”" if found[1] else "a mark: put “- ” before it"
+                sentence = f"it is no line of the log without {missing}"
                 yield Finding("", "malformed", note.path, line, words, sentence), words
 
 
@@ -139,6 +141,9 @@ def _over(note: TidyNote, world: World) -> bool:
 
 def _state_problem(text: str) -> str:
     """Why a tag in square brackets is no state; empty if it is none, or meant as none."""
+    glued = re.match(r"\[(" + "|".join(STATES) + r")\](?=\w)", text)
+    if glued:
+        return f"{glued[0]} is read as text: put a blank behind it"
     found = re.match(r"\[([A-Za-z]+)\](?=[ \t]|$)", text)
     if found:
         word = found[1]
