@@ -19,7 +19,7 @@ from tars_memory.options import (
     PermissionOptions,
     StoreOptions,
 )
-from tars_memory.settings import Places, Settings, chosen_project, find_project, find_vault, project_name
+from tars_memory.settings import Places, Settings, chosen_project, find_project, find_vault, here, project_name
 from tars_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -83,10 +83,10 @@ class Rooms:
     ) -> None:
         env = os.environ if env is None else env
         self.settings = Settings(env, Places.of(env))
-        self.root = find_vault(os.fspath(vault) if vault is not None else None, self.settings, Path.cwd())
+        self.root = find_vault(os.fspath(vault) if vault is not None else None, self.settings, here())
         self.settings.read_vault(self.root)
         self.limits = self.settings.options("limits", LimitsOptions)
-        self.project = find_project(self.root, chosen_project(project, env, Path.cwd()))
+        self.project = find_project(self.root, chosen_project(project, env, here()))
         self.whole = Vault.open(self.root, self.settings.options("layout", LayoutOptions), self.limits)
         self.whole.problem = self.settings.vault_problem
         self.vault = self.whole.scoped(self.project)

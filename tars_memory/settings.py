@@ -254,6 +254,14 @@ _KINDS: dict[type, str] = {str: "text in quotes", int: "whole number", float: "n
 _SETTINGS_HINT = "mend it there; docs/settings.md lists all settings"
 
 
+def here() -> Path:
+    """The current folder; the root if it was removed, as happens to jobs: then nothing is found from there upward."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path(os.sep)
+
+
 def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
     """The vault's real path: ``--vault``, ``TARS_MEMORY_DIR``, a ``.tars`` folder here or above, the configuration.
 

@@ -320,3 +320,25 @@ def test_a_killed_night_is_a_night_and_others_writes_are_not(place: Path, monkey
         with pytest.raises(NotFoundError):
             nights.undo(memory)
     assert killed != empty and files(place) == empty
+
+
+def test_a_clock_without_its_battery_does_not_let_candidates_expire(place: Path) -> None:
+    talk = Talk(place / "logs", "harbour", START - timedelta(days=400))
+    for now in (START, START - timedelta(days=9000), START + timedelta(days=1)):
+        talk.grow(4, random.Random(1))
+        with opened(place, now) as memory:
+            assert not nights.sleep(memory, [str(place / "logs")]).failed
+    with opened(place, START + timedelta(days=1)) as memory:
+        assert memory.review().waiting(limit=0).total == len(talk.said)
+
+
+def test_a_folder_that_was_removed_under_a_job(place: Path) -> None:
+    talk = Talk(place / "logs", "harbour", START)
+    talk.grow(4, random.Random(1))
+    gone = place / "gone"
+    gone.mkdir()
+    said = {"PATH": os.environ["PATH"], "TARS_MEMORY_HOME": str(place / "home")}
+    words = [sys.executable, "-c", PROGRAM, "--vault", str(place / "vault"), "sleep", str(place / "logs")]
+    script = 'rmdir "$0"; exec "$@" <&- >&- 2>&-'
+    assert subprocess.run(["sh", "-c", script, str(gone), *words], cwd=gone, env=said).returncode == 0
+    assert kept(place) == expected([talk])

@@ -14,7 +14,7 @@ from tars_memory.cli.parsing import Command, call_of, command
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.hooks import COMPACT, END, LONGEST_EVENT, PROMPT, START, Desk, Event, begin, event_of
 from tars_memory.options import HookOptions
-from tars_memory.settings import AUTO, PROJECT, Places, Settings, find_vault, may_run_by_itself
+from tars_memory.settings import AUTO, PROJECT, Places, Settings, find_vault, here, may_run_by_itself
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -79,7 +79,7 @@ def hook(ctx: typer.Context) -> int:
     if event.folder:
         os.chdir(event.folder)
     settings = Settings(call.env, Places.of(call.env))
-    root = find_vault(call.vault, settings, Path.cwd())
+    root = find_vault(call.vault, settings, here())
     desk = Desk(settings.places.vault_state(root, _id(root), create=True) / "hooks")
     ctx.meta["desks"].append(desk)
     options = settings.options("hook", HookOptions)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tars_memory.vault.writing import history
+from tars_memory.vault.writing.txn import time_of
 
 if TYPE_CHECKING:
     from datetime import date
@@ -31,7 +32,8 @@ def arrived(journal: Journal, since: date) -> frozenset[str]:
     found: set[str] = set()
     first = since.isoformat()
     for entry in history.entries(journal):
-        if entry.time[:10] < first:
+        said = max(entry.time[:10], time_of(entry.txn).date().isoformat())  # names go on when a clock is set back
+        if said < first:
             break
         if entry.command == COMMAND and not entry.undone:
             found.update(_CANDIDATE.findall(entry.after))
