@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.errors import BusyError, TarsError
 from tars_memory.upkeep import model_of, refreshed
 from tars_memory.vault import conflicts
-from tars_memory.vault.writing.spool import Spool
+from tars_memory.vault.writing.spool import ELSEWHERE, Spool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,12 +91,13 @@ def _writes(memory: Memory) -> Iterator[Finding]:
         yield Finding("unfinished", sentence, "the next command that writes settles it: tars-memory doctor")
     spool = Spool(store.state / "spool")
     for item in spool.pending():
-        text = item.arguments.get("text", "")
-        yield Finding("spool", f"{item.command} {text!r} waits as {item.id}", f"the file is in {spool.folder}")
+        ours = item.arguments.get("project", "") == memory.project
+        text = repr(item.arguments.get("text", "")) if ours else ELSEWHERE
+        yield Finding("spool", f"{item.command} {text} waits as {item.id}", f"the file is in {spool.folder}")
     for path in spool.damaged():
         yield Finding("spool", f"{path} can't be read", "look at it, then remove it")
     for lost in store.lost_lines():
-        yield _lost(lost)
+        yield _lost(lost, ours=memory.vault.layout.is_ours(lost.file))
     for name in store.leftovers():
         yield _leftover(memory, name)
     for name in store.limbo():
@@ -106,10 +107,11 @@ def _writes(memory: Memory) -> Iterator[Finding]:
         )
 
 
-def _lost(lost: LostLine) -> Finding:
+def _lost(lost: LostLine, *, ours: bool) -> Finding:
     return Finding(
         "lost line",
-        f"{lost.file}: {lost.text!r}, written {lost.time}, is no longer there, and not by our doing",
+        f"{lost.file}: {repr(lost.text) if ours else 'a line'}, written {lost.time}, is no longer there, and not by our"
+        " doing",
         f"fine if you took it out by hand; else tars-memory doctor --restore {lost.txn} writes it again",
         lost.file,
     )
@@ -201,9 +203,10 @@ def _copy(memory: Memory, path: str) -> Finding:
         return Finding("conflict copy", said, "remove it", path)
     some = "; ".join(line.decode("utf-8", "replace")[:80] for line in missing[:SHOWN])
     more = "; …" if len(missing) > SHOWN else ""
+    shown = f": {some}{more}" if memory.vault.layout.is_ours(path) else ""  # of other scopes the place alone
     return Finding(
         "conflict copy",
-        f"{path} has {len(missing)} lines that {original} lacks: {some}{more}",
+        f"{path} has {len(missing)} lines that {original} lacks{shown}",
         f"take over what is true from it into {original}, then remove it",
         path,
     )

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import UsageError
+from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.options import ALLOWED, FactsOptions, RecallOptions, WindowOptions
 from tars_memory.rooms import Rooms
 
@@ -309,10 +309,16 @@ class Looking(Rooms):
                 f"{os.fspath(file)} can't be read: {error.strerror}", "name a file of questions"
             ) from error
         limit = limit or evaluation.LIMIT
+
+        def read(path: str) -> bytes:
+            if not self.sees(path):
+                raise NotFoundError(f"there is no note {path}")
+            return self.vault.read(path)
+
         return evaluation.evaluate(
             questions,
             lambda text, mode: self.search(text, mode=mode, limit=limit),
-            self.vault.read,
+            read,
             mode=mode or self.settings.options("recall", RecallOptions).mode,
             against=against,
             limit=limit,

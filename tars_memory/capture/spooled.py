@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.capture.context import Context
 from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UnwritableError
+from tars_memory.vault.writing.spool import ELSEWHERE
 
 if TYPE_CHECKING:
     from tars_memory.capture.model import Receipt
@@ -17,7 +18,8 @@ def place_spool(ctx: Context) -> int:
 
     A log line typed yesterday thus goes into yesterday's note, one of a project into that project's. An edit or a
     removal whose entry is gone by now is given up, and a notice repeats it; anything else that fails stays where it is,
-    and holds up nothing else: a note that can't be written is no reason to keep words from another one.
+    and holds up nothing else: a note that can't be written is no reason to keep words from another one. What is for
+    another project is placed as well, but nothing is told of it, and given up only there.
 
     Returns:
         How many items were placed.
@@ -28,10 +30,13 @@ def place_spool(ctx: Context) -> int:
     """
     count = 0
     stuck: dict[str, int] = {}
+    elsewhere = 0
     ours = ctx.store.actor
     with ctx.spool.placing(ctx.store.journal, ctx.store.recover) as items:
         for item in items:
             arguments = item.arguments
+            foreign = str(arguments.get("project", "")) != ctx.vault.scope
+            told = [] if foreign else ctx.notices
             try:
                 when = datetime.fromisoformat(arguments["now"])
                 again = Context(
@@ -50,23 +55,26 @@ def place_spool(ctx: Context) -> int:
             except BusyError:
                 raise
             except UnwritableError as error:
-                stuck[error.message] = stuck.get(error.message, 0) + 1
+                why = ELSEWHERE if foreign else error.message
+                stuck[why] = stuck.get(why, 0) + 1
                 continue
             except (NotFoundError, AmbiguousError, ConflictError) as error:
-                if item.command not in ("edit", "forget", "facts end", "facts remove"):
-                    ctx.notices.append(f"kept in the spool as {item.id}: {error.message}")
+                if foreign or item.command not in ("edit", "forget", "facts end", "facts remove"):
+                    told.append(f"kept in the spool as {item.id}: {error.message}")
                     continue
                 text = arguments.get("text", "")
                 ctx.notices.append(f"given up, typed {when:%Y-%m-%d %H:%M}: {item.command} {text!r}: {error.message}")
             except (TarsError, KeyError, TypeError, ValueError) as error:
-                ctx.notices.append(f"kept in the spool as {item.id}: {error}")
+                told.append(f"kept in the spool as {item.id}: {error}")
                 continue
             else:
                 count += 1
-                ctx.notices += [f"placed from the spool: {receipt.path}:{receipt.line}", *again.notices]
+                elsewhere += foreign
+                told += [f"placed from the spool: {receipt.path}:{receipt.line}", *again.notices]
             finally:
                 ctx.store.actor = ours
             ctx.spool.remove(item.id)
+    ctx.notices += [f"placed from the spool {ELSEWHERE}: {elsewhere}"] if elsewhere else []
     ctx.notices += [f"{number} in the spool can't be placed yet: {why}" for why, number in stuck.items()]
     return count
 

@@ -19,18 +19,16 @@ def undo(ctx: Context, txn: str | None = None, *, last: int = 1) -> list[Written
     What waits in the spool is left there: the last thing done must stay the last.
 
     Raises:
-        UsageError: it would change a rule, and no person sits at a terminal; or the last one was for another project,
-            and is not named.
+        UsageError: it would change a rule, and no person sits at a terminal; or it was written for another project.
         NotFoundError: there is nothing to undo.
         ConflictError: a note has moved on too far.
     """
-    if txn is None:
-        for name, group in find_transactions(ctx.store.journal, None, last):
-            if len([*of_scope(iter(group), ctx.layout)]) < len(group):
-                raise UsageError(
-                    f"{name} was written for another project, or for none",
-                    f"tars-memory undo {name} takes it back; tars-memory history lists what was written here",
-                )
+    for name, group in find_transactions(ctx.store.journal, txn, last):
+        if len([*of_scope(iter(group), ctx.layout)]) < len(group):
+            raise UsageError(
+                f"{name} was written for another project, or for none",
+                "choose that one with --project, or none; tars-memory history lists what was written here",
+            )
     if not ctx.may_write_rules:
         for name, group in find_transactions(ctx.store.journal, txn, last):
             rules = [entry.file for entry in group if ctx.layout.tier_of(entry.file) is Tier.PROCEDURAL]

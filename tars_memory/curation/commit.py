@@ -256,7 +256,7 @@ class _Batch:
         for accepted, word in ((True, "accepted"), (False, "rejected")):
             said = [d.proposal for d in self.decisions if d.accept is accepted]
             what = [(proposal.id, proposal.text or proposal.quote) for proposal in said]
-            inbox.decide(self.transaction, what, word, self.ctx.now.date())
+            inbox.decide(self.transaction, what, word, self.ctx.now.date(), project=self.ctx.layout.scope)
 
     def outcomes(self) -> Iterator[Decided]:
         """What became of each decision."""

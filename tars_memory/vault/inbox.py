@@ -144,7 +144,9 @@ def drop(transaction: Transaction, proposal: dict[str, Any]) -> None:
             transaction.remove(path, hashlib.sha256(data).hexdigest())
 
 
-def decide(transaction: Transaction, what: Iterable[tuple[str, str]], decision: str, day: date) -> None:
+def decide(
+    transaction: Transaction, what: Iterable[tuple[str, str]], decision: str, day: date, *, project: str = ""
+) -> None:
     """Remember what was decided.
 
     Args:
@@ -152,10 +154,12 @@ def decide(transaction: Transaction, what: Iterable[tuple[str, str]], decision: 
         what: id and words of each.
         decision: one of :data:`DECISIONS`.
         day: of the decision.
+        project: whose it is; empty for none.
     """
     said = list(what)
+    when = {"date": day.isoformat()} | ({"project": project} if project else {})
     lines = [
-        json.dumps({"id": name, "decision": decision, "date": day.isoformat(), "what": words}, ensure_ascii=False)
+        json.dumps({"id": name, "decision": decision, **when, "what": words}, ensure_ascii=False)
         for name, words in said
     ]
     if not lines:

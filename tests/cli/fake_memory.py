@@ -120,6 +120,9 @@ class FakeMemory:
     def close(self) -> None:
         type(self).closed += 1
 
+    def sees(self, path: str) -> bool:
+        return not path.startswith("projects/")
+
     def __getattr__(self, name: str) -> Any:
         def method(*args: Any, **options: Any) -> Any:
             self.asked.append((name, args, options))

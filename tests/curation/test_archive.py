@@ -90,11 +90,13 @@ def test_the_local_day_counts(desk: Desk, now: str, moves: bool) -> None:
 )
 def test_folders_formats_and_projects(tmp_path: Path, layout: dict[str, str], path: str) -> None:
     desk = Desk(tmp_path, **layout)
+    desk.scope = "boat" if "boat" in path else ""
     desk.put(path, "## Log\n- 10:00 tea ^d-abc\n")
+    desk.put("projects/other/2026-01-01.md", "not ours\n")
     ctx = desk.ctx()
     assert move(desk) == [path]
     to = ctx.layout.archived(path)
-    assert list(desk.files()) == [to]
+    assert set(desk.files()) == {to, "projects/other/2026-01-01.md"}
     assert (ctx.layout.day_of(to), ctx.layout.scope_of(to)) == (date(2026, 1, 2), ctx.layout.scope_of(path))
     assert resolve(Vault(desk.root), path.rpartition("/")[2][:-3] + "#^d-abc") == to
     assert planned(desk) == []
@@ -214,11 +216,12 @@ def test_another_text_in_the_archive_is_never_written_over(desk: Desk) -> None:
 
 def test_what_cannot_be_written_is_said_and_the_rest_moves(desk: Desk, tmp_path: Path) -> None:
     desk.put("2026-01-02.md", "- x\n")
-    desk.put("projects/a/2026-01-02.md", "- y\n")
+    desk.put("2026-01-03.md", "- y\n")
     (tmp_path / "out").mkdir()
-    (desk.root / "archive").symlink_to(tmp_path / "out")
+    (desk.root / "archive").mkdir()
+    (desk.root / "archive" / "2026-01-02.md").symlink_to(tmp_path / "out")
     done = archive(desk.ctx(), days=90, window_days=14, apply=True)
-    assert done.moved == ["projects/a/2026-01-02.md"]
+    assert done.moved == ["2026-01-03.md"]
     assert [step.path for step in done.plan if step.action == "keep"] == ["2026-01-02.md"]
     assert os.listdir(tmp_path / "out") == []
 

@@ -14,7 +14,7 @@ from tars_memory.cli.call import Call
 from tars_memory.cli.output import line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.cli.recent import recall
-from tars_memory.errors import UsageError
+from tars_memory.errors import NotFoundError, UsageError
 
 PLUS_LINE = {"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro", "joe", "ne", "kak", "mg", "gvim", "ed"}
 """Editors that take ``+LINE path``; also tried with any editor not listed in :data:`COLON_LINE`."""
@@ -40,6 +40,8 @@ def open_(
     call = call_of(ctx)
     memory = call.memory()
     path, at, url = recall(memory.state, number, terminal=call.out.stdout.isatty())
+    if not memory.sees(path):
+        raise NotFoundError("the last search was made in another project", "search again here, or name it: --project")
     notices = call.notices()
     note = memory.root / path
     opener = _opener(call, note, at, url if (memory.root / ".obsidian").is_dir() else None)

@@ -85,11 +85,11 @@ def archive(ctx: Context, *, days: int, window_days: int, apply: bool = False) -
 def survey(ctx: Context, *, days: int, window_days: int) -> list[Step]:
     """Look at the whole vault, and plan: see :func:`tars_memory.curation.tidying.retention.plan`.
 
-    In a project only its own daily notes are planned for.
+    Planned for are the daily notes of our scope alone.
     """
     today = ctx.now.date()
     layout = ctx.layout
-    paths = [path for path in ctx.vault.paths() if not layout.scope or layout.is_ours(path)]
+    paths = [path for path in ctx.vault.paths() if layout.is_ours(path)]
     dailies = [daily for path in paths if (daily := _daily(ctx, path, days)) is not None]
     files = set(all_files(ctx.vault))
     outgoing = links_by_source(ctx.vault, files) if dailies else {}

@@ -118,7 +118,8 @@ def tidy(
         return Tidied(chosen, [], [], None, ctx.notices)
     with ctx.writing("tidy", None) as transaction:
         if ignore:
-            inbox.decide(transaction, [(each.id, each.text) for each in chosen], "ignored", ctx.now.date())
+            what, project = [(each.id, each.text) for each in chosen], ctx.layout.scope
+            inbox.decide(transaction, what, "ignored", ctx.now.date(), project=project)
             done: list[Applied] = []
         else:
             done = _apply(ctx, transaction, chosen, section_entries)

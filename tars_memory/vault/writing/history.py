@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError
-from tars_memory.vault.inbox import OURS
+from tars_memory.vault.inbox import DECIDED, OURS
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.spans import bare, changed
 from tars_memory.vault.model import Splice
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _TARGET = re.compile(r'"target": "([^"\n]+)')
 """The note that a proposal is for, as its file says it."""
+_PROJECT = re.compile(r'^\{[^\n]*"date": "[^"\n]*", "project": "([^"\n]+)"', re.MULTILINE)
+"""The project of a decision, as the line about it says; without one it was made outside projects."""
 
 
 class JournalEntry:
@@ -96,6 +98,9 @@ def of_scope(found: Iterator[JournalEntry], layout: Layout) -> Iterator[JournalE
     for entry in found:
         if not entry.file.startswith(OURS):
             if layout.is_ours(entry.file):
+                yield entry
+        elif entry.file == DECIDED:
+            if set(_PROJECT.findall(f"{entry.before}\n{entry.after}")) == ({layout.scope} if layout.scope else set()):
                 yield entry
         elif all(layout.is_ours(name) for name in _TARGET.findall(f"{entry.before}\n{entry.after}")):
             yield entry

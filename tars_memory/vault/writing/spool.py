@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from tars_memory.vault.writing.journal import Journal
 
+ELSEWHERE = "for another project, or for none"
+"""All that is told of an item whose project is not chosen."""
+
 
 class SpooledItem:
     """One thing that waits.
