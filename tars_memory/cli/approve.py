@@ -36,6 +36,7 @@ KEYS = {
     "a": "accept it as it stands",
     "e": "edit its words in $EDITOR, then accept",
     "b": "keep both: accept it and leave the other line",
+    "m": "keep it as a line of Memory.md and not as a fact",
     "s": "accept it under another heading",
     "r": "reject it; it is not offered again",
     "l": "leave it for later (Enter does so too)",
@@ -95,7 +96,8 @@ class Walk:
 
     def _answer(self, proposal: Proposal) -> str:
         """What the person says to one proposal; :data:`AGAIN` if something was written or taken back."""
-        keys = {"append": "aerlq", "replace": "aebrlq"}.get(proposal.op, "arlq")
+        facts = "aebmrlq" if proposal.fact and proposal.fact.ends else "aemrlq"
+        keys = {"append": "aerlq", "replace": "aebrlq", "fact": facts}.get(proposal.op, "arlq")
         offer = " ".join(f"[{key}]{_NAMES[key]}" for key in keys) + " [?]: "
         while True:
             said = self._ask(offer)
@@ -110,7 +112,7 @@ class Walk:
             elif key == "r":
                 if self._decided(proposal, reject=[proposal.id]):
                     return LATER
-            elif key in "aesb":
+            elif key in "aesbm":
                 if self._accept(proposal, key):
                     return AGAIN
             else:
@@ -119,7 +121,7 @@ class Walk:
     def _accept(self, proposal: Proposal, key: str) -> bool:
         texts: dict[str, str] = {}
         sections: dict[str, str] = {}
-        if (key == "b" and proposal.op != "replace") or (key in "es" and proposal.op not in ("append", "replace")):
+        if proposal.op not in _FOR.get(key, (proposal.op,)):
             self._print(Text("that is nothing to do here", style="dim"))
             return False
         if key == "e":
@@ -133,7 +135,8 @@ class Walk:
                 return False
             sections = {proposal.id: title}
         both = [proposal.id] if key == "b" else []
-        return self._decided(proposal, accept=[proposal.id], both=both, texts=texts, sections=sections)
+        lines = [proposal.id] if key == "m" else []
+        return self._decided(proposal, accept=[proposal.id], both=both, lines=lines, texts=texts, sections=sections)
 
     def _decided(self, proposal: Proposal, **choice: Any) -> bool:
         """Do it; False, and said, if the proposal waits as it did."""
@@ -218,7 +221,10 @@ class Walk:
         return said.decode("utf-8", "replace").strip() if said else None
 
 
-_NAMES = {"a": "ccept", "e": "dit", "b": "oth", "r": "eject", "l": "ater", "q": "uit"}
+_FOR = {"b": ("replace", "fact"), "m": ("fact",), "e": ("append", "replace", "fact"), "s": ("append", "replace")}
+"""What keys are for one kind of proposal or another."""
+
+_NAMES = {"a": "ccept", "e": "dit", "b": "oth", "m": "emory", "r": "eject", "l": "ater", "q": "uit"}
 
 
 def show(call: Call, proposals: Sequence[Proposal]) -> None:
@@ -244,6 +250,11 @@ def diff(proposal: Proposal) -> list[Text]:
         old = line(proposal.conflicts[0]).partition(": ")[2]
     new = line(proposal.text) if proposal.op not in ("remove", "remove_section") else ""
     lines = []
+    for each in proposal.fact.ends if proposal.fact else ():
+        lines += [_lit("- ", line(each.text), line(each.becomes), "red")]
+        lines += [_lit("+ ", line(each.becomes), line(each.text), "green")]
+    if proposal.fact and proposal.source:
+        new += f" ([[{line(proposal.source)}|{line(proposal.date)}]])"
     if old:
         lines.append(_lit("- ", old, new, "red"))
     if new:
@@ -266,6 +277,9 @@ def _told(proposal: Proposal) -> list[str]:
         told.append(f"“{line(proposal.quote)}”")
     others = proposal.conflicts[1:] if replaced_first(proposal) else proposal.conflicts
     told += [f"beside: {line(each)}" for each in others]
+    if proposal.fact:
+        target, section, text = map(line, proposal.fact.instead)
+        told.append(f"or as a line of {target} › {section}: {text}")
     if proposal.why:
         told.append(line(proposal.why))
     return told

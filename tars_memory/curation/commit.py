@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tars_memory.curation.gates import check, is_candidate
 from tars_memory.curation.model import Decision, Mark, Op, Proposal
-from tars_memory.curation.patch import locate, patch, splices_between
-from tars_memory.errors import ConflictError
+from tars_memory.curation.patch import ended, locate, patch, splices_between
+from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import inbox
-from tars_memory.vault.markdown import edits
+from tars_memory.vault.markdown import adding, edits, facts
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.markdown.facts import Predicates
 from tars_memory.vault.model import Tier
 from tars_memory.vault.template import shipped
 
@@ -120,12 +121,15 @@ def op_of(decision: Decision, notes_section: str = "Notes") -> Op:
         notes_section: where an entry goes that names no section.
 
     Raises:
-        UsageError: there are no words.
+        UsageError: there are no words, or those of a fact state none.
     """
     proposal = decision.proposal
     text = proposal.text if decision.text is None else decision.text
     worded = proposal.op in ("append", "replace")
     source = proposal.source if re.fullmatch(SOURCE, proposal.source) else ""
+    if proposal.op == "fact":
+        ends = None if proposal.fact is None or decision.text is not None else tuple(e.raw for e in proposal.fact.ends)
+        return Op("fact", proposal.section, _fact(text), provenance=source, label=proposal.date, ends=ends)
     section = proposal.section or (notes_section if proposal.op == "append" else "")
     return Op(
         proposal.op,  # type: ignore[arg-type]  # checked by the gates
@@ -162,6 +166,9 @@ class _Note:
             ConflictError: one of them can't be done.
         """
         self.done = {}
+        for _, op in self.ops:
+            if op.ends is not None and set(op.ends) != set(ended(data, op, self.path)):
+                raise ConflictError(f"{self.path} changed: the fact would end something else than was shown", AGAIN)
         for number, op in self.ops:
             standing = self._standing(data, op)
             if standing:
@@ -233,7 +240,7 @@ class _Batch:
                     raise ConflictError(f"{proposal.id} was decided meanwhile", AGAIN)
                 self.kept.append(waiting[proposal.id])
             if decision.accept:
-                self._note(proposal.target).ops.append((number, op_of(decision, self.ctx.layout.notes_section)))
+                self._note(proposal.target).ops.append((number, self._op(decision)))
         for decision in self.decisions:
             replaced = self._replaced(decision)
             for mark in (each for each in decision.proposal.marks if is_candidate(self.ctx, each)):
@@ -244,12 +251,12 @@ class _Batch:
             data = self.transaction.read(note.path)
             if data is None and note.marks:
                 raise ConflictError(f"{note.path} is gone", AGAIN)
-            note.apply(shipped(note.path) if data is None else data)
+            note.apply(self._fresh(note.path) if data is None else data)
 
     def write(self) -> None:
         """Change the notes, those that proposals are about before those that are only marked; then the inbox."""
         for note in sorted(self.notes.values(), key=lambda note: not note.ops):
-            written = self.transaction.write(note.path, note.plan, create=shipped(note.path))
+            written = self.transaction.write(note.path, note.plan, create=self._fresh(note.path))
             self.texts[note.path] = written.text
         for proposal in self.kept:
             inbox.drop(self.transaction, proposal)
@@ -269,6 +276,15 @@ class _Batch:
             reason = note.done[number]
             line, ref = self._placed(note, op_of(decision))
             yield Decided(proposal, "accepted", "no-op" if reason else "applied", reason, note.path, line, ref)
+
+    def _fresh(self, path: str) -> bytes:
+        """What a note that isn't there yet begins with."""
+        return adding.NEW if path == self.ctx.layout.facts else shipped(path)
+
+    def _op(self, decision: Decision) -> Op:
+        op = op_of(decision, self.ctx.layout.notes_section)
+        said = facts.said(op.text) if op.kind == "fact" else None
+        return op._replace(single=Predicates.of(self.ctx.facts_options).replaces(said.predicate)) if said else op
 
     def _note(self, path: str) -> _Note:
         if path not in self.notes:
@@ -307,6 +323,18 @@ def _acting(ctx: Context, actor: Any) -> Iterator[None]:
         yield
     finally:
         ctx.store.actor = ours
+
+
+def _fact(text: str) -> str:
+    """The words of a fact as they can be written.
+
+    Raises:
+        UsageError: they state none.
+    """
+    said = facts.said(grammar.neutralise(text))
+    if said is None or (said.since and said.until and said.until <= said.since):
+        raise UsageError(f"{text[:200]!r} is no fact", 'write it so: "lives in:: Cork [since:: 2026-11-14]"')
+    return facts.words(said.predicate, said.object, said.since, said.until)
 
 
 def _words(text: str, proposal: Proposal) -> str:

@@ -32,7 +32,8 @@ def check(ctx: Context, decisions: Sequence[Decision], *, by_tick: bool) -> None
             continue
         tier = layout.tier_of(proposal.target)
         ours = tier is not Tier.NOTE or proposal.target in (layout.corrections, layout.rewards)
-        if not ours or proposal.op not in OP_KINDS or proposal.target[-3:] != ".md":
+        odd = proposal.op not in OP_KINDS or (proposal.op == "fact") != (proposal.fact is not None)
+        if not ours or odd or proposal.target[-3:] != ".md":
             raise UsageError(
                 f"{proposal.id} would change {proposal.target}, which is yours alone", "reject it, or edit the note"
             )

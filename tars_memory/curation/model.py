@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from tars_memory.vault.markdown.claims import Claim
 
-OpKind = Literal["append", "add_section", "replace", "remove", "remove_section"]
-OP_KINDS: tuple[OpKind, ...] = ("append", "add_section", "replace", "remove", "remove_section")
+OpKind = Literal["append", "add_section", "replace", "remove", "remove_section", "fact"]
+OP_KINDS: tuple[OpKind, ...] = ("append", "add_section", "replace", "remove", "remove_section", "fact")
 
 Relation = Literal["same", "near", "update", "conflict", "different"]
 """How two statements stand to each other; see :mod:`tars_memory.curation.similarity`."""
@@ -62,6 +62,9 @@ class Op(NamedTuple):
         provenance: ``2026-11-21#^d-abc``, the line that this came from; empty for none.
         label: what the provenance link shows; empty for the name of its note.
         occurrence: which of several entries with these very lines is meant, from 0; None: there must be one only.
+        single: for ``fact``, whether it ends what holds at its start; its ``section`` is the subject, its ``text`` the
+            fact with its dates, its ``label`` the day on which it was said.
+        ends: for ``fact``, the own lines of the facts that it ends, as they were shown; None if nobody was shown any.
     """
 
     kind: OpKind
@@ -71,6 +74,8 @@ class Op(NamedTuple):
     provenance: str = ""
     label: str = ""
     occurrence: int | None = None
+    single: bool = False
+    ends: tuple[str, ...] | None = None
 
 
 class Outcome(NamedTuple):
@@ -101,6 +106,61 @@ class Mark(NamedTuple):
     block_id: str = ""
 
 
+class Ends(NamedTuple):
+    """A fact that a new one would end.
+
+    Attributes:
+        ref: the name of its entry.
+        text: its words as they stand.
+        since: its first day, ``YYYY-MM-DD``; None if not said.
+        until: the first day that it would no longer hold.
+        becomes: its words then.
+        path, line: where it stands.
+        raw: its own lines as they stand (:attr:`Entry.raw`).
+    """
+
+    ref: str
+    text: str
+    since: str | None
+    until: str | None
+    becomes: str
+    path: str
+    line: int
+    raw: str
+
+
+class Instead(NamedTuple):
+    """The line that a fact may become instead: its note, its heading, its words."""
+
+    target: str
+    section: str
+    text: str
+
+
+class Stated(NamedTuple):
+    """The fact that a proposal would add.
+
+    Attributes:
+        subject, predicate, object: as they would stand.
+        since, until: ``YYYY-MM-DD``, or None.
+        ends: the facts that it would end.
+        instead: what it may become instead.
+    """
+
+    subject: str
+    predicate: str
+    object: str
+    since: str | None
+    until: str | None
+    ends: tuple[Ends, ...]
+    instead: Instead
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        ends = [{name: value for name, value in each._asdict().items() if name != "raw"} for each in self.ends]
+        return {**self._asdict(), "ends": ends, "instead": self.instead._asdict()}
+
+
 class Proposal(NamedTuple):
     """A change that waits for the person, bound to the text that it was made from.
 
@@ -121,6 +181,7 @@ class Proposal(NamedTuple):
         marks: the candidates that this decides.
         kept: whether it is a file of the inbox (then a decision removes it), or is found anew each time.
         occurrence: which of several entries with the lines ``replaces``, from 0; None: there must be one only.
+        fact: for ``fact``, what it would add and end; else None.
     """
 
     id: str
@@ -137,11 +198,13 @@ class Proposal(NamedTuple):
     marks: tuple[Mark, ...] = ()
     kept: bool = False
     occurrence: int | None = None
+    fact: Stated | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
         names = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "conflicts", "replaces")
-        return {name: list(value) if isinstance(value := getattr(self, name), tuple) else value for name in names}
+        told = {name: list(value) if isinstance(value := getattr(self, name), tuple) else value for name in names}
+        return {**told, "fact": self.fact and self.fact.as_dict()}
 
 
 class Decision(NamedTuple):

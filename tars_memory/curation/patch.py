@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from datetime import date
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture.placing import heading
 from tars_memory.curation.model import Op, Outcome
 from tars_memory.errors import TarsError
-from tars_memory.vault.markdown import edits
+from tars_memory.vault.markdown import adding, edits, facts
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
+from tars_memory.vault.markdown.facts import Predicates
 from tars_memory.vault.markdown.spans import lines_of
 from tars_memory.vault.model import Splice
 
@@ -194,6 +196,50 @@ def _remove_section(data: bytes, op: Op, path: str, timed: bool) -> Found:
     return _checked(data, data[:start] + data[end:], path, timed, gone=gone, come=(), less=wanted), ""
 
 
+def _fact(data: bytes, op: Op, path: str, timed: bool) -> Found:
+    said = facts.said(op.text)
+    if said is None:
+        raise _RejectedError(f"{op.text[:200]!r} is no fact")
+    link = _provenance(op)
+    made = adding.add(
+        path,
+        data,
+        heading(op.section),
+        said.predicate,
+        said.object,
+        since=said.since,
+        until=said.until,
+        today=date.fromisoformat(op.label) if op.label else said.since or date.min,
+        predicates=Predicates([said.predicate] if op.single else [], [], []),
+        link=link if link[0] else None,
+    )
+    if made.plan.same is not None:
+        return data, f"{path} line {made.plan.same.line} says so already"
+    new = apply(data, made.splices)
+    gone = [entry.text for entry, _ in made.ended]
+    return _checked(data, new, path, timed, gone=gone, come=(made.words, *(words for _, words in made.ended))), ""
+
+
+def ended(data: bytes, op: Op, path: str) -> tuple[str, ...]:
+    """The own lines of the facts that an op of kind ``fact`` would end in a note, as they stand there."""
+    said = facts.said(op.text)
+    if said is None or not op.single:
+        return ()
+    found = facts.read(path, data)
+    known = {fact.ref: entry.raw for entry, fact in found}
+    plan = facts.plan(
+        (fact for _, fact in found),
+        heading(op.section),
+        said.predicate,
+        said.object,
+        since=said.since,
+        until=said.until,
+        today=said.since or date.min,
+        predicates=Predicates([said.predicate], [], []),
+    )
+    return tuple(known[ending.fact.ref] for ending in plan.endings)
+
+
 def _unknown(data: bytes, op: Op, path: str, timed: bool) -> Found:  # noqa: ARG001 - as all of them
     raise _RejectedError(f"there is no op {str(op.kind)[:40]!r}")
 
@@ -204,6 +250,7 @@ _OPS: dict[str, Callable[[bytes, Op, str, bool], Found]] = {
     "remove": _remove,
     "add_section": _add_section,
     "remove_section": _remove_section,
+    "fact": _fact,
 }
 
 

@@ -107,7 +107,8 @@ def _named(ctx: Context, target: str) -> Entry:
     except AmbiguousError as error:
         said = " ".join(target.casefold().split())
         refs = {line.partition(" ")[0] for line in error.candidates}
-        found = [entry for entry in tiers(ctx) if entry.ref in refs]
+        kept = [*tiers(ctx, Tier.SEMANTIC), *tiers(ctx, Tier.PROCEDURAL)]
+        found = [entry for entry in kept if entry.ref in refs]
         same = [entry for entry in found if " ".join(entry.text.casefold().split()) == said]
         if len(same) == 1:
             return same[0]

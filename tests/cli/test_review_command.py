@@ -68,7 +68,7 @@ def test_the_json_is_the_documented_one(shell: Shell) -> None:
     assert list(told) == ["proposals", "total", "notices"]
     (change,) = [each for each in told["proposals"] if each["op"] == "replace"]
     assert list(change) == [
-        "id", "op", "target", "section", "text", "quote", "source", "date", "why", "conflicts", "replaces",
+        "id", "op", "target", "section", "text", "quote", "source", "date", "why", "conflicts", "replaces", "fact",
     ]  # fmt: skip
     assert change["conflicts"] == ["Memory.md: dentist on 15 Oct"]
     assert (change["source"], change["date"]) == ("2026-11-20#^d-a", "2026-11-20")

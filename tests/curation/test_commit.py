@@ -250,7 +250,7 @@ class TestAllOrNothing:
 
     def test_interrupted_by_the_person(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         before = desk.all()
-        monkeypatch.setattr(inbox, "decide", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+        monkeypatch.setattr(inbox, "decide", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt()))
         with pytest.raises(KeyboardInterrupt):
             commit(desk.ctx(), accept(desk.promote("likes hiking")))
         assert desk.all() == before

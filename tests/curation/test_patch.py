@@ -138,6 +138,7 @@ class TestTargets:
 
 WORDS = ["new words", "a", "x # y", "- z", "1. one", "%% a", "```", "[x] y", "w ^id", "é 😀", "> q", "[[a|b]]"]
 WORDS += ["| c |", "\ud800", "---"]
+STATED = [f"lives in:: {place} [since:: 202{year}-01-01]" for place in ("Cork", "Bonn", "`Y`") for year in range(5)]
 
 
 def any_op(chance: random.Random, data: bytes) -> Op:
@@ -154,7 +155,8 @@ def any_op(chance: random.Random, data: bytes) -> Op:
         section, target = each.title, document.text(each.start_line, max(each.start_line, each.end_line))
     occurrence = chance.choice([None, None, 0, 1])
     provenance = chance.choice(["", "", "2026-11-21#^d-1", "bad"])
-    return Op(kind, section, chance.choice(WORDS), target, provenance, occurrence=occurrence)
+    words = chance.choice(STATED if kind == "fact" and chance.random() < 0.9 else WORDS)
+    return Op(kind, section, words, target, provenance, occurrence=occurrence, single=chance.random() < 0.5)
 
 
 def check(chance: random.Random) -> Counter[str]:
@@ -196,6 +198,10 @@ def check_one(before: bytes, after: bytes, op: Op) -> None:
         assert sum(1 for line in come if line.strip(b" \t\r\n")) <= 1, (op, come)  # a line that ended the note
     if op.kind == "replace":
         assert sum(come.values()) <= 1
+    if op.kind == "fact":
+        assert sum(text.startswith(op.text) for text in said) > 0, (op, after)
+        ended = [line for line in come if b"[until:: " in line]
+        assert len(gone - Counter(unended(gone))) <= (len(ended) if op.single else 0), (op, gone, come)
 
 
 def lines(data: bytes) -> list[bytes]:

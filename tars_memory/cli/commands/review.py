@@ -21,6 +21,9 @@ def review(
     both: Annotated[
         list[str] | None, typer.Option("--both", metavar="IDS", help="Accept these beside the lines they'd replace.")
     ] = None,
+    as_line: Annotated[
+        list[str] | None, typer.Option("--as-line", metavar="IDS", help="Keep these facts as lines of Memory.md.")
+    ] = None,
     reject: Annotated[list[str] | None, typer.Option("--reject", metavar="IDS", help="Reject these.")] = None,
     note: Annotated[bool, typer.Option("--note", help="Write them into Review.md, to decide in Obsidian.")] = False,
     from_note: Annotated[bool, typer.Option("--from-note", help="Do what Review.md says.")] = False,
@@ -40,12 +43,12 @@ def review(
     in Review.md.
     """
     call = call_of(ctx)
-    accepted, beside, rejected = _ids(accept), _ids(both), _ids(reject)
-    deciding = bool(accepted or beside or rejected)
+    accepted, beside, lines, rejected = _ids(accept), _ids(both), _ids(as_line), _ids(reject)
+    deciding = bool(accepted or beside or lines or rejected)
     asking = model is not None or print_prompt or reply is not None
     forms = {
         "--list": list_,
-        "--accept, --both, --reject": deciding,
+        "--accept, --both, --as-line, --reject": deciding,
         "--note": note,
         "--from-note": from_note,
         "--model, --print-prompt, --reply": asking,
@@ -62,7 +65,7 @@ def review(
         return 0
     if deciding:
         with room.alone():
-            return _told(call, room.decide([*accepted, *beside], rejected, both=beside))
+            return _told(call, room.decide([*accepted, *beside, *lines], rejected, both=beside, lines=lines))
     if from_note:
         with room.alone():
             return _told(call, room.from_note())
@@ -104,7 +107,9 @@ def _list(call: Call, listed: Any) -> int:
     else:
         for each in listed.proposals:
             place = each.target + (f" › {each.section}" if each.section else "")
-            call.out.data(f"{each.id}\t{line(place)}\t{each.op}\t{line(each.text or each.replaces)}")
+            ends = "; ".join(line(end.becomes) for end in each.fact.ends) if each.fact else ""
+            told = f"{line(each.text or each.replaces)}{f'{chr(9)}ends: {ends}' if ends else ''}"
+            call.out.data(f"{each.id}\t{line(place)}\t{each.op}\t{told}")
     if len(listed.proposals) < listed.total and not call.out.json:
         call.out.say(f"{counted(listed.total - len(listed.proposals), 'more proposal')} after these: --limit N")
     return 0 if listed.proposals else 1

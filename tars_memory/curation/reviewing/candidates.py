@@ -17,6 +17,7 @@ from tars_memory.vault.model import Tier
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from tars_memory.vault.markdown.claims import Claim
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
 
@@ -35,6 +36,7 @@ class Candidate(NamedTuple):
         kind: ``fact``, ``correction`` or ``reward``.
         state: ``extracted``, ``expired``, or None for feedback.
         question, answer: that the feedback is about; empty for none.
+        claim: what it states over time; None for nothing.
     """
 
     mark: Mark
@@ -44,6 +46,7 @@ class Candidate(NamedTuple):
     state: str | None = None
     question: str = ""
     answer: str = ""
+    claim: Claim | None = None
 
     @property
     def source(self) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tars_memory.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -11,8 +13,22 @@ if TYPE_CHECKING:
 
 
 def kept_beside(proposal: Proposal) -> Proposal:
-    """The proposal as a line of its own, that it would replace staying as it is."""
+    """The proposal as a line of its own, that it would replace or end staying as it is."""
+    if proposal.op == "fact":
+        return proposal._replace(op="append", fact=None)
     return proposal._replace(op="append", replaces="") if proposal.op == "replace" else proposal
+
+
+def as_line(proposal: Proposal) -> Proposal:
+    """A fact as a line of ``Memory.md``.
+
+    Raises:
+        UsageError: it is no fact.
+    """
+    if proposal.fact is None:
+        raise UsageError(f"{proposal.id} is no fact", "only a fact can be kept as a line instead: --accept")
+    target, section, text = proposal.fact.instead
+    return proposal._replace(op="append", target=target, section=section, text=text, fact=None)
 
 
 def one_each(chosen: Sequence[Decision]) -> list[Decision]:

@@ -15,9 +15,10 @@ from tars_memory.curation.alike import BESIDE, Index
 from tars_memory.curation.extraction import statements
 from tars_memory.curation.model import Mark, Proposal
 from tars_memory.curation.patch import locate
-from tars_memory.curation.reviewing import candidates, distil
+from tars_memory.curation.reviewing import candidates, distil, stated
 from tars_memory.curation.reviewing.placing import Sections
 from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.options import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
@@ -75,6 +76,7 @@ def gather(
     dated: Callable[[Entry], str] | None = None,
     told: int | None = None,
     arrived: Callable[[], Collection[str]] = tuple,
+    facts: FactsOptions | None = None,
 ) -> Gathered:
     """What there is to review.
 
@@ -88,10 +90,11 @@ def gather(
             are named too; None for all.
         arrived: the block ids of the candidates that were extracted within the window, whenever they were said: they
             do not age yet. Asked at most once, and only if something has aged.
+        facts: how predicates of facts stand in time, and who the person is.
     """
     arrived = cache(arrived)
     waiting = candidates.read(vault, expired=expired)
-    standing = _Standing(vault, dated, waiting.notices)
+    standing = _Standing(vault, dated, waiting.notices, facts or FactsOptions())
     kept = _kept(vault, waiting.notices)
     taken = {(mark.path, mark.block_id) for proposal in kept for mark in proposal.marks}
     proposals: list[Proposal] = []
@@ -99,8 +102,10 @@ def gather(
     settled: list[Mark] = []
     beside: dict[str, _Others] = {}
     open_ = [each for each in waiting.candidates if (each.mark.path, each.mark.block_id) not in taken]
+    open_ = stated.with_claims(vault, open_)
     for kind in ("fact", "correction", "reward"):
-        groups = _grouped([each for each in open_ if each.kind == kind])
+        groups = _grouped([each for each in open_ if each.kind == kind and not each.claim])
+        groups += stated.grouped([each for each in open_ if each.kind == kind and each.claim])
         old = [_aged(group, today, window_days) and not _new(group, arrived) for group in groups]
         aged += [
             each.mark for group, past in zip(groups, old, strict=True) if past for each in group if each.state == OPEN
@@ -143,13 +148,16 @@ def quoted(vault: Vault, proposals: Sequence[Proposal]) -> list[Proposal]:
 class _Standing:
     """The tier notes as they stand, to hold candidates against."""
 
-    def __init__(self, vault: Vault, dated: Callable[[Entry], str] | None, notices: list[str]) -> None:
+    def __init__(
+        self, vault: Vault, dated: Callable[[Entry], str] | None, notices: list[str], options: FactsOptions
+    ) -> None:
         layout = vault.layout
         self.memory, self.procedural = layout.memory, layout.procedural
         self._dated = dated
         self._sections: dict[str, Sections] = {}
         self.entries: list[Entry] = []
         self.promoted: set[str] = set()
+        data = b""
         for path in (layout.memory, layout.procedural, layout.facts):
             try:
                 data = vault.read(path) if vault.look(path) is not None else b""
@@ -165,9 +173,17 @@ class _Standing:
             titles = [section.title for section in document.sections if section.level > 1]
             self._sections[path] = Sections(entries, titles, layout.notes_section)
         self._index = Index([entry.text for entry in self.entries])
+        self._facts = stated.Facts(layout.facts, data, options)
 
     def proposal(self, group: Sequence[Candidate]) -> Proposal | None:
-        """What to do about some candidates that say the same; None if their words stand there already."""
+        """What to do about some candidates that say the same; None if that stands there already."""
+        line = self._line(group)
+        if line is None or not group[0].claim or line.target != self.memory:
+            return line
+        return self._facts.proposal(group, line)
+
+    def _line(self, group: Sequence[Candidate]) -> Proposal | None:
+        """The line that they come to; None if their words stand there already."""
         first = group[0]
         if any(each.mark.block_id and each.source.casefold() in self.promoted for each in group):
             return None

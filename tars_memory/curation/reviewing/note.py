@@ -1,8 +1,9 @@
 """Review.md: proposals as a list of tasks that are decided in Obsidian, on a phone or in any editor. Pure.
 
 One bullet a proposal: ``- [ ] words ^r-ID``, what there is to know nested below it. ``[x]`` accepts, ``[-]`` rejects,
-``[+]`` accepts and keeps the line that would be replaced; other words in place are accepted instead of ours. Whatever
-can't be understood beyond doubt (a line cut off, the same proposal decided in two ways) waits.
+``[+]`` accepts and keeps the line that would be replaced or the fact that would end; ``[m]`` keeps a fact as a line of
+``Memory.md``; other words in place are accepted instead of ours. Whatever can't be understood beyond doubt (a line cut
+off, the same proposal decided in two ways) waits.
 
 Everything else in the note is the person's and stays, byte by byte.
 """
@@ -33,7 +34,7 @@ CUT = "the note may be cut off there: it is the last line of all"
 TWICE = "it is decided in more than one way"
 MISPLACED = "its mark must be the last word of its line"
 
-_KEYS = ("to", "said", "instead of", "beside", "why")
+_KEYS = ("to", "said", "instead of", "ends", "beside", "why", "or")
 _MARK = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})(?![0-9A-Za-z-])")
 _BOX = re.compile(r"\[[ \t]*([^\[\]])[ \t]*\](?:[ \t]+|$|(?![(\[:]))")
 """A task's box, also as a thumb types it: ``[ x]``, or no blank behind it. What a link begins with is none."""
@@ -43,7 +44,7 @@ _STAMP = re.compile(r"[ \t]+(?:[✅❌][\ufe0f]?[ \t]*\d{4}-\d\d-\d\d|\[completi
 """What Obsidian's plugins for tasks put behind the words when they tick one; it is no change of the words."""
 
 _TICKED = re.compile(rb"^[ \t]*[-*+][ \t]+\[[ \t]*[^ \t\[\]\r\n][ \t]*\]", re.MULTILINE)
-_ACCEPTING, _REJECTING, _BOTH = "xX", "-", "+"
+_ACCEPTING, _REJECTING, _BOTH, _LINE = "xX", "-", "+", "mM"
 
 
 class Item(NamedTuple):
@@ -68,7 +69,7 @@ class Item(NamedTuple):
     @property
     def decided(self) -> bool:
         """Whether it is ticked in one of the ways that are understood."""
-        return self.box in _ACCEPTING + _REJECTING + _BOTH
+        return self.box in _ACCEPTING + _REJECTING + _BOTH + _LINE
 
 
 class Said(NamedTuple):
@@ -76,15 +77,17 @@ class Said(NamedTuple):
 
     Attributes:
         accept: else it is rejected.
-        both: the line that it would replace stays too.
+        both: the line that it would replace, or the fact that it would end, stays too.
         words: as they stand in the note.
         line: 1-based.
+        as_line: a fact becomes a line of Memory.md.
     """
 
     accept: bool
     both: bool
     words: str
     line: int
+    as_line: bool = False
 
 
 def ticked(data: bytes) -> bool:
@@ -119,7 +122,7 @@ def decisions(notes: Sequence[Sequence[Item]]) -> tuple[dict[str, Said], list[st
     Args:
         notes: the items of each.
     """
-    said: dict[str, set[tuple[bool, bool, str]]] = {}
+    said: dict[str, set[tuple[bool, bool, bool, str]]] = {}
     lines: dict[str, int] = {}
     doubts: dict[str, str] = {}
     for items in notes:
@@ -131,7 +134,8 @@ def decisions(notes: Sequence[Sequence[Item]]) -> tuple[dict[str, Said], list[st
                 doubts.setdefault(item.id, item.doubt)
                 continue
             accept = item.box not in _REJECTING
-            said.setdefault(item.id, set()).add((accept, item.box == _BOTH, item.words if accept else ""))
+            way = (item.box == _BOTH, item.box in _LINE, item.words if accept else "")
+            said.setdefault(item.id, set()).add((accept, *way))
     for name, ways in said.items():
         if len(ways) > 1:
             doubts[name] = TWICE
@@ -141,10 +145,10 @@ def decisions(notes: Sequence[Sequence[Item]]) -> tuple[dict[str, Said], list[st
         if doubt == TWICE or name not in said
     ]
     taken = {
-        name: Said(accept, both, words, lines[name])
+        name: Said(accept, both, words, lines[name], as_line)
         for name, ways in said.items()
         if len(ways) == 1
-        for accept, both, words in ways
+        for accept, both, as_line, words in ways
     }
     return taken, notices
 
@@ -212,9 +216,14 @@ def bullet(proposal: Proposal) -> str:
     beside = list(proposal.conflicts)
     if proposal.op == "replace":
         told.append(("instead of", one_line(beside.pop(0) if replaced_first(proposal) else shown(proposal.replaces))))
+    told += [("ends", one_line(each.becomes)) for each in (proposal.fact.ends if proposal.fact else ())]
     told += [("beside", one_line(each)) for each in beside]
     if proposal.why and not proposal.why.startswith("New: "):
         told.append(("why", one_line(proposal.why)))
+    if proposal.fact:
+        other = proposal.fact.instead
+        place = f"{other.target} › {plain_heading(other.section)}"
+        told.append(("or", one_line(f"m in the box keeps it as a line of {place}: {other.text}")))
     return "\n".join([f"- [ ] {words} ^r-{proposal.id}", *(f"  - {key}:: {value}" for key, value in told)])
 
 

@@ -16,7 +16,7 @@ from tars_memory.curation.model import Decision
 from tars_memory.curation.reviewing import aging, ticks
 from tars_memory.curation.reviewing.arrivals import arrived
 from tars_memory.curation.reviewing.candidates import earliest
-from tars_memory.curation.reviewing.choices import kept_beside, one_each
+from tars_memory.curation.reviewing.choices import as_line, kept_beside, one_each
 from tars_memory.curation.reviewing.gather import gather, quoted
 from tars_memory.errors import BusyError, ConflictError, UsageError
 from tars_memory.vault.writing.lock import VaultLock
@@ -95,6 +95,7 @@ class Review:
         reject: Sequence[str] = (),
         *,
         both: Collection[str] = (),
+        lines: Collection[str] = (),
         texts: Mapping[str, str] | None = None,
         sections: Mapping[str, str] | None = None,
     ) -> Answer:
@@ -104,6 +105,7 @@ class Review:
             accept: ids.
             reject: ids.
             both: those of the accepted that leave the line standing which they would replace.
+            lines: those of the accepted that become a line of Memory.md and no fact.
             texts: other words, by id, for accepted ones.
             sections: another heading, by id, for accepted ones.
 
@@ -129,6 +131,8 @@ class Review:
                 proposal = proposal._replace(section=sections[name])
             if name in both:
                 proposal = kept_beside(proposal)
+            if name in lines:
+                proposal = as_line(proposal)
             chosen.append(Decision(proposal, accept=True, text=texts.get(name)))
         chosen += [Decision(offered[name], accept=False) for name in dict.fromkeys(reject)]
         return self.commit(chosen, found)
@@ -177,6 +181,7 @@ class Review:
             dated=self._dated,
             told=told,
             arrived=lambda: arrived(self.ctx.store.journal, since),
+            facts=self.ctx.facts_options,
         )
 
     @contextmanager

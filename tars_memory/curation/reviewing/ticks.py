@@ -14,7 +14,7 @@ from tars_memory.curation.commit import commit
 from tars_memory.curation.model import Decision
 from tars_memory.curation.patch import splices_between
 from tars_memory.curation.reviewing import aging, note
-from tars_memory.curation.reviewing.choices import kept_beside, one_each
+from tars_memory.curation.reviewing.choices import as_line, kept_beside, one_each
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.conflicts import is_conflict_copy
@@ -100,7 +100,11 @@ def take(review: Review) -> tuple[list[Committed], list[str]]:
         return [], notices
     found = review.gather(expired=True)
     offered = {proposal.id: proposal for proposal in found.proposals}
-    chosen = [_decision(offered[name], what) for name, what in said.items() if name in offered]
+    unfit = {name: what for name, what in said.items() if what.as_line and name in offered and not offered[name].fact}
+    notices += [
+        f"{note.NOTE}:{what.line}: left for later: only a fact becomes a line instead" for what in unfit.values()
+    ]
+    chosen = [_decision(offered[name], what) for name, what in said.items() if name in offered.keys() - unfit.keys()]
     stale = (present & known) - offered.keys()
     notices += [
         f"{note.NOTE}:{what.line}: left for later: no such proposal waits (any more); its line may have changed"
@@ -213,6 +217,8 @@ def _decision(proposal: Proposal, said: Said) -> Decision:
     if not said.accept:
         return Decision(proposal, accept=False)
     words = None if said.words == note.words_of(proposal) else said.words
+    if said.as_line:
+        return Decision(as_line(proposal), accept=True, text=words)
     return Decision(kept_beside(proposal) if said.both else proposal, accept=True, text=words)
 
 

@@ -1,0 +1,219 @@
+"""Candidates that state a fact over time, as proposals for ``Facts.md``: the line, and what it would end.
+
+What a candidate states stands in its session's note, under the quote (``fact::``). One candidate is one proposal: the
+fact, with the line of ``Memory.md`` as what it may become instead; or a change of a line of ``Memory.md`` that says
+something else about the same, where ``Facts.md`` knows nothing about it yet.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tars_memory.capture.placing import heading
+from tars_memory.curation import similarity
+from tars_memory.curation.model import Ends, Instead, Proposal, Stated
+from tars_memory.errors import TarsError
+from tars_memory.vault import inbox
+from tars_memory.vault.markdown import claims, facts
+from tars_memory.vault.markdown.facts import Predicates, folded
+from tars_memory.vault.sessions.note import FACT
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from datetime import date
+
+    from tars_memory.curation.reviewing.candidates import Candidate
+    from tars_memory.options import FactsOptions
+    from tars_memory.vault.markdown.claims import Claim
+    from tars_memory.vault.markdown.facts import Fact, Plan
+    from tars_memory.vault.model import Entry
+    from tars_memory.vault.vault import Vault
+
+OP = "fact"
+"""The op of these proposals."""
+
+_BULLET = re.compile(r"[-*+][ \t]+(.*?)[ \t]*\(\[\[[^\[\]|]*#\^([A-Za-z0-9-]+)(?:\|[^\[\]]*)?\]\]\)")
+_NESTED = re.compile(r"[ \t]+[-*+][ \t]+" + FACT.strip() + r"[ \t]*(.+)")
+_NAMED = re.compile(rb"#\^([A-Za-z0-9-]+)")
+_SAYS = {"conflict": "contradicts", "update": "changes", "near": "says much the same as", "same": "repeats"}
+
+
+def with_claims(vault: Vault, found: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates, each with what it states over time, if its session's note says so.
+
+    The same words state the same, whichever session they are from. A line that was reworded since is read anew.
+    """
+    said = _claims(vault, {each.mark.block_id for each in found if each.kind == "fact" and each.mark.block_id})
+    by_words: dict[str, Claim] = {}
+    claimed: list[Candidate] = []
+    for each in found:
+        text, claim = said.get(each.mark.block_id, ("", None))
+        if claim is not None and " ".join(text.split()) != " ".join(each.text.split()):
+            claim = _anew(each)
+        if claim is not None:
+            by_words.setdefault(folded(each.text), claim._replace(since=None))
+        claimed.append(each._replace(claim=claim))
+    return [
+        each if each.claim or each.kind != "fact" else each._replace(claim=by_words.get(folded(each.text)))
+        for each in claimed
+    ]
+
+
+def grouped(found: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Candidates with the same claim together, oldest first; what was said otherwise in between parts them.
+
+    Args:
+        found: all with a claim, oldest first.
+    """
+    groups: list[list[Candidate]] = []
+    last: dict[tuple[str, str], list[Candidate]] = {}
+    for each in found:
+        assert each.claim is not None
+        group = last.get(each.claim.key[:2])
+        if group is None or group[0].claim is None or group[0].claim.key != each.claim.key:
+            group = []
+            groups.append(group)
+            last[each.claim.key[:2]] = group
+        group.append(each)
+    return groups
+
+
+class Facts:
+    """``Facts.md`` as it stands, to hold claims against.
+
+    Args:
+        path: of the note.
+        data: the note; empty if there is none.
+        options: how predicates stand in time, and who the person is.
+    """
+
+    def __init__(self, path: str, data: bytes, options: FactsOptions) -> None:
+        self._path = path
+        self._read = facts.read(path, data)
+        self._facts = [fact for _, fact in self._read]
+        self._entries = {fact.ref: entry for entry, fact in self._read}
+        self._predicates = Predicates.of(options)
+        self._me = facts.names(options.me)
+
+    def proposal(self, group: Sequence[Candidate], line: Proposal) -> Proposal | None:
+        """What a claim comes to; None if ``Facts.md`` says so already.
+
+        Args:
+            group: candidates of the same claim, oldest first.
+            line: what they would come to without it.
+        """
+        first = group[0]
+        claim = next((each.claim for each in group if each.claim and each.claim.since), first.claim)
+        assert claim is not None
+        try:
+            title = heading(claims.heading_for(claim.subject, (fact.subject for fact in self._facts), self._me))
+        except TarsError:
+            return line
+        plan = facts.plan(
+            self._facts,
+            title,
+            claim.predicate,
+            claim.object,
+            since=claim.since,
+            until=None,
+            today=first.day,
+            predicates=self._predicates,
+        )
+        if plan.same is not None:
+            return None
+        about = [f for f in self._facts if folded(f.subject) == folded(title) and folded(f.predicate) == claim.key[1]]
+        if line.replaces and not about:
+            return line
+        words = facts.words(claim.predicate, claim.object, plan.since, plan.until)
+        ends = tuple(_ends(self._entries[ending.fact.ref], ending.fact, plan) for ending in plan.endings)
+        raw = "\n".join(end.raw for end in ends)
+        ended = tuple(f"{self._path}: {end.text}" for end in ends)
+        return line._replace(
+            id=inbox.proposal_id(OP, self._path, title, words, raw),
+            op=OP,
+            target=self._path,
+            section=title,
+            text=words,
+            why=self._why(claim, plan, about, line, group),
+            conflicts=tuple(each for each in line.conflicts if not each.startswith(ended)),
+            replaces="",
+            fact=Stated(
+                title,
+                claim.predicate,
+                claim.object,
+                _iso(plan.since),
+                _iso(plan.until),
+                ends,
+                Instead(line.target, line.section, line.text),
+            ),
+        )
+
+    def _why(self, claim: Claim, plan: Plan, about: Sequence[Fact], line: Proposal, group: Sequence[Candidate]) -> str:
+        parts = [f"ends {_named(ending.fact)} on {ending.on}" for ending in plan.endings]
+        ended = {ending.fact.ref for ending in plan.endings}
+        for fact in about:
+            relation = similarity.relation(fact.object, claim.object)
+            if fact.ref not in ended and relation in _SAYS:
+                parts.append(f"{_SAYS[relation]} {_named(fact)}")
+        if plan.until is not None and self._predicates.replaces(claim.predicate):
+            parts.append(f"back-dated: it ends on {plan.until}, when the next one begins")
+        if line.replaces:
+            parts.append(f"{line.target} says something else about it: {line.why[:1].lower()}{line.why[1:]}")
+        elif len(group) > 1:
+            days = dict.fromkeys(each.day.isoformat() for each in group)
+            parts.append(f"said {len(group)} times: {', '.join(days)}")
+        text = "; ".join(parts)
+        return text[:1].upper() + text[1:] if text else "New: no fact about it stands in your notes"
+
+
+def _ends(entry: Entry, fact: Fact, plan: Plan) -> Ends:
+    becomes = facts.words(fact.predicate, fact.object, fact.since, plan.since)
+    return Ends(fact.ref, entry.text, _iso(fact.since), _iso(plan.since), becomes, fact.path, fact.line, entry.raw)
+
+
+def _iso(day: date | None) -> str | None:
+    return day.isoformat() if day else None
+
+
+def _named(fact: Fact) -> str:
+    since = f"since {fact.since}" if fact.since else "without a date"
+    return f"“{fact.predicate}:: {fact.object}” ({since}{f' until {fact.until}' if fact.until else ''})"
+
+
+def _claims(vault: Vault, names: Collection[str]) -> dict[str, tuple[str, Claim]]:
+    """By block id of a daily line, its words in the session's note and what they state; newest sessions first."""
+    found: dict[str, tuple[str, Claim]] = {}
+    wanted = set(names)
+    layout = vault.layout
+    sessions = [path for path in vault.paths() if layout.is_session(path) and layout.is_ours(path)] if wanted else []
+    for path in sorted(sessions, key=lambda path: (not layout.is_archived(path), path), reverse=True):
+        try:
+            data = vault.read(path)
+        except TarsError:
+            continue
+        here = wanted & {name.decode("ascii") for name in _NAMED.findall(data)}
+        if here and FACT.strip().encode("ascii") in data:
+            found |= {name: said for name, *said in _stated(data) if name in here}  # type: ignore[misc]
+        wanted -= here
+        if not wanted:
+            break
+    return found
+
+
+def _stated(data: bytes) -> Iterator[tuple[str, str, Claim]]:
+    """Block id, words and claim of each fact of a session note that has one."""
+    text = name = ""
+    for row in re.split(r"\r\n|\r|\n", data.decode("utf-8", "surrogateescape")):
+        if bullet := _BULLET.match(row):
+            text, name = bullet[1], bullet[2]
+        elif not row[:1].isspace():
+            name = ""
+        elif name and (nested := _NESTED.match(row)) and (claim := claims.parse(nested[1])):
+            yield name, text, claim
+
+
+def _anew(candidate: Candidate) -> Claim | None:
+    from tars_memory.curation.extraction.stating import stated
+
+    return stated(candidate.text, candidate.day)
