@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tars_memory.recall.model import SearchResult
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranked import Answer
+    from tars_memory.recall.selecting import Selection
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.history import JournalEntry
@@ -130,12 +131,18 @@ class Looking(Rooms):
         where: Iterable[str] = (),
         linked_to: Iterable[str] = (),
         links_to: Iterable[str] = (),
+        about: Iterable[str] = (),
+        topics: Iterable[str] = (),
+        expired: bool = False,
+        as_of: date | None = None,
     ) -> SearchResult:
         """Passages that answer, best first; none if nothing is relevant.
 
         The index is refreshed first: what changed since the last look is read. Without a usable model a hybrid search
         answers by keywords and says so. ``where`` are conditions on properties (``status=done``); ``linked_to`` keeps
-        the notes that a named one links to, ``links_to`` those that link to it.
+        the notes that a named one links to, ``links_to`` those that link to it; ``about`` keeps the passages about
+        somebody or something, ``topics`` those with a tag or of a session with that topic. What has ended by today
+        (``as_of``: by that day, and facts that began later) is left out, unless ``expired``.
 
         Raises:
             UsageError: a bad date, tier or mode.
@@ -159,7 +166,8 @@ class Looking(Rooms):
         meant = mode != "lexical" and bool(query.meaning) and self._fill(report, told, needed=needed)
 
         wanted = (tuple(where), tuple(linked_to), tuple(links_to))
-
+        told_of = (tuple(about), tuple(topics))
+        query.on, query.held = (None, None) if expired else (as_of or query.on, as_of)
         scope = self.scope(project)
 
         def question(reader: IndexReader) -> SearchResult:
@@ -168,6 +176,10 @@ class Looking(Rooms):
                 from tars_memory.recall.links import selected
 
                 query.notes = selected(reader, *wanted, scope=scope)
+            if any(told_of):
+                from tars_memory.recall.selecting import selection
+
+                query.selection = selection(reader, *told_of, scope=scope)
             vector = self._query_vector(query, reader, report, notices, needed=needed) if meant else None
             return search(
                 reader,
@@ -200,6 +212,9 @@ class Looking(Rooms):
         mode: str | None = None,
         expired: bool = False,
         window: int | None = None,
+        about: Iterable[str] = (),
+        topics: Iterable[str] = (),
+        as_of: date | None = None,
     ) -> Packed:
         """What a model should know before it answers, packed for a prompt; nothing is written and no model is asked.
 
@@ -211,7 +226,10 @@ class Looking(Rooms):
             project: whose notes may be used too, as for :meth:`facts`.
             loaded: False for facts and recalled lines alone, without the notes that are always loaded.
             mode: of the search, as for :meth:`search`.
-            expired: also facts that no longer hold.
+            expired: also what has ended.
+            about: only facts and recalled lines about them; what is always loaded stays.
+            topics: likewise, with these tags or of sessions with these topics.
+            as_of: the day on which facts and lines have to hold, if not today.
             window: tokens of a model's window, instead of a budget: of it what is loaded and what is recalled each
                 take the share that ``[window]`` gives them.
 
@@ -248,6 +266,7 @@ class Looking(Rooms):
 
             return self.index().read(ask)
 
+        told_of = (tuple(about), tuple(topics))
         journal = self.store(writes=False).journal
         packed = packing.context(
             self.whole,
@@ -264,9 +283,18 @@ class Looking(Rooms):
             facts_options=self.settings.options("facts", FactsOptions),
             expired=expired,
             recall=recall,
+            as_of=as_of,
+            selection=self._selection(*told_of, scope) if any(told_of) else None,
         )
         packed.notices += notices
         return packed
+
+    def _selection(self, about: tuple[str, ...], topics: tuple[str, ...], scope: str) -> Selection:
+        """What is about somebody or something, or of a topic, in the notes as they are now."""
+        from tars_memory.recall.selecting import selection
+
+        self.notices += self.index().refresh().notices
+        return self.index().read(lambda reader: selection(reader, about, topics, scope=scope))
 
     def _shares(self, window: int) -> tuple[int, int]:
         """Of a window the tokens for all that is told, and those of them that are for what is recalled.

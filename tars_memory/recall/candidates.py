@@ -193,7 +193,7 @@ def gather(
         chunk.meaning = named.near.get(row.id)
         chunk.date = date_fit(query, row)
         chunk.decided = told.get(row.id, {})
-        _open(chunk, terms if by_words else None, excluded, _unasked(query, row, chunk.texts))
+        _open(chunk, terms if by_words else None, excluded, unasked(query, row, chunk.texts))
         if row.id in bits:
             _compare(chunk, asked, *bits[row.id])
         by_note = chunk.note_words and not excluded
@@ -302,26 +302,26 @@ def _openings(
     return reader.chunks([ids[0] for ids in reader.note_chunks(absent, narrowed).values() if ids])
 
 
-def _unasked(query: Query, row: ChunkRow, texts: Sequence[str]) -> frozenset[int]:
+def unasked(query: Query, row: ChunkRow, texts: Sequence[str]) -> frozenset[int]:
     """The lines of a chunk that were not asked for: by name or topic, or because they began later."""
-    unasked: set[int] = set()
+    left_out: set[int] = set()
     if query.selection is not None:
-        unasked.update(range(len(texts)))
-        unasked -= query.selection.of(row.path, row.headings, texts)
+        left_out.update(range(len(texts)))
+        left_out -= query.selection.of(row.path, row.headings, texts)
     if query.held is not None:
         from tars_memory.vault.markdown.windows import begins_in
 
         day = query.held
-        unasked.update(i for i, text in enumerate(texts) if (begun := begins_in(text)) is not None and begun > day)
-    return frozenset(unasked)
+        left_out.update(i for i, text in enumerate(texts) if (begun := begins_in(text)) is not None and begun > day)
+    return frozenset(left_out)
 
 
-def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion, unasked: frozenset[int]) -> None:
+def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion, left_out: frozenset[int]) -> None:
     """The chunk's lines with their counts; blocks that hold something excluded are left out, as are those not asked
     for.
     """
     row = chunk.row
-    banned = unasked | _banned(chunk.texts, excluded) if excluded else unasked
+    banned = left_out | _banned(chunk.texts, excluded) if excluded else left_out
     if chunk.decided:
         banned |= {index for index, state in chunk.decided.items() if state == "rejected"}
     kept = [i for i, text in enumerate(chunk.texts) if i not in banned and text.strip() and not _is_machinery(text)]

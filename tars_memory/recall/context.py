@@ -16,7 +16,7 @@ from tars_memory.recall import fence, query
 from tars_memory.recall.budget import characters, tokens
 from tars_memory.recall.decided import REJECTED as DECLINED
 from tars_memory.recall.decided import ids, standing
-from tars_memory.recall.loaded import COMMENT, FRONT_MATTER, REJECTED, Loaded, dismissed, key
+from tars_memory.recall.loaded import COMMENT, ENDED, FRONT_MATTER, REJECTED, Loaded, dismissed, key
 from tars_memory.recall.packing import LOADED, NO_ROOM, Packing, Unit, by_worth
 from tars_memory.recall.prompt import Block, Context
 from tars_memory.recall.ranked import settled
@@ -24,7 +24,8 @@ from tars_memory.recall.rules import by_approval
 from tars_memory.recall.verify import note_lines
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.dailies import daily_of
-from tars_memory.vault.markdown import facts
+from tars_memory.vault.markdown import facts, windows
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets.masking import veiled
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranked import Answer
+    from tars_memory.recall.selecting import Selection
+    from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
 
 __all__ = ["Block", "Context", "context"]
@@ -46,7 +49,6 @@ FILE_CAP = 20_000
 USER = "User.md"
 MOST_DAYS = 366
 
-ENDED = "no longer true, or not yet"
 BEYOND_CAP = "beyond the file cap"
 
 
@@ -66,6 +68,8 @@ def context(
     expired: bool = False,
     recall: int | None = None,
     decided: Callable[[Sequence[str]], Mapping[str, str]] = lambda _: {},
+    as_of: date | None = None,
+    selection: Selection | None = None,
 ) -> Context:
     """Pack what a model should know.
 
@@ -81,25 +85,29 @@ def context(
         project: whose notes may be used too; none of another one ever are.
         loaded: False for facts and recalled lines alone.
         facts_options: how predicates stand in time, and who the user is.
-        expired: also facts that no longer hold.
+        expired: also what has ended, and facts that do not hold.
         recall: tokens of the budget that are for facts and recalled lines, and for nothing else but rules and memory
             of the project, which go before all; None: whatever is left over.
         decided: by block ids of daily lines the state of those that were rejected or have expired
             (:func:`tars_memory.recall.decided.looked_up`): session notes say their words again.
+        as_of: the day on which facts and lines have to hold; None: that of ``now``.
+        selection: what facts and recalled lines are taken from; None: all.
 
     Raises:
         UsageError: a number below zero, or a project that can't be one.
     """
     _check(budget, days, file_cap, project)
-    filling = _Filling(vault, budget, file_cap, project or "", recall, decided)
+    day = as_of or now.date()
+    filling = _Filling(vault, budget, file_cap, project or "", recall, decided, None if expired else day, selection)
     if project and not (vault.root / PROJECTS / project).is_dir():
         filling.notices.append(f"there is no project {project!r}: {PROJECTS}/{project} is no folder")
     if loaded:
         filling.always(typed)
         filling.daily(now, days)
     filling.turn_to_recall()
-    filling.facts(question, now.date(), facts_options or FactsOptions(), expired=expired)
+    filling.facts(question, day, facts_options or FactsOptions())
     asked = query.parse(_plain(question), now.date())
+    asked.on, asked.held, asked.selection = filling.on, None if expired else as_of, selection
     if asked.searches:
         filling.notices += asked.notices
         filling.recalled(answers(asked))
@@ -117,12 +125,17 @@ class _Filling:
         scope: str,
         recall: int | None,
         decided: Callable[[Sequence[str]], Mapping[str, str]],
+        on: date | None,
+        selection: Selection | None,
     ) -> None:
         self.vault = vault
         self.budget = budget
         self.file_cap = file_cap
         self.scope = scope
         self.decided = decided
+        self.on = on
+        """The day on which lines have to count still; None: all do."""
+        self.selection = selection
         self.notices: list[str] = []
         self.notes: dict[str, list[str]] = {}
         self.packing = Packing(budget, self.notes)
@@ -181,24 +194,39 @@ class _Filling:
             for note in self._read(paths):
                 self._fill("daily", note, note.units[::-1])
 
-    def facts(self, question: str, today: date, options: FactsOptions, *, expired: bool) -> None:
+    def facts(self, question: str, today: date, options: FactsOptions) -> None:
         """The facts about the user, and those that the question touches; what has ended is left out on purpose."""
+        if self.selection is not None:
+            question = " ".join((question, *self.selection.names))  # who is asked about is part of the question
+        most = about.MOST
         for note in self._read([_within(scope, self.vault.layout.facts) for scope in self._scopes()]):
-            known = [fact for _, fact in facts.read(note.path, note.document.data)]
+            known = facts.read(note.path, note.document.data)
             picked = about.relevant(
-                known,
+                [fact for entry, fact in known if self._selects(note, entry)],
                 question,
                 today=today,
                 predicates=facts.Predicates.of(options),
                 me=facts.names(options.me),
-                expired=expired,
-            )
+                expired=self.on is None,
+            )[:most]
+            most -= len(picked)
             units = {unit.start_line: unit for unit in note.units}
-            if not expired:
-                for fact in known:
+            if self.on is not None:
+                for _, fact in known:
                     if fact.line in units and not fact.holds(today):
                         self._leave_out(note.path, fact.line, units[fact.line].end_line, ENDED)
+            for first, last, why in note.omitted:
+                if why == ENDED:
+                    self._leave_out(note.path, first, last, why)
             self._fill("facts", note, [units[fact.line] for fact in picked if fact.line in units], some=True)
+
+    def _selects(self, note: Loaded, entry: Entry) -> bool:
+        """Whether a fact is among what was asked for by name or topic."""
+        if self.selection is None:
+            return True
+        document = note.document
+        text = document.text(entry.line, entry.end_line)
+        return self.selection.keeps(note.path, document.section_at(entry.line).path, text)
 
     # --- recalled
 
@@ -218,6 +246,8 @@ class _Filling:
         refused: list[tuple[str, int, int, str]] = []
         for path, number in by_worth(places, self.notes):
             if (path, number) in self.settled or self.packing.holds(path, number):
+                continue
+            if self.selection is not None and (path, number) not in ranked:
                 continue
             why = self._recall(path, number, bodies[path])
             if why and (path, number) in ranked:
@@ -321,9 +351,21 @@ class _Filling:
         for path in paths:
             data = self._bytes(path)
             if data is not None:
-                note = Loaded(path, data, whole_items=whole_items)
+                note = Loaded(path, data, whole_items=whole_items, over=self._over(path))
                 self.notes[path] = note.lines
                 yield note
+
+    def _over(self, path: str) -> Callable[[Document], list[tuple[int, int]]]:
+        """What of a note no longer counts."""
+
+        def ended(document: Document) -> list[tuple[int, int]]:
+            if self.on is None or not windows.may_say_end(document.data):
+                return []
+            layout = self.vault.layout
+            session = layout.tier_of(path) is Tier.EPISODIC
+            return windows.ended(document, self.on, facts=layout.is_facts(path), session=session)
+
+        return ended
 
     def _lines(self, path: str) -> None:
         """Read a note that lines are recalled from; those that Obsidian hides are not."""
@@ -335,6 +377,9 @@ class _Filling:
             for first, last, why in Loaded(path, data).omitted:
                 if why == COMMENT:
                     self._leave_out(path, first, last, why)
+        if self.on is not None and windows.may_say_end(data):
+            for first, last in self._over(path)(Document(data)):
+                self._leave_out(path, first, last, ENDED)
         if b"#^" in data and self.vault.layout.tier_of(path) is Tier.EPISODIC:
             lines = self.notes[path]
             for index, state in standing(lines, self.decided(ids(lines))).items():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.index.words import STOP_WORDS, WORD, fold
+from tars_memory.index.naming import folded as plain
+from tars_memory.index.words import STOP_WORDS, tokens
+from tars_memory.recall.words import unspaced_runs
 from tars_memory.vault.markdown.facts import folded
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ def relevant(
     """The facts for a question, at most :data:`MOST`.
 
     Those about the user always, an event of his only if the question touches it; others if subject or object occurs in
-    the question. Those that the question touches come first, then the newest.
+    the question. Those that the question touches come first, then the newest; of one day those that
+    stand further down in the note.
 
     Args:
         facts: all that are known.
@@ -39,26 +42,43 @@ def relevant(
         me: the subjects that mean the user.
         expired: also what no longer holds.
     """
-    asked = content(question)
+    asked = Asked(question)
     mine = {folded(name) for name in me}
-    found: list[tuple[int, int, Fact]] = []
+    found: list[tuple[bool, int, int, Fact]] = []
     for fact in facts:
         if not expired and not fact.holds(today):
             continue
         own = folded(fact.subject) in mine
-        touched = touches(asked, fact.object) or (not own and touches(asked, fact.subject))
-        touched = touched or (own and touches(asked, fact.predicate))
+        touched = asked.touches(fact.object) or asked.touches(fact.predicate if own else fact.subject)
         if touched or (own and not predicates.is_event(fact.predicate)):
-            found.append((not touched, -(fact.since.toordinal() if fact.since else 0), fact))
-    return [fact for *_, fact in sorted(found, key=lambda each: each[:2])][:MOST]
+            found.append((not touched, -(fact.since.toordinal() if fact.since else 0), -fact.line, fact))
+    return [fact for *_, fact in sorted(found, key=lambda each: each[:3])][:MOST]
 
 
-def touches(asked: frozenset[str], name: str) -> bool:
-    """Whether a name occurs in the question: all words of a short one, two of a long one; stop words don't count."""
-    words = content(name)
-    return bool(words) and len(words & asked) >= min(2, len(words))
+class Asked:
+    """The words of a question.
 
+    Args:
+        question: in plain words.
+    """
 
-def content(text: str) -> frozenset[str]:
-    """The words of a text, folded, without stop words."""
-    return frozenset(word for word in map(fold, WORD.findall(text)) if word not in STOP_WORDS)
+    def __init__(self, question: str) -> None:
+        self._text = plain(question)
+        self._words = frozenset(tokens(self._text))
+
+    def touches(self, name: str) -> bool:
+        """Whether a name occurs in the question: all words of a short one, two of a long one; stop words don't count,
+        unless the name is nothing else (``Will``). In scripts without blanks it has to stand there as it is. Of a link
+        what it shows counts, or all that it says.
+        """
+        return any(map(self._holds, {plain(folded(name)), plain(name)}))
+
+    def _holds(self, name: str) -> bool:
+        runs = unspaced_runs(name)
+        if runs:
+            return any(run in self._text for run in runs)
+        said = frozenset(tokens(name))
+        words = said - STOP_WORDS
+        if not words:
+            return bool(said) and said <= self._words
+        return len(words & self._words) >= min(2, len(words))

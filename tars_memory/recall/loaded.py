@@ -15,7 +15,7 @@ from tars_memory.vault.markdown.entries import REPLACED as WAS
 from tars_memory.vault.markdown.entries import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from tars_memory.vault.markdown.document import Block
 
@@ -25,6 +25,7 @@ _DISMISSED = re.compile(
 )
 
 COMMENT = "a comment"
+ENDED = "no longer true, or not yet"
 FRONT_MATTER = "front matter"
 REJECTED = "rejected in review"
 REPLACED = "replaced in review"
@@ -37,6 +38,7 @@ class Loaded:
         path: relative to the vault.
         data: its bytes.
         whole_items: a list item is one unit with all that is nested in it: half a rule is another rule.
+        over: what no longer counts, as (first line, last line).
 
     Attributes:
         lines: its text, as editors count it.
@@ -46,11 +48,19 @@ class Loaded:
         omitted: (first line, last line, why) of what is no content.
     """
 
-    def __init__(self, path: str, data: bytes, *, whole_items: bool = False) -> None:
+    def __init__(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        whole_items: bool = False,
+        over: Callable[[Document], Sequence[tuple[int, int]]] = lambda _: (),
+    ) -> None:
         self.path = path
         self.whole_items = whole_items
         self.lines = note_lines(data)
         self.document = Document(data)
+        self._over = over(self.document)
         self.units: list[Unit] = []
         self.rules: dict[int, list[bytes]] = {}
         self.omitted: list[tuple[int, int, str]] = []
@@ -96,6 +106,8 @@ class Loaded:
             self.omitted.append((first, last, COMMENT))
             return
         why = "" if whole else dismissed(self.lines[first - 1])
+        if any(begin <= first and last <= end for begin, end in self._over):
+            why = ENDED
         if why:
             self.omitted.append((first, last, why))
             return

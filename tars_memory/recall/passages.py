@@ -8,7 +8,7 @@ from tars_memory.recall.model import Hit
 from tars_memory.recall.ranking import PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from tars_memory.index.rows import ChunkRow
     from tars_memory.recall.candidates import Line
@@ -60,9 +60,8 @@ def _widened(anchor: Line, taken: set[tuple[int, int]]) -> tuple[Line, Line]:
     return lines[first], lines[last]
 
 
-def whole(row: ChunkRow, told: Mapping[int, str]) -> Iterator[Hit]:
-    """A chunk as it is; in parts where lines of it, by their index, say again what was rejected."""
-    left_out = {index for index, state in told.items() if state == "rejected"}
+def whole(row: ChunkRow, left_out: Collection[int]) -> Iterator[Hit]:
+    """A chunk as it is; in parts where lines of it, by their index, are left out."""
     if not left_out:
         yield _hit(row, row.start_line, row.end_line, row.text)
         return

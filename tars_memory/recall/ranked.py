@@ -74,17 +74,35 @@ def _quoting(pool: Pool, terms: Terms) -> list[Line]:
     return lines
 
 
+def narrowed_by(query: Query, scope: str) -> Filter:
+    """The query's filters as the index takes them."""
+    from tars_memory.index.filters import Filter
+
+    return Filter(
+        tiers=query.tiers,
+        tags=query.tags,
+        paths=query.paths,
+        not_tiers=query.not_tiers,
+        not_tags=query.not_tags,
+        not_paths=query.not_paths,
+        since=query.since.isoformat() if query.since else None,
+        until=query.until.isoformat() if query.until else None,
+        scope=scope,
+        notes=query.notes,
+        chunks=None if query.selection is None else query.selection.chunks,
+        on=query.on.isoformat() if query.on else None,
+    )
+
+
 def ranked(
     reader: IndexReader, query: Query, *, vector: QueryVector | None = None, mode: str = "hybrid", scope: str = ""
 ) -> list[Answer]:
     """The lines that answer a query, best first; none if nothing is relevant. Parameters as for search."""
-    from tars_memory.index.filters import Filter
-
     if mode == "lexical" or vector is None:
         vector, mode = None, "lexical"
     if not query.searches:
         return []
-    lines = scored(reader, query, Filter(scope=scope), vector, mode, POOL)
+    lines = scored(reader, query, narrowed_by(query, scope), vector, mode, POOL)
     found: list[Answer] = []
     for line in sorted(lines, key=lambda line: -line.score):
         row = line.chunk.row

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tars_memory.recall.candidates import decided
+from tars_memory.recall.candidates import decided, unasked
 from tars_memory.recall.model import Hit, SearchResult, obsidian_url
 from tars_memory.recall.passages import passages, whole
-from tars_memory.recall.ranked import scored
+from tars_memory.recall.ranked import narrowed_by, scored
 from tars_memory.recall.verify import verified
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 BREADTH = 5
 """One hit in so many is kept for the best passage of a further note: a long note does not crowd out the others."""
+SPARE = 10
+"""Chunks looked at for each hit where a name or a topic is asked for: of some no line is left."""
 MODES = ("hybrid", "lexical", "semantic")
 
 
@@ -58,9 +60,9 @@ def search(
     if mode == "lexical" or vector is None:
         vector, mode = None, "lexical"
     result = SearchResult(query, mode, stale=stale, notices=[*notices, *query.notices])
-    narrowed = _narrowed(query, scope)
+    narrowed = narrowed_by(query, scope)
     if not query.searches:
-        found = _newest(reader, narrowed, limit) if query.filters else iter(())
+        found = _newest(reader, query, narrowed, limit) if query.filters else iter(())
     else:
         found = passages(scored(reader, query, narrowed, vector, mode, limit))
     result.hits = _shown(found, read, limit, own=own)
@@ -70,6 +72,8 @@ def search(
         if not explain:
             hit.explain = {}
     result.abstained = not result.hits
+    if not result.hits and query.on is not None and reader.hides(query.on.isoformat(), scope):
+        result.notices.append(f"what has ended by {query.on} was not searched: --expired does")
     return result
 
 
@@ -92,29 +96,11 @@ def _shown(found: Iterator[Hit], read: Callable[[str], bytes], limit: int, *, ow
     return [*(hit for hit in hits if id(hit) not in left_out), *others]
 
 
-def _narrowed(query: Query, scope: str) -> Filter:
-    """The query's filters as the index takes them."""
-    from tars_memory.index.filters import Filter
-
-    return Filter(
-        tiers=query.tiers,
-        tags=query.tags,
-        paths=query.paths,
-        not_tiers=query.not_tiers,
-        not_tags=query.not_tags,
-        not_paths=query.not_paths,
-        since=query.since.isoformat() if query.since else None,
-        until=query.until.isoformat() if query.until else None,
-        scope=scope,
-        notes=query.notes,
-        chunks=None if query.selection is None else query.selection.chunks,
-        on=query.on.isoformat() if query.on else None,
-    )
-
-
-def _newest(reader: IndexReader, narrowed: Filter, limit: int) -> Iterator[Hit]:
+def _newest(reader: IndexReader, query: Query, narrowed: Filter, limit: int) -> Iterator[Hit]:
     """For a query of nothing but filters: what they leave, newest first, whole chunks but for what was rejected."""
-    ids = reader.newest(narrowed, limit)
+    ids = reader.newest(narrowed, limit if query.selection is None else limit * SPARE)
     rows = reader.chunks(ids)
     told = decided(reader, rows.values())
-    return (hit for i in ids if i in rows for hit in whole(rows[i], told.get(i, {})))
+    for row in (rows[i] for i in ids if i in rows):
+        refused = {index for index, state in told.get(row.id, {}).items() if state == "rejected"}
+        yield from whole(row, refused | unasked(query, row, row.text.split("\n")))

@@ -141,7 +141,8 @@ def test_a_fact_that_has_ended_stands_below_one_that_holds(recalled):
             "- lives in:: Galway [since:: 2024-05-01]\n"
         }
     )
-    hits = vault.search("lives in", "lexical", explain=True).hits
+    assert vault.found("lives in") == ["- lives in:: Galway [since:: 2024-05-01]"]
+    hits = vault.search("lives in", "lexical", expired=True, explain=True).hits
     lines = "\n".join(hit.text for hit in hits).split("\n")
     assert "Galway" in hits[0].best_line[1]
     assert any("Cork" in line for line in lines)

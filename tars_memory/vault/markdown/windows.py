@@ -10,6 +10,8 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory.vault.markdown.frontmatter import MAX_CHARACTERS
+
 if TYPE_CHECKING:
     from tars_memory.vault.markdown.document import Document
 
@@ -43,6 +45,14 @@ class Window(NamedTuple):
 def may_end(data: bytes) -> bool:
     """Whether a bullet of the note can have an end, at a glance."""
     return b"::" in data and b"until" in data.lower()
+
+
+def may_say_end(data: bytes) -> bool:
+    """Whether anything of the note can have an end, at a glance."""
+    if may_end(data):
+        return True
+    head = data[:MAX_CHARACTERS].lower() if data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---") else b""
+    return any(word in head for word in (b"expires", b"valid", b"until"))
 
 
 def of_bullets(document: Document, *, facts: bool = False) -> list[Window]:
