@@ -347,8 +347,12 @@ def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion, left_out: 
 
 
 def _is_machinery(text: str) -> bool:
-    """Whether a line only says who said the one above it, as session notes do: it answers nothing."""
-    return text.lstrip().startswith("- said by:: ")
+    """Whether a line only says who said the one above it, or what it states, as session notes do: it answers nothing.
+
+    What is stated there nobody has decided about; as a fact it stands in Facts.md.
+    """
+    line = text.lstrip()
+    return line.startswith("- said by:: ") or (line.startswith("- fact:: ") and " › " in line)
 
 
 def _compare(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes) -> None:
