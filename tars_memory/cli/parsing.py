@@ -13,9 +13,11 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
 from tars_memory.cli.call import Call
+from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import date
 
 HELP = ("--help", "-h")
 SHARED = ("vault", "project", "json", "quiet", "now", "dry_run")
@@ -136,6 +138,42 @@ def call_of(ctx: typer.Context) -> Call:
     """The call that a command's context belongs to."""
     assert isinstance(ctx.obj, Call)
     return ctx.obj
+
+
+def validity(call: Call, as_of: str | None, *, expired: bool) -> dict[str, Any]:
+    """``--as-of`` and ``--expired``, those given, as the use cases take them.
+
+    Raises:
+        UsageError: both of them, or a day that is none.
+    """
+    if as_of is not None and expired:
+        raise UsageError("both --as-of and --expired", "give one of them")
+    if expired:
+        return {"expired": True}
+    return {} if as_of is None else {"as_of": day(call, as_of, "--as-of", last=True)}
+
+
+def today(call: Call) -> date:
+    """The user's own day."""
+    from datetime import datetime
+
+    return (call.now or datetime.now().astimezone()).date()
+
+
+def day(call: Call, text: str | None, option: str, *, last: bool = False) -> date | None:
+    """A day as search takes it, of a month or year the first one, or the last; None for none.
+
+    Raises:
+        UsageError: it is no day.
+    """
+    if text is None:
+        return None
+    from tars_memory.recall.dates import ACCEPTED, parse_day
+
+    named = parse_day(text, today(call))
+    if named is None:
+        raise UsageError(f"{option}: {text!r} is no date", f"it takes {ACCEPTED}")
+    return named.end if last else named.start
 
 
 def command(

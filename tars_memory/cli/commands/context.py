@@ -6,7 +6,7 @@ import typer
 
 from tars_memory.cli.call import Call, read_stdin
 from tars_memory.cli.output import clean, counted
-from tars_memory.cli.parsing import call_of, command
+from tars_memory.cli.parsing import call_of, command, validity
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,7 +36,14 @@ def context(
     found_only: Annotated[
         bool, typer.Option("--found-only", help="Only what the question finds; leave out what is always loaded.")
     ] = False,
-    expired: Annotated[bool, typer.Option("--expired", help="Also facts that no longer hold.")] = False,
+    about: Annotated[
+        list[str] | None, typer.Option("--about", metavar="NAME", help="Find only what tells of NAME; repeatable.")
+    ] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", metavar="TAG", help="Find only below this tag or topic; repeatable.")
+    ] = None,
+    expired: Annotated[bool, typer.Option("--expired", help="Also what has ended.")] = False,
+    as_of: Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="As it held on this day.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Take the question from stdin.")] = False,
 ) -> int:
     """Print what a model should know before it answers: rules, memory, today, and what the question finds.
@@ -52,8 +59,8 @@ def context(
     text = read_stdin() if stdin else " ".join(question or ())
     given = {"budget": budget, "window": window, "days": days, "file_cap": file_cap}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if expired:
-        options["expired"] = True
+    options |= {name: tuple(names) for name, names in (("about", about), ("topics", topic)) if names}
+    options |= validity(call, as_of, expired=expired)
     if found_only:
         options["loaded"] = False
     packed = call.memory().context(text, **options)

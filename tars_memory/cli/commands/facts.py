@@ -1,13 +1,13 @@
 """``facts``: what is true, and since when; add, end and remove."""
 
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tars_memory.cli.call import Call
 from tars_memory.cli.output import line
-from tars_memory.cli.parsing import call_of, command
+from tars_memory.cli.parsing import call_of, command, day, today
 from tars_memory.cli.receipts import report
 from tars_memory.errors import UsageError
 
@@ -42,34 +42,30 @@ def facts(
     call = call_of(ctx)
     said = words or []
     if said and said[0] in VERBS and (len(said) > 1 or said[0] != "add"):
-        return _change(call, said[0], said[1:], _day(call, since, "--since"), _day(call, until, "--until"), on)
+        return _change(call, said[0], said[1:], day(call, since, "--since"), day(call, until, "--until"), on)
     if any((since, until, on)):
         raise UsageError("--since, --until and --on belong to add and end", "--as-of names a day to look at")
     if as_of is not None and all_:
         raise UsageError("both --as-of and --all", "give one of them")
     name = " ".join(said) or None
-    found = call.memory().facts(name, as_of=_day(call, as_of, "--as-of", last=True), everything=all_)
-    return show(call, found, _day(call, as_of, "--as-of", last=True))
+    found = call.memory().facts(name, as_of=day(call, as_of, "--as-of", last=True), everything=all_)
+    return show(call, found, day(call, as_of, "--as-of", last=True))
 
 
-def show(call: Call, found: "list[Fact]", day: date | None = None) -> int:
+def show(call: Call, found: "list[Fact]", on: date | None = None) -> int:
     """Print facts; exit 1 if there are none."""
-    today = day or _today(call)
+    shown = on or today(call)
     notices = call.notices()
     if call.out.json:
-        call.out.record({"facts": [fact.as_dict(today) for fact in found], "notices": notices})
+        call.out.record({"facts": [fact.as_dict(shown) for fact in found], "notices": notices})
     elif not found:
         call.out.say("no such fact is known")
     else:
         for fact in found:
             call.out.data(
-                f"{fact.ref}\t{line(fact.subject)} {line(fact.predicate)}: {line(fact.object)}{_when(fact, today)}"
+                f"{fact.ref}\t{line(fact.subject)} {line(fact.predicate)}: {line(fact.object)}{_when(fact, shown)}"
             )
     return 0 if found else 1
-
-
-def _today(call: Call) -> date:
-    return (call.now or datetime.now().astimezone()).date()
 
 
 def _when(fact: "Fact", today: date) -> str:
@@ -89,24 +85,8 @@ def _change(call: Call, verb: str, rest: list[str], since: date | None, until: d
     if not target:
         raise UsageError("no fact is named", f"facts {VERBS[verb]}; facts --all lists them")
     if verb == "end":
-        return report(call, memory.end_fact(target, on=_day(call, on, "--on")), repeated="it ended then already")
+        return report(call, memory.end_fact(target, on=day(call, on, "--on")), repeated="it ended then already")
     return report(call, memory.remove_fact(target))
-
-
-def _day(call: Call, text: str | None, option: str, *, last: bool = False) -> date | None:
-    """A day as search takes it.
-
-    Raises:
-        UsageError: it is none.
-    """
-    if text is None:
-        return None
-    from tars_memory.recall.dates import ACCEPTED, parse_day
-
-    named = parse_day(text, _today(call))
-    if named is None:
-        raise UsageError(f"{option}: {text!r} is no date", f"it takes {ACCEPTED}")
-    return named.end if last else named.start
 
 
 COMMAND = command(facts, writes=True, words=True)

@@ -7,7 +7,7 @@ import typer
 
 from tars_memory.cli.call import Call
 from tars_memory.cli.output import counted, line
-from tars_memory.cli.parsing import call_of, command
+from tars_memory.cli.parsing import call_of, command, validity
 from tars_memory.errors import UsageError, VaultError
 
 if TYPE_CHECKING:
@@ -47,6 +47,14 @@ def search(
     links_to: Annotated[
         list[str] | None, typer.Option("--links-to", metavar="NOTE", help="Only notes that link to NOTE.")
     ] = None,
+    about: Annotated[
+        list[str] | None, typer.Option("--about", metavar="NAME", help="Only what tells of NAME; repeatable.")
+    ] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", metavar="TAG", help="Only below this tag or topic; repeatable.")
+    ] = None,
+    expired: Annotated[bool, typer.Option("--expired", help="Also what has ended.")] = False,
+    as_of: Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="As it held on this day.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="One query a line from stdin.")] = False,
     paths: Annotated[bool, typer.Option("--paths", help="Print the notes only, each once.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Show every part of the scores.")] = False,
@@ -63,15 +71,16 @@ def search(
         "tiers": tuple(tier or ()), "tags": tuple(tag or ()), "paths": tuple(path or ()),
         "since": since, "until": until, "explain": explain,
     }  # fmt: skip
-    lists = {"where": where, "linked_to": linked_to, "links_to": links_to}
-    options |= {name: tuple(given) for name, given in lists.items() if given}
+    lists = {"where": where, "linked_to": linked_to, "links_to": links_to, "about": about, "topics": topic}
+    narrowed = {name: tuple(given) for name, given in lists.items() if given}
+    options |= narrowed | validity(call, as_of, expired=expired)
     options |= ({"mode": mode} if mode else {}) | ({"limit": limit} if limit else {})
     if stdin:
         if query:
             raise UsageError("both QUERY and --stdin", "give one of them")
         return _each_line(call, options, paths_only=paths)
     text = " ".join(query or ())
-    if not text.strip() and not (where or linked_to or links_to):
+    if not text.strip() and not narrowed:
         raise UsageError("the query is empty", "tars-memory search green tea")
     result = call.memory().search(text, **options)
     _keep(call, result)
