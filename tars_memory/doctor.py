@@ -6,6 +6,7 @@ A finding is safe to mend if nothing that a person wrote can be lost by it: deri
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +26,9 @@ LOADED_TOKENS = 1_500
 
 SHOWN = 3
 """So many lines of a conflict copy are shown."""
+TWIN_LINES, TWIN_OWN = 3, 0.5
+"""A numbered note is told of as a copy from that many lines on, and if at most this share of them is its own: two notes
+of one template share headings, hardly their text."""
 
 
 class Finding(NamedTuple):
@@ -148,7 +152,9 @@ def _folders(memory: Memory) -> Iterator[Finding]:
     layout = memory.vault.layout
     for path in (layout.memory, layout.procedural, layout.facts):
         if (memory.root / path).exists() and not os.access(memory.root / path, os.W_OK):
-            yield Finding("permissions", f"{path} can't be written", f"chmod u+w {path!r}", path)
+            yield Finding(
+                "permissions", f"{path} can't be written", f"chmod u+w {shlex.quote(str(memory.root / path))}", path
+            )
     state = memory.state
     if state.is_dir() and os.name == "posix" and stat.S_IMODE(state.stat().st_mode) & 0o077:
         yield Finding(
@@ -171,7 +177,13 @@ def _sync(memory: Memory) -> Iterator[Finding]:
                 yield Finding("not downloaded", f"{shown} is not on this device", "open it in Finder or Files", shown)
             elif name[-3:].lower() == ".md" and conflicts.is_conflict_copy(name):
                 yield _copy(memory, path)
-    for path in memory.vault.paths():
+    paths = memory.vault.paths()
+    known = set(paths)
+    for path in paths:
+        original = conflicts.numbered(path)
+        if original in known and not memory.vault.layout.is_session(path):
+            yield from _twin(memory, path, original)
+    for path in paths:
         try:
             data = memory.vault.read(path)
         except (TarsError, OSError):
@@ -183,6 +195,23 @@ def _sync(memory: Memory) -> Iterator[Finding]:
                 "choose between the two versions there",
                 path,
             )
+
+
+def _twin(memory: Memory, path: str, original: str) -> Iterator[Finding]:
+    """A note named as iCloud names a conflict copy, if it says mostly what the note without the number says."""
+    try:
+        copy, held = memory.vault.read(path), memory.vault.read(original)
+    except (TarsError, OSError):
+        return
+    said = len(conflicts.lacks(b"", copy))
+    own = len(conflicts.lacks(held, copy))
+    if said >= TWIN_LINES and own <= said * TWIN_OWN:
+        yield Finding(
+            "conflict copy",
+            f"{path} says nearly the same as {original}: iCloud names its copies so. It is searched like any note",
+            f"take over what is true from it into {original}, then remove it; or give it a name of its own",
+            path,
+        )
 
 
 def _copy(memory: Memory, path: str) -> Finding:
@@ -206,7 +235,7 @@ def _copy(memory: Memory, path: str) -> Finding:
     shown = f": {some}{more}" if memory.vault.layout.is_ours(path) else ""  # of other scopes the place alone
     return Finding(
         "conflict copy",
-        f"{path} has {len(missing)} lines that {original} lacks{shown}",
+        f"{path} has {len(missing)} line{'s' * (len(missing) > 1)} that {original} lacks{shown}",
         f"take over what is true from it into {original}, then remove it",
         path,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,13 +49,29 @@ def root(open_memory: Callable[[], Memory]) -> Path:
         ("Tea (Conflicted copy phone 202611211430).md", "Tea.md"),
         ("Tea (conflict).md", "Tea.md"),
         ("Tea_conflict-20261121-143000.md", "Tea.md"),
+        ("Tea (Annas in Konflikt stehende Kopie 2026-11-21).md", "Tea.md"),
+        ("Tea (Copie en conflit de Anna 2026-11-21).md", "Tea.md"),
+        ("Tea (Copia en conflicto de Anna 2026-11-21).md", "Tea.md"),
+        ("Tea (Copia in conflitto di Anna 2026-11-21).md", "Tea.md"),
+        ("Tea (конфликтующая копия с компьютера Anna 2026-11-21).md", "Tea.md"),
+        ("Tea (Anna の競合コピー 2026-11-21).md", "Tea.md"),
     ],
 )
 def test_a_conflict_copy_names_its_note(name: str, original: str) -> None:
     assert conflicts.is_conflict_copy(name) and conflicts.original_of(name) == original
 
 
-@pytest.mark.parametrize("name", ["Tea.md", "On conflict.md", "Tea (copy).md", "conflict.md"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Tea.md",
+        "On conflict.md",
+        "Tea (copy).md",
+        "conflict.md",
+        "Tea (Konflikte).md",
+        "Krieg (Konflikt Korea) 1950.md",
+    ],
+)
 def test_other_names_are_no_copies(name: str) -> None:
     assert not conflicts.is_conflict_copy(name)
 
@@ -98,12 +115,35 @@ def test_a_conflict_copy_is_shown_with_what_only_it_says(open_memory: Callable[[
     copy = root(open_memory) / "Tea.sync-conflict-20261121-143000-ABCDEF7.md"
     copy.write_text("# Tea\n\ngreen\n\nand white\n")
     (found,) = findings(open_memory, "conflict copy", fix=True)
-    assert "and white" in found["message"] and "1 lines that Tea.md lacks" in found["message"] and not found["fixed"]
+    assert "and white" in found["message"] and "1 line that Tea.md lacks" in found["message"] and not found["fixed"]
     copy.write_text("# Tea\n")
     assert "says nothing that Tea.md does not" in findings(open_memory, "conflict copy")[0]["message"]
     with open_memory() as memory:
         assert {hit.path for hit in memory.search("tea", mode="lexical").hits} == {"Tea.md"}
     assert copy.exists()
+
+
+def test_a_numbered_note_that_says_nearly_the_same_may_be_a_copy(open_memory: Callable[[], Memory]) -> None:
+    folder = root(open_memory)
+    text = "# Pot\n\none\ntwo\nthree\nfour\n"
+    (folder / "Pot.md").write_text(text)
+    (folder / "Pot 2.md").write_text(text + "- five\n")
+    (folder / "Pot 3.md").write_text("# Pot\n\nsomething else\nand more\nof it\n")
+    (folder / "Lone 2.md").write_text(text)
+    (found,) = findings(open_memory, "conflict copy", fix=True)
+    assert (found["path"], found["fixed"]) == ("Pot 2.md", False)
+    assert "Pot.md" in found["message"]
+
+
+def test_what_can_not_be_written_can_be_made_writable_as_told(
+    open_memory: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = root(open_memory) / "Memory.md"
+    note.chmod(0o444)
+    monkeypatch.setattr(os, "access", lambda path, mode: bool(os.stat(path).st_mode & 0o200))  # as for anyone but root
+    (found,) = findings(open_memory, "permissions")
+    subprocess.run(["sh", "-c", found["hint"]], check=True, cwd="/")
+    assert findings(open_memory, "permissions") == []
 
 
 def test_a_note_that_is_not_downloaded(open_memory: Callable[[], Memory]) -> None:

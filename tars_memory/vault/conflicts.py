@@ -10,14 +10,28 @@ _COPY = (
     r"|\([^()]*conflicted copy[^()]*\)"  # Dropbox, Nextcloud, Obsidian Sync
     r"|\([^()]*\bconflict\b[^()]*\)"  # Google Drive, Box, Resilio
     r"|_conflict-\d{8}-\d{6}"  # ownCloud
+    r"|\((?=[^()]*(?:konflikt|confli[ct]|конфликт|競合|冲突|衝突|충돌))"  # Dropbox in other languages: both words
+    r"(?=[^()]*(?:kop|c[oó]pi|коп|コピー|副本|複本|사본))[^()]*\)(?=\.md$)"
     r")"
 )
 """Compiled when a name asks for it: most vaults have none, and every start would pay."""
+_HINTS = ("conflict", "konflikt", "conflit", "конфликт", "競合", "冲突", "衝突", "충돌")
+_NUMBERED = r" [2-9](?=\.md$)"
 
 
 def is_conflict_copy(name: str) -> bool:
     """Whether a file's name is that of a conflict copy, which no walk shows."""
-    return re.search(_COPY, name) is not None
+    low = name.lower()
+    return any(hint in low for hint in _HINTS) and re.search(_COPY, name) is not None
+
+
+def numbered(path: str) -> str | None:
+    """The path that a copy with a number may be one of (``Tea 2.md``: iCloud, Finder), None if it bears no number.
+
+    The name alone says little: people number notes, too.
+    """
+    original = re.sub(_NUMBERED, "", path)
+    return original if original != path else None
 
 
 def original_of(path: str) -> str:

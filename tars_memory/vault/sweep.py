@@ -72,7 +72,7 @@ class _Sweep:
                 for entry in listing:
                     name = entry.name
                     try:
-                        if name[-3:] == ".md" and name[0] != "." and "onflict" not in name:
+                        if name[-3:] == ".md" and name[0] != "." and "onflict" not in name and name[-4:] != ").md":
                             state = entry.stat(follow_symlinks=False)
                             if state.st_mode >> 12 != REGULAR:
                                 self._other(entry, prefix, pending)
