@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import date
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tars_memory.curation.reviewing import candidates
@@ -17,7 +18,6 @@ from tars_memory.vault.sessions import summary as notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import date
 
     from tars_memory.capture.context import Context
     from tars_memory.curation.tidying.compression import Terms
@@ -84,11 +84,13 @@ class Survey(NamedTuple):
         steps: for each old session, oldest first.
         notes: the sessions by their paths, those with a step.
         files: the paths of all files of the vault.
+        states: what became of candidates, by block id.
     """
 
     steps: list[Step]
     notes: dict[str, Aged]
     files: frozenset[str]
+    states: dict[str, str]
 
 
 class _Found(NamedTuple):
@@ -98,12 +100,13 @@ class _Found(NamedTuple):
     summaries: dict[str, str]
 
 
-def survey(ctx: Context, terms: Terms) -> Survey:
+def survey(ctx: Context, terms: Terms, *, last: Survey | None = None) -> Survey:
     """Look at the sessions of our scope, and plan.
 
     Args:
         ctx: the command's view of the vault; nothing is written.
         terms: which sessions are old, and what they are grouped by.
+        last: what a look a moment ago found: what has not changed since need not be parsed again.
     """
     today = ctx.now.date()
     found = _read(ctx)
@@ -118,14 +121,22 @@ def survey(ctx: Context, terms: Terms) -> Survey:
             old[path] = day
     grown = dict(_grown(ctx, found))
     if not old and not grown:
-        return Survey(undated, {}, frozenset())
+        return Survey(undated, {}, frozenset(), {})
     files = frozenset(all_files(ctx.vault))
     states = _states(ctx)
     aged: dict[str, Aged] = {}
+    known = last.notes if last is not None and last.states == states.words else {}
+
+    def told(path: str, data: bytes, day: date) -> Told:
+        held = known.get(path)
+        if held is not None and (held.data, held.day) == (data, day):
+            return held.told
+        return digest.told(path, data, day, states.words)
+
     for path, day in old.items():
         period = digest.period(day, terms.by)
         summary = found.summaries.get(period) or _free(ctx, period)
-        said = digest.told(path, found.sessions[path], day, states.words)
+        said = told(path, found.sessions[path], day)
         aged[path] = Aged(path, found.sessions[path], day, period, summary, 0, said)
         obstacle = WAITING if states.open(said, today, terms.window_days) else _obstacle(ctx, path)
         if obstacle:
@@ -135,11 +146,11 @@ def survey(ctx: Context, terms: Terms) -> Survey:
         reasons |= held_by_links(moves, links_by_source(ctx.vault, set(files)), files)
     for path, (summary, period, since, data) in grown.items():
         day = digest.day_of(path, data)
-        said = digest.told(path, data, day or today, states.words)
+        said = told(path, data, day or today)
         if day is not None and not states.open(said, today, terms.window_days):
             aged[path] = Aged(path, data, day, period, summary, since, said)
     order = sorted(aged.values(), key=lambda each: (each.day, each.path))
-    return Survey([*(_step(ctx, each, reasons, today) for each in order), *undated], aged, files)
+    return Survey([*(_step(ctx, each, reasons, today) for each in order), *undated], aged, files, states.words)
 
 
 def is_old(day: date, today: date, terms: Terms) -> bool:
@@ -249,7 +260,7 @@ class _States:
     def open(self, told: Told, today: date, window_days: int) -> bool:
         """Whether a candidate of a session is still offered: of a day within the window, or extracted in it."""
         since = candidates.earliest(today, window_days)
-        return any(self._days[name] >= since or name in self._new(since) for name in told.waiting)
+        return any(self._days.get(name, date.min) >= since or name in self._new(since) for name in told.waiting)
 
     def _new(self, since: date) -> frozenset[str]:
         """The candidates that were extracted within the window, whenever they were said."""

@@ -110,7 +110,7 @@ def compress(
     if not apply or not (summaries or ctx.store.pending()):
         return Compressed(seen.steps, summaries, None, [], ctx.notices)
     with ctx.writing("tidy", None, whole=True) as transaction:
-        if survey(ctx, terms) != seen:
+        if survey(ctx, terms, last=seen) != seen:
             raise ConflictError("sessions changed while they were summed up", "run it again; nothing was written")
         moved = _moved(ctx, transaction, seen)
         for each in summaries:

@@ -99,17 +99,16 @@ def strange(text: str, named: Sequence[Merged]) -> str:
     """
     new = statements.read(text)
     old = [statements.read(each.first.text) for each in named]
-    days = {part for each in named for part in statements.read(each.first.day).words}
-    numbers = {number for each in old for number in each.numbers} | {word for each in old for word in each.words}
-    if any(number not in numbers | days for number in new.numbers):
+    words = {word for each in old for word in (*each.words, *each.content)}
+    days = {part for each in named for one in each.all for part in statements.read(one.day).numbers}
+    if any(number not in words | days for number in new.numbers):
         return "a number that its lines do not say"
     if new.denied and not any(each.denied for each in old):
         return "a “not” that its lines do not say"
     if not new.denied and all(each.denied for each in old):
         return "a “not” of its lines went missing"
-    words = {word for each in old for word in (*each.words, *each.content)}
     if any(name not in words and name.casefold() not in words for name in new.names):
         return "a name that its lines do not say"
-    if sum(word not in words for word in new.content) * 2 > len(new.content):
+    if sum(word not in words for word in new.content) * 2 > len(new.words):
         return "other words than those of its lines"
     return ""
