@@ -20,7 +20,7 @@ from tars_memory.index.schema import CHUNKER as CHUNKER
 from tars_memory.index.units import Unit, bare_headings, filled, read
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import date
 
 SIZE = 800
@@ -42,7 +42,7 @@ _LINK = re.compile(
     r"\[\[([^\[\]|#^\n]{1,500})(?:[|#^][^\]\n]{0,1000})?\]\]|\]\(<?([^)<>\s]{1,2000})>?(?:[ \t]+\"[^\"\n]{0,1000}\")?\)"
 )
 _BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
-_MACHINERY = re.compile(r"\^[A-Za-z0-9-]+[ \t]*$|\[(?:extracted|promoted|rejected|expired)\]|\(\[\[[^\]\n]*#\^")
+_MACHINERY = re.compile(r"\^[A-Za-z0-9-]+[ \t]*$|\[(?:extracted|promoted|rejected|expired)\]|\(\[\[[^\]\n]*#\^|\[by::")
 
 
 class Chunk:
@@ -114,9 +114,7 @@ def parse(
     note.day, note.day_source = _day(stem, properties, day, modified)
     note.about = _about(path, stem, note, properties)
     note.lines = len(lines)
-    note.links = tuple(
-        dict.fromkeys(clean(target) for line in lines if "](" in line or "[[" in line for target in _targets(line))
-    )
+    note.links = tuple(dict.fromkeys(clean(target) for line in _linking(lines) for target in _targets(line)))
     note.properties = of_note(properties, lines)
     if skeleton is not None:
         units = list(filled(units, skeleton))
@@ -137,8 +135,21 @@ def plain(line: str) -> str:
     if ("^" in line or "[" in line) and _MACHINERY.search(line):
         from tars_memory.vault.markdown import entries
 
-        line = entries.plain(line)
+        line = entries.unsigned(entries.plain(line))
     return line.replace("**", "")
+
+
+def _linking(lines: Iterable[str]) -> Iterator[str]:
+    """The lines that may hold links, without what is code: an example of a link leads nowhere."""
+    fence = ""
+    for line in lines:
+        if "```" in line or "~~~" in line:
+            mark = line.lstrip("> \t")[:3]
+            if mark in ("```", "~~~") and fence in ("", mark):
+                fence = "" if fence else mark
+                continue
+        if not fence and ("](" in line or "[[" in line):
+            yield _CODE.sub("", line) if "`" in line else line
 
 
 def _targets(line: str) -> Iterator[str]:

@@ -189,6 +189,11 @@ def test_a_weak_date_is_no_part_of_the_head() -> None:
     assert parse("a.md", b"---\ndate: 2020-01-02\n---\nx").chunks[0].head == "a › 2020-01-02"
 
 
+def test_an_example_of_a_link_in_code_is_no_link() -> None:
+    text = "see [[Tea]] and `[[Code]]` and [[Cups]]\n\n```\n[[Fenced]]\n~~~\n```\n\n[[After]]\n\n~~~~\n[x](Open.md)\n"
+    assert parse("a.md", text.encode()).links == ("Tea", "Cups", "After")
+
+
 def test_names_tags_links_and_properties() -> None:
     note = parse(
         "people/Anna.md",
