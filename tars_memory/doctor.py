@@ -11,7 +11,8 @@ import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import BusyError, TarsError
-from tars_memory.upkeep import model_of, refreshed
+from tars_memory.recall.growth import DAYS
+from tars_memory.upkeep import loaded, model_of, refreshed
 from tars_memory.vault import conflicts
 from tars_memory.vault.writing.spool import ELSEWHERE, Spool
 
@@ -242,21 +243,16 @@ def _copy(memory: Memory, path: str) -> Finding:
 
 
 def _tiers(memory: Memory) -> Iterator[Finding]:
-    """The size of what is always loaded."""
-    from tars_memory.recall.budget import tokens
-
-    for path in (memory.vault.layout.memory, memory.vault.layout.procedural):
-        try:
-            size = tokens(len(memory.vault.read(path).decode("utf-8", "replace")))
-        except (TarsError, OSError):
+    """The size of what is always loaded, and what of it finds no room."""
+    for note in loaded(memory).notes:
+        if note.tokens <= LOADED_TOKENS and not note.left_out:
             continue
-        if size > LOADED_TOKENS:
-            yield Finding(
-                "size",
-                f"{path} has {size} tokens, which every prompt begins with",
-                "tars-memory tidy finds what can go; or give context a larger --budget",
-                path,
-            )
+        sections = ", ".join(f"{title} {size}" for title, size in note.sections.items())
+        said = f"{note.path} has {note.tokens} tokens, which every prompt begins with"
+        said += f" ({note.grown:+} in {DAYS} days; largest: {sections or 'no headings'})"
+        said += f"; context leaves out {note.left_out} lines of it" if note.left_out else ""
+        hint = "tars-memory tidy finds what can go; or give context a larger --budget"
+        yield Finding("size", said, hint, note.path)
 
 
 def _secrets(memory: Memory) -> Iterator[Finding]:

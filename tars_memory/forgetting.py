@@ -84,7 +84,10 @@ def purge(memory: Memory, texts: list[str]) -> list[str]:
     Returns:
         sentences for the person.
     """
+    from tars_memory.curation.tidying.proposed import forget_answers
+
     store = memory.store()
+    forget_answers(store.state)
     with store.transaction("forget") as transaction:
         waiting = sum(inbox.purge(transaction, memory.vault, text) for text in texts)
     held = sum(store.purge(text) + Spool(store.state / "spool").purge(text) for text in texts)

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import NotFoundError, TarsError
-from tars_memory.options import ReviewOptions, SleepOptions
+from tars_memory.options import PermissionOptions, ReviewOptions, SleepOptions
 from tars_memory.settings import AUTO, may_run_by_itself
 from tars_memory.vault.writing.lock import alone
 
@@ -38,7 +38,7 @@ class Step(NamedTuple):
     """What one step of a night did.
 
     Attributes:
-        name: ``extract``, ``expire``, ``review``, ``tidy``, ``archive`` or ``index``.
+        name: ``extract``, ``expire``, ``review``, ``tidy``, ``archive``, ``compress``, ``size`` or ``index``.
         told: one line for the report; empty if there was nothing to do.
         counts: the same as numbers.
         error: why it failed; empty if it did not.
@@ -101,6 +101,8 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
             ("review", lambda: _review(memory)),
             ("tidy", lambda: _tidy(memory, apply=options.tidy)),
             ("archive", lambda: _archive(memory) if options.archive else ("", {}, "")),
+            ("compress", lambda: _compress(memory)),
+            ("size", lambda: _size(memory)),
             ("index", lambda: _index(memory)),
         ):
             steps.append(_step(name, work))
@@ -234,6 +236,36 @@ def _archive(memory: Memory) -> tuple[str, dict[str, int], str]:
     error = "a daily note could not be moved: tars-memory tidy --archive" if done.failed else ""
     moved = len(done.moved)
     return f"{moved} daily notes moved to the archive" if moved else "", {"moved": moved}, error
+
+
+def _compress(memory: Memory) -> tuple[str, dict[str, int], str]:
+    """Say that sessions are old enough to be summed up; do it only if the person's own configuration allows it."""
+    allowed = memory.settings.options("permissions", PermissionOptions).unattended_compress
+    done = memory.compress(apply=allowed)
+    counts = {"old": sum(step.action != "keep" for step in done.plan), "moved": len(done.moved)}
+    if done.txn:
+        told = f"{len(done.moved)} old sessions moved to the archive, summed up in {len(done.summaries)} notes"
+        return told, counts, ""
+    return (
+        f"{counts['old']} old sessions can be summed up: tars-memory tidy --compress" * bool(counts["old"]),
+        counts,
+        "",
+    )
+
+
+def _size(memory: Memory) -> tuple[str, dict[str, int], str]:
+    """How big the notes are that every prompt begins with; told if they leave little room, or find none."""
+    from tars_memory.doctor import LOADED_TOKENS
+    from tars_memory.recall.growth import DAYS
+    from tars_memory.upkeep import loaded
+
+    found = loaded(memory)
+    counts = {"tokens": found.tokens, "grown": found.grown, "left_out": found.left_out}
+    if found.left_out == 0 and all(note.tokens <= LOADED_TOKENS for note in found.notes):
+        return "", counts, ""
+    told = f"every prompt begins with {found.tokens} tokens, {found.grown:+} in {DAYS} days"
+    more = f"; context leaves out {found.left_out} lines" if found.left_out else ""
+    return f"{told}{more}: tars-memory doctor", counts, ""
 
 
 def _index(memory: Memory) -> tuple[str, dict[str, int], str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ModelUnavailableError, UnwritableError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from tars_memory.index.report import RefreshReport
     from tars_memory.memory import Memory
+    from tars_memory.recall.growth import Growth
     from tars_memory.settings import Settings
 
 
@@ -27,7 +29,7 @@ def status(memory: Memory) -> dict[str, Any]:
 
     Returns:
         ``vault``, ``index``, ``model``, ``waiting`` (spool, unfinished writes, proposals), ``rules`` (those that nobody
-        typed or approved here, by note the lines), ``settings`` and ``notices``.
+        typed or approved here, by note the lines), ``loaded`` (:func:`loaded`), ``settings`` and ``notices``.
     """
     index = memory.index()
     report = refreshed(memory)
@@ -56,9 +58,30 @@ def status(memory: Memory) -> dict[str, Any]:
             "proposals": len(inbox.pending(memory.vault, notices)),
         },
         "rules": {"unapproved": sum(map(len, doubtful.values())), "lines": doubtful},
+        "loaded": loaded(memory).as_dict(),
         "settings": memory.settings.given,
         "notices": notices,
     }
+
+
+def loaded(memory: Memory) -> Growth:
+    """How big the notes are that every prompt begins with, how fast they grow, and what of them finds no room."""
+    from tars_memory.recall.growth import DAYS, growth
+    from tars_memory.vault.writing.history import entries
+
+    since = (memory.now() - timedelta(days=DAYS)).isoformat()[:10]
+    journal = memory.store(writes=False).journal
+
+    def written(path: str) -> int:
+        """What an undo took back counts against what it took back."""
+        count = 0
+        for entry in entries(journal, path=path):
+            if entry.time[:10] < since:
+                break
+            count += len(entry.after) - len(entry.before)
+        return count
+
+    return growth(memory.vault, memory.context(""), written)
 
 
 def _unapproved(memory: Memory, notices: list[str]) -> dict[str, list[int]]:
