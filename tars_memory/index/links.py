@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.index.schema import BETWEEN
-from tars_memory.vault.links import Links
+from tars_memory.vault.links import Links, key_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -41,10 +41,10 @@ class LinkTable:
 
     def back(self, path: str) -> list[str]:
         """The notes that link to a note, in order; itself is none of them."""
-        name = path.rpartition("/")[2].removesuffix(".md").lower()
+        name = key_of(path.rpartition("/")[2].removesuffix(".md"))
         return [
             other
             for other, targets in self._targets.items()
             if other != path
-            and any(name in target.lower() and self._links.resolve(target, other) == path for target in targets)
+            and any(name in key_of(target) and self._links.resolve(target, other) == path for target in targets)
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from typing import TYPE_CHECKING
 
 from tars_memory.settings import PROJECTS
@@ -30,7 +31,7 @@ class Links:
     def __init__(self, paths: Iterable[str]) -> None:
         self._by_name: dict[str, list[str]] = {}
         for path in sorted(paths):
-            name = path.rpartition("/")[2].lower()
+            name = key_of(path.rpartition("/")[2])
             self._by_name.setdefault(name, []).append(path)
 
     def resolve(self, target: str, source: str = "") -> str | None:
@@ -66,17 +67,17 @@ class Links:
         """
         whole = path[:-3] if path[-3:].lower() == ".md" else path
         name = whole.rpartition("/")[2]
-        alone = len(self._by_name.get(f"{name}.md".lower(), ())) <= 1
+        alone = len(self._by_name.get(key_of(f"{name}.md"), ())) <= 1
         alone = alone and not path.startswith(f"{PROJECTS}/")
         return name if alone and self.resolve(name) in (path, None) else whole
 
     def _nearest(self, wanted: str, folder: str, *, absolute: bool) -> str | None:
-        low = wanted.lower()
+        low = key_of(wanted)
         named = self._by_name.get(low.rpartition("/")[2], [])
-        exact = [path for path in named if path == wanted] or [path for path in named if path.lower() == low]
+        exact = [path for path in named if path == wanted] or [path for path in named if key_of(path) == low]
         if exact or absolute:
             return exact[0] if exact else None
-        fits = [path for path in named if path.lower().endswith("/" + low)]
+        fits = [path for path in named if key_of(path).endswith("/" + low)]
         beside = [path for path in fits if path.rpartition("/")[0] == folder]
         return min(beside or fits, key=lambda path: (path.count("/"), len(path), path), default=None)
 
@@ -128,6 +129,11 @@ def find_block(data: bytes, block_id: str) -> int | None:
             if match and match[1].casefold() == wanted:
                 return number
     return None
+
+
+def key_of(path: str) -> str:
+    """A path as links compare it: no case, and letters with marks as one character, which a Mac may have taken apart."""
+    return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).lower()
 
 
 def _path_of(target: str) -> str:

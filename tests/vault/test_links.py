@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,12 @@ WHERE |= dict.fromkeys(("d-e", "d-", "", "never", "ü"))
 def test_find_block(block: str, line: int | None) -> None:
     assert find_block(NOTE, block) == line
     assert find_block(NOTE.replace(b"\n", b"\r\n"), block) == line
+
+
+def test_letters_that_a_mac_takes_apart_are_the_same_letters() -> None:
+    apart = unicodedata.normalize("NFD", "notes/Zürich.md")
+    links = Links([apart, "notes/Bern.md"])
+    for target in ("Zürich", "zürich", "notes/Zürich", unicodedata.normalize("NFD", "Zürich#Altstadt")):
+        assert links.resolve(target, "notes/Bern.md") == apart
+    whole = Links(["Zürich.md"])
+    assert whole.resolve(unicodedata.normalize("NFD", "Zürich")) == "Zürich.md"
