@@ -132,7 +132,7 @@ def find_block(data: bytes, block_id: str) -> int | None:
 
 
 def key_of(path: str) -> str:
-    """A path as links compare it: no case, and letters with marks as one character, which a Mac may have taken apart."""
+    """A path as links compare it: no case, and each letter in one piece, which a Mac may have taken apart."""
     return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).lower()
 
 
