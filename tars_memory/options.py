@@ -45,6 +45,16 @@ class StoreOptions(Options):
     journal_days: int = 90
 
 
+class CaptureOptions(Options):
+    """``[capture]``: what is written with a line.
+
+    Attributes:
+        author: whose words they are; empty for nobody in particular. ``TARS_AUTHOR`` goes before it.
+    """
+
+    author: str = ""
+
+
 class EmbeddingOptions(Options):
     """``[embedding]``: which model makes vectors. ``embedded`` is the one installed by the extra of that name."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import ModelUnavailableError, UnwritableError, VaultError
 from tars_memory.options import (
+    CaptureOptions,
     EmbeddingOptions,
     FactsOptions,
     LayoutOptions,
@@ -19,7 +20,7 @@ from tars_memory.options import (
     PermissionOptions,
     StoreOptions,
 )
-from tars_memory.settings import Places, Settings, chosen_project, find_project, find_vault, here, project_name
+from tars_memory.settings import AUTHOR, Places, Settings, chosen_project, find_project, find_vault, here, project_name
 from tars_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -181,8 +182,11 @@ class Rooms:
     def capture(self, *, writes: bool = True) -> Context:
         """What capture is given."""
         from tars_memory.capture.context import Context
+        from tars_memory.vault.markdown import entries
         from tars_memory.vault.writing.spool import Spool
 
+        author = self.settings.env.get(AUTHOR) or self.settings.options("capture", CaptureOptions).author
+        author = entries.author(author)
         store = self.store(writes=writes)
         allowed = self.settings.options("permissions", PermissionOptions)
         context = Context(
@@ -195,6 +199,7 @@ class Rooms:
             unattended_rules=allowed.unattended_rules,
             unattended_review=allowed.unattended_review,
             facts_options=self.settings.options("facts", FactsOptions),
+            author=author,
         )
         context.notices = self.notices
         return context

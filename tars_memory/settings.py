@@ -179,6 +179,9 @@ class Places:
         return False
 
 
+AUTHOR = "TARS_AUTHOR"
+"""Whoever sets it names himself as the author of what is written: an agent in a vault that several feed."""
+
 PROJECT = "TARS_PROJECT"
 PROJECT_FILE = ".tars-project"
 """Its first line names the project of the folder that it stands in, and of all below."""

@@ -33,12 +33,14 @@ class Context:
         unattended_rules: whether the person's own configuration lets others write procedural rules.
         unattended_review: whether it lets others accept proposals.
         facts_options: how predicates of facts stand in time.
+        author: who is named beside what is written; empty for nobody.
         notices: what the person should know; each said once.
         settles: the spool item that is being placed, or None.
     """
 
     __slots__ = (
         "actor",
+        "author",
         "facts_options",
         "interactive",
         "notices",
@@ -64,6 +66,7 @@ class Context:
         unattended_review: bool = False,
         settles: str | None = None,
         facts_options: FactsOptions | None = None,
+        author: str = "",
     ) -> None:
         self.vault = vault
         self.store = store
@@ -76,6 +79,7 @@ class Context:
         self.notices: list[str] = []
         self.settles = settles
         self.facts_options = facts_options or FactsOptions()
+        self.author = author
 
     @property
     def layout(self) -> Layout:
@@ -140,6 +144,7 @@ class Context:
             if arguments is not None and self.settles is None and not self.store.dry_run and error.spooled is None:
                 kept = {**arguments, "now": self.now.isoformat(), "actor": self.actor}
                 kept |= {"project": self.vault.scope} if self.vault.scope else {}
+                kept |= {"author": self.author} if self.author else {}
                 error.spooled = self.spool.put(command, {**kept, "interactive": self.interactive})
             raise
 

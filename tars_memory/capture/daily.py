@@ -27,7 +27,7 @@ def log(ctx: Context, text: str) -> Receipt:
     text = ctx.masked(text)
     words = entries.neutralise(text)
     title = heading(ctx.layout.log_heading)
-    line = entries.render(entries.Parts(words, time=f"{ctx.now:%H:%M}"))
+    line = entries.render(entries.Parts(words, time=f"{ctx.now:%H:%M}", author=ctx.author))
     with ctx.writing("log", {"text": text}) as transaction:
         path = daily_of(ctx.vault, ctx.now.date())
         is_new = ctx.vault.look(path) is None

@@ -58,8 +58,8 @@ def add(
 
     def change(data: bytes | None) -> Sequence[Splice]:
         predicates = Predicates.of(ctx.facts_options)
-        what = (path, data or b"", title, name, value)
-        made[:] = [adding.add(*what, since=since, until=until, today=ctx.now.date(), predicates=predicates)]
+        what, today = (path, data or b"", title, name, value), ctx.now.date()
+        made[:] = [adding.add(*what, since=since, until=until, today=today, predicates=predicates, author=ctx.author)]
         return made[0].splices
 
     with ctx.writing("facts add", arguments) as transaction:

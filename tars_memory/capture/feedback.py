@@ -26,7 +26,7 @@ def feedback(ctx: Context, good: bool, note: str, question: str | None = None, a
     """
     note, question, answer = ctx.masked(note), question and ctx.masked(question), answer and ctx.masked(answer)
     words = entries.neutralise(note)
-    lines = [entries.render(entries.Parts(words, time=f"{ctx.now:%Y-%m-%d %H:%M}"))]
+    lines = [entries.render(entries.Parts(words, time=f"{ctx.now:%Y-%m-%d %H:%M}", author=ctx.author))]
     lines += [f"  - {QUESTION}{entries.neutralise(question)}"] if question and question.strip() else []
     lines += [f"  - {ANSWER}{entries.neutralise(answer)}"] if answer and answer.strip() else []
     path = ctx.layout.rewards if good else ctx.layout.corrections

@@ -23,6 +23,8 @@ def remember(
 ) -> Receipt:
     """Add a bullet to Memory.md or Procedural.md, unless the note already holds one with exactly these words.
 
+    A decision (under ``## Decisions``) bears its instant: the one that its words begin with, else now.
+
     Args:
         ctx: the command's view of the vault.
         text: the words; several lines become one.
@@ -40,7 +42,11 @@ def remember(
     words = _words(text, tags)
     title = heading(section if section is not None else ctx.layout.notes_section)
     path = ctx.layout.procedural if tier == Tier.PROCEDURAL else ctx.layout.memory
-    line = entries.render(entries.Parts(words))
+    moment = entries.instant(words) if entries.is_decision(path, title) else ""
+    if entries.is_decision(path, title):
+        words = words[len(moment) :].strip(" \t") or words
+        moment = moment or f"{ctx.now:%Y-%m-%d %H:%M}"
+    line = entries.render(entries.Parts(words, time=moment, author=ctx.author))
     arguments = {"text": text, "tier": str(tier), "section": section, "tags": list(tags)}
     with ctx.writing("remember", arguments) as transaction:
         if tier == Tier.PROCEDURAL and not ctx.may_write_rules:

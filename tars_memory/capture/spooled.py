@@ -49,6 +49,7 @@ def place_spool(ctx: Context) -> int:
                     unattended_rules=ctx.unattended_rules,
                     facts_options=ctx.facts_options,
                     settles=item.id,
+                    author=str(arguments.get("author", "")),
                 )
                 ctx.store.actor = again.actor
                 receipt = _call(again, item.command, arguments)

@@ -107,7 +107,10 @@ def show_entries(out: Output, entries: Sequence[Any]) -> None:
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
         for entry in group:
-            table.add_row(Text(f"  {entry.ref}", style="dim"), Text(line(entry.text)))
+            table.add_row(
+                Text(f"  {entry.ref}", style="dim"),
+                Text(line(entry.text) + (f" ({line(entry.author)})" if entry.author else "")),
+            )
         screen.print(table)
 
 

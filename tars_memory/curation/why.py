@@ -51,6 +51,7 @@ class Step(NamedTuple):
         turn: number of the turn in the conversation; 0 if it isn't known.
         actor: who wrote or approved.
         txn: the transaction, as ``history`` and ``undo`` name it.
+        author: whose words the line bears, where it says so.
     """
 
     kind: str
@@ -63,6 +64,7 @@ class Step(NamedTuple):
     turn: int = 0
     actor: str = ""
     txn: str = ""
+    author: str = ""
 
 
 class Trail(NamedTuple):
@@ -71,6 +73,7 @@ class Trail(NamedTuple):
     Attributes:
         ref, text, path, line: of the entry.
         chain: step by step, from the line back to what was said.
+        author: of the entry, where it says so.
     """
 
     ref: str
@@ -78,10 +81,11 @@ class Trail(NamedTuple):
     path: str
     line: int
     chain: tuple[Step, ...]
+    author: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
-        head = {name: getattr(self, name) for name in ("ref", "text", "path", "line")}
+        head = {name: getattr(self, name) for name in ("ref", "text", "path", "line", "author")}
         return {**head, "chain": [step._asdict() for step in self.chain]}
 
 
@@ -98,7 +102,7 @@ def why(ctx: Context, target: str) -> Trail:
         UnwritableError: the journal can't be read.
     """
     entry = _named(ctx, target)
-    return Trail(entry.ref, entry.text, entry.path, entry.line, tuple(_Walk(ctx).steps(entry)))
+    return Trail(entry.ref, entry.text, entry.path, entry.line, tuple(_Walk(ctx).steps(entry)), entry.author or "")
 
 
 def _named(ctx: Context, target: str) -> Entry:
@@ -205,7 +209,8 @@ class _Walk:
             return
         day = self.layout.day_of(found.path)
         date = day.isoformat() if day else (found.time or "")[:10]
-        yield Step("candidate", found.text, found.path, found.line, date, quote=self._evidence(found))
+        evidence, author = self._evidence(found), found.author or ""
+        yield Step("candidate", found.text, found.path, found.line, date, quote=evidence, author=author)
         yield from self._below(found)
         writers = [write for write, _ in self._writes(found) if write.command not in APPROVES]
         if writers:
@@ -218,6 +223,8 @@ class _Walk:
         path = links_of(self.ctx.vault).resolve(name)
         if path is None:
             return f"the note {name} that it came from is gone"
+        if not self.layout.is_ours(path):
+            return f"{name} that it came from is of another project, or of none"
         found = [entry for entry in self._entries(path) if entry.block_id and entry.block_id.lower() == block.lower()]
         return found[0] if found else f"{path} holds no line ^{block} any more"
 

@@ -44,16 +44,18 @@ class Entry:
         raw: the bullet's own lines as they stand in the note, joined by one newline, without nested bullets.
         section: plain text of the nearest heading above; empty before the first.
         tags: ``#tag`` words of the text, without the mark, in order, each once.
-        time: ``HH:MM`` as written, or None.
+        time: ``HH:MM`` as written, with the date where that is written; or None.
         state: ``extracted``, ``promoted``, ``rejected``, ``expired``, or None.
         block_id: without the caret, or None.
         provenance: the target of the provenance link (``2026-11-21#^d-abc``), or None.
+        author: who wrote it, where that is said, or None.
         ref: the name that every listing shows: 8 characters.
         occurrence: 0 for the first entry with this text in the note, 1 for the next one, and so on.
         depth: 0 for a top-level bullet, 1 for one nested in it, and so on.
     """
 
     __slots__ = (
+        "author",
         "block_id",
         "depth",
         "end_line",
@@ -81,6 +83,7 @@ class Entry:
     state: str | None
     block_id: str | None
     provenance: str | None
+    author: str | None
     ref: str
     occurrence: int
     depth: int

@@ -7,7 +7,7 @@ import typer
 from tars_memory.cli.output import fields, line
 from tars_memory.cli.parsing import call_of, command
 
-ENTRY = "ref path line end_line section text tags time state block_id"
+ENTRY = "ref path line end_line section text tags time state block_id author"
 
 
 def list_(
@@ -34,8 +34,13 @@ def list_(
         show_entries(call.out, entries)
     else:
         for entry in entries:
-            call.out.data(f"{entry.ref}\t{line(entry.path)}:{entry.line}\t{line(entry.text)}")
+            call.out.data(f"{entry.ref}\t{line(entry.path)}:{entry.line}\t{line(entry.text)}{signed(entry)}")
     return 0 if entries else 1
+
+
+def signed(entry: Any) -> str:
+    """Who wrote an entry, to be told behind its words; empty where that is not said."""
+    return f" ({line(entry.author)})" if getattr(entry, "author", None) else ""
 
 
 def entry_json(entry: Any) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def why(
     if call.out.json:
         call.out.record({**trail.as_dict(), "notices": notices})
         return 0
-    call.out.data(f"{line(trail.path)}:{trail.line}  {line(trail.text)}  [{trail.ref}]")
+    call.out.data(f"{line(trail.path)}:{trail.line}  {line(trail.text)}{_signed(trail.author)}  [{trail.ref}]")
     for step in trail.chain:
         for text in rows(step):
             call.out.data(f"  {text}")
@@ -53,12 +53,22 @@ def rows(step: "Step") -> list[str]:
     """One step as lines of plain text: what it is, when, where, the words; then the quote and who said it."""
     place = f"{line(step.path)}:{step.line}" if step.path and step.kind not in ("approved", "written") else ""
     when = line(step.date)[:16].replace("T", " ")
-    head = [f"{TITLES.get(step.kind, step.kind):<9}", when, place, line(step.text), step.txn and f"[{step.txn}]"]
+    head = [
+        f"{TITLES.get(step.kind, step.kind):<9}",
+        when,
+        place,
+        line(step.text) + _signed(step.author),
+        step.txn and f"[{step.txn}]",
+    ]
     found = ["  ".join(part for part in head if part)]
     if step.quote:
         said = ", ".join(part for part in (line(step.speaker), f"turn {step.turn}" if step.turn else "") if part)
         found.append(f"{'':<9}  “{line(step.quote)}”{f' ({said})' if said else ''}")
     return found
+
+
+def _signed(author: str) -> str:
+    return f" ({line(author)})" if author else ""
 
 
 COMMAND = command(why, words=True)

@@ -126,7 +126,9 @@ class _Dailies:
         """Plan a fact's line in the note of its day."""
         path = daily_of(self._ctx.vault, moment.date())
         name = entries.block_id(path, fact.text)
-        parts = entries.Parts(fact.text, time=f"{moment:%H:%M}", state="extracted", block_id=name)
+        parts = entries.Parts(
+            fact.text, time=f"{moment:%H:%M}", state="extracted", block_id=name, author=self._ctx.author
+        )
         self._lines.setdefault(path, []).append((name, entries.render(parts)))
         self._first.setdefault(path, moment)
         self._days[path] = moment.date().isoformat()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.vault.markdown import edits, entries, facts
+from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
     from datetime import date
 
     from tars_memory.vault.markdown.facts import Ending, Plan, Predicates
-    from tars_memory.vault.model import Entry, Splice
+    from tars_memory.vault.model import Entry
 
 NEW = b"# Facts\n"
 """What a new Facts.md begins with."""
@@ -44,6 +46,7 @@ def add(
     today: date,
     predicates: Predicates,
     link: tuple[str, str] | None = None,
+    author: str = "",
 ) -> Adding:
     """What adding a fact to a note does.
 
@@ -58,6 +61,7 @@ def add(
         today: the day on which it was said.
         predicates: how predicates stand in time.
         link: target and label of its provenance.
+        author: who says so; empty for nobody in particular.
 
     Raises:
         ConflictError: no place takes the line without changing what stands around it.
@@ -71,9 +75,20 @@ def add(
         return Adding(plan, words, (), ())
     ended = tuple((known[ending.fact.ref], _until(ending)) for ending in plan.endings)
     target, label = link or (None, None)
-    bullet = entries.render(entries.Parts(words, provenance=target, label=label))
+    bullet = entries.render(entries.Parts(words, provenance=target, label=label, author=author or None))
     splices = [splice for entry, new in ended for splice in edits.replace_bullet(data, entry, new)]
-    return Adding(plan, words, ended, tuple(sorted([*splices, *edits.insert_bullet(data, bullet, section=subject)])))
+    return Adding(plan, words, ended, tuple(sorted([*splices, *_placed(path, data, bullet, subject)])))
+
+
+def _placed(path: str, data: bytes, bullet: str, subject: str) -> list[Splice]:
+    """The bullet under its subject; one that is called as the note itself gets a heading of its own."""
+    section = Document(data).find_section(subject)
+    if section is None or not facts.is_title(path, section.title, section.level):
+        return edits.insert_bullet(data, bullet, section=subject)
+    (heading,) = edits.insert_heading(data, subject)
+    after = apply(data, [heading])
+    after = apply(after, edits.insert_bullet(after, bullet, section=subject))
+    return [Splice(heading.start, len(data), after[heading.start :])]
 
 
 def _until(ending: Ending) -> str:

@@ -91,9 +91,15 @@ def insert_heading(data: bytes, title: str) -> list[Splice]:
 
 
 def replace_bullet(
-    data: bytes, entry: Entry, text: str, *, timed: bool = False, provenance: tuple[str, str] | None = None
+    data: bytes,
+    entry: Entry,
+    text: str,
+    *,
+    timed: bool = False,
+    provenance: tuple[str, str] | None = None,
+    author: str = "",
 ) -> list[Splice]:
-    """Give an entry other words; its list mark, time, state, provenance, block id and children stay.
+    """Give an entry other words; its list mark, time, state, author, provenance, block id and children stay.
 
     Args:
         data: the note, which may have changed since the entry was read from it.
@@ -101,6 +107,7 @@ def replace_bullet(
         text: neutralised words.
         timed: see :func:`entries.parse`.
         provenance: target and label of another provenance link than it has.
+        author: of the words, if it is another one than it has.
 
     Raises:
         ConflictError: the entry is not in the note any more.
@@ -109,8 +116,10 @@ def replace_bullet(
     found = find(document, entry, timed=timed)
     bullet = next(bullet for bullet in document.bullets if bullet.line == found.line)
     words = document.data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")
+    decided = document.section_at(bullet.line).title.casefold() == entries.DECISIONS.casefold()
+    timed = timed or (decided and bool(entries.instant(words)))
     parts = entries.parse(" ".join(line.strip(" \t") for line in re.split(r"\r\n|\r|\n", words)), timed=timed)
-    new = parts._replace(text=text)
+    new = parts._replace(text=text, author=author or parts.author)
     if provenance is not None:
         new = new._replace(provenance=provenance[0], label=provenance[1])
     if new == parts:

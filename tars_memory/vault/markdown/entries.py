@@ -1,8 +1,9 @@
 """The grammar of one bullet, and how text from outside becomes one without forging anything.
 
-``- [time] [state] words #tag ([[note#^id|label]]) ^id``: only the words are required. The time stands in daily notes
-(``14:30``) and, with its date, in the feedback notes; the state is one of :data:`STATES`; the link in round brackets is
-the provenance of a promoted line; the block id is written only when something links to the line.
+``- [time] [state] words #tag [by:: author] ([[note#^id|label]]) ^id``: only the words are required. The time stands in
+daily notes (``14:30``) and, with its date, in the feedback notes and under :data:`DECISIONS`; the state is one of
+:data:`STATES`; the author stands where several people or agents feed a vault; the link in round brackets is the
+provenance of a promoted line; the block id is written only when something links to the line.
 """
 
 from __future__ import annotations
@@ -26,6 +27,12 @@ STATES = ("extracted", "promoted", "rejected", "expired")
 REPLACED = "replaced:: "
 """How the bullet under a candidate begins that keeps the words it replaced; Obsidian's inline-field convention."""
 
+DECISIONS = "Decisions"
+"""The heading in Memory.md under which entries bear the instant of their decision."""
+
+MAX_AUTHOR = 80
+"""Characters of an author's name."""
+
 MAX_CHARACTERS = 1_000_000
 """One entry is one line; editors (Obsidian among them) stall on longer ones."""
 
@@ -33,6 +40,12 @@ _TIME = r"(?:(\d{4}-\d\d-\d\d )?(?:[01]?\d|2[0-3]):[0-5]\d(?!\S)[ \t]*)"
 _STATE = r"(?:\[(" + "|".join(STATES) + r")\](?!\S)[ \t]*)"
 _BLOCK_ID = r"(?:^|(?<=[ \t]))\^([A-Za-z0-9-]+)$"
 _PROVENANCE = r"(?:^|(?<=[ \t]))\(\[\[([^\[\]|\r\n]{1,400}#\^[A-Za-z0-9-]{1,100})(?:\|([^\[\]\r\n]{0,200}))?\]\]\)"
+_AUTHOR = (
+    r"(?:^|(?<=[ \t]))\[by::[ \t]*([^\[\]\s][^\[\]\r\n]{0,79}?)[ \t]*\]"
+    r"(?=(?:[ \t]+[\[(](?:since|until)::[^\[\]()\r\n]{0,40}[\])])*$)"
+)
+"""At the end, or before a fact's dates, where a person may have put it."""
+_NO_AUTHOR = r"[\[\]%<>$`^|#\\:\x00-\x1f\x7f]"
 _TAG = r"[^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+"
 """Obsidian's own class of tag characters; a tag needs one that is no digit."""
 
@@ -64,6 +77,7 @@ class Parts(NamedTuple):
     provenance: str | None = None
     label: str | None = None
     block_id: str | None = None
+    author: str | None = None
 
 
 def parse(words: str, *, timed: bool = False) -> Parts:
@@ -74,7 +88,7 @@ def parse(words: str, *, timed: bool = False) -> Parts:
         timed: whether a time at the start is the entry's time (daily and feedback notes) or part of its text.
     """
     text = words.strip(" \t")
-    time = state = provenance = label = block_id = None
+    time = state = provenance = label = block_id = author = None
     if timed and (match := re.match(_TIME, text)):
         time, text = match[0].strip(" \t"), text[match.end() :]
     if match := re.match(_STATE, text):
@@ -83,7 +97,9 @@ def parse(words: str, *, timed: bool = False) -> Parts:
         block_id, text = match[1], text[: match.start()].rstrip(" \t")
     if match := re.search(_PROVENANCE + "$", text):
         provenance, label, text = match[1], match[2], text[: match.start()].rstrip(" \t")
-    return Parts(text, time, state, provenance, label, block_id)
+    if "[by::" in text and (match := re.search(_AUTHOR, text)):
+        author, text = match[1], (text[: match.start()].rstrip(" \t") + text[match.end() :]).strip(" \t")
+    return Parts(text, time, state, provenance, label, block_id, author)
 
 
 def render(parts: Parts) -> str:
@@ -91,8 +107,28 @@ def render(parts: Parts) -> str:
     link = None
     if parts.provenance:
         link = f"([[{parts.provenance}{'|' + parts.label if parts.label is not None else ''}]])"
-    words = (parts.time, parts.state and f"[{parts.state}]", parts.text, link, parts.block_id and f"^{parts.block_id}")
+    state, author = parts.state and f"[{parts.state}]", parts.author and f"[by:: {parts.author}]"
+    words = (parts.time, state, parts.text, author, link, parts.block_id and f"^{parts.block_id}")
     return "- " + " ".join(word for word in words if word)
+
+
+def author(text: str) -> str:
+    """A name as it can stand in ``[by:: name]``; empty for none.
+
+    Raises:
+        UsageError: it is longer than 80 characters, or holds one that would be read as something else.
+    """
+    name = " ".join(text.split())
+    if len(name) > MAX_AUTHOR or re.search(_NO_AUTHOR, name) or not name.isprintable():
+        raise UsageError(f"{text[:200]!r} is no author", f"a name of at most {MAX_AUTHOR} characters, in plain words")
+    return name
+
+
+def unsigned(line: str) -> str:
+    """One line without the author of its entry."""
+    if "[by::" not in line:
+        return line
+    return re.sub(r"[ \t]*\[by::[^\[\]\r\n]{1,80}\](?=[ \t]*(?:[\[(].*|\^\S*)?$)", "", line)
 
 
 def neutralise(text: str) -> str:
@@ -139,7 +175,7 @@ def harmless(line: str) -> str:
     line = re.sub(r"(?<=`)([ \t]*)(?=\$=)", r"\1\\", line)  # Dataview runs it when the note is shown, if so set
     if len(re.findall(r"\${2,}", line)) % 2:
         line = re.sub(r"\${2,}", _escaped, line)
-    line = re.sub(r"(?<!\\)(?=\[(?:" + "|".join(STATES) + r")\])", r"\\", line)
+    line = re.sub(r"(?<!\\)(?=\[(?:(?:" + "|".join(STATES) + r")\]|by::))", r"\\", line)
     line = re.sub(_BLOCK_ID, r"\\^\1", line)
     return re.sub("(?=" + _PROVENANCE + ")", r"\\", line)
 
@@ -201,6 +237,17 @@ def tag(text: str) -> str:
     return name
 
 
+def is_decision(path: str, section: str) -> bool:
+    """Whether an entry of a note under this heading is a decision, which bears its instant."""
+    return path.rpartition("/")[2] == "Memory.md" and section.casefold() == DECISIONS.casefold()
+
+
+def instant(words: str) -> str:
+    """The date and time that some words begin with (``2026-11-21 14:30``), as written; empty for none."""
+    found = re.match(_TIME, words)
+    return found[0].strip(" \t") if found and found[1] else ""
+
+
 def task(text: str) -> str:
     """The box of a task at the start of an entry's words, with the blanks after it; empty if it is no task."""
     box = re.match(r"\[[^\[\]]\][ \t]+", text)
@@ -235,6 +282,7 @@ def unlisted(path: str, document: Document) -> list[Entry]:
                     state=None,
                     block_id=parts.block_id,
                     provenance=parts.provenance,
+                    author=parts.author,
                     ref="",
                     occurrence=0,
                     depth=-1,
@@ -276,7 +324,9 @@ def read(path: str, document: Document, *, timed: bool = False) -> list[Entry]:
         if not bullet.worded:
             continue
         words = document.data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")
-        parts = parse(" ".join(line.strip(" \t") for line in re.split(r"\r\n|\r|\n", words)), timed=timed)
+        section = document.section_at(bullet.line).title
+        dated = timed or (bool(instant(words)) and is_decision(path, section))
+        parts = parse(" ".join(line.strip(" \t") for line in re.split(r"\r\n|\r|\n", words)), timed=dated)
         if not parts.text:
             continue
         occurrence = seen.get(parts.text, 0)
@@ -288,12 +338,13 @@ def read(path: str, document: Document, *, timed: bool = False) -> list[Entry]:
                 end_line=bullet.end_line,
                 text=parts.text,
                 raw=re.sub(r"\r\n|\r", "\n", document.text(bullet.line, bullet.own_end_line)),
-                section=document.section_at(bullet.line).title,
+                section=section,
                 tags=tags_of(parts.text),
                 time=parts.time,
                 state=parts.state,
                 block_id=parts.block_id,
                 provenance=parts.provenance,
+                author=parts.author,
                 ref=ref(path, parts.text, occurrence),
                 occurrence=occurrence,
                 depth=bullet.depth,
