@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from tars_memory.memory import Memory
     from tars_memory.vault.writing.lost import LostLine
 
-LOADED_TOKENS = 1_500
-"""From here on Memory.md and Procedural.md leave little of ``context``'s 2,000 tokens for anything else."""
-
 SHOWN = 3
 """So many lines of a conflict copy are shown."""
 TWIN_LINES, TWIN_OWN = 3, 0.5
@@ -245,7 +242,7 @@ def _copy(memory: Memory, path: str) -> Finding:
 def _tiers(memory: Memory) -> Iterator[Finding]:
     """The size of what is always loaded, and what of it finds no room."""
     for note in loaded(memory).notes:
-        if note.tokens <= LOADED_TOKENS and not note.left_out:
+        if not note.heavy:
             continue
         sections = ", ".join(f"{title} {size}" for title, size in note.sections.items())
         said = f"{note.path} has {note.tokens} tokens, which every prompt begins with"

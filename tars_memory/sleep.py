@@ -255,13 +255,12 @@ def _compress(memory: Memory) -> tuple[str, dict[str, int], str]:
 
 def _size(memory: Memory) -> tuple[str, dict[str, int], str]:
     """How big the notes are that every prompt begins with; told if they leave little room, or find none."""
-    from tars_memory.doctor import LOADED_TOKENS
     from tars_memory.recall.growth import DAYS
     from tars_memory.upkeep import loaded
 
     found = loaded(memory)
     counts = {"tokens": found.tokens, "grown": found.grown, "left_out": found.left_out}
-    if found.left_out == 0 and all(note.tokens <= LOADED_TOKENS for note in found.notes):
+    if not any(note.heavy for note in found.notes):
         return "", counts, ""
     told = f"every prompt begins with {found.tokens} tokens, {found.grown:+} in {DAYS} days"
     more = f"; context leaves out {found.left_out} lines" if found.left_out else ""

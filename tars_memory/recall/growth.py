@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 DAYS = 30
 """Growth is told for so many days; the journal keeps 90."""
 
+LARGE = 1_500
+"""From so many tokens on a note leaves little of ``context``'s 2,000 for anything else."""
+
 LARGEST = 5
 """So many sections of a note are named."""
 
@@ -40,6 +43,11 @@ class LoadedNote(NamedTuple):
     grown: int
     left_out: int
     sections: dict[str, int]
+
+    @property
+    def heavy(self) -> bool:
+        """Whether it leaves little room in a prompt, or finds none for some of its lines."""
+        return self.tokens > LARGE or self.left_out > 0
 
 
 class Growth(NamedTuple):
