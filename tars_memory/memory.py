@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.tidying.compression import Compressed
     from tars_memory.curation.tidying.tidy import Tidied
     from tars_memory.index.indexer import RefreshReport
+    from tars_memory.recall.growth import Growth
     from tars_memory.vault.model import Actor
     from tars_memory.vault.template import InitReport
     from tars_memory.vault.writing.store import Written
@@ -339,6 +340,12 @@ class Memory(Looking):
         from tars_memory import upkeep
 
         return upkeep.status(self)
+
+    def loaded(self) -> Growth:
+        """How big the notes are that every prompt begins with, how fast they grow, and what of them finds no room."""
+        from tars_memory import upkeep
+
+        return upkeep.loaded(self)
 
     def doctor(self, *, fix: bool = False) -> dict[str, Any]:
         """What needs a look (``findings``); settles what a crash left, places what waits in the spool.

@@ -256,9 +256,8 @@ def _compress(memory: Memory) -> tuple[str, dict[str, int], str]:
 def _size(memory: Memory) -> tuple[str, dict[str, int], str]:
     """How big the notes are that every prompt begins with; told if they leave little room, or find none."""
     from tars_memory.recall.growth import DAYS
-    from tars_memory.upkeep import loaded
 
-    found = loaded(memory)
+    found = memory.loaded()
     counts = {"tokens": found.tokens, "grown": found.grown, "left_out": found.left_out}
     if not any(note.heavy for note in found.notes):
         return "", counts, ""
