@@ -55,11 +55,20 @@ class Looking(Rooms):
 
         return why(self.capture(writes=False), target)
 
-    def list(self, tier: str | None = None, section: str | None = None) -> builtins.list[Entry]:
-        """The entries of a tier, or of Memory.md and Procedural.md."""
+    def list(
+        self,
+        tier: str | None = None,
+        section: str | None = None,
+        *,
+        about: Iterable[str] = (),
+        topics: Iterable[str] = (),
+    ) -> builtins.list[Entry]:
+        """The entries of a tier, or of Memory.md and Procedural.md; ``about`` and ``topics`` as for :meth:`search`."""
         from tars_memory.capture.listing import entries
 
-        return entries(self.capture(writes=False), tier, section)
+        found = entries(self.capture(writes=False), tier, section)
+        told_of = (tuple(about), tuple(topics))
+        return self._selection(*told_of, self.scope(None)).entries(found) if any(told_of) else found
 
     def history(self, limit: int | None = 20, path: str | None = None) -> builtins.list[JournalEntry]:
         """What was written in our scope, newest first."""
@@ -77,6 +86,7 @@ class Looking(Rooms):
         as_of: date | None = None,
         everything: bool = False,
         project: str | None = None,
+        topics: Iterable[str] = (),
     ) -> builtins.list[Fact]:
         """What is true today, or held on a day, in the order of Facts.md.
 
@@ -85,6 +95,7 @@ class Looking(Rooms):
             as_of: the day; None: today.
             everything: what has ended and what is to come as well.
             project: whose facts belong to it too; None for the one that is chosen, ``none`` for none.
+            topics: only those with all of these tags, as for :meth:`search`.
         """
         from tars_memory.vault.markdown import facts
 
@@ -92,6 +103,9 @@ class Looking(Rooms):
         scope = self.scope(project)
         self.notices += self.index().refresh().notices
         found = self.index().read(lambda reader: reader.facts(scope, on=day))
+        if tags := tuple(topics):
+            selected = self._selection((), tags, scope)
+            found = [fact for fact in found if selected.keeps(fact.path, (fact.subject,), f"- {fact.object}")]
         return found if about is None else facts.about(found, about)
 
     def links(self, name: str, *, project: str | None = None) -> NoteLinks:

@@ -2,7 +2,7 @@
 :mod:`tars_memory.index.naming`.
 
 A passage counts as a whole: a bullet with what is nested in it, a paragraph, a turn. What stands under a bullet or a
-heading that counts does so too; and a bullet does if an inline field right under it (``said by:: Anna``) does.
+heading that counts does so too; and a bullet does if ``said by:: Anna`` right under it does, as in session notes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from tars_memory.index.reader import IndexReader
+    from tars_memory.vault.model import Entry
 
 
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
-_FIELD = re.compile(r"[ \t]*[-*+][ \t]+[^\W\d_][\w /-]{0,60}::[ \t]")
+_SAID_BY = re.compile(r"[ \t]*[-*+][ \t]+said by::[ \t]")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)")
 _TAG = re.compile(r"(?<![^\s(,;\[])#([\w/-]*[^\W\d_][\w/-]*)")
 _CODE = re.compile(r"`[^`]*`")
@@ -92,26 +93,41 @@ class Kept:
 
     def of(self, texts: Sequence[str]) -> frozenset[int]:
         """The kept ones of some lines that follow each other, by index."""
-        kept: set[int] = set()
-        above: list[tuple[int, bool, list[int]]] = []  # items that the next line stands in: indent, kept, own lines
+        passages: list[_Passage] = []
         inside = False  # a section of these lines whose heading counts
         for lead, is_item, numbers in _passages(texts):
             text = "\n".join(texts[number] for number in numbers)
             heading = _HEADING.match(text)
             if heading:
                 inside = self.held_in(heading[1])
-            while above and lead <= above[-1][0]:
-                above.pop()
-            held = inside or self.held_in(text)
-            if held and above and _FIELD.match(text):
-                kept.update(above[-1][2])
-                above[-1] = (above[-1][0], True, above[-1][2])
-            held = held or (bool(above) and above[-1][1])
-            if held:
-                kept.update(numbers)
-            if is_item:
-                above.append((lead, held, numbers))
-        return frozenset(kept)
+            above = passages[-1] if passages else None
+            while above is not None and (lead <= above.lead or not above.is_item):
+                above = above.above
+            one = _Passage(lead, is_item, numbers, above, held=inside or self.held_in(text))
+            if one.held and above is not None and _SAID_BY.match(text):
+                above.held = True
+            passages.append(one)
+        return frozenset(number for one in passages if one.is_held() for number in one.numbers)
+
+
+class _Passage:
+    """Some lines that stand or fall together, and the list item that they are nested in."""
+
+    __slots__ = ("above", "held", "is_item", "lead", "numbers")
+
+    def __init__(self, lead: int, is_item: bool, numbers: list[int], above: _Passage | None, *, held: bool) -> None:
+        self.lead = lead
+        self.is_item = is_item
+        self.numbers = numbers
+        self.above = above
+        self.held = held
+
+    def is_held(self) -> bool:
+        """Whether it counts, or something that it is nested in."""
+        one: _Passage | None = self
+        while one is not None and not one.held:
+            one = one.above
+        return one is not None
 
 
 class Selection:
@@ -139,6 +155,17 @@ class Selection:
         for one in self._kept:
             if left and not one.whole(path, headings):
                 left &= one.of(texts)
+        return left
+
+    def entries(self, found: Iterable[Entry]) -> list[Entry]:
+        """Those of some entries that are left, with those nested under them; in the order of their lines."""
+        left: list[Entry] = []
+        above: tuple[str, int] = ("", 0)
+        for entry in found:
+            nested = entry.path == above[0] and entry.line <= above[1]
+            if nested or self.keeps(entry.path, (entry.section,), entry.raw):
+                left.append(entry)
+                above = above if nested else (entry.path, entry.end_line)
         return left
 
     def keeps(self, path: str, headings: Sequence[str], text: str) -> bool:

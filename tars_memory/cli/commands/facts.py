@@ -28,6 +28,9 @@ def facts(
         typer.Argument(metavar="[ABOUT | add S P O | end REF | remove REF]", help="A name; or what to do."),
     ] = None,
     as_of: Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="What held on this day.")] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", metavar="TAG", help="Only below this tag; repeatable.")
+    ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Also what has ended, and what is to come.")] = False,
     since: Annotated[str | None, typer.Option("--since", metavar="DATE", help="add: its first day.")] = None,
     until: Annotated[
@@ -48,7 +51,8 @@ def facts(
     if as_of is not None and all_:
         raise UsageError("both --as-of and --all", "give one of them")
     name = " ".join(said) or None
-    found = call.memory().facts(name, as_of=day(call, as_of, "--as-of", last=True), everything=all_)
+    tagged: dict[str, Any] = {"topics": tuple(topic)} if topic else {}
+    found = call.memory().facts(name, **tagged, as_of=day(call, as_of, "--as-of", last=True), everything=all_)
     return show(call, found, day(call, as_of, "--as-of", last=True))
 
 

@@ -16,13 +16,21 @@ def list_(
         str | None, typer.Option("--tier", metavar="TIER", help="semantic, procedural, daily, episodic or note.")
     ] = None,
     section: Annotated[str | None, typer.Option("--section", metavar="NAME", help="Only under this heading.")] = None,
+    about: Annotated[
+        list[str] | None, typer.Option("--about", metavar="NAME", help="Only what tells of NAME; repeatable.")
+    ] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", metavar="TAG", help="Only below this tag or topic; repeatable.")
+    ] = None,
 ) -> int:
     """List the entries of Memory.md and Procedural.md, or of one tier, each with its REF.
 
     In a pipe one line an entry: REF, path:line and text, parted by tabs.
     """
     call = call_of(ctx)
-    entries = list(call.memory().list(tier=tier, section=section))
+    given = {"about": about, "topics": topic}
+    narrowed: dict[str, Any] = {name: tuple(names) for name, names in given.items() if names}
+    entries = list(call.memory().list(tier=tier, section=section, **narrowed))
     notices = call.notices()
     if call.out.json:
         call.out.record({"entries": [entry_json(entry) for entry in entries], "notices": notices})

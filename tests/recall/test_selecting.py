@@ -1,0 +1,241 @@
+"""``--about`` and ``--topic``: which passages tell of somebody, and which are of a topic."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.memory import Memory
+from tars_memory.recall.selecting import Kept, Names, Tag
+from tars_memory.testing import HashEmbedder, make_vault
+
+NOW = datetime(2026, 11, 21, 12).astimezone()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "held"),
+    [
+        ("Anna", "met anna's sister", True),
+        ("anna", "**ANNA:** hello", True),
+        ("Anna", "_Anna_ came", True),
+        ("Anna", "Annabel and Hanna came", False),
+        ("Zoë", "zoe and Zoe\u0308 came", True),
+        ("Anna Berg", "Anna  Berg", True),
+        ("Anna Berg", "Anna\nBerg", True),
+        ("Anna Berg", "Anna, Berg", False),
+        ("Юлия", "вчера юлия звонила", True),
+        ("Юлия", "Юлиями", False),
+        ("राम", "राम घर गया", True),
+        ("राम", "रामायण पढ़ा", False),
+        ("田中", "昨日田中さんに会った", True),
+        ("C++", "wrote C++ all day", True),
+        ("C++", "wrote C all day", False),
+        ("R2", "the R2-unit", True),
+        ("O'Neil", "said O'Neil today", True),
+        ("STRASSE", "die Strasse", True),
+    ],
+)
+def test_names_are_whole_words_in_any_case(name: str, text: str, held: bool) -> None:
+    assert Names([name]).held_in(text) is held
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("report #work", True),
+        ("report #Work/plans/2026", True),
+        ("#work/", True),
+        ("report #workshop", False),
+        ("report #home/work", False),
+        ("`#work` in code", False),
+        ("https://x.org/#work", False),
+        ("(#work)", True),
+    ],
+)
+def test_a_tag_holds_those_nested_below_it(text: str, held: bool) -> None:
+    assert Tag("work").held_in(text) is held
+
+
+LIST = """\
+intro of the day
+goes on
+
+- Anna
+  - likes tea
+
+  and cake
+- Ben
+  - met Anna
+  - likes coffee
+- moved to Cork
+  - quote:: "I did"
+  - said by:: Anna, turn 3
+- other
+  - said by:: Ben, turn 4
+
+> [31] 14:30 **Anna:** I'm moving
+> some time in spring
+
+> [32] 14:31 **Assistant:** A van.
+
+| Anna | 3 |
+| Ben | 4 |
+"""
+
+
+def test_a_passage_counts_with_what_is_nested_in_it() -> None:
+    texts = LIST.split("\n")
+    kept = Kept(Names(["Anna"]).held_in, ()).of(texts)
+    assert [texts[i].strip() for i in sorted(kept)] == [
+        "- Anna", "- likes tea", "and cake", "- met Anna", "- moved to Cork", '- quote:: "I did"',
+        "- said by:: Anna, turn 3", "> [31] 14:30 **Anna:** I'm moving", "> some time in spring", "| Anna | 3 |",
+    ]  # fmt: skip
+
+
+VAULT = {
+    "people/Anna Berg.md": "---\naliases: [Annie, AB]\ntags: [family]\n---\nPlays the oboe, drinks tea.\n",
+    "Memory.md": "## Notes\n- Anna Berg prefers green tea #food/tea\n- the kettle makes tea\n- annie's tea pot\n",
+    "Facts.md": (
+        "## Anna Berg\n- drinks:: oolong tea\n- lives in:: Cork\n## Ben\n- sister:: [[Anna Berg|his sister]] of tea\n"
+        "- drinks:: tea #food\n## me\n- drinks:: tea\n- likes:: [[people/Anna Berg|A.]]\n"
+    ),
+    "2026-11-20.md": "## Log\n- 09:00 tea with [[people/Anna Berg|my cousin]]\n- 10:00 buy tea\n- 11:00 Annabel, tea",
+    "sessions/2026-10-02 1000 move.md": (
+        "---\ntags: [session]\n---\n## Summary\n\nA van and tea for the helpers.\n\n## Topics\n\n- the tea van\n\n"
+        "## Facts\n\n- tea is in box 4\n  - said by:: Annie, turn 3\n- tea costs 2\n  - said by:: Ben, turn 4\n"
+    ),
+    "meetings/m.md": "---\nattendees:\n  - '[[Anna Berg]]'\n---\nTea was served.\n",
+    "Anna Berg's recipes.md": "Scones for tea.\n",
+    "Tagged.md": "# Plans #work/house\n\nTea room in the attic.\n\n# Else\n\nTea room in the cellar.\n",
+    "projects/boat/Log.md": "- Anna Berg drinks canary tea #food\n",
+    "projects/boat/Anna Berg.md": "---\naliases: [Canaria]\n---\ncanary tea\n",
+}
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    root = make_vault(tmp_path / "vault", VAULT)
+    return Memory(root, embedder=HashEmbedder(), env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, now=NOW)
+
+
+def lines(memory: Memory, text: str = "tea", **options: object) -> list[str]:
+    hits = memory.search(text, limit=200, **options).hits  # type: ignore[arg-type]
+    return sorted(line.strip() for hit in hits for line in hit.text.split("\n") if line.strip())
+
+
+ANNA = [
+    "- 09:00 tea with [[people/Anna Berg|my cousin]]",
+    "- Anna Berg prefers green tea #food/tea",
+    "- annie's tea pot",
+    "- drinks:: oolong tea",
+    "- said by:: Annie, turn 3",
+    "- sister:: [[Anna Berg|his sister]] of tea",
+    "- tea is in box 4",
+    "Plays the oboe, drinks tea.",
+    "Tea was served.",
+]
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+@pytest.mark.parametrize("name", ["Anna Berg", "annie", "[[Anna Berg|her]]", "people/Anna Berg", "People/anna berg.md"])
+def test_about_somebody(memory: Memory, mode: str, name: str) -> None:
+    found = set(lines(memory, mode=mode, about=[name]))
+    assert found - {"- lives in:: Cork", "- likes:: [[people/Anna Berg|A.]]", "- said by:: Annie, turn 3"} == set(
+        ANNA
+    ) - {"- said by:: Annie, turn 3"}
+    assert not any("canary" in line for line in found)
+
+
+def test_a_name_that_no_note_has_is_looked_for_as_words(memory: Memory) -> None:
+    assert lines(memory, about=["annabel"]) == ["- 11:00 Annabel, tea"]
+    assert lines(memory, about=["my cousin"]) == ["- 09:00 tea with [[people/Anna Berg|my cousin]]"]
+    assert lines(memory, about=["Canaria"]) == []
+    found = lines(memory, about=["Canaria"], project="boat")  # there she is Anna Berg
+    assert {line for line in found if "canary" in line} == {"- Anna Berg drinks canary tea #food", "canary tea"}
+    assert "- Anna Berg prefers green tea #food/tea" in found
+
+
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        ("food", ["- Anna Berg prefers green tea #food/tea", "- drinks:: tea #food"]),
+        ("#Food/tea", ["- Anna Berg prefers green tea #food/tea"]),
+        ("family", ["Plays the oboe, drinks tea."]),
+        ("work", ["Tea room in the attic."]),
+        ("fo", []),
+        ("tea-van", ["- tea costs 2", "- tea is in box 4", "- the tea van", "A van and tea for the helpers."]),
+    ],
+)
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_of_a_topic(memory: Memory, mode: str, topic: str, expected: list[str]) -> None:
+    found = lines(memory, mode=mode, topics=[topic])
+    assert [line for line in found if "said by" not in line and "# " not in line] == expected
+
+
+def test_filters_narrow_each_other(memory: Memory) -> None:
+    assert lines(memory, about=["Annie"], topics=["food"]) == ["- Anna Berg prefers green tea #food/tea"]
+    assert lines(memory, about=["Annie", "Ben"]) == ["- sister:: [[Anna Berg|his sister]] of tea"]
+    assert lines(memory, about=["Annie"], links_to=["Anna Berg"], tiers=["daily"]) == [ANNA[0]]
+    assert lines(memory, about=["Annie"], where=["attendees"]) == ["Tea was served."]
+    assert lines(memory, about=["Annie"], topics=["work"]) == []
+
+
+def test_filters_alone_list_the_newest_first(memory: Memory) -> None:
+    dated = [hit.date for hit in memory.search("", about=["Annie"], tiers=["daily", "episodic"]).hits]
+    assert dated == ["2026-11-20", "2026-10-02"]
+    assert len(memory.search("", about=["Annie"], limit=3).hits) == 3
+    assert set(lines(memory, "", about=["Annie"])) >= set(ANNA)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "[[]]", "/", "\u200b"])
+def test_a_name_that_names_nothing(memory: Memory, name: str) -> None:
+    with pytest.raises(UsageError):
+        memory.search("tea", about=[name])
+    with pytest.raises(UsageError):
+        memory.search("tea", topics=[name])
+    with pytest.raises(NotFoundError):
+        memory.search("tea", about=["Anna"], links_to=["Nobody"])
+
+
+@pytest.mark.parametrize("name", ['"', "a OR b", "x\0y", "💥", "*", "[[x", "#", "a" * 3000, "-", "NEAR(", "::", "%_"])
+def test_no_name_breaks_the_question(memory: Memory, name: str) -> None:
+    assert lines(memory, about=[name]) == []
+    if name != "#":
+        assert lines(memory, topics=[name]) == []
+
+
+def test_context_narrows_facts_and_what_is_recalled(memory: Memory) -> None:
+    packed = memory.context("where is the tea", about=["Annie"], budget=9000, loaded=False)
+    told = "\n".join(block.text for block in packed.blocks if block.kind == "facts")
+    assert "Cork" in told
+    assert "his sister" in told
+    assert "- drinks:: tea" not in packed.text
+    assert "kettle" not in packed.text
+    assert "box 4" in packed.text
+    assert "canary" not in packed.text
+    assert "kettle" in memory.context("tea", about=["Annie"], budget=9000).text  # Memory.md is loaded all the same
+    tagged = memory.context("what does Ben drink", topics=["food"], budget=9000, loaded=False).text
+    assert "- drinks:: tea #food" in tagged
+    assert "oolong" not in tagged
+
+
+def test_a_list_and_the_facts_narrowed(memory: Memory) -> None:
+    assert [entry.text for entry in memory.list(about=["Annie"])] == [
+        "Anna Berg prefers green tea #food/tea",
+        "annie's tea pot",
+    ]
+    assert [entry.text for entry in memory.list(topics=["food"])] == ["Anna Berg prefers green tea #food/tea"]
+    assert [fact.object for fact in memory.facts(topics=["food"])] == ["tea #food"]
+    assert memory.facts("Anna Berg", topics=["food"]) == []
+
+
+def test_hand_edits_count_at_once(memory: Memory) -> None:
+    assert "- the kettle makes tea" not in lines(memory, about=["Annie"])
+    note = memory.root / "Memory.md"
+    note.write_text(note.read_text("utf-8").replace("the kettle", "Annie's kettle"), "utf-8")
+    assert "- Annie's kettle makes tea" in lines(memory, about=["Anna Berg"])
+    (memory.root / "people/Anna Berg.md").unlink()
+    assert lines(memory, about=["Annie"]) == ["- Annie's kettle makes tea", "- annie's tea pot", "- tea is in box 4"]

@@ -1,0 +1,113 @@
+"""Until when lines and notes count: what a bullet and the front matter say."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from tars_memory.vault.markdown import windows
+from tars_memory.vault.markdown.document import Document
+
+DAY = date(2026, 12, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "until"),
+    [
+        ("permit [until:: 2026-12-01]", DAY),
+        ("permit (until:: 2026-12-01) for the car", DAY),
+        ("[ until :: 2026-12-01 ] permit", DAY),
+        ("permit [Until:: 2026-12-01]", DAY),
+        ("permit [until:: [[2026-12-01]]]", DAY),
+        ("permit [until:: 2026-12-01T18:00]", DAY),
+        ("permit [until:: 2027-01-01] [until:: 2026-12-01]", DAY),
+        ("permit [until:: 2026-12-01] [until:: 2026-02-30]", DAY),
+        ("permit [until:: 2026-12-01] ([[2026-11-14#^d-3fa7|2026-11-14]]) ^d-3fa7", DAY),
+        ("permit `[until:: 2026-12-01]`", None),
+        (r"permit \[until:: 2026-12-01]", None),
+        ("permit [until:: 2026-13-01]", None),
+        ("permit [until:: soon]", None),
+        ("permit until:: 2026-12-01", None),
+        ("permit [since:: 2026-12-01]", None),
+        ("permit until 2026-12-01", None),
+        ("", None),
+    ],
+)
+def test_the_end_that_words_say(words: str, until: date | None) -> None:
+    assert windows.end_in(words) == until
+
+
+@pytest.mark.parametrize(
+    ("values", "session", "until"),
+    [
+        ({"expires": "2026-12-01"}, False, DAY),
+        ({"Expires": " 2026-12-01T10:00:00"}, False, DAY),
+        ({"expires": "[[2026-12-01]]"}, False, DAY),
+        ({"expires": [["2026-12-01"]]}, False, DAY),
+        ({"valid_until": "2026-12-01"}, False, DAY),
+        ({"valid until": "2026-12-01", "expires": "never"}, False, DAY),
+        ({"expires": "2026-12-01", "valid_until": "2026-01-01"}, False, DAY),
+        ({"until": "2026-12-01"}, False, None),
+        ({"until": "2026-12-01"}, True, DAY),
+        ({"expires": "2026-02-30"}, True, None),
+        ({"expires": "12026-12-01"}, True, None),
+        ({"expires": ""}, True, None),
+        ({}, True, None),
+    ],
+)
+def test_the_end_that_properties_say(values: dict, session: bool, until: date | None) -> None:
+    assert windows.of_properties(values, session=session) == until
+
+
+NOTE = b"""\
+---
+tags: [x]
+---
+- stays
+- ends [until:: 2026-12-01]
+  goes on here
+  - nested
+    - deeper [until:: 2026-11-01]
+- stays too
+
+```
+- code [until:: 2026-12-01]
+```
+> - quoted [until:: 2026-12-01]
+
+1. numbered [until:: 2026-12-01]
+   - inside [until:: 2026-12-02]
+"""
+
+
+def test_a_bullet_takes_what_is_nested_along_and_code_says_nothing() -> None:
+    found = windows.of_bullets(Document(NOTE))
+    assert [(w.first, w.last, w.until) for w in found] == [
+        (5, 8, DAY),
+        (8, 8, date(2026, 11, 1)),
+        (17, 17, date(2026, 12, 2)),
+    ]
+    assert windows.ended(Document(NOTE), date(2026, 11, 30)) == [(8, 8)]
+    assert windows.ended(Document(NOTE), DAY) == [(5, 8), (8, 8)]
+    assert windows.of_bullets(Document(NOTE.replace(b"\n", b"\r\n"))) == found
+
+
+def test_a_fact_ends_as_it_is_read() -> None:
+    note = b"## Anna\n- likes:: tea [until:: [[2026-12-01]]]\n- lives in:: Cork [until:: 2026-12-01] ^x\n"
+    assert [w.first for w in windows.of_bullets(Document(note))] == [2, 3]
+    assert [w.first for w in windows.of_bullets(Document(note), facts=True)] == [3]
+
+
+@pytest.mark.parametrize(
+    "data", [b"- x [until:: 2026-12-01]", b"---\nexpires: 2026-12-01\n---\n", b"---\nvalid-until: x\n---\n"]
+)
+def test_what_may_end_is_seen_at_a_glance(data: bytes) -> None:
+    assert windows.may_say_end(data)
+    assert not windows.may_say_end(b"- until then: it expires\n")
+
+
+def test_a_whole_note_ends_by_its_properties() -> None:
+    document = Document(b"---\nexpires: 2026-12-01\n---\n- a\n- b [until:: 2026-01-01]\n")
+    assert windows.ended(document, date(2026, 11, 30)) == [(5, 5)]
+    assert windows.ended(document, DAY) == [(1, 5)]
