@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.curation.extraction.dating import absolute, names_relative
 from tars_memory.curation.extraction.phrasebook import LANGUAGES, agrees, in_any, language
 from tars_memory.curation.extraction.sentences import Sentence, sentences
+from tars_memory.curation.extraction.stating import stated
 from tars_memory.curation.extraction.subjects import title_of, topics_of
 from tars_memory.curation.model import Extraction, Fact
 from tars_memory.recall.dates import named_dates
@@ -139,6 +140,7 @@ class _Talk:
             if said is None:
                 continue
             fact = self._matched(said, lang, written=written) or self._corrected(said, lang, wrong=wrong)
+            fact = fact or self._over_time(said, lang, written=written)
             if fact is not None:
                 return fact
             self._open(said, lang)
@@ -178,6 +180,13 @@ class _Talk:
         if subject is None or re.match(r"(?:it|that|this|es|das|c'est|ça|questo|dat|isso)\b", plain, re.IGNORECASE):
             return None
         return self._kept(said.text, said, lang, "correction")
+
+    def _over_time(self, said: _Statement, lang: Language, *, written: bool) -> Fact | None:
+        """What states a fact over time is plain enough, however it is said."""
+        if written or lang.unsure.search(said.plain):
+            return None
+        found = stated(absolute(said.text, self.day, lang.code), self.day, (lang.code,))
+        return self._kept(said.text, said, lang, "fact") if found else None
 
     def _kept(self, text: str, said: _Statement, lang: Language, kind: str) -> Fact:
         words = _trimmed(absolute(text, self.day, lang.code))

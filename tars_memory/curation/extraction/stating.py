@@ -70,16 +70,17 @@ def claimed(facts: Sequence[Fact], turns: Sequence[Turn], days: Mapping[int, dat
     return tuple(found)
 
 
-def stated(text: str, day: date) -> Claim | None:
+def stated(text: str, day: date, codes: Sequence[str] = LANGUAGES) -> Claim | None:
     """The fact that a statement is; None if it is none, or says since when in a way that can't be understood.
 
     Args:
         text: a statement, in the first person or about a name, relative dates made absolute.
         day: on which it was said; what begins later is no fact yet.
+        codes: the languages to look at.
     """
     plain = " ".join(text.replace("’", "'").split()).rstrip(" .!;")
     first = plain.partition(" ")[0].casefold()
-    for code in LANGUAGES:
+    for code in codes:
         for phrase in _phrases(code):
             match = phrase.pattern.fullmatch(plain)
             if match is None:

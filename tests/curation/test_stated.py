@@ -1,0 +1,124 @@
+"""Statements as facts over time: right ones, and above all no wrong ones; said in seven languages, or by a model."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from pathlib import Path
+
+import pytest
+from conversations import Said, claude_code
+
+from curation.extracting import House
+from curation.stated import FRESH, TUNED, labelled
+from tars_memory.capture.turns import Turn
+from tars_memory.curation.extraction.stating import claimed, sound, stated
+from tars_memory.curation.model import Fact
+from tars_memory.vault.markdown import claims
+from tars_memory.vault.markdown.claims import Claim, made
+
+DAY = date(2026, 11, 21)
+SAID = datetime.fromisoformat("2026-11-21T10:00:00+00:00")
+
+
+def outcome(house: House, rows: list[tuple[str, str]]) -> dict[str, list[str]]:
+    """What the whole way from a log to the session's note makes of sentences, each a turn of its own."""
+    said = []
+    for number, (sentence, _) in enumerate(rows):
+        said += [Said("user", sentence, SAID), Said("assistant", f"All right, number {number}.", SAID)]
+    done = house.extract(house.log(claude_code(said)), force=True)
+    told = {fact.turn: fact.claim for session in done.sessions for fact in session.facts if fact.claim}
+    found: dict[str, list[str]] = {"right": [], "wrong": [], "missed": [], "none": []}
+    for number, (sentence, label) in enumerate(rows):
+        claim = told.get(2 * number + 1, "")
+        kind = "none" if not claim and not label else "missed" if not claim else "right" if claim == label else "wrong"
+        found[kind].append(f"{sentence} -> {claim}")
+    return found
+
+
+@pytest.mark.parametrize(("name", "text"), [("tuned", TUNED), ("fresh", FRESH)])
+def test_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str) -> None:
+    rows = labelled(text)
+    found = outcome(House(tmp_path), rows)
+    right, wrong, missed = (len(found[kind]) for kind in ("right", "wrong", "missed"))
+    with capsys.disabled():
+        print(f"\n{name}: {len(rows)} sentences: {right} right, {wrong} wrong, {missed} missed", found["wrong"])
+        print("missed:", found["missed"])
+    assert right + wrong + missed + len(found["none"]) == len(rows) >= 60
+    assert wrong == 0
+    assert right >= 0.9 * (right + missed)
+
+
+def claim(subject: str, predicate: str, object_: str, since: str = "") -> Claim:
+    found = made(subject, predicate, object_, date.fromisoformat(since) if since else None)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "said", "kept"),
+    [
+        ("Anna lives in Cork", "I live in Cork", claim("Anna", "lives in", "Cork"), "Anna › lives in:: Cork"),
+        ("The user lives in Cork", "I live in Cork", claim("user", "lives in", "Cork"), "me › lives in:: Cork"),
+        ("Anna owns a boat", "I own a boat", claim("me", "owns", "a boat"), "me › owns:: a boat"),
+        (
+            "Anna works at Acme since 2026-11-02",
+            "I work at Acme since 2 November",
+            claim("Anna", "works at", "Acme", "2026-11-02"),
+            "Anna › works at:: Acme [since:: 2026-11-02]",
+        ),
+        ("Anna lives in Cork", "I live in Cork", claim("Anna", "lives in", "Paris"), ""),
+        ("Anna lives in Cork", "I live in Cork", claim("Eve", "lives in", "Cork"), ""),
+        ("Anna does not live in Cork", "I don't live in Cork", claim("Anna", "lives in", "Cork"), ""),
+        ("Anna no longer lives in Cork", "I left Cork", claim("Anna", "lives in", "Cork"), ""),
+        ("Anna wants to live in Cork", "I want to live in Cork", claim("Anna", "lives in", "Cork"), ""),
+        ("Anna lives in Cork", "I live in Cork", claim("Anna", "lives in", "Cork", "2020-01-01"), ""),
+        ("Anna moves in 2027", "I move to Cork in 2027", claim("Anna", "lives in", "Cork", "2027-01-01"), ""),
+        ("Anna drinks no tea", "I drink no tea", claim("Anna", "drinks", "no tea"), "Anna › drinks:: no tea"),
+        ("Anna drinks no tea", "I drink no tea", claim("Anna", "drinks", "tea"), ""),
+    ],
+)
+def test_what_a_model_claims_must_have_been_said(text: str, quote: str, said: Claim, kept: str) -> None:
+    found = sound(Fact(text, quote, 1, claim=said), DAY)
+    assert (claims.render(found) if found else "") == kept
+
+
+def test_what_several_people_say_is_about_each_of_them() -> None:
+    turns = [
+        Turn(number=1, role="user", speaker="Ben", text="I live in Cork.", time=None),
+        Turn(number=2, role="user", speaker="Ida", text="I live in Oslo.", time=None),
+    ]
+    facts = [Fact("Ben: I live in Cork", "I live in Cork.", 1), Fact("Ida: I live in Oslo", "I live in Oslo.", 2)]
+    found = claimed(facts, turns, {1: DAY, 2: DAY})
+    assert [claims.render(each.claim) for each in found if each.claim] == [
+        "Ben › lives in:: Cork",
+        "Ida › lives in:: Oslo",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "since"),
+    [
+        ("I've lived in Cork since May", "2026-05-01"),
+        ("I've lived in Cork since December", "2025-12-01"),
+        ("I've lived in Cork since 3 May 2024", "2024-05-03"),
+        ("I've lived in Cork since 2024-05-03", "2024-05-03"),
+        ("I moved to Cork on the 3rd of May", "2026-05-03"),
+        ("I moved to Cork on 30 February", None),
+        ("I moved to Cork in 2030", None),
+    ],
+)
+def test_since_when(said: str, since: str | None) -> None:
+    found = stated(said, DAY)
+    assert (found.since.isoformat() if found and found.since else None) == since
+    assert (found is None) == (since is None)
+
+
+def test_a_claim_is_read_as_it_was_written_and_holds_nothing_else() -> None:
+    whole = claim("me", "lives in", "Cork", "2026-11-14")
+    assert claims.parse(claims.render(whole)) == whole
+    assert made("me", "lives:: in", "Cork") is None
+    assert made("a › b", "lives in", "Cork") is None
+    assert made("me", "lives in", "") is None
+    assert made("me", "lives in", "Cork [until:: 2026-01-01]") is None
+    for line in ("", "me", "me › Cork", " › lives in:: Cork", "me › lives in::", "me › a:: b [until:: 2026-01-01]"):
+        assert claims.parse(line) is None
