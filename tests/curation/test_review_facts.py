@@ -1,0 +1,408 @@
+"""Facts through the loop: what was said is offered as a fact, with what it would end; accepted, it is in Facts.md."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conversations import Said, claude_code
+
+from curation.extracting import House, claims, scripted
+from tars_memory.curation.model import Proposal
+from tars_memory.errors import ConflictError, UsageError
+from tars_memory.memory import Memory
+from tars_memory.vault.markdown import facts
+
+NOW = datetime.fromisoformat("2026-11-25T10:00:00+00:00")
+
+
+class Desk(House):
+    """A vault, what is said in it, and the review of it."""
+
+    count = 0
+
+    def say(self, *texts: str, day: str = "2026-11-21", **more: Any) -> Any:
+        """A conversation of its own, extracted."""
+        self.count += 1
+        start = datetime.fromisoformat(f"{day}T10:00:00+00:00")
+        said = [
+            each
+            for text in texts
+            for each in (Said("user", text, start), Said("assistant", f"I see, {self.count}.", start))
+        ]
+        return self.extract(self.log(claude_code(said), f"{self.count}.jsonl"), force=True, **more)
+
+    def person(self, **how: Any) -> Memory:
+        return self.memory(now=NOW, **{"actor": "person", "interactive": True, **how})
+
+    def offered(self, **how: Any) -> list[Proposal]:
+        return self.person().review(**how).waiting(limit=0, expired=True).proposals
+
+    def the(self, words: str) -> Proposal:
+        """The proposal with these words in it."""
+        (found,) = [each for each in self.offered() if words in each.text]
+        return found
+
+    def decide(self, accept: str = "", **how: Any) -> Any:
+        ids = [self.the(accept).id] if accept else []
+        return self.person().review().decide(ids, **how)
+
+    def facts(self) -> list[str]:
+        return [line for line in self.note().split("\n") if line.startswith("- ")]
+
+    def note(self, path: str = "Facts.md") -> str:
+        try:
+            return (self.root / path).read_bytes().decode()
+        except FileNotFoundError:
+            return ""
+
+    def write(self, text: str, path: str = "Facts.md") -> None:
+        (self.root / path).write_bytes(text.encode())
+
+    def true(self, day: str) -> list[str]:
+        """What is so on a day, told by the index, which a naive reading of the file must agree with."""
+        when = date.fromisoformat(day)
+        told = [f"{f.subject} {f.predicate} {f.object}" for f in self.person().facts(as_of=when)]
+        read = [fact for _, fact in facts.read("Facts.md", self.note().encode())]
+        assert sorted(told) == sorted(f"{f.subject} {f.predicate} {f.object}" for f in read if f.holds(when))
+        return told
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+DUBLIN = "# Facts\n\n## me\n- lives in:: Dublin [since:: 2024-03-01]\n"
+
+
+class TestOffered:
+    def test_with_what_it_would_end(self, desk: Desk) -> None:
+        desk.write(DUBLIN)
+        desk.say("I live in Cork now.")
+        (found,) = desk.offered()
+        assert (found.op, found.target, found.section) == ("fact", "Facts.md", "me")
+        assert (found.text, found.quote) == ("lives in:: Cork [since:: 2026-11-21]", "I live in Cork now.")
+        told = found.as_dict()["fact"]
+        (end,) = told.pop("ends")
+        assert told == {
+            "subject": "me",
+            "predicate": "lives in",
+            "object": "Cork",
+            "since": "2026-11-21",
+            "until": None,
+            "instead": {"target": "Memory.md", "section": "About me", "text": "I live in Cork now"},
+        }
+        assert (end["text"], end["since"]) == ("lives in:: Dublin [since:: 2024-03-01]", "2024-03-01")
+        assert end["becomes"] == "lives in:: Dublin [since:: 2024-03-01] [until:: 2026-11-21]"
+        assert (end["until"], end["path"], end["line"]) == ("2026-11-21", "Facts.md", 4)
+        json.dumps(found.as_dict())
+
+    def test_once_each_and_never_as_a_line_as_well(self, desk: Desk) -> None:
+        desk.say("I live in Cork now.", "My manager is Dana since May.", "We use Postgres.", "I like hiking.")
+        assert sorted((each.op, each.section, each.text) for each in desk.offered()) == [
+            ("append", "Preferences", "I like hiking"),
+            ("fact", "me", "lives in:: Cork [since:: 2026-11-21]"),
+            ("fact", "me", "manager:: Dana [since:: 2026-05-01]"),
+            ("fact", "we", "uses:: Postgres"),
+        ]
+
+    def test_the_same_in_other_words_and_from_other_days_is_one(self, desk: Desk) -> None:
+        desk.say("I live in Cork.")
+        desk.say("I'm living in Cork these days.", day="2026-11-23")
+        (found,) = desk.offered()
+        assert found.text == "lives in:: Cork [since:: 2026-11-21]"
+        assert len(desk.candidates()) == 1
+
+    def test_a_place_left_and_come_back_to(self, desk: Desk) -> None:
+        for day, place in (("2026-11-19", "Cork"), ("2026-11-21", "Oslo"), ("2026-11-23", "Cork")):
+            desk.say(f"I live in {place} now.", day=day)
+        ids = [each.id for each in desk.offered()]
+        assert len(ids) == 3
+        desk.person().review().decide(ids)
+        assert desk.true("2026-11-20") == ["me lives in Cork"]
+        assert desk.true("2026-11-22") == ["me lives in Oslo"]
+        assert desk.true("2026-11-24") == ["me lives in Cork"]
+
+    def test_under_the_heading_that_means_the_person(self, desk: Desk) -> None:
+        desk.write("## User\n- lives in:: Dublin\n")
+        desk.say("I live in Cork now.")
+        assert desk.the("Cork").section == "User"
+        desk.decide("Cork")
+        assert desk.facts()[0] == "- lives in:: Dublin [until:: 2026-11-21]"
+
+    def test_known_facts_are_not_offered_again(self, desk: Desk) -> None:
+        desk.write("## me\n- lives in:: Cork [since:: 2024-03-01]\n## we\n- uses:: Postgres\n")
+        done = desk.say("I live in Cork now.", "We use Postgres.", "We use Redis.")
+        assert done.sessions[0].dropped["known"] == 2
+        assert [each.text for each in desk.offered()] == ["uses:: Redis"]
+
+    def test_nor_what_was_rejected_in_whatever_words(self, desk: Desk) -> None:
+        desk.say("I live in Cork now.")
+        desk.person().review().decide(reject=[desk.the("Cork").id])
+        assert "[rejected] I live in Cork now" in desk.daily()
+        assert desk.say("I'm living in Cork.", day="2026-11-23").sessions[0].dropped["rejected"] == 1
+        assert desk.offered() == []
+        assert desk.note() == ""
+
+    def test_near_repeats_are_offered_as_such(self, desk: Desk) -> None:
+        desk.write(
+            "## me\n- works as:: engineer [since:: 2024-03-01]\n- lives in:: Berlin [since:: 2024-03-01]\n"
+            "- drinks:: tea\n"
+        )
+        model = scripted(
+            claims(
+                ("Anna works as a senior engineer", "I work as a senior engineer", 1),
+                ("Anna lives in Berlin Mitte", "I live in Berlin Mitte", 3),
+                ("Anna drinks no tea", "I drink no tea", 5),
+                facts=[
+                    answer("works as", "senior engineer", "I work as a senior engineer", 1),
+                    answer("lives in", "Berlin Mitte", "I live in Berlin Mitte", 3),
+                    answer("drinks", "no tea", "I drink no tea", 5),
+                ],
+            )
+        )
+        desk.say("I work as a senior engineer.", "I live in Berlin Mitte.", "I drink no tea.", model=model)
+        why = {each.text.partition(" [")[0]: each.why for each in desk.offered()}
+        assert why == {
+            "works as:: senior engineer": "Ends “works as:: engineer” (since 2024-03-01) on 2026-11-21",
+            "lives in:: Berlin Mitte": "Ends “lives in:: Berlin” (since 2024-03-01) on 2026-11-21",
+            "drinks:: no tea": "Contradicts “drinks:: tea” (without a date)",
+        }
+
+    def test_a_line_of_memory_about_the_same_is_changed_there(self, desk: Desk) -> None:
+        desk.write("## About me\n- I work as an engineer\n", "Memory.md")
+        desk.say("I work as a senior engineer.")
+        (found,) = desk.offered()
+        assert (found.op, found.target, found.replaces) == ("replace", "Memory.md", "- I work as an engineer")
+        desk.write("## me\n- works as:: engineer\n")
+        (found,) = desk.offered()
+        assert (found.op, len(found.fact.ends if found.fact else ())) == ("fact", 1)
+        assert found.conflicts == ("Memory.md: I work as an engineer",)
+        assert "Memory.md says something else about it" in found.why
+
+    def test_a_line_that_was_reworded_by_hand_is_read_anew(self, desk: Desk) -> None:
+        desk.say("I live in Cork now.", "We use Postgres.")
+        day = desk.daily().replace("I live in Cork now", "I live in Cobh now").replace("We use Postgres", "We love it")
+        desk.write(day, "2026-11-21.md")
+        assert sorted((each.op, each.text) for each in desk.offered()) == [
+            ("append", "We love it"),
+            ("fact", "lives in:: Cobh [since:: 2026-11-21]"),
+        ]
+
+    def test_what_begins_later_or_is_over_ends_nothing(self, desk: Desk) -> None:
+        desk.write("## me\n- lives in:: Oslo [since:: 2026-06-01]\n")
+        desk.say("I've lived in Cork since 2020.")
+        found = desk.the("Cork")
+        assert found.text == "lives in:: Cork [since:: 2020-01-01] [until:: 2026-06-01]"
+        assert found.fact and not found.fact.ends
+        assert "Back-dated" in found.why
+        desk.decide("Cork")
+        assert desk.true("2026-11-25") == ["me lives in Oslo"]
+
+
+def answer(predicate: str, object_: str, quote: str, turn: int, since: str = "") -> dict[str, Any]:
+    fact = {"subject": "me", "predicate": predicate, "object": object_, "since": since}
+    text = (
+        quote.replace("I ", "Anna ").replace("work ", "works ").replace("live ", "lives ").replace("drink ", "drinks ")
+    )
+    return {"text": text, "quote": quote, "turn": turn, "kind": "fact", "fact": fact}
+
+
+class TestAccepted:
+    def test_it_stands_with_its_link_and_the_old_one_has_an_end(self, desk: Desk) -> None:
+        desk.write(DUBLIN)
+        desk.say("I live in Cork now.")
+        before = desk.files()
+        done = desk.decide("Cork")
+        link = desk.daily().rpartition("^")[2].strip()
+        assert desk.note() == (
+            "# Facts\n\n## me\n- lives in:: Dublin [since:: 2024-03-01] [until:: 2026-11-21]\n"
+            f"- lives in:: Cork [since:: 2026-11-21] ([[2026-11-21#^{link}|2026-11-21]])\n"
+        )
+        assert "[promoted] I live in Cork now" in desk.daily()
+        (decided,) = done.decided
+        assert (decided.outcome, decided.path, decided.line) == ("applied", "Facts.md", 5)
+        assert desk.true("2026-11-20") == ["me lives in Dublin"]
+        assert desk.true("2026-11-21") == ["me lives in Cork"]
+        assert desk.offered() == []
+        steps = [step.kind for step in desk.person().why(decided.ref).chain]
+        assert steps == ["approved", "candidate", "written", "said"]
+        assert desk.person().why(decided.ref).chain[-1].quote == "I live in Cork now."
+        assert desk.person().why("lives in:: Cork").ref == decided.ref
+        desk.person().undo(done.txn)
+        assert {**desk.files(), ".tars/vault-id": b""} == {**before, ".tars/vault-id": b""}
+        assert desk.the("Cork").text == "lives in:: Cork [since:: 2026-11-21]"
+
+    def test_where_there_is_no_note_yet(self, desk: Desk) -> None:
+        desk.say("We use Postgres.")
+        desk.decide("Postgres")
+        assert desk.note().startswith("# Facts\n\n## we\n- uses:: Postgres ([[2026-11-21#^d-")
+
+    @pytest.mark.parametrize("ending", ["\r\n", "\r", "\n"])
+    def test_line_endings_stay(self, desk: Desk, ending: str) -> None:
+        text = "\ufeff" + (DUBLIN + "\n## Ruth\n- is:: 34").replace("\n", ending)
+        desk.write(text)
+        desk.say("I live in Cork now.")
+        desk.decide("Cork")
+        lines = desk.note().split(ending)
+        assert lines[3] == "- lives in:: Dublin [since:: 2024-03-01] [until:: 2026-11-21]"
+        assert lines[4].startswith("- lives in:: Cork [since:: 2026-11-21] ([[")
+        assert [*lines[:3], text.split(ending)[3], *lines[5:]] == text.split(ending)
+
+    def test_both_stay(self, desk: Desk) -> None:
+        desk.write(DUBLIN)
+        desk.say("I live in Cork now.")
+        desk.decide("Cork", both=[desk.the("Cork").id])
+        assert desk.true("2026-11-25") == ["me lives in Dublin", "me lives in Cork"]
+
+    def test_as_a_line_instead(self, desk: Desk) -> None:
+        desk.write(DUBLIN)
+        desk.say("I live in Cork now.")
+        desk.decide("Cork", lines=[desk.the("Cork").id])
+        assert desk.note() == DUBLIN
+        assert "## About me\n- I live in Cork now ([[2026-11-21#^d-" in desk.note("Memory.md")
+        assert desk.offered() == []
+
+    def test_only_a_fact_becomes_a_line_instead(self, desk: Desk) -> None:
+        desk.say("I like hiking.")
+        with pytest.raises(UsageError, match="is no fact"):
+            desk.decide("hiking", lines=[desk.the("hiking").id])
+
+    def test_with_other_words(self, desk: Desk) -> None:
+        desk.write(DUBLIN)
+        desk.say("I live in Cork now.")
+        found = desk.the("Cork").id
+        desk.decide("Cork", texts={found: "lives in:: Cobh [since:: 2026-11-01]"})
+        assert [line.partition(" ([[")[0] for line in desk.facts()] == [
+            "- lives in:: Dublin [since:: 2024-03-01] [until:: 2026-11-01]",
+            "- lives in:: Cobh [since:: 2026-11-01]",
+        ]
+
+    @pytest.mark.parametrize(
+        "words", ["I live in Cobh", "lives in::", "a:: b [since:: 2026-02-02] [until:: 2026-01-01]"]
+    )
+    def test_words_that_are_no_fact_are_refused(self, desk: Desk, words: str) -> None:
+        desk.write(DUBLIN)
+        desk.say("I live in Cork now.")
+        before = desk.files()
+        with pytest.raises(UsageError, match="is no fact"):
+            desk.decide("Cork", texts={desk.the("Cork").id: words})
+        assert desk.files() == before
+
+    def test_a_note_that_was_edited_meanwhile_is_a_conflict(self, desk: Desk) -> None:
+        desk.write(DUBLIN)
+        desk.say("I live in Cork now.")
+        shown = desk.the("Cork").id
+        desk.write(DUBLIN.replace("Dublin", "Galway"))
+        before = desk.files()
+        with pytest.raises(ConflictError):
+            desk.person().review().decide([shown])
+        assert desk.files() == before
+        assert desk.the("Cork").id != shown
+
+    def test_edited_between_the_look_and_the_write(self, desk: Desk) -> None:
+        desk.write(DUBLIN)
+        desk.say("I live in Cork now.")
+        review = desk.person().review()
+        found = review.gather(expired=True)
+        from tars_memory.curation.model import Decision
+
+        desk.write(DUBLIN.replace("2024-03-01", "2025-03-01"))
+        before = desk.files()
+        with pytest.raises(ConflictError, match="would end something else"):
+            review.commit([Decision(found.proposals[0], accept=True)], found)
+        assert desk.files() == before
+
+    def test_unattended_it_is_refused(self, desk: Desk) -> None:
+        desk.write(DUBLIN)
+        desk.say("I live in Cork now.")
+        before = desk.files()
+        with pytest.raises(UsageError, match="takes a person"):
+            desk.memory(now=NOW, actor="agent").review().decide([desk.the("Cork").id])
+        assert desk.files() == before
+
+    def test_in_a_project(self, desk: Desk) -> None:
+        desk.write(DUBLIN)
+        with desk.memory(project="boat") as memory:
+            start = datetime.fromisoformat("2026-11-21T10:00:00+00:00")
+            memory.extract(
+                [desk.log(claude_code([Said("user", "I live in Cork now.", start)]))], model="none", force=True
+            )
+        assert desk.offered() == []
+        review = desk.person(project="boat").review()
+        (found,) = review.waiting().proposals
+        assert (found.target, found.fact and found.fact.ends) == ("projects/boat/Facts.md", ())
+        review.decide([found.id])
+        assert desk.note() == DUBLIN
+        assert "- lives in:: Cork [since:: 2026-11-21] ([[projects/boat/" in desk.note("projects/boat/Facts.md")
+
+
+class TestTicks:
+    @pytest.mark.parametrize(
+        ("box", "facts_", "line"),
+        [
+            ("x", ["Dublin [since:: 2024-03-01] [until:: 2026-11-21]", "Cork [since:: 2026-11-21]"], False),
+            ("+", ["Dublin [since:: 2024-03-01]", "Cork [since:: 2026-11-21]"], False),
+            ("m", ["Dublin [since:: 2024-03-01]"], True),
+            ("-", ["Dublin [since:: 2024-03-01]"], False),
+        ],
+    )
+    def test_a_box(self, desk: Desk, box: str, facts_: list[str], line: bool) -> None:
+        desk.write(DUBLIN)
+        desk.say("I live in Cork now.")
+        desk.person().review().write_note()
+        note = desk.note("Review.md")
+        assert "  - ends:: lives in:: Dublin [since:: 2024-03-01] [until:: 2026-11-21]\n" in note
+        desk.write(note.replace("- [ ] lives in", f"- [{box}] lives in"), "Review.md")
+        answered = desk.person().review().from_note()
+        assert len(answered.decided) == 1
+        assert [each.partition(" ([[")[0] for each in desk.facts()] == [f"- lives in:: {each}" for each in facts_]
+        assert ("I live in Cork now" in desk.note("Memory.md")) == line
+        assert not (desk.root / "Review.md").exists()
+        assert desk.offered() == []
+
+    def test_words_changed_in_place(self, desk: Desk) -> None:
+        desk.write(DUBLIN)
+        desk.say("I live in Cork now.")
+        desk.person().review().write_note()
+        note = desk.note("Review.md").replace("- [ ] lives in:: Cork [since:: 2026-11-21]", "- [x] lives in:: Cobh")
+        desk.write(note, "Review.md")
+        desk.person().review().from_note()
+        assert desk.true("2026-11-25") == ["me lives in Cobh"]
+
+    def test_what_is_no_fact_waits(self, desk: Desk) -> None:
+        desk.say("I live in Cork now.", "I like hiking.")
+        desk.person().review().write_note()
+        note = desk.note("Review.md").replace("- [ ] I like", "- [m] I like")
+        desk.write(note.replace("- [ ] lives in:: Cork", "- [x] Cork it is"), "Review.md")
+        answered = desk.person().review().from_note()
+        assert answered.decided == []
+        assert len(answered.notices) == answered.left == 2
+        assert len(desk.offered()) == 2
+
+
+def test_a_second_run_adds_nothing(desk: Desk) -> None:
+    desk.say("I live in Cork now.", "We use Postgres.")
+    before = desk.files()
+    assert desk.extract(desk.logs / "1.jsonl", force=True).sessions == []
+    assert desk.files() == before
+    desk.person().review().decide([each.id for each in desk.offered()])
+    before = desk.files()
+    assert desk.extract(desk.logs / "1.jsonl", force=True).sessions == []
+    assert desk.files() == before
+
+
+def test_what_is_stated_answers_nothing_before_it_is_decided(desk: Desk) -> None:
+    desk.say("I live in Cork now.", "I like hiking.")
+    told = desk.person().context("where do I live, in Cork?", budget=4000)
+    assert "I live in Cork now" in told.text
+    assert "fact::" not in told.text
+    assert "## me" not in told.text
+    desk.decide("Cork")
+    told = desk.person().context("where do I live, in Cork?", budget=4000)
+    assert "- lives in:: Cork [since:: 2026-11-21]" in told.text
+    assert "fact::" not in told.text
