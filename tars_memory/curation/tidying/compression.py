@@ -105,6 +105,8 @@ def compress(
         raise UsageError(f"sessions can't be grouped by {terms.by!r}", f"it is one of {', '.join(digest.BY)}")
     if apply and not allowed:
         raise UsageError(NOT_ALLOWED, ALLOW)
+    if apply and not ctx.store.dry_run and ctx.store.pending():
+        ctx.store.recover()  # what a killed run left must not be taken for the vault
     seen = survey(ctx, terms)
     summaries = proposed.propose(ctx, seen, terms.lines, model)
     if not apply or not (summaries or ctx.store.pending()):
