@@ -17,10 +17,17 @@ from tars_memory.vault import inbox
 
 
 def batch(desk: Desk) -> list[Decision]:
-    """Four notes and the inbox: a line replaced, one added, a rule, one taken from the inbox, one rejected."""
+    """Five notes and the inbox: a line replaced, one added, a rule, a fact that ends another, one taken from the inbox,
+    one rejected.
+    """
     (kept,) = inbox.pending(desk.vault)
     return [
-        *accept(desk.promote("lives in Cork", replaces="lives in Berlin"), desk.promote("likes hiking"), desk.rule()),
+        *accept(
+            desk.promote("lives in Cork", replaces="lives in Berlin"),
+            desk.promote("likes hiking"),
+            desk.rule(),
+            desk.fact(),
+        ),
         *accept(proposal_of(kept)),
         *reject(desk.promote("owns a boat")),
     ]
@@ -30,7 +37,7 @@ def main() -> None:
     vault, _, action, *given = sys.argv[1:]
     desk = Desk(Path(vault).parent)
     if action == "fill":
-        desk.fill().kept()
+        desk.fill().fill_facts().kept()
     elif action == "undo":
         desk.ctx().store.undo()
     elif action == "recover":

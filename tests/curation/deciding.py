@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tars_memory.capture.context import Context
-from tars_memory.curation.model import Decision, Mark, Proposal
+from tars_memory.curation.model import Decision, Ends, Instead, Mark, Proposal, Stated
 from tars_memory.options import LayoutOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
@@ -23,6 +23,7 @@ DAILY = (
     "# 2026-11-20\n\n## Log\n- 09:00 had coffee\n- 14:30 [extracted] Anna lives in Cork ^d-cork\n"
     "- 14:31 [extracted] likes hiking ^d-hike\n- 14:32 [extracted] owns a boat ^d-boat\n"
 )
+FACTS = "# Facts\n\n## me\n- works at:: Initech [since:: 2024-03-01]\n\n## Ruth\n- lives in:: Ghent\n"
 CORRECTIONS = (
     "# Corrections\n\n## Feedback\n- 2026-11-19 10:00 use miles, not km\n  - question:: how far?\n  - answer:: 12 km\n"
 )
@@ -93,6 +94,32 @@ class Desk:
             why="said in a conversation",
             replaces=old,
             marks=(mark,),
+        )
+
+    def fill_facts(self) -> Desk:
+        """A fact that holds, and a candidate that would end it."""
+        self.put("Facts.md", FACTS)
+        self.put(DAY, self.get(DAY) + "- 14:33 [extracted] I work at Acme now ^d-acme\n")
+        return self
+
+    def fact(self) -> Proposal:
+        """The candidate as a fact, with what it ends."""
+        old = self.entry("Facts.md", "works at")
+        text, becomes = "works at:: Acme [since:: 2026-11-20]", f"{old.text} [until:: 2026-11-20]"
+        ends = Ends(old.ref, old.text, "2024-03-01", "2026-11-20", becomes, "Facts.md", old.line, old.raw)
+        instead = Instead("Memory.md", "Notes", "I work at Acme now")
+        return Proposal(
+            inbox.proposal_id("fact", "Facts.md", "me", text, old.raw),
+            "fact",
+            "Facts.md",
+            "me",
+            text,
+            quote="I work at Acme now",
+            source=f"{DAY[:-3]}#^d-acme",
+            date=DAY[:-3],
+            why="said in a conversation",
+            marks=(self.mark("Acme"),),
+            fact=Stated("me", "works at", "Acme", "2026-11-20", None, (ends,), instead),
         )
 
     def rule(self) -> Proposal:
