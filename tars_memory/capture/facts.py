@@ -101,8 +101,8 @@ def end(ctx: Context, target: str, on: date | None = None) -> Receipt:
     with ctx.writing("facts end", arguments) as transaction:
         written = transaction.write(fact.path, lambda data: edits.replace_bullet(data or b"", entry, words))
     done = written.changed and not ctx.store.dry_run
-    ref = entries.ref(fact.path, words, entry.occurrence) if written.changed else fact.ref
-    return Receipt(written.txn or None, fact.path, entry.line, ref, words, written=done, notices=ctx.notices)
+    number, ref = placed(written, words, timed=False) if written.changed else (fact.line, fact.ref)
+    return Receipt(written.txn or None, fact.path, number, ref, words, written=done, notices=ctx.notices)
 
 
 def remove(ctx: Context, target: str) -> Receipt:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tars_memory.options import FactsOptions
-from tars_memory.vault.markdown import facts
+from tars_memory.vault.markdown import adding, facts
+from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.facts import Ending, Fact, Predicates, Said
 
 TODAY = date(2026, 11, 21)
@@ -43,6 +44,17 @@ def day(text: str) -> date:
             "a:: b [since:: 2026-01-01] [since:: 2025-01-01]",
             Said("a", "b [since:: 2026-01-01]", day("2025-01-01"), None),
         ),
+        ("a:: b [until:: 2027-01-01] #tag", Said("a", "b #tag", None, day("2027-01-01"))),
+        ("a:: b [Since:: 2026-11-14], by the sea", Said("a", "b, by the sea", day("2026-11-14"), None)),
+        ("a:: b\t(UNTIL::2026-11-14T10:30)", Said("a", "b", None, day("2026-11-14"))),
+        ("a:: b [since:: 2026-11-14 10:30]", Said("a", "b", day("2026-11-14"), None)),
+        ("a:: b [since:: 2026-02-30]", Said("a", "b [since:: 2026-02-30]", None, None)),
+        ("lives in::Cork", Said("lives in", "Cork", None, None)),
+        ("lives in (mostly):: Cork", Said("lives in (mostly)", "Cork", None, None)),
+        ("[[works at]]:: the mill", Said("[[works at]]", "the mill", None, None)),
+        ("a" * 200 + ":: b", Said("a" * 200, "b", None, None)),
+        ("[ ] lives in:: Cork", None),
+        ("some words [since:: 2026-11-14]", None),
         ("no fact at all", None),
         ("lives in::", None),
         (":: Cork", None),
@@ -148,3 +160,38 @@ def test_about_a_name() -> None:
     found = [fact("Bela", predicate="knows"), fact("Belarus", predicate="visited"), fact("Cork")]
     assert [f.object for f in facts.about(found, "bela")] == ["Bela"]
     assert len(facts.about(found, "ANNA")) == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("A", "A*"), ("tea", "~~tea~~"), ("C", "C#"), ("C", "C++"), ("5", "5.0"), ("Ann", "Anna")]
+)
+def test_what_only_signs_tell_apart_is_another_value(old: str, new: str) -> None:
+    plan = facts.plan(
+        [fact(old, predicate="grade")],
+        "Anna",
+        "grade",
+        new,
+        since=None,
+        until=None,
+        today=TODAY,
+        predicates=PREDICATES,
+    )
+    assert plan.same is None
+
+
+@pytest.mark.parametrize(("old", "new"), [("Cork", "[[Cork]]"), ("Cork", "[[places/Cork|cork ]]"), ("a  b", "A b")])
+def test_what_only_a_link_or_case_tells_apart_is_the_same(old: str, new: str) -> None:
+    assert facts.alike(old, new)
+
+
+def test_nobody_is_called_as_the_note() -> None:
+    data = b"# Facts\n- lives in:: Cork\n\n## Anna\n- likes:: tea\n\n### At work\n- likes:: mate\n"
+    assert [(each.subject, each.object) for _, each in facts.read("projects/a/Facts.md", data)] == [
+        ("Anna", "tea"),
+        ("At work", "mate"),
+    ]
+    added = adding.add(
+        "Facts.md", data, "Facts", "likes", "figures", since=None, until=None, today=TODAY, predicates=PREDICATES
+    )
+    found = [each for _, each in facts.read("Facts.md", apply(data, added.splices))]
+    assert ("Facts", "figures") in [(each.subject, each.object) for each in found]

@@ -46,7 +46,7 @@ class Claim(NamedTuple):
     @property
     def key(self) -> tuple[str, str, str]:
         """By which two claims are the same, whenever they were made."""
-        return facts.folded(self.subject), facts.folded(self.predicate), facts.folded(self.object)
+        return facts.folded(self.subject), facts.folded(self.predicate), facts.object_key(self.object)
 
 
 def heading_for(subject: str, headings: Iterable[str], me: Sequence[str]) -> str:

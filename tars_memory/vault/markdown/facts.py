@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 EVENT_DAYS = 90
 """An event without an end counts so long."""
 
-_FIELD = r"[\[(][ \t]*(since|until)[ \t]*::[ \t]*(\d{4}-\d\d-\d\d)[ \t]*[\])]"
-_PREDICATE = re.compile(r"(?P<predicate>[^\[\]():]{1,80}?)[ \t]*::(?:[ \t]+|$)")
+_WHEN = r"[ \t]*(since|until)[ \t]*::[ \t]*(\d{4}-\d\d-\d\d)(?:T[^\[\]()\s]*|[ \t]+\d\d:\d\d[^\[\]()\s]*)?[ \t]*"
+_FIELD = re.compile(rf"\[{_WHEN}\]|\({_WHEN}\)", re.IGNORECASE)
+"""A date, wherever it stands in the line, as Dataview reads it; of a date with a time the day counts."""
+
+_BRACKETED = re.compile(r"\[[^\[\]]*\]|\([^()]*\)|\[\[[^\[\]]*\]\]")
 
 
 class Fact(NamedTuple):
@@ -71,21 +74,25 @@ class Said(NamedTuple):
 
 
 def said(text: str) -> Said | None:
-    """The fact in an entry's words; None if they are none. A date that is none is part of the object."""
-    match = _PREDICATE.match(text)
-    if match is None:
+    """The fact in an entry's words; None if they are none.
+
+    The first ``::`` parts predicate and object; within brackets it parts none. A date that no calendar holds is part of
+    the object; so is one that comes before another of its kind.
+    """
+    head, parted, rest = text.partition("::")
+    predicate = head.strip()
+    if not parted or not predicate or re.search(r"[\[\]()]", _BRACKETED.sub("", predicate)) or entries.task(head):
         return None
-    rest = text[match.end() :].strip()
     days: dict[str, date] = {}
-    while field := re.search(r"(?:^|[ \t]+)" + _FIELD + "$", rest):
-        day = _day(field[2])
-        if day is None or field[1] in days:
-            break
-        days[field[1]] = day
-        rest = rest[: field.start()].rstrip(" \t")
-    if not rest:
-        return None
-    return Said(match["predicate"].strip(), rest, days.get("since"), days.get("until"))
+    for field in reversed([*_FIELD.finditer(rest)]):
+        name, written = (part for part in field.groups() if part)
+        day = _day(written)
+        if day is None or name.lower() in days:
+            continue
+        days[name.lower()] = day
+        rest = rest[: field.start()].rstrip(" \t") + rest[field.end() :]
+    rest = rest.strip()
+    return Said(predicate, rest, days.get("since"), days.get("until")) if rest else None
 
 
 def words(predicate: str, object_: str, since: date | None = None, until: date | None = None) -> str:
@@ -106,14 +113,35 @@ def fact_of(entry: Entry) -> Fact | None:
 
 
 def read(path: str, data: bytes) -> list[tuple[Entry, Fact]]:
-    """The facts of a note with their entries, in order of their lines."""
-    found = ((entry, fact_of(entry)) for entry in entries.read(path, Document(data)))
-    return [(entry, fact) for entry, fact in found if fact is not None]
+    """The facts of a note with their entries, in order of their lines. What stands under its title is about nobody."""
+    document = Document(data)
+    found = ((entry, fact_of(entry)) for entry in entries.read(path, document))
+    return [
+        (entry, fact)
+        for entry, fact in found
+        if fact is not None and not is_title(path, fact.subject, document.section_at(entry.line).level)
+    ]
+
+
+def is_title(path: str, heading: str, level: int) -> bool:
+    """Whether a heading is the note's own name (``# Facts``) rather than a subject."""
+    return level == 1 and folded(heading) == path.rpartition("/")[2].removesuffix(".md").casefold()
 
 
 def folded(text: str) -> str:
-    """A subject, predicate or object for comparing: no case, links as their words, spaces collapsed."""
+    """A subject or predicate for comparing: no case, links as their words, no emphasis, spaces collapsed."""
     return plain_heading(text).casefold()
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two objects say the same: case, spaces, links and what only escapes are no difference; signs are."""
+    return object_key(one) == object_key(other)
+
+
+def object_key(text: str) -> str:
+    """What two objects that are :func:`alike` have in common."""
+    text = re.sub(r"!?\[\[(?:[^\]|]*\|)?([^\]]*)\]\]", r"\1", text)
+    return " ".join(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text).split()).casefold()
 
 
 def about(facts: Iterable[Fact], name: str) -> list[Fact]:
@@ -215,7 +243,7 @@ def _same(known: list[Fact], object_: str, since: date | None, until: date | Non
     """The fact that holds at the new one's start and says the same."""
     start = since or today
     for fact in known:
-        if folded(fact.object) == folded(object_) and fact.holds(start) and (until is None or fact.until == until):
+        if alike(fact.object, object_) and fact.holds(start) and (until is None or fact.until == until):
             return fact
     return None
 
