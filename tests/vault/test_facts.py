@@ -48,6 +48,8 @@ def day(text: str) -> date:
         ("a:: b [Since:: 2026-11-14], by the sea", Said("a", "b, by the sea", day("2026-11-14"), None)),
         ("a:: b\t(UNTIL::2026-11-14T10:30)", Said("a", "b", None, day("2026-11-14"))),
         ("a:: b [since:: 2026-11-14 10:30]", Said("a", "b", day("2026-11-14"), None)),
+        ("a:: b [since:: [[2026-11-14]]]", Said("a", "b", day("2026-11-14"), None)),
+        ("a:: b (since:: [[2026-11-14|Saturday]]) c", Said("a", "b c", day("2026-11-14"), None)),
         ("a:: b [since:: 2026-02-30]", Said("a", "b [since:: 2026-02-30]", None, None)),
         ("lives in::Cork", Said("lives in", "Cork", None, None)),
         ("lives in (mostly):: Cork", Said("lives in (mostly)", "Cork", None, None)),

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 EVENT_DAYS = 90
 """An event without an end counts so long."""
 
-_WHEN = r"[ \t]*(since|until)[ \t]*::[ \t]*(\d{4}-\d\d-\d\d)(?:T[^\[\]()\s]*|[ \t]+\d\d:\d\d[^\[\]()\s]*)?[ \t]*"
+_DATE = r"(?:\[\[)?(\d{4}-\d\d-\d\d)(?:T[^\[\]()\s]*|[ \t]+\d\d:\d\d[^\[\]()\s]*|(?:\|[^\[\]]*)?\]\])?"
+_WHEN = rf"[ \t]*(since|until)[ \t]*::[ \t]*{_DATE}[ \t]*"
 _FIELD = re.compile(rf"\[{_WHEN}\]|\({_WHEN}\)", re.IGNORECASE)
 """A date, wherever it stands in the line, as Dataview reads it; of a date with a time the day counts."""
 
