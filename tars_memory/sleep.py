@@ -244,8 +244,7 @@ def _compress(memory: Memory) -> tuple[str, dict[str, int], str]:
     done = memory.compress(apply=allowed)
     counts = {"old": sum(step.action != "keep" for step in done.plan), "moved": len(done.moved)}
     if done.txn:
-        told = f"{len(done.moved)} old sessions moved to the archive, summed up in {len(done.summaries)} notes"
-        return told, counts, ""
+        return f"{len(done.moved)} old sessions summed up, and moved to the archive", counts, ""
     return (
         f"{counts['old']} old sessions can be summed up: tars-memory tidy --compress" * bool(counts["old"]),
         counts,

@@ -19,6 +19,9 @@ LEFT = 1
 BETWEEN = "\f"
 """A line with a form feed stands between two prompts, and between two answers, as for ``extract``."""
 
+REPLY = "another program"
+"""Who sums up where the answer comes by ``--reply``."""
+
 
 class Asked(NamedTuple):
     """What was typed.
@@ -67,7 +70,7 @@ def _model(call: Call, model: str | None, reply: str | None) -> LanguageModel | 
     from tars_memory.curation.models import llm
 
     if reply is not None:
-        return llm.Reply(answer_in(reply).split(BETWEEN))
+        return llm.Reply(answer_in(reply).split(BETWEEN), REPLY)
     return llm.required(call.memory().settings, "tidy", model or "")
 
 

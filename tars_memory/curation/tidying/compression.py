@@ -90,8 +90,8 @@ def compress(
     Args:
         ctx: the command's view of the vault.
         terms: which sessions.
-        model: whom to ask for the summaries' words; None takes them from the sessions. What it said about the same
-            statements before is taken again, so that what is applied is what was shown.
+        model: whom to ask for the summaries' words; None takes them from the sessions. Applied is what it said when
+            it was last asked about the same statements, so that what is written is what was shown.
         apply: write, in one transaction that stands whole.
         allowed: whether whoever asks may apply it.
 
@@ -108,7 +108,7 @@ def compress(
     if apply and not ctx.store.dry_run and ctx.store.pending():
         ctx.store.recover()  # what a killed run left must not be taken for the vault
     seen = survey(ctx, terms)
-    summaries = proposed.propose(ctx, seen, terms.lines, model)
+    summaries = proposed.propose(ctx, seen, terms.lines, model, reuse=apply)
     if not apply or not (summaries or ctx.store.pending()):
         return Compressed(seen.steps, summaries, None, [], ctx.notices)
     with ctx.writing("tidy", None, whole=True) as transaction:

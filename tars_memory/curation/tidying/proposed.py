@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
+from tars_memory.curation.models.llm import Reply
 from tars_memory.curation.tidying import digest, distilled
 from tars_memory.errors import ConflictError
 from tars_memory.vault.links import Links
@@ -94,7 +95,9 @@ class _Group(NamedTuple):
     base: bytes
 
 
-def propose(ctx: Context, seen: Survey, lines: int, model: LanguageModel | None) -> list[Proposed]:
+def propose(
+    ctx: Context, seen: Survey, lines: int, model: LanguageModel | None, *, reuse: bool = False
+) -> list[Proposed]:
     """The summaries of what was found, oldest period first.
 
     Args:
@@ -102,6 +105,7 @@ def propose(ctx: Context, seen: Survey, lines: int, model: LanguageModel | None)
         seen: the sessions.
         lines: statements that a summary holds at most.
         model: whom to ask; None for the statements as they are.
+        reuse: take what it said last about the same statements.
 
     Raises:
         ConflictError: a summary that is there takes nothing more.
@@ -111,7 +115,7 @@ def propose(ctx: Context, seen: Survey, lines: int, model: LanguageModel | None)
     if not groups:
         return []
     link = _linker(seen)
-    answers = _Answers(ctx, model) if model is not None else None
+    answers = _Answers(ctx, model, reuse=reuse) if model is not None else None
     found = [_proposed(group, lines, link, answers) for group in groups]
     if answers is not None and not ctx.store.dry_run:
         answers.keep()
@@ -220,10 +224,15 @@ _NO_BRACKETS = {ord("["): "(", ord("]"): ")"}
 
 
 class _Answers:
-    """A model, and what it said about the same statements before: what is applied is what was shown."""
+    """A model, and what it said last about the same statements: what is applied is what was shown.
 
-    def __init__(self, ctx: Context, model: LanguageModel) -> None:
+    The answer of another program stands in a file that the person keeps; it is neither kept nor taken from here.
+    """
+
+    def __init__(self, ctx: Context, model: LanguageModel, *, reuse: bool) -> None:
         self.name = model.name
+        self._lasting = not isinstance(model, Reply)
+        self._reuse = reuse and self._lasting
         self._ctx = ctx
         self._model = model
         self._folder = ctx.store.state / ANSWERS
@@ -233,7 +242,7 @@ class _Answers:
         """What it says about the statements of a period."""
         lines = distilled.numbered(shown)
         key = hashlib.sha256(json.dumps([self.name, period, lines]).encode("ascii")).hexdigest()[:32]
-        done = self._before(key, shown)
+        done = self._before(key, shown) if self._reuse else None
         if done is None:
             done = distilled.distil(self._model, period, shown, self._ctx.now.date())
         numbers = {id(each): number for number, each in enumerate(shown)}
@@ -243,9 +252,12 @@ class _Answers:
 
     def keep(self) -> None:
         """Keep what was said, and nothing of other times."""
+        if not self._lasting:
+            return
         forget_answers(self._ctx.store.state)
         try:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            self._ctx.store.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, exist_ok=True)
             for key, said in self._kept.items():
                 path = self._folder / f"{key}.json"
                 path.write_text(json.dumps(said), "ascii")
