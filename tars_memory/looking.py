@@ -12,7 +12,7 @@ from tars_memory.rooms import Rooms
 
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import date
 
     from tars_memory.capture.model import Today
@@ -299,6 +299,7 @@ class Looking(Rooms):
             recall=recall,
             as_of=as_of,
             selection=self._selection(*told_of, scope) if any(told_of) else None,
+            at_odds=_at_odds,
         )
         packed.notices += notices
         return packed
@@ -365,3 +366,10 @@ class Looking(Rooms):
             against=against,
             limit=limit,
         )
+
+
+def _at_odds(held: Sequence[str], said: Sequence[str]) -> builtins.list[tuple[int, int]]:
+    """:func:`tars_memory.curation.alike.at_odds`, imported when there is something to compare."""
+    from tars_memory.curation.alike import at_odds
+
+    return at_odds(held, said)

@@ -9,28 +9,24 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import NotFoundError, TarsError, UsageError
+from tars_memory.errors import UsageError
 from tars_memory.options import FactsOptions
 from tars_memory.recall import facts as about
 from tars_memory.recall import fence, query
 from tars_memory.recall.budget import characters, tokens
-from tars_memory.recall.decided import REJECTED as DECLINED
-from tars_memory.recall.decided import ids, standing
-from tars_memory.recall.loaded import COMMENT, ENDED, FRONT_MATTER, REJECTED, Loaded, dismissed, key
+from tars_memory.recall.conflicts import Conflicts
+from tars_memory.recall.loaded import COMMENT, ENDED, FRONT_MATTER, Loaded, dismissed, key
 from tars_memory.recall.packing import LOADED, NO_ROOM, Packing, Unit, by_worth
 from tars_memory.recall.prompt import Block, Context
 from tars_memory.recall.ranked import settled
+from tars_memory.recall.reading import Reading, within
 from tars_memory.recall.rules import by_approval
-from tars_memory.recall.verify import note_lines
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.dailies import daily_of
-from tars_memory.vault.markdown import facts, windows
-from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.model import Tier
-from tars_memory.vault.secrets.masking import veiled
+from tars_memory.vault.markdown import facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date, datetime
 
     from tars_memory.recall.query import Query
@@ -38,6 +34,8 @@ if TYPE_CHECKING:
     from tars_memory.recall.selecting import Selection
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
+
+    AtOdds = Callable[[Sequence[str], Sequence[str]], list[tuple[int, int]]]
 
 __all__ = ["Block", "Context", "context"]
 
@@ -70,6 +68,7 @@ def context(
     decided: Callable[[Sequence[str]], Mapping[str, str]] = lambda _: {},
     as_of: date | None = None,
     selection: Selection | None = None,
+    at_odds: AtOdds = lambda *_: [],
 ) -> Context:
     """Pack what a model should know.
 
@@ -92,6 +91,7 @@ def context(
             (:func:`tars_memory.recall.decided.looked_up`): session notes say their words again.
         as_of: the day on which facts and lines have to hold; None: that of ``now``.
         selection: what facts and recalled lines are taken from; None: all.
+        at_odds: how statements stand to each other (:class:`tars_memory.recall.conflicts.Conflicts`).
 
     Raises:
         UsageError: a number below zero, or a project that can't be one.
@@ -99,6 +99,7 @@ def context(
     _check(budget, days, file_cap, project)
     day = as_of or now.date()
     filling = _Filling(vault, budget, file_cap, project or "", recall, decided, None if expired else day, selection)
+    filling.conflicts = Conflicts(at_odds, project or "")
     if project and not (vault.root / PROJECTS / project).is_dir():
         filling.notices.append(f"there is no project {project!r}: {PROJECTS}/{project} is no folder")
     if loaded:
@@ -114,7 +115,7 @@ def context(
     return filling.done()
 
 
-class _Filling:
+class _Filling(Reading):
     """A prompt on its way."""
 
     def __init__(
@@ -128,22 +129,14 @@ class _Filling:
         on: date | None,
         selection: Selection | None,
     ) -> None:
-        self.vault = vault
+        super().__init__(vault, scope, decided, on)
         self.budget = budget
         self.file_cap = file_cap
-        self.scope = scope
-        self.decided = decided
-        self.on = on
-        """The day on which lines have to count still; None: all do."""
         self.selection = selection
-        self.notices: list[str] = []
-        self.notes: dict[str, list[str]] = {}
         self.packing = Packing(budget, self.notes)
         self.kept = None if recall is None else characters(recall)
         """Characters of what is recalled, if it has a share of its own."""
-        self.settled: set[tuple[str, int]] = set()
-        """Lines that are left out on purpose: recall must not bring them back."""
-        self.gone: list[tuple[str, int, int, str]] = []
+        self.conflicts = Conflicts(lambda *_: [], scope)
 
     # --- always loaded
 
@@ -151,14 +144,19 @@ class _Filling:
         """Rules, memory, rules that nobody approved, and what the user says of himself."""
         layout = self.vault.layout
         others: list[tuple[Loaded, list[Unit]]] = []
-        for scope in self._scopes():
+        for scope in self.scopes():
             self._hold(scope)
-            for note in self._read([_within(scope, layout.procedural)], whole_items=True):
-                approved, rest = by_approval(note, self._typed(typed, note.path))
+            for note in self.read([within(scope, layout.procedural)], whole_items=True):
+                approved, rest = by_approval(note, self.typed_in(typed, note.path))
                 others.append((note, rest))
-                self._fill("procedural", note, approved)
-            for note in self._read([_within(scope, layout.memory)]):
-                self._fill("memory", note, note.units)
+                told = self.conflicts.otherwise("procedural", note, approved, ours=bool(scope))
+                self._fill("procedural", note, approved, told=told)
+            for note in self.read([within(scope, layout.memory)]):
+                told = self.conflicts.otherwise("memory", note, note.units, ours=bool(scope))
+                self._fill("memory", note, self.conflicts.ordered(note, note.units), told=told)
+                for sentence in self.conflicts.follows(note, note.units):
+                    if sentence.start_line not in told:
+                        self.packing.add(fence.CONFLICTS, sentence)
             if scope and any(why == NO_ROOM for *_, why in self.gone):
                 self.packing.close()  # what is worth less must not have the room that the project lacks
         for note, rest in others:
@@ -169,7 +167,7 @@ class _Filling:
                 self.notices.append(f"{note.path}: {named}, not typed or approved here, {stand} with the data")
             self._unused_headings(note)
         self._hold("")
-        for note in self._read([USER]):
+        for note in self.read([USER]):
             self._fill("user", note, note.units)
 
     def _hold(self, scope: str) -> None:
@@ -190,8 +188,8 @@ class _Filling:
             return
         for back in range(days):
             day = now.date() - timedelta(days=back)
-            paths = [daily_of(self.vault, day, scope=scope) for scope in self._scopes()]
-            for note in self._read(paths):
+            paths = [daily_of(self.vault, day, scope=scope) for scope in self.scopes()]
+            for note in self.read(paths):
                 self._fill("daily", note, note.units[::-1])
 
     def facts(self, question: str, today: date, options: FactsOptions) -> None:
@@ -199,7 +197,7 @@ class _Filling:
         if self.selection is not None:
             question = " ".join((question, *self.selection.names))  # who is asked about is part of the question
         most = about.MOST
-        for note in self._read([_within(scope, self.vault.layout.facts) for scope in self._scopes()]):
+        for note in self.read([within(scope, self.vault.layout.facts) for scope in self.scopes()]):
             known = facts.read(note.path, note.document.data)
             picked = about.relevant(
                 [fact for entry, fact in known if self._selects(note, entry)],
@@ -210,15 +208,18 @@ class _Filling:
                 expired=self.on is None,
             )[:most]
             most -= len(picked)
+            holding = [fact for _, fact in known if fact.holds(today)]
+            ours = bool(self.vault.layout.scope_of(note.path))
+            picked, told = self.conflicts.facts(holding, picked, facts.Predicates.of(options), ours=ours)
             units = {unit.start_line: unit for unit in note.units}
             if self.on is not None:
                 for _, fact in known:
                     if fact.line in units and not fact.holds(today):
-                        self._leave_out(note.path, fact.line, units[fact.line].end_line, ENDED)
+                        self.leave_out(note.path, fact.line, units[fact.line].end_line, ENDED)
             for first, last, why in note.omitted:
                 if why == ENDED:
-                    self._leave_out(note.path, first, last, why)
-            self._fill("facts", note, [units[fact.line] for fact in picked if fact.line in units], some=True)
+                    self.leave_out(note.path, first, last, why)
+            self._fill("facts", note, [units[fact.line] for fact in picked if fact.line in units], some=True, told=told)
 
     def _selects(self, note: Loaded, entry: Entry) -> bool:
         """Whether a fact is among what was asked for by name or topic."""
@@ -238,7 +239,7 @@ class _Filling:
         bodies: dict[str, int] = {}
         for path in dict.fromkeys(answer.path for answer in found):
             if path not in self.notes:
-                self._lines(path)
+                self.read_for_recall(path)
             if path in self.notes:
                 bodies[path] = _body(self.notes[path])
         places = settled(found, self.notes)
@@ -296,7 +297,15 @@ class _Filling:
 
     # --- inside
 
-    def _fill(self, kind: str, note: Loaded, units: Iterable[Unit], *, some: bool = False) -> None:
+    def _fill(
+        self,
+        kind: str,
+        note: Loaded,
+        units: Iterable[Unit],
+        *,
+        some: bool = False,
+        told: Mapping[int, Unit] | None = None,
+    ) -> None:
         """Take in units of a note in this order, as far as cap and budget go.
 
         Args:
@@ -304,6 +313,7 @@ class _Filling:
             note: that they are from.
             units: best first.
             some: they were picked from the note; the rest of it may be recalled.
+            told: by first line sentences without which a unit is not taken in.
         """
         whole = self.kept is not None and self.vault.layout.scope_of(note.path)
         left = characters(self.budget) if whole else self.file_cap
@@ -312,14 +322,16 @@ class _Filling:
             if size > left:
                 self.gone.append((unit.path, unit.start_line, unit.end_line, BEYOND_CAP))
                 continue
-            why = self.packing.add(kind, unit)
+            sentence = told.get(unit.start_line) if told else None
+            why = self.packing.add(fence.CONFLICTS, sentence) if sentence is not None else ""
+            why = why or self.packing.add(kind, unit)
             if not why:
                 left -= size
             elif why != LOADED:
-                self._leave_out(unit.path, unit.start_line, unit.end_line, why)
+                self.leave_out(unit.path, unit.start_line, unit.end_line, why)
         if not some:
             for first, last, why in note.omitted:
-                self._leave_out(note.path, first, last, why)
+                self.leave_out(note.path, first, last, why)
             note.omitted = []
             if kind not in ("procedural", "unapproved"):
                 self._unused_headings(note)
@@ -328,81 +340,7 @@ class _Filling:
         """Headings that no line of theirs brought along."""
         for heading in note.headings:
             if not self.packing.holds(heading.path, heading.start_line):
-                self._leave_out(heading.path, heading.start_line, heading.end_line, "nothing under it is shown")
-
-    def _leave_out(self, path: str, first: int, last: int, why: str) -> None:
-        self.gone.append((path, first, last, why))
-        if why != NO_ROOM:
-            self.settled.update((path, number) for number in range(first, last + 1))
-
-    def _typed(self, typed: Callable[[str], frozenset[bytes]], path: str) -> frozenset[bytes]:
-        """What the journal says that a person typed; nothing, and a notice, if it can't be read."""
-        try:
-            return frozenset(map(veiled, typed(path)))  # as the note's own lines are
-        except TarsError as error:
-            self.notices.append(error.message)
-            return frozenset()
-
-    def _scopes(self) -> list[str]:
-        return [self.scope, ""] if self.scope else [""]
-
-    def _read(self, paths: Iterable[str], *, whole_items: bool = False) -> Iterator[Loaded]:
-        """Those of the notes that exist, each as units."""
-        for path in paths:
-            data = self._bytes(path)
-            if data is not None:
-                note = Loaded(path, data, whole_items=whole_items, over=self._over(path))
-                self.notes[path] = note.lines
-                yield note
-
-    def _over(self, path: str) -> Callable[[Document], list[tuple[int, int]]]:
-        """What of a note no longer counts."""
-
-        def ended(document: Document) -> list[tuple[int, int]]:
-            if self.on is None or not windows.may_say_end(document.data):
-                return []
-            layout = self.vault.layout
-            session = layout.tier_of(path) is Tier.EPISODIC
-            return windows.ended(document, self.on, facts=layout.is_facts(path), session=session)
-
-        return ended
-
-    def _lines(self, path: str) -> None:
-        """Read a note that lines are recalled from; those that Obsidian hides are not."""
-        data = self._bytes(path)
-        if data is None:
-            return
-        self.notes[path] = note_lines(data)
-        if b"%%" in data or b"<!--" in data:
-            for first, last, why in Loaded(path, data).omitted:
-                if why == COMMENT:
-                    self._leave_out(path, first, last, why)
-        if self.on is not None and windows.may_say_end(data):
-            for first, last in self._over(path)(Document(data)):
-                self._leave_out(path, first, last, ENDED)
-        if b"#^" in data and self.vault.layout.tier_of(path) is Tier.EPISODIC:
-            lines = self.notes[path]
-            for index, state in standing(lines, self.decided(ids(lines))).items():
-                if state == DECLINED:
-                    self._leave_out(path, index + 1, index + 1, REJECTED)
-
-    def _bytes(self, path: str) -> bytes | None:
-        """A note's bytes, if it is of the right scope and can be read; a notice if it is there but can't be."""
-        if self.vault.layout.scope_of(path) not in ("", self.scope):
-            return None
-        try:
-            return veiled(self.vault.read(path))
-        except NotFoundError:
-            return None
-        except TarsError as error:
-            if error.message not in self.notices:
-                self.notices.append(error.message)
-            return None
-
-
-def _within(scope: str, name: str) -> str:
-    """The path of a note in a project; outside projects its name."""
-    return f"{PROJECTS}/{scope}/{name}" if scope else name
+                self.leave_out(heading.path, heading.start_line, heading.end_line, "nothing under it is shown")
 
 
 def _body(lines: list[str]) -> int:

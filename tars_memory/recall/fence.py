@@ -16,7 +16,10 @@ from tars_memory.vault.markdown.entries import plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-KINDS = ("procedural", "memory", "unapproved", "user", "daily", "facts", "recalled")
+CONFLICTS = "conflicts"
+"""The block of sentences about lines of the other blocks."""
+
+KINDS = ("procedural", "memory", "unapproved", "user", "daily", "facts", CONFLICTS, "recalled")
 """The blocks in the order of the prompt: what was asked for stands last, nearest to the question."""
 
 MARK_BYTES = 5

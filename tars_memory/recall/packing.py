@@ -123,7 +123,8 @@ class Packing:
         Returns:
             '' if it is in, else why it isn't.
         """
-        if any(self._places.get((unit.path, number)) for number in range(unit.start_line, unit.end_line + 1)):
+        own = range(unit.start_line, unit.end_line + 1)
+        if kind != fence.CONFLICTS and any(self._places.get((unit.path, number)) for number in own):
             return LOADED
         for words in unit.says:
             if words in self._said:
@@ -205,12 +206,14 @@ class Packing:
         lines = self._kinds.setdefault(kind, {}).setdefault(unit.path, {})
         for number, text in enumerate(unit.texts, unit.start_line):
             lines[number] = text
-            self._places[unit.path, number] = kind
+            if kind != fence.CONFLICTS:  # it tells of the line, it is not the line
+                self._places[unit.path, number] = kind
             added.append((unit.path, number))
 
     def _take_back(self, kind: str, added: Iterable[tuple[str, int]]) -> None:
         for path, number in added:
-            del self._places[path, number]
+            if kind != fence.CONFLICTS:
+                del self._places[path, number]
             del self._kinds[kind][path][number]
             if not self._kinds[kind][path]:
                 del self._kinds[kind][path]

@@ -1,0 +1,128 @@
+"""Notes read for a prompt: which lines of them are told on purpose to nobody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.recall.decided import REJECTED as DECLINED
+from tars_memory.recall.decided import ids, standing
+from tars_memory.recall.loaded import COMMENT, ENDED, REJECTED, Loaded
+from tars_memory.recall.packing import NO_ROOM
+from tars_memory.recall.verify import note_lines
+from tars_memory.settings import PROJECTS
+from tars_memory.vault.markdown import windows
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.model import Tier
+from tars_memory.vault.secrets.masking import veiled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from datetime import date
+
+    from tars_memory.vault.vault import Vault
+
+
+class Reading:
+    """The notes of one prompt.
+
+    Args:
+        vault: to read from.
+        scope: a project whose notes may be used too; empty for none.
+        decided: by block ids of daily lines the state of those that were rejected or have expired.
+        on: the day on which lines have to count still; None: all do.
+
+    Attributes:
+        notices: sentences for the person.
+        notes: the lines of the notes that were read.
+        settled: lines that are left out on purpose: recall must not bring them back.
+        gone: what was left out, as (path, first line, last line, why).
+    """
+
+    def __init__(
+        self, vault: Vault, scope: str, decided: Callable[[Sequence[str]], Mapping[str, str]], on: date | None
+    ) -> None:
+        self.vault = vault
+        self.scope = scope
+        self.decided = decided
+        self.on = on
+        self.notices: list[str] = []
+        self.notes: dict[str, list[str]] = {}
+        self.settled: set[tuple[str, int]] = set()
+        self.gone: list[tuple[str, int, int, str]] = []
+
+    def leave_out(self, path: str, first: int, last: int, why: str) -> None:
+        """Note that lines are left out, and why."""
+        self.gone.append((path, first, last, why))
+        if why != NO_ROOM:
+            self.settled.update((path, number) for number in range(first, last + 1))
+
+    def typed_in(self, typed: Callable[[str], frozenset[bytes]], path: str) -> frozenset[bytes]:
+        """What the journal says that a person typed; nothing, and a notice, if it can't be read."""
+        try:
+            return frozenset(map(veiled, typed(path)))  # as the note's own lines are
+        except TarsError as error:
+            self.notices.append(error.message)
+            return frozenset()
+
+    def scopes(self) -> list[str]:
+        """The project, if there is one, and the vault outside projects."""
+        return [self.scope, ""] if self.scope else [""]
+
+    def read(self, paths: Iterable[str], *, whole_items: bool = False) -> Iterator[Loaded]:
+        """Those of the notes that exist, each as units."""
+        for path in paths:
+            data = self._bytes(path)
+            if data is not None:
+                note = Loaded(path, data, whole_items=whole_items, over=self._over(path))
+                self.notes[path] = note.lines
+                yield note
+
+    def _over(self, path: str) -> Callable[[Document], list[tuple[int, int]]]:
+        """What of a note no longer counts."""
+
+        def ended(document: Document) -> list[tuple[int, int]]:
+            if self.on is None or not windows.may_say_end(document.data):
+                return []
+            layout = self.vault.layout
+            session = layout.tier_of(path) is Tier.EPISODIC
+            return windows.ended(document, self.on, facts=layout.is_facts(path), session=session)
+
+        return ended
+
+    def read_for_recall(self, path: str) -> None:
+        """Read a note that lines are recalled from; those that Obsidian hides are not."""
+        data = self._bytes(path)
+        if data is None:
+            return
+        self.notes[path] = note_lines(data)
+        if b"%%" in data or b"<!--" in data:
+            for first, last, why in Loaded(path, data).omitted:
+                if why == COMMENT:
+                    self.leave_out(path, first, last, why)
+        if self.on is not None and windows.may_say_end(data):
+            for first, last in self._over(path)(Document(data)):
+                self.leave_out(path, first, last, ENDED)
+        if b"#^" in data and self.vault.layout.tier_of(path) is Tier.EPISODIC:
+            lines = self.notes[path]
+            for index, state in standing(lines, self.decided(ids(lines))).items():
+                if state == DECLINED:
+                    self.leave_out(path, index + 1, index + 1, REJECTED)
+
+    def _bytes(self, path: str) -> bytes | None:
+        """A note's bytes, if it is of the right scope and can be read; a notice if it is there but can't be."""
+        if self.vault.layout.scope_of(path) not in ("", self.scope):
+            return None
+        try:
+            return veiled(self.vault.read(path))
+        except NotFoundError:
+            return None
+        except TarsError as error:
+            if error.message not in self.notices:
+                self.notices.append(error.message)
+            return None
+
+
+def within(scope: str, name: str) -> str:
+    """The path of a note in a project; outside projects its name."""
+    return f"{PROJECTS}/{scope}/{name}" if scope else name
