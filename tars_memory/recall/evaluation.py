@@ -11,10 +11,12 @@ from __future__ import annotations
 import json
 import math
 import random
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.recall.budget import CHARACTERS_PER_TOKEN
+from tars_memory.recall.query import parse
 from tars_memory.recall.verify import note_lines
 
 if TYPE_CHECKING:
@@ -110,6 +112,10 @@ def _question(text: str, name: str, number: int) -> Question:
     query, gold, category = told.get("query"), told.get("gold"), told.get("category", UNNAMED)
     if not isinstance(query, str) or not query.strip():
         raise wrong("query has to be a text")
+    try:
+        parse(query, date(2026, 1, 1))  # any day: whether a date is one does not hang on it
+    except UsageError as error:
+        raise UsageError(f"{name}:{number}: {error.message}", error.hint) from None
     if not isinstance(category, str) or not category.strip():
         raise wrong("category has to be a text")
     if not isinstance(gold, list):

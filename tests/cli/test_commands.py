@@ -6,6 +6,7 @@ import io
 import json
 import sys
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from fake_memory import hit, receipt, result
 
 from tars_memory import errors
+from tars_memory.recall.query import parse
 
 Run = Callable[..., Any]
 
@@ -199,6 +201,29 @@ def test_many_queries_one_object_a_line(tm: Run, memory: Any, monkeypatch: pytes
     assert answer.code == 0
     monkeypatch.setattr(sys, "stdin", Stdin(b"none\n\n"))
     assert tm("search", "--stdin", "--json").code == 1
+
+
+def test_a_query_that_can_not_be_read_is_told_of_and_the_next_one_answered(
+    tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def search(text: str, **options: Any) -> Any:
+        parse(text, date(2026, 11, 21), since=options.get("since"))
+        return result(hit(), query=text) if "tea" in text else result(query=text)
+
+    memory.answers["search"] = search
+    memory.answers["now"] = datetime(2026, 11, 21, tzinfo=UTC)
+    monkeypatch.setattr(sys, "stdin", Stdin(b"since:never tea\ntea\ntier:x\n"))
+    answer = tm("search", "--stdin", "--json")
+    lines = [json.loads(line) for line in answer.out.splitlines()]
+    assert [(line["query"], len(line["hits"])) for line in lines] == [("since:never tea", 0), ("tea", 1), ("tier:x", 0)]
+    assert "'never' is no date" in lines[0]["notices"][0] and set(lines[0]) == set(lines[1])
+    assert answer.code == 0
+    monkeypatch.setattr(sys, "stdin", Stdin(b"since:never tea\nnone\n"))
+    answer = tm("search", "--stdin")
+    assert (answer.code, answer.out) == (2, "\n\n") and "'never' is no date" in answer.err
+    monkeypatch.setattr(sys, "stdin", Stdin(b"tea\ntea\n"))
+    answer = tm("search", "--stdin", "--json", "--since", "never")
+    assert (answer.code, answer.out) == (2, "")
 
 
 def test_many_queries_as_text_part_their_answers_by_an_empty_line(

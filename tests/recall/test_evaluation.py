@@ -175,6 +175,7 @@ def test_a_file_of_questions() -> None:
         '{"query": "x", "gold": [{"path": "a.md", "line": 0}]}',
         '{"query": "x", "gold": [{"path": "a.md", "line": "3"}]}',
         '{"query": "x", "gold": [{"path": "a.md", "line": true}]}', '{"query": "x", "gold": [], "category": 3}',
+        '{"query": "tea since:never", "gold": []}',
     ],
 )  # fmt: skip
 def test_a_bad_line_is_named(line: str) -> None:

@@ -11,6 +11,8 @@ from tars_memory.cli.parsing import call_of, command, validity
 from tars_memory.errors import UsageError, VaultError
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from tars_memory.recall.model import SearchResult
 
 MODES = ("hybrid", "lexical", "semantic")
@@ -93,15 +95,35 @@ def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
     codes: list[int] = []
     for raw in sys.stdin.buffer if sys.stdin is not None else ():
         text = raw.decode("utf-8", "surrogateescape").rstrip("\r\n").removeprefix("\ufeff")
-        if text.strip():
-            result = memory.search(text, **options)
+        try:
+            result = memory.search(text, **options) if text.strip() else None
+            why = "the query is empty"
+        except UsageError as error:
+            if not _is_wrong(text, memory.now().date()):
+                raise  # an option is, and that no line can mend
+            result, why = None, error.message
+            codes.append(error.exit_code)
+        if result is not None:
             codes.append(_answer(call, text, result, paths_only=paths_only, one_of_many=True))
         elif call.out.json:
-            call.out.record(_nothing(text, options.get("mode") or "hybrid"), lines=True)
+            call.out.record(_nothing(text, options.get("mode") or "hybrid", why), lines=True)
+        elif text.strip():
+            call.out.say(f"{line(text)[:80]!r}: {why}")
         if not call.out.json:
             call.out.data("")  # an empty line ends each answer
         call.out.flush()
     return 0 if 0 in codes else max(codes, default=1)
+
+
+def _is_wrong(text: str, today: "date") -> bool:
+    """Whether a query can't be read whatever the options are: it names a date or a tier that is none."""
+    from tars_memory.recall.query import parse
+
+    try:
+        parse(text, today)
+    except UsageError:
+        return True
+    return False
 
 
 def _answer(call: Call, text: str, result: "SearchResult", *, paths_only: bool, one_of_many: bool = False) -> int:
@@ -154,9 +176,9 @@ def _keep(call: Call, result: "SearchResult") -> None:
         keep(call.memory().state, result.hits, terminal=call.out.stdout.isatty())
 
 
-def _nothing(text: str, mode: str) -> dict[str, Any]:
-    """The object of an empty line: it asked nothing."""
-    return {"query": text, "mode": mode, "hits": [], "abstained": True, "stale": 0, "notices": ["the query is empty"]}
+def _nothing(text: str, mode: str, why: str) -> dict[str, Any]:
+    """The object of a line that asked nothing, or what can't be read."""
+    return {"query": text, "mode": mode, "hits": [], "abstained": True, "stale": 0, "notices": [why]}
 
 
 COMMAND = command(search, words=True)
