@@ -11,14 +11,15 @@ import contextlib
 import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from tars_memory.curation.bundle import Sheet
 from tars_memory.curation.gates import check, is_candidate
-from tars_memory.curation.model import Decision, Mark, Op, Proposal
+from tars_memory.curation.marking import Marked, marked
+from tars_memory.curation.model import Decision, Op, Proposal
 from tars_memory.curation.patch import ended, locate, patch, splices_between
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import inbox
-from tars_memory.vault.markdown import adding, edits, facts
+from tars_memory.vault.markdown import adding, facts
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.markdown.facts import Predicates
 from tars_memory.vault.model import Tier
 from tars_memory.vault.template import shipped
@@ -150,9 +151,10 @@ class _Note:
         self.timed = timed
         self.daily = daily
         self.ops: list[tuple[int, Op]] = []
-        self.marks: list[tuple[Mark, str, str]] = []
+        self.marks: list[Marked] = []
         self.done: dict[int, str] = {}
         """By the number of a decision, why there is nothing to do; empty if the op was applied."""
+        self._applied: tuple[bytes, bytes] | None = None
 
     def plan(self, data: bytes | None) -> Sequence[Splice]:
         """See :data:`tars_memory.vault.writing.store.Plan`."""
@@ -160,58 +162,38 @@ class _Note:
         return splices_between(before, self.apply(before))
 
     def apply(self, data: bytes) -> bytes:
-        """The note after all ops and marks.
+        """The note after all ops and marks; that of the last bytes it was asked for is remembered.
 
         Raises:
             ConflictError: one of them can't be done.
         """
+        if self._applied is None or self._applied[0] != data:
+            self._applied = data, self._after(data)
+        return self._applied[1]
+
+    def _after(self, data: bytes) -> bytes:
         self.done = {}
         for _, op in self.ops:
             if op.ends is not None and set(op.ends) != set(ended(data, op, self.path)):
                 raise ConflictError(f"{self.path} changed: the fact would end something else than was shown", AGAIN)
-        for number, op in self.ops:
-            standing = self._standing(data, op)
-            if standing:
-                self.done[number] = standing
-                continue
-            patched = patch(data, [op], path=self.path, timed=self.timed)
-            outcome = patched.outcomes[0]
+        patched = patch(data, [op for _, op in self.ops], path=self.path, timed=self.timed, once=True)
+        for (number, _), outcome in zip(self.ops, patched.outcomes, strict=True):
             if outcome.status == "rejected":
                 raise ConflictError(outcome.reason, AGAIN)
             self.done[number] = outcome.reason
-            data = patched.data
-        for mark, state, replaced in self.marks:
-            data = self._marked(data, mark, state, replaced)
-        return data
+        return marked(patched.data, self.marks, self._is_open, path=self.path, timed=self.timed)[0]
 
-    def _standing(self, data: bytes, op: Op) -> str:
-        """Where the note already holds what came from the same line: the marks alone were not written then."""
-        if not op.provenance:
-            return ""
-        for entry in grammar.read(self.path, Document(data), timed=self.timed):
-            if entry.provenance == op.provenance and entry.raw != op.target:
-                return f"{self.path} line {entry.line} came from the same line"
-        return ""
-
-    def _marked(self, data: bytes, mark: Mark, state: str, replaced: str) -> bytes:
-        entry = self.candidate(data, mark)
-        if entry.state not in (*OPEN, state):
-            raise ConflictError(f"{entry.path} line {entry.line} is {entry.state} already: {entry.text[:200]}", AGAIN)
-        if entry.state == state or (entry.state is None and self.daily):
-            return data  # decided already; or what a person logged, which is no candidate
-        splices = edits.mark_bullet(data, entry, state, block_id=mark.block_id, child=replaced, timed=self.timed)
-        return apply(data, splices)
-
-    def candidate(self, data: bytes, mark: Mark) -> Entry:
-        """The line of a candidate.
+    def _is_open(self, entry: Entry | str, one: Marked) -> bool:
+        """Whether a candidate is to be marked; not if it was decided so already, or is no candidate: a person's log.
 
         Raises:
-            ConflictError: it is not there, or not once.
+            ConflictError: it is not there, not once, or was decided otherwise.
         """
-        found = locate(data, mark.raw, path=self.path, timed=self.timed)
-        if isinstance(found, str):
-            raise ConflictError(found, AGAIN)
-        return found
+        if isinstance(entry, str):
+            raise ConflictError(entry, AGAIN)
+        if entry.state not in (*OPEN, one.state):
+            raise ConflictError(f"{entry.path} line {entry.line} is {entry.state} already: {entry.text[:200]}", AGAIN)
+        return entry.state != one.state and not (entry.state is None and self.daily)
 
 
 class _Batch:
@@ -224,7 +206,8 @@ class _Batch:
         self.notes: dict[str, _Note] = {}
         self.kept: list[dict[str, Any]] = []
         self.texts: dict[str, bytes] = {}
-        self.standing: dict[str, list[Entry]] = {}
+        self.standing: dict[str, tuple[dict[str, Entry], dict[str, Entry]]] = {}
+        self.sheets: dict[str, Sheet] = {}
 
     def look(self) -> None:
         """Find everything in the notes as they are.
@@ -245,7 +228,7 @@ class _Batch:
             replaced = self._replaced(decision)
             for mark in (each for each in decision.proposal.marks if is_candidate(self.ctx, each)):
                 state = "promoted" if decision.accept else "rejected"
-                self._note(mark.path).marks.append((mark, state, replaced))
+                self._note(mark.path).marks.append(Marked(mark, state, replaced))
                 replaced = ""
         for note in self.notes.values():
             data = self.transaction.read(note.path)
@@ -297,8 +280,11 @@ class _Batch:
         proposal = decision.proposal
         if not (decision.accept and proposal.marks and proposal.op in ("replace", "remove")):
             return ""
-        data = self.transaction.read(proposal.target) or b""
-        entry = locate(data, proposal.replaces, path=proposal.target, timed=self.ctx.layout.timed(proposal.target))
+        path, timed = proposal.target, self.ctx.layout.timed(proposal.target)
+        if path not in self.sheets:
+            self.sheets[path] = Sheet(path, self.transaction.read(path) or b"", timed=timed)
+        sheet = self.sheets[path]
+        entry = sheet.named(proposal.replaces, None) or locate(sheet.data, proposal.replaces, path=path, timed=timed)
         if isinstance(entry, str):
             return ""
         label = entry.provenance.partition("#")[0].rpartition("/")[2] if entry.provenance else None
@@ -307,12 +293,10 @@ class _Batch:
 
     def _placed(self, note: _Note, op: Op) -> tuple[int, str]:
         if note.path not in self.standing:
-            self.standing[note.path] = grammar.read(note.path, Document(self.texts[note.path]), timed=note.timed)
-        found = self.standing[note.path]
-        words = op.text
-        same = [entry for entry in found if entry.text == words or grammar.task(entry.text) + words == entry.text]
-        same = same or [entry for entry in found if op.provenance and entry.provenance == op.provenance]
-        return (same[0].line, same[0].ref) if same and words else (0, "")
+            self.standing[note.path] = _found(Sheet(note.path, self.texts[note.path], timed=note.timed))
+        said, came = self.standing[note.path]
+        entry = said.get(op.text) or came.get(op.provenance)
+        return (entry.line, entry.ref) if entry and op.text else (0, "")
 
 
 @contextlib.contextmanager
@@ -323,6 +307,15 @@ def _acting(ctx: Context, actor: Any) -> Iterator[None]:
         yield
     finally:
         ctx.store.actor = ours
+
+
+def _found(sheet: Sheet) -> tuple[dict[str, Entry], dict[str, Entry]]:
+    """The first entry with these words (of a task, without its box, too), and with this provenance."""
+    said: dict[str, Entry] = {}
+    for entry in sheet.entries:
+        said.setdefault(entry.text, entry)
+        said.setdefault(entry.text[len(grammar.task(entry.text)) :], entry)
+    return said, {name: entries[0] for name, entries in sheet.sources.items()}
 
 
 def _fact(text: str) -> str:

@@ -14,6 +14,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture.placing import heading
+from tars_memory.curation.bundle import Wanted, bundle, words_of
 from tars_memory.curation.model import Op, Outcome
 from tars_memory.errors import TarsError
 from tars_memory.vault.markdown import adding, edits, facts
@@ -57,25 +58,52 @@ class _RejectedError(Exception):
     """Why an op can't be applied."""
 
 
-def patch(data: bytes, ops: Sequence[Op], *, path: str, timed: bool = False) -> Patched:
-    """Apply ops to a note.
+def patch(data: bytes, ops: Sequence[Op], *, path: str, timed: bool = False, once: bool = False) -> Patched:
+    """Apply ops to a note, each as if those before it had been applied alone; many of them cost few parses.
 
     Args:
         data: the note; empty if there is none.
         ops: in order; an entry is named by its own lines, and must be found exactly once.
         path: of the note, relative to the vault.
         timed: whether its entries begin with a time (:meth:`tars_memory.vault.layout.Layout.timed`).
+        once: nothing is done for an op whose line has come to the note already: another entry links to its provenance.
     """
     outcomes: list[Outcome] = []
-    for op in ops:
-        try:
-            new, nothing = _OPS.get(op.kind, _unknown)(data, op, path, timed)
-        except (_RejectedError, TarsError, UnicodeError) as error:
-            outcomes.append(Outcome(op, "rejected", str(error)))
+    wanted = [_wanted(op) for op in ops]
+    while len(outcomes) < len(ops):
+        at = len(outcomes)
+        together = bundle(data, ops[at:], wanted[at:], path=path, timed=timed, once=once) if at + 1 < len(ops) else None
+        if together is not None:
+            data = together.data
+            outcomes += together.outcomes
             continue
-        outcomes.append(Outcome(op, "no-op" if nothing else "applied", nothing))
-        data = new
+        data, outcome = _alone(data, ops[at], path, timed, once=once)
+        outcomes.append(outcome)
     return Patched(data, tuple(outcomes))
+
+
+def _alone(data: bytes, op: Op, path: str, timed: bool, *, once: bool = False) -> tuple[bytes, Outcome]:
+    """A note after one op, and what became of it."""
+    if once and op.provenance:
+        for entry in grammar.read(path, Document(data), timed=timed):
+            if entry.provenance == op.provenance and entry.raw != op.target:
+                return data, Outcome(op, "no-op", f"{path} line {entry.line} came from the same line")
+    try:
+        new, nothing = _OPS.get(op.kind, _unknown)(data, op, path, timed)
+    except (_RejectedError, TarsError, UnicodeError) as error:
+        return data, Outcome(op, "rejected", str(error))
+    return new, Outcome(op, "no-op" if nothing else "applied", nothing)
+
+
+def _wanted(op: Op) -> Wanted | None:
+    """What an op comes to, if it may go together with others."""
+    if op.kind not in ("append", "replace", "remove"):
+        return None
+    try:
+        link = ("", "") if op.kind == "remove" else _provenance(op)
+        return Wanted(link, heading(op.section) if op.kind == "append" else "")
+    except (_RejectedError, TarsError, UnicodeError):
+        return None
 
 
 def splices_between(before: bytes, after: bytes) -> list[Splice]:
@@ -139,7 +167,7 @@ def locate(data: bytes, target: str, *, path: str, timed: bool = False, occurren
 
 
 def _append(data: bytes, op: Op, path: str, timed: bool) -> Found:
-    words = _words(op.text)
+    words = words_of(op)
     title = heading(op.section)
     there = [entry for entry in grammar.read(path, Document(data), timed=timed) if entry.text == words]
     if there:
@@ -153,9 +181,7 @@ def _append(data: bytes, op: Op, path: str, timed: bool) -> Found:
 
 def _replace(data: bytes, op: Op, path: str, timed: bool) -> Found:
     entry = _target(data, op, path, timed)
-    box = grammar.task(entry.text)
-    given = grammar.task(op.text.lstrip()) if box else ""
-    words = (given or box) + _words(op.text.lstrip()[len(given) :])
+    words = words_of(op, entry)
     target, label = _provenance(op)
     if words == entry.text and target in ("", entry.provenance):
         return data, f"{path} line {entry.line} says exactly this"
@@ -259,14 +285,6 @@ def _target(data: bytes, op: Op, path: str, timed: bool) -> Entry:
     if isinstance(found, str):
         raise _RejectedError(found)
     return found
-
-
-def _words(text: str) -> str:
-    """The words of a bullet; they have to be read back as such.
-
-    A time at their start is no business of this: tier notes take it as text, and daily notes get no ops with one.
-    """
-    return grammar.neutralise(text)
 
 
 def _provenance(op: Op) -> tuple[str, str]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.curation.patch import locate, splices_between
-from tars_memory.vault.markdown import edits
-from tars_memory.vault.markdown.document import apply
+from tars_memory.curation import marking
+from tars_memory.curation.marking import Marked
+from tars_memory.curation.patch import splices_between
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tars_memory.capture.context import Context
     from tars_memory.curation.model import Mark
     from tars_memory.curation.reviewing.gather import Gathered
-    from tars_memory.vault.model import Splice
+    from tars_memory.vault.model import Entry, Splice
 
 COMMAND = "expire"
 """As history shows it."""
@@ -74,11 +74,9 @@ def _by_note(found: Gathered, but: Collection[Mark]) -> dict[str, list[tuple[Mar
 
 def restated(data: bytes, path: str, marked: Sequence[tuple[Mark, str]], *, timed: bool) -> tuple[bytes, int]:
     """A note with other states for some of its candidates, and how many of them were found. Pure."""
-    done = 0
-    for mark, state in marked:
-        entry = locate(data, mark.raw, path=path, timed=timed)
-        if isinstance(entry, str) or entry.state == state:
-            continue
-        data = apply(data, edits.mark_bullet(data, entry, state, timed=timed))
-        done += 1
-    return data, done
+
+    def chosen(entry: Entry | str, one: Marked) -> bool:
+        return not isinstance(entry, str) and entry.state != one.state
+
+    wanted = [Marked(mark, state, named=False) for mark, state in marked]
+    return marking.marked(data, wanted, chosen, path=path, timed=timed)

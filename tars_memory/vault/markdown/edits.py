@@ -115,6 +115,19 @@ def replace_bullet(
     document = Document(data)
     found = find(document, entry, timed=timed)
     bullet = next(bullet for bullet in document.bullets if bullet.line == found.line)
+    return reworded(document, bullet, text, timed=timed, provenance=provenance, author=author)
+
+
+def reworded(
+    document: Document,
+    bullet: Bullet,
+    text: str,
+    *,
+    timed: bool,
+    provenance: tuple[str, str] | None,
+    author: str = "",
+) -> list[Splice]:
+    """:func:`replace_bullet` for a bullet of a note that is parsed already."""
     words = document.data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")
     decided = document.section_at(bullet.line).title.casefold() == entries.DECISIONS.casefold()
     timed = timed or (decided and bool(entries.instant(words)))
@@ -126,71 +139,6 @@ def replace_bullet(
         return []
     line = entries.render(new).removeprefix("- ")
     return [Splice(bullet.start, bullet.end, line.encode("utf-8", "surrogateescape"))]
-
-
-def mark_bullet(
-    data: bytes, entry: Entry, state: str, *, block_id: str = "", child: str = "", timed: bool = False
-) -> list[Splice]:
-    """Say of a candidate what became of it: its state tag, in place; every other byte of the line stays.
-
-    Args:
-        data: the note, which may have changed since the entry was read from it.
-        entry: the candidate.
-        state: one of :data:`entries.STATES`.
-        block_id: given to a line that has none, so that a link leads to it; without the caret, empty for none.
-        child: words of a bullet to nest under it; left out where it would change what stands around it.
-        timed: see :func:`entries.parse`.
-
-    Raises:
-        ConflictError: the entry is not in the note any more.
-    """
-    document = Document(data)
-    found = find(document, entry, timed=timed)
-    bullet = next(bullet for bullet in document.bullets if bullet.line == found.line)
-    splices = [*_state(document, bullet, found, state, timed=timed)]
-    if block_id and not found.block_id:
-        splices.append(Splice(bullet.end, bullet.end, f" ^{block_id}".encode("ascii")))
-    if child:
-        nested = _nested(document, bullet, child)
-        before, after = Document(apply(data, splices)), Document(apply(data, [*splices, nested]))
-        line = bullet.end_line + 1
-        if [each for each in _bullet_lines(after) if each[0] != line] == [
-            (number + (number >= line), depth) for number, depth in _bullet_lines(before)
-        ] and (line, bullet.depth + 1) in _bullet_lines(after):
-            splices.append(nested)
-    return splices
-
-
-def _state(document: Document, bullet: Bullet, entry: Entry, state: str, *, timed: bool) -> Iterator[Splice]:
-    """The tag before the words, after the time: another one, or a new one."""
-    if entry.state == state:
-        return
-    words = document.data[bullet.start : bullet.end]
-    at = len(entry.time) if timed and entry.time else 0
-    at += len(words[at:]) - len(words[at:].lstrip(b" \t"))
-    if entry.state:
-        yield Splice(bullet.start + at + 1, bullet.start + at + 1 + len(entry.state), state.encode("ascii"))
-    else:
-        yield Splice(bullet.start + at, bullet.start + at, f"[{state}] ".encode("ascii"))
-
-
-def _nested(document: Document, bullet: Bullet, words: str) -> Splice:
-    """A bullet as the last child of another one."""
-    first = document.lines[bullet.line - 1]
-    head = document.data[first.start : bullet.start]
-    indent = re.sub(rb"[^\t]", b" ", head)
-    child = next((b for b in document.bullets if b.depth == bullet.depth + 1 and bullet.line < b.line), None)
-    if child and child.line <= bullet.end_line:
-        start = document.lines[child.line - 1].start
-        indent = re.match(rb"[ \t]*", document.data[start : child.start])[0]  # type: ignore[index]
-    end = document.lines[bullet.end_line - 1]
-    nl = document.ending(bullet.end_line)
-    line = indent + b"- " + words.encode("utf-8", "surrogateescape")
-    return Splice(end.next, end.next, line + nl if end.next > end.end else nl + line)
-
-
-def _bullet_lines(document: Document) -> list[tuple[int, int]]:
-    return [(bullet.line, bullet.depth) for bullet in document.bullets]
 
 
 def remove_bullet(data: bytes, entry: Entry, *, timed: bool = False) -> list[Splice]:

@@ -1,0 +1,129 @@
+"""What became of many candidates of one note, from few parses of it, byte for byte as one after the other. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from tars_memory.curation.bundle import Sheet
+from tars_memory.curation.patch import locate
+from tars_memory.vault.markdown import marks as marking
+from tars_memory.vault.markdown.document import apply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tars_memory.curation.model import Mark
+    from tars_memory.vault.model import Entry, Splice
+
+LEAST = 2
+"""Marks that are worth a parse together."""
+
+
+class Marked(NamedTuple):
+    """What a candidate becomes.
+
+    Attributes:
+        mark: its line.
+        state: its new state.
+        child: words of a bullet to nest under it; empty for none.
+        named: whether it gets its block id.
+    """
+
+    mark: Mark
+    state: str
+    child: str = ""
+    named: bool = True
+
+
+def marked(
+    data: bytes, wanted: Sequence[Marked], chosen: Callable[[Entry | str, Marked], bool], *, path: str, timed: bool
+) -> tuple[bytes, int]:
+    """A note with other states for some of its lines, and how many of them were marked.
+
+    Args:
+        data: the note.
+        wanted: in order.
+        chosen: whether the entry that was found (or else why it can't be told) is to be marked; what it raises is
+            raised. It may be asked twice.
+        path: of the note.
+        timed: whether its entries begin with a time.
+    """
+    at, most, done = 0, len(wanted), 0
+    while at < len(wanted):
+        bundle = _Bundle(Sheet(path, data, timed=timed)) if most >= LEAST else None
+        count = bundle.take(wanted[at : at + most], chosen) if bundle else 0
+        after = bundle.after() if bundle and count >= LEAST else None
+        if bundle is not None and after is not None:
+            data, at, most, done = after, at + count, len(wanted), done + bundle.count
+        elif count >= LEAST:
+            most = count // 2
+        else:
+            one = wanted[at]
+            entry = locate(data, one.mark.raw, path=path, timed=timed)
+            if chosen(entry, one) and not isinstance(entry, str):
+                name = one.mark.block_id if one.named else ""
+                splices = marking.mark_bullet(data, entry, one.state, block_id=name, child=one.child, timed=timed)
+                data, done = apply(data, splices), done + 1
+            at, most = at + 1, len(wanted)
+    return data, done
+
+
+class _Bundle:
+    """Marks on lines that have nothing to do with each other; ``count`` of them are planned."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        self.sheet = sheet
+        self._splices: list[Splice] = []
+        self._children: list[tuple[Splice, int, int]] = []
+        """What is nested, behind which line, how deep."""
+        self.count = 0
+        self._touched: set[int] = set()
+        self._changed: set[str] = set()
+
+    def take(self, wanted: Sequence[Marked], chosen: Callable[[Entry | str, Marked], bool]) -> int:
+        """Plan the first marks; how many of them were."""
+        for count, one in enumerate(wanted):
+            raw = re.sub(r"\r\n|\r", "\n", one.mark.raw)
+            entry = None if raw in self._changed else self.sheet.named(raw, None)
+            if entry is None or entry.line in self._touched or not self._free(entry, one):
+                return count
+            if chosen(entry, one):
+                self._mark(entry, one)
+                self.count += 1
+        return len(wanted)
+
+    def after(self) -> bytes | None:
+        """The note with all of it done; None if a nested line would change what stands around it."""
+        data = self.sheet.data
+        bare = apply(data, sorted(self._splices, key=_place))
+        if not self._children:
+            return bare
+        whole = apply(data, sorted([*self._splices, *(splice for splice, _, _ in self._children)], key=_place))
+        behind = sorted((line, depth) for _, line, depth in self._children)
+        come = {line + number: depth for number, (line, depth) in enumerate(behind, 1)}
+        return whole if marking.keeps_the_rest(bare, whole, come) else None
+
+    def _free(self, entry: Entry, one: Marked) -> bool:
+        """Whether nothing else is nested where its own line would be."""
+        return not one.child or all(line != entry.end_line for _, line, _ in self._children)
+
+    def _mark(self, entry: Entry, one: Marked) -> None:
+        sheet = self.sheet
+        bullet = sheet.bullets[entry.line]
+        name = one.mark.block_id if one.named else ""
+        splices = marking.stated(sheet.document, bullet, entry, one.state, block_id=name, timed=sheet.timed)
+        self._splices += splices
+        if one.child:
+            self._children.append(
+                (marking.nested(sheet.document, bullet, one.child), bullet.end_line, bullet.depth + 1)
+            )
+        first, last = sheet.document.lines[bullet.line - 1], sheet.document.lines[bullet.own_end_line - 1]
+        own = [splice._replace(start=splice.start - first.start, end=splice.end - first.start) for splice in splices]
+        new = apply(sheet.data[first.start : last.end], own).decode("utf-8", "surrogateescape")
+        self._changed |= {entry.raw, re.sub(r"\r\n|\r", "\n", new)}
+        self._touched.add(entry.line)
+
+
+def _place(splice: Splice) -> tuple[int, int]:
+    return splice.start, splice.end

@@ -1,0 +1,206 @@
+"""Many ops and marks at once leave the very bytes, and tell the very words, of one after the other."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from random_documents import document, scale
+
+from tars_memory.curation import bundle as bundling
+from tars_memory.curation import marking
+from tars_memory.curation.marking import Marked, marked
+from tars_memory.curation.model import Mark, Op, Outcome
+from tars_memory.curation.patch import patch
+from tars_memory.errors import ConflictError
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.model import Entry
+
+PATH = "Memory.md"
+WORDS = [*(f"words {number}" for number in range(12)), "a", "b", "- z", "# h", "%% c", "```", "[x] y", "w ^id", "> q"]
+WORDS += ["| c |", "\ud800", "---", "1. one", "é 😀", " ", "$$ x", "[x]: http://a", "<div>", "tail  ", "[[a|b]]"]
+SECTIONS = ["Notes", "Log", "New", "T", "sub", "two", "notes", "###"]
+LISTS = [
+    b"## Notes\n- a\n- b\n  - child\n- c\n\ntext\n\n## Log\n- 14:30 x\n- y\n",
+    b"# T\n\n## Notes\n* s\n* t\n\n## Log\n\n```\ncode\n```\n\n## Two\n- z",
+    b"## Notes\n1. one\n2. two\n   - under\n\n- own\n\n%% open\n",
+    b"## Notes\n\n- a\n\n- loose\n\n  more of it\n\n- end\n\n## Log\ntext\n",
+]
+
+
+def note_at_random(chance: random.Random) -> bytes:
+    return document(chance) if chance.random() < 0.6 else chance.choice(LISTS)
+
+
+def ops_at_random(chance: random.Random, data: bytes, count: int) -> list[Op]:
+    """Ops of all kinds; some on the same line, some on one that another op made."""
+    raws = [entry.raw for entry in grammar.read(PATH, Document(data))] or ["- x"]
+    raws += ["- words 1", "- words 2 ([[2026-11-20#^d-2|2026-11-20]])", "- gone"]
+    ops = []
+    for _ in range(count):
+        kind = chance.choice(["append"] * 5 + ["replace", "replace", "remove", "remove", "add_section"])
+        source = chance.choice(["", "", "2026-11-20#^d-1", "2026-11-20#^d-2", f"2026-11-20#^d-{chance.random()}"[:20]])
+        target = chance.choice(raws) if kind in ("replace", "remove") else ""
+        if target and chance.random() < 0.1:
+            target = target.replace("- ", "* ", 1)
+        ops.append(
+            Op(
+                kind,  # type: ignore[arg-type]
+                chance.choice(SECTIONS[:4] if chance.random() < 0.8 else SECTIONS),
+                chance.choice(WORDS),
+                target,
+                provenance=source if kind != "remove" else "",
+                occurrence=chance.choice([None, None, None, 0, 1]) if target else None,
+            )
+        )
+    return ops
+
+
+def one_by_one(data: bytes, ops: list[Op], *, once: bool) -> tuple[bytes, list[Outcome]]:
+    told: list[Outcome] = []
+    for op in ops:
+        patched = patch(data, [op], path=PATH, once=once)
+        data = patched.data
+        told += patched.outcomes
+    return data, told
+
+
+@pytest.fixture
+def parses(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often notes are parsed for a bundle, and how many ops were done together."""
+    counted: Counter[str] = Counter()
+    make: Callable[..., None] = bundling.Sheet.__init__
+
+    def counting(self: bundling.Sheet, path: str, data: bytes, *, timed: bool) -> None:
+        counted["parses"] += 1
+        make(self, path, data, timed=timed)
+
+    monkeypatch.setattr(bundling.Sheet, "__init__", counting)
+    together = bundling.bundle
+
+    def watching(*args: object, **how: object) -> object:
+        found = together(*args, **how)  # type: ignore[arg-type]
+        counted["together"] += len(found.outcomes) if found else 0
+        return found
+
+    monkeypatch.setattr("tars_memory.curation.patch.bundle", watching)
+    return counted
+
+
+def check_ops(count: int, seed: int) -> None:
+    chance = random.Random(seed)
+    for number in range(count):
+        data = note_at_random(chance)
+        ops = ops_at_random(chance, data, chance.randint(2, 14))
+        once = chance.random() < 0.5
+        patched = patch(data, ops, path=PATH, once=once)
+        wanted, told = one_by_one(data, ops, once=once)
+        assert patched.data == wanted, (seed, number, data, ops)
+        assert list(patched.outcomes) == told, (seed, number, data, ops)
+
+
+def test_ops_at_random_leave_what_they_leave_one_by_one(parses: Counter[str]) -> None:
+    check_ops(250, 20261122)
+    assert parses["together"] > 200, parses  # it is the bundles that are tested here
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("seed", range(4))
+def test_very_many_ops_at_random(seed: int) -> None:
+    check_ops(scale(400), seed)
+
+
+def test_many_ops_take_few_parses(parses: Counter[str]) -> None:
+    old = [f"old line {number}" for number in range(90)]
+    data = ("## Notes\n" + "".join(f"- {text}\n" for text in old) + "\n## Work\n- w\n").encode()
+    ops = [Op("append", "Work" if number % 3 else "Notes", f"new {number}") for number in range(50)]
+    ops += [Op("replace", text=f"other {number}", target=f"- old line {number}") for number in range(40)]
+    ops += [Op("remove", target=f"- old line {number}") for number in range(40, 70)]
+    ops += [Op("append", "Work", f"new {number}") for number in range(12)]
+    random.Random(7).shuffle(ops)
+    patched = patch(data, ops, path=PATH)
+    assert [outcome.status for outcome in patched.outcomes].count("applied") == 120
+    assert parses["parses"] < 20, parses
+    assert (patched.data, list(patched.outcomes)) == one_by_one(data, ops, once=False)
+
+
+STATES = ["promoted", "rejected", "expired"]
+
+
+def marks_at_random(chance: random.Random, data: bytes) -> list[Marked]:
+    found = grammar.read(PATH, Document(data), timed=True)
+    raws = [entry.raw for entry in found] + ["- 14:30 [promoted] w ^d-1", "- gone"]
+    return [
+        Marked(
+            Mark(PATH, chance.choice(raws), chance.choice(["", f"d-{number}"])),
+            chance.choice(STATES),
+            chance.choice(["", "replaced:: old", "replaced:: - x"]),
+            named=chance.random() < 0.7,
+        )
+        for number in range(chance.randint(1, 8))
+    ]
+
+
+def allowed(entry: Entry | str, one: Marked) -> bool:
+    if isinstance(entry, str):
+        return False
+    return entry.state != one.state
+
+
+def check_marks(count: int, seed: int) -> int:
+    chance = random.Random(seed)
+    total = 0
+    for number in range(count):
+        data = note_at_random(chance)
+        wanted = marks_at_random(chance, data)
+        alone, done = data, 0
+        for one in wanted:
+            alone, more = marked(alone, [one], allowed, path=PATH, timed=True)
+            done += more
+        assert marked(data, wanted, allowed, path=PATH, timed=True) == (alone, done), (seed, number, data, wanted)
+        total += done
+    return total
+
+
+def test_marks_at_random_leave_what_they_leave_one_by_one() -> None:
+    assert check_marks(400, 20261122) > 200
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("seed", range(4))
+def test_very_many_marks_at_random(seed: int) -> None:
+    assert check_marks(scale(1_000), seed) > scale(500)
+
+
+def test_five_hundred_marks_take_one_parse(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = ("## Log\n" + "".join(f"- 10:00 [extracted] thing {number} ^d-{number}\n" for number in range(500))).encode()
+    entries = grammar.read("2026-11-20.md", Document(data), timed=True)
+    wanted = [
+        Marked(Mark("2026-11-20.md", entry.raw, entry.block_id or ""), "promoted", f"replaced:: old {number}")
+        for number, entry in enumerate(entries)
+    ]
+    made: list[bytes] = []
+    make: Callable[..., None] = bundling.Sheet.__init__
+
+    def counting(self: bundling.Sheet, path: str, text: bytes, *, timed: bool) -> None:
+        made.append(text)
+        make(self, path, text, timed=timed)
+
+    monkeypatch.setattr(marking.Sheet, "__init__", counting)
+    after, done = marked(data, wanted, allowed, path="2026-11-20.md", timed=True)
+    assert (done, len(made)) == (500, 1)
+    assert after.decode() == "## Log\n" + "".join(
+        f"- 10:00 [promoted] thing {number} ^d-{number}\n  - replaced:: old {number}\n" for number in range(500)
+    )
+
+
+def test_what_the_chooser_raises_is_raised() -> None:
+    def never(entry: Entry | str, one: Marked) -> bool:
+        raise ConflictError(f"{one.state}: {entry}")
+
+    with pytest.raises(ConflictError):
+        marked(b"- a\n- b\n", [Marked(Mark(PATH, "- a"), "promoted"), Marked(Mark(PATH, "- b"), "promoted")], never,
+               path=PATH, timed=False)  # fmt: skip
