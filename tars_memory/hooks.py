@@ -82,9 +82,7 @@ def event_of(data: bytes) -> Event:
     try:
         said = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise UsageError(
-            f"the event is no JSON: {error}", 'it looks like {"hook_event_name": "SessionStart"}'
-        ) from None
+        raise UsageError(f"the event is no JSON: {error}", EXAMPLE) from None
     if not isinstance(said, dict) or not isinstance(said.get("hook_event_name"), str):
         raise UsageError("the event has no hook_event_name", EXAMPLE)
     name = said["hook_event_name"]
@@ -99,7 +97,9 @@ def event_of(data: bytes) -> Event:
 
 def _text(said: dict[str, Any], name: str) -> str:
     value = said.get(name)
-    return value if isinstance(value, str) and "\0" not in value else ""
+    if not isinstance(value, str) or "\0" in value:
+        return ""
+    return value.encode("utf-8", "replace").decode("utf-8")  # halves of characters name no file
 
 
 def _is_file(path: str) -> bool:

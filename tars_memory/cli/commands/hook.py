@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tars_memory.cli.call import Call
-from tars_memory.cli.output import clean, masked
+from tars_memory.cli.output import clean, discard, masked
 from tars_memory.cli.parsing import Command, call_of, command
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.hooks import COMPACT, END, LONGEST_EVENT, PROMPT, START, Desk, Event, begin, event_of
@@ -52,6 +52,7 @@ class HookCommand(Command):
         except Late:
             desks[-1].log("given up: the agent has waited long enough ([hook] timeout)")
         except Exception as error:
+            discard(call.out.stdout)
             _tell(desks[-1], error)
         finally:
             _set_timer(0)
