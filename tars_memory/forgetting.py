@@ -8,6 +8,7 @@ from tars_memory.errors import NotFoundError
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.writing.history import of_scope
 from tars_memory.vault.writing.spool import Spool
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def forget_everywhere(memory: Memory, target: str) -> Receipt:
     from tars_memory.capture.model import Receipt
 
     layout = memory.vault.layout
-    history = list(memory.store(writes=False).history(None))
+    history = list(of_scope(memory.store(writes=False).history(None), layout))
     try:
         receipt = forget(memory.capture(), target, later=False)
     except NotFoundError:
@@ -96,7 +97,7 @@ def purge(memory: Memory, texts: list[str]) -> list[str]:
     told = [f"purged from {held} records of journal and spool, and from the index; this can't be undone"]
     told += [f"purged from proposals and decisions about them: {waiting}"] if waiting else []
     standing = [path for path in memory.vault.paths() if _holds(memory.root / path, texts)]
-    told += [f"the same words stand in {path}" for path in sorted(standing)]
+    told += [f"the same words stand in {path}" for path in sorted(standing) if memory.vault.layout.is_ours(path)]
     ours = [path for path in sorted(store.state.rglob("*")) if not (standing and path.name.startswith("index"))]
     ours += [*sorted(memory.settings.places.state.glob("crash-*")), *sorted((memory.root / inbox.INBOX).glob("*"))]
     told += [f"a copy remains in {path}" for path in ours if path.is_file() and _holds(path, texts)]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import ModelUnavailableError, UnwritableError, VaultError
@@ -20,11 +19,22 @@ from tars_memory.options import (
     PermissionOptions,
     StoreOptions,
 )
-from tars_memory.settings import AUTHOR, Places, Settings, chosen_project, find_project, find_vault, here, project_name
+from tars_memory.settings import (
+    AUTHOR,
+    NO_PROJECT,
+    Places,
+    Settings,
+    chosen_project,
+    find_project,
+    find_vault,
+    here,
+    project_name,
+)
 from tars_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
     from types import TracebackType
     from typing import Self
 
@@ -129,6 +139,21 @@ class Rooms:
         if project is None:
             return self.project
         return find_project(self.root, project_name(project, "project")) if project else ""
+
+    def within(self, project: str) -> Self:
+        """The same memory with another project chosen, or none; its notices are its own. The caller closes it."""
+        other = type(self)(
+            self.root,
+            actor=self.actor,
+            interactive=self.interactive,
+            now=self._now,
+            dry_run=self.dry_run,
+            embedder=self.embedder,
+            env=self.settings.env,
+            project=project or NO_PROJECT,
+        )
+        other.night = self.night
+        return other
 
     def sees(self, path: str) -> bool:
         """Whether what is asked here may tell of a note: one of the chosen project, or outside projects."""

@@ -7,13 +7,15 @@ looking again at files that have not changed; it is written after what was drawn
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.errors import NotFoundError, TarsError, UsageError
 from tars_memory.options import PermissionOptions, ReviewOptions, SleepOptions
-from tars_memory.settings import AUTO, may_run_by_itself
+from tars_memory.settings import AUTO, PROJECTS, may_run_by_itself, project_name
+from tars_memory.vault.inbox import OURS
 from tars_memory.vault.writing.lock import alone
 
 if TYPE_CHECKING:
@@ -42,12 +44,14 @@ class Step(NamedTuple):
         told: one line for the report; empty if there was nothing to do.
         counts: the same as numbers.
         error: why it failed; empty if it did not.
+        project: whose notes it was about; empty for the chosen one's, or for those outside projects.
     """
 
     name: str
     told: str
     counts: dict[str, int]
     error: str = ""
+    project: str = ""
 
 
 class Night(NamedTuple):
@@ -78,6 +82,9 @@ class Night(NamedTuple):
 def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     """Do a night's work: each step catches its own failure, tells it, and the next one goes on.
 
+    If no project is chosen, what is done with notes is done outside projects and then in each project by itself; of
+    these the report tells numbers, no words.
+
     Args:
         memory: of the vault; with ``dry_run`` nothing is written, not even the record.
         sources: files and folders of chat logs; none: those that are set.
@@ -95,18 +102,12 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
         record = Record(memory.state / "sleep.json")
         before, memory.night = _last(memory), os.urandom(8).hex()
         steps: list[Step] = []
-        for name, work in (
-            ("extract", lambda: _extract(memory, named, record)),
-            ("expire", lambda: _expire(memory)),
-            ("review", lambda: _review(memory)),
-            ("tidy", lambda: _tidy(memory, apply=options.tidy)),
-            ("archive", lambda: _archive(memory) if options.archive else ("", {}, "")),
-            ("compress", lambda: _compress(memory)),
-            ("size", lambda: _size(memory)),
-            ("index", lambda: _index(memory)),
-        ):
-            steps.append(_step(name, work))
-        txns = [] if memory.dry_run else _written(memory, memory.night, before)
+        steps.append(_step("extract", lambda: _extract(memory, named, record)))
+        steps += _tended(memory, options)
+        for project in _projects(memory):
+            steps += _elsewhere(memory, project, options)
+        steps.append(_step("index", lambda: _index(memory)))
+        txns = [] if memory.dry_run else [*_written(memory, memory.night, before)]
     return Night(steps, txns, time.monotonic() - begun, list(dict.fromkeys(memory.notices)))
 
 
@@ -127,15 +128,61 @@ def undo(memory: Memory) -> list[str]:
         if not txns:
             raise NotFoundError("no night's work is known here", "tars-memory history lists what was written")
         done: list[str] = []
-        for txn in reversed(txns):
+        for txn, project in reversed(txns.items()):
             try:
-                memory.undo(txn)
+                with memory.within(project) as inside:
+                    inside.undo(txn)
                 done.append(txn)
             except NotFoundError:
                 continue  # it was cut off by a kill, and is taken back just now
         if not memory.dry_run:
             Record(memory.state / "sleep.json").forget()
     return done
+
+
+def _tended(memory: Memory, options: SleepOptions) -> list[Step]:
+    """What a night does with the notes of one scope."""
+    return [
+        _step("expire", lambda: _expire(memory)),
+        _step("review", lambda: _review(memory)),
+        _step("tidy", lambda: _tidy(memory, apply=options.tidy)),
+        _step("archive", lambda: _archive(memory) if options.archive else ("", {}, "")),
+        _step("compress", lambda: _compress(memory)),
+        _step("size", lambda: _size(memory)),
+    ]
+
+
+def _elsewhere(memory: Memory, project: str, options: SleepOptions) -> list[Step]:
+    """The same in a project that isn't the chosen one: told without a word of its notes, and where to ask for them."""
+    call = f"tars-memory --project {shlex.quote(project)}"
+    with memory.within(project) as inside:
+        found = []
+        for step in _tended(inside, options):
+            error = f"it failed there; {call} sleep tells why" if step.error else ""
+            told = step.told.replace("tars-memory", call)
+            found.append(step._replace(told=told, error=error, project=project))
+        if inside.notices:
+            memory.notices.append(f"{project}: {len(inside.notices)} notices; {call} doctor tells more")
+    return found
+
+
+def _projects(memory: Memory) -> list[str]:
+    """The projects of the vault, if none is chosen."""
+    if memory.project:
+        return []
+    try:
+        with os.scandir(memory.root / PROJECTS) as found:
+            names = [each.name for each in found if each.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+    return sorted(name for name in names if _is_name(name))
+
+
+def _is_name(name: str) -> bool:
+    try:
+        return project_name(name, PROJECTS) == name
+    except UsageError:
+        return False
 
 
 def _step(name: str, work: Callable[[], tuple[str, dict[str, int], str]]) -> Step:
@@ -278,13 +325,15 @@ def _last(memory: Memory) -> str:
     return next((entry.txn for entry in memory.store(writes=False).history(1)), "")
 
 
-def _written(memory: Memory, night: str = "", before: str = "") -> list[str]:
-    """The transactions that a night's steps wrote and that stand, in order; by default of the last night that did.
+def _written(memory: Memory, night: str = "", before: str = "") -> dict[str, str]:
+    """The transactions that a night's steps wrote and that stand, in order, each with its project; by default of the
+    last night that did. If a project is chosen, those for it.
 
     Each write says in the journal which night it is of: so a night that was killed is one, too, and nothing that
     somebody else wrote meanwhile is taken for it.
     """
-    found: dict[str, None] = {}
+    found: dict[str, str] = {}
+    layout = memory.vault.layout
     for entry in memory.store(writes=False).history():
         if entry.txn <= before:
             break
@@ -293,8 +342,9 @@ def _written(memory: Memory, night: str = "", before: str = "") -> list[str]:
             night = night or mark
             if mark != night:
                 break
-            found[entry.txn] = None
-    return [*found][::-1]
+            inside = "" if entry.file.startswith(OURS) else layout.scope_of(entry.file)
+            found[entry.txn] = found.get(entry.txn) or inside
+    return {txn: project for txn, project in reversed(found.items()) if memory.project in ("", project)}
 
 
 def _alone(memory: Memory) -> AbstractContextManager[None]:

@@ -14,6 +14,7 @@ from typing import Any
 import conversations as logs
 import pytest
 
+from tars_memory import sleep as nights
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.settings import chosen_project, find_project
@@ -267,3 +268,80 @@ def test_every_command_chooses_alike(tmp_path: Path) -> None:
     found = run("search", "--mode", "lexical", "green", "sky")
     assert "mast" in found and "sky" in found and "roof" not in found
     assert "roof" not in run("context", "green") and "mast" in run("context")
+
+
+def test_one_night_serves_every_scope_by_itself(tmp_path: Path) -> None:
+    def held(w: str) -> dict[str, str]:
+        return {
+            "Memory.md": f"## Notes\n\n- {w} twin\n- {w} twin\n",
+            "2026-10-20.md": f"## Log\n\n- 10:00 [extracted] {w} prefers oolong ^d-{w}aaa\n",
+            "2026-06-20.md": f"## Log\n\n- 10:00 {w} was here\n",
+        }
+
+    notes = {f"{prefix(owner)}{path}": text for owner in OWNERS for path, text in held(canary(owner)).items()}
+    root = make_vault(tmp_path / "vault", notes | {"projects/.hidden/2026-06-20.md": "- x\n"})
+    (root / "projects" / "linked").symlink_to(root / "projects" / "boat")
+    before = {path: path.read_bytes() for path in root.rglob("*.md")}
+    with opened(root, "boat") as memory:
+        alone = nights.sleep(memory)
+        assert {step.project for step in alone.steps} == {""} and len(alone.txns) == 2
+        assert (root / "projects/boat/archive/2026-06-20.md").exists() and (root / "2026-06-20.md").exists()
+        assert nights.undo(memory) == alone.txns[::-1]
+    assert {path: path.read_bytes() for path in root.rglob("*.md")} == before
+    with opened(root, "") as memory:
+        night = nights.sleep(memory)
+        assert not night.failed
+        assert [step.project for step in night.steps if step.name == "archive"] == ["", "boat", "house"]
+        for owner in OWNERS:
+            assert (root / f"{prefix(owner)}archive/2026-06-20.md").exists()
+            assert "[expired]" in (root / f"{prefix(owner)}2026-10-20.md").read_text()
+            (told,) = [step.told for step in night.steps if (step.name, step.project) == ("tidy", owner)]
+            assert told.endswith(f"tars-memory --project {owner} tidy" if owner else "tars-memory tidy")
+        report = json.dumps(night.as_dict())
+        assert not [each for each in map(canary, OWNERS) if each in report]
+        assert nights.sleep(memory).txns == []
+    with opened(root, "house") as memory:
+        own = nights.undo(memory)
+        assert len(own) == 2 and (root / "projects/house/2026-06-20.md").exists()
+        assert not (root / "projects/boat/2026-06-20.md").exists()
+    with opened(root, "") as memory:
+        assert sorted([*nights.undo(memory), *own]) == sorted(night.txns)
+    assert {path: path.read_bytes() for path in root.rglob("*.md")} == before
+    with opened(root, "") as memory:
+        again = nights.sleep(memory)
+        assert len(again.txns) == len(night.txns), "and it can be done again"
+
+
+def test_what_fails_in_one_project_is_told_there_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_vault(tmp_path / "vault", {f"{prefix(owner)}2026-06-20.md": "- x\n" for owner in OWNERS})
+    real = Memory.archive
+
+    def failing(self: Memory, **more: Any) -> Any:
+        if self.project == "boat":
+            raise TarsError("canaryboat stood there")
+        return real(self, **more)
+
+    monkeypatch.setattr(Memory, "archive", failing)
+    with opened(root, "") as memory:
+        night = nights.sleep(memory)
+    assert night.failed and "canaryboat" not in json.dumps(night.as_dict())
+    assert [step.error for step in night.steps if step.error] == [
+        "it failed there; tars-memory --project boat sleep tells why"
+    ]
+    assert (root / "projects/house/archive/2026-06-20.md").exists()
+    with opened(root, "boat") as memory:
+        assert "canaryboat stood" in json.dumps(nights.sleep(memory).as_dict())
+
+
+def test_forget_everywhere_keeps_to_its_scope(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {})
+    for owner in OWNERS:
+        with opened(root, owner, actor="person", interactive=True) as memory:
+            memory.remember("the same secret line")
+    with opened(root, "boat", actor="person", interactive=True) as memory:
+        told = memory.forget("the same secret line", everywhere=True).notices
+        assert memory.list() == [] and "house" not in str(told) and "Memory.md" not in str(told)
+    for owner in ("", "house"):
+        with opened(root, owner) as memory:
+            assert [entry.text for entry in memory.list()] == ["the same secret line"]
+            assert "boat" not in str(memory.forget("the same secret line", everywhere=True).notices)

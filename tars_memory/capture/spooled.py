@@ -60,7 +60,11 @@ def place_spool(ctx: Context) -> int:
                 stuck[why] = stuck.get(why, 0) + 1
                 continue
             except (NotFoundError, AmbiguousError, ConflictError) as error:
-                if foreign or item.command not in ("edit", "forget", "facts end", "facts remove"):
+                if (
+                    foreign
+                    or (ctx.store.night and ctx.vault.scope)
+                    or item.command not in ("edit", "forget", "facts end", "facts remove")
+                ):
                     told.append(f"kept in the spool as {item.id}: {error.message}")
                     continue
                 text = arguments.get("text", "")

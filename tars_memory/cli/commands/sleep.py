@@ -50,10 +50,11 @@ def sleep(
         call.out.record({**night.as_dict(), "notices": notices})
     else:
         for step in night.steps:
+            name = f"{step.name} ({line(step.project)})" if step.project else step.name
             if step.told:
-                call.out.data(f"{step.name}: {line(step.told)}")
+                call.out.data(f"{name}: {line(step.told)}")
             if step.error:
-                call.out.complain(f"{step.name} failed: {line(step.error)}")
+                call.out.complain(f"{name} failed: {line(step.error)}")
         if not any(step.told or step.error for step in night.steps):
             call.out.say("nothing to do")
     return PARTLY if night.failed else 0
