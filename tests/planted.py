@@ -81,6 +81,8 @@ def notes(chance: random.Random) -> dict[str, str]:
             f"sessions/2026-11-20 1000 {n}.md": f"---\ndate: 2026-11-20\ntitle: {w}\ntags: [{w}]\n---\n\n"
             f"## Summary\n\n{said()}\n\n## Facts\n\n- {said()} ([[2026-11-20#^d-{ids}aaaaa|2026-11-20]])\n"
             f'  - quote:: "{said()}"\n  - said by:: {w}, turn 3\n\n## Turns\n\n> [3] 14:30 **{w}:** {said()}\n',
+            f"sessions/2025-03-04 1000 {n}.md": f"---\ndate: 2025-03-04\n---\n\n## Decisions\n\n- {said()}\n"
+            f"- {said()}\n\n## Facts\n\n- {said()} ([[2026-11-20#^d-{ids}bbbbb|2026-11-20]])\n- kettle {w}\n",
             f"Plan {n}.md": f"---\nstatus: open\nowner: {w}\naliases: [plan of {w}]\ntags: [work, {w}]\n---\n"
             f"# Plan {said()}\n\n{said()} [[Memory]] #work/{w} [{w}]({n}/deep.md)\n",
             f"{n}/deep.md": f"# {w}\n\n| {w} | tea |\n| --- | --- |\n| {said()} | {w} |\n\n```\n{w} harbour\n```\n",
@@ -248,7 +250,16 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
             "review --note",
             "review --from-note",
         ],
-        "tidy": ["tidy", "tidy --print-prompt", "tidy --archive", "tidy --dry-run --apply", "tidy --apply"],
+        "tidy": [
+            "tidy",
+            "tidy --print-prompt",
+            "tidy --archive",
+            "tidy --compress",
+            "tidy --compress --print-prompt --before 2026-11-21",
+            "tidy --compress --by year --before 2026-11-21",
+            "tidy --dry-run --apply",
+            "tidy --apply",
+        ],
         "why": [
             f"why {planted.refs[scope][0]}",
             *(f"why {each}" for each in [*foreign, *handles]),

@@ -35,7 +35,7 @@ class LoadedNote(NamedTuple):
         tokens: of its text.
         grown: tokens that this program added to it, less those it took out, in :data:`DAYS` days.
         left_out: lines that ``context`` has no room for.
-        sections: tokens of its largest sections by their headings, largest first.
+        sections: tokens of its largest sections by their headings, largest first; of a note of our scope.
     """
 
     path: str
@@ -105,7 +105,8 @@ def growth(vault: Vault, packed: Context, written: Callable[[str], int]) -> Grow
         )
         characters = written(path)
         grown = tokens(characters) if characters > 0 else -tokens(-characters)
-        found.append(LoadedNote(path, tokens(len(text)), grown, gone, _sections(data)))
+        sections = _sections(data) if vault.layout.is_ours(path) else {}
+        found.append(LoadedNote(path, tokens(len(text)), grown, gone, sections))
     return Growth(found, packed.budget)
 
 

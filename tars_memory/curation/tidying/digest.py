@@ -49,6 +49,7 @@ class Statement(NamedTuple):
         source: target of the link to the day's line; empty for none.
         turn: in which it was said; 0 if that is not known.
         promoted: whether the person took it into memory.
+        author: whose words they are, where the line says so.
     """
 
     kind: str
@@ -58,6 +59,7 @@ class Statement(NamedTuple):
     source: str = ""
     turn: int = 0
     promoted: bool = False
+    author: str = ""
 
 
 class Told(NamedTuple):
@@ -140,17 +142,18 @@ def told(path: str, data: bytes, day: date, states: Mapping[str, str]) -> Told:
         source = entry.provenance or (f"{_name(path)}#^{entry.block_id}" if entry.block_id else "")
         below = [child.text for child in found[index + 1 : index + 6] if entry.line < child.line <= entry.end_line]
         statements.append(
-            Statement(kind, text, day.isoformat(), path, source, _turn(below), promoted=state == "promoted")
+            Statement(kind, text, day.isoformat(), path, source, _turn(below), state == "promoted", entry.author or "")
         )
     return Told(statements, waiting, left_out)
 
 
 def merged(found: Iterable[Statement]) -> list[Merged]:
-    """Each statement once, by kind and words, in the order of the days."""
-    groups: dict[tuple[str, object], list[Statement]] = {}
+    """Each statement once, by kind, author and words, in the order of the days."""
+    groups: dict[tuple[str, str, object], list[Statement]] = {}
     for each in sorted(found, key=lambda one: (one.day, one.path)):
         said = grammar.read(each.text)
-        groups.setdefault((each.kind, (said.words, said.tags) if said.words else each.text), []).append(each)
+        words = (said.words, said.tags) if said.words else each.text
+        groups.setdefault((each.kind, each.author, words), []).append(each)
     return [Merged(group[0], tuple(group)) for group in groups.values()]
 
 

@@ -46,6 +46,7 @@ class Line(NamedTuple):
         source: the target of the link at its end, ``2025-03-04#^d-abc``; empty for none.
         label: how that link is shown; the day.
         origins: links to where it was said, as they are to stand there: ``[[2025-03-04 1015 Moving]]``.
+        author: whose words they are; empty if that is not said, or of several.
     """
 
     kind: str
@@ -53,6 +54,7 @@ class Line(NamedTuple):
     source: str = ""
     label: str = ""
     origins: tuple[str, ...] = ()
+    author: str = ""
 
 
 class Source(NamedTuple):
@@ -193,9 +195,9 @@ def _blocks(summary: Summary) -> Iterator[tuple[str, list[str]]]:
 
 
 def _statement(line: Line) -> str:
-    bullet = entries.render(
-        entries.Parts(line.text, provenance=line.source or None, label=line.label or None if line.source else None)
-    )
+    label = line.label or None if line.source else None
+    parts = entries.Parts(line.text, provenance=line.source or None, label=label, author=line.author or None)
+    bullet = entries.render(parts)
     return "\n".join([bullet, *([f"  - {FROM}{', '.join(line.origins)}"] if line.origins else [])])
 
 
