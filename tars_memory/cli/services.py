@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 KINDS = ("systemd", "launchd", "cron")
@@ -59,7 +59,7 @@ WantedBy=timers.target
 """
 
 
-def unit(kind: str, vault: Path, env: Mapping[str, str], *, night: bool = False) -> str:
+def unit(kind: str, vault: Path, env: Mapping[str, str], *, night: bool = False, more: Sequence[str] = ()) -> str:
     """The text of a unit, without the last newline.
 
     Args:
@@ -67,12 +67,13 @@ def unit(kind: str, vault: Path, env: Mapping[str, str], *, night: bool = False)
         vault: its real path.
         env: of the caller; the variables of :data:`PLACES` are kept.
         night: for ``sleep``, once a night; else for ``watch``, always.
+        more: words behind the command's name.
 
     Raises:
         UsageError: another kind.
     """
     places = {name: env[name] for name in PLACES if env.get(name)}
-    words = [program(), "--vault", str(vault), "sleep" if night else "watch"]
+    words = [*program(), "--vault", str(vault), "sleep" if night else "watch", *more]
     if kind == "systemd":
         return _systemd(vault, words, places, night=night)
     if kind == "launchd":
@@ -80,16 +81,19 @@ def unit(kind: str, vault: Path, env: Mapping[str, str], *, night: bool = False)
     if kind == "cron":
         when = f"{MINUTE} {HOUR} * * *" if night else "*/5 * * * *"
         said = [f"{name}={shlex.quote(value)}" for name, value in places.items()]
-        more = [] if night else ["--once", "--quiet"]
-        return f"{when} " + " ".join([*said, *map(shlex.quote, [*words, *more])]).replace("%", r"\%")
+        once = [] if night else ["--once", "--quiet"]
+        return f"{when} " + " ".join([*said, *map(shlex.quote, [*words, *once])]).replace("%", r"\%")
     raise UsageError(f"{kind!r} is no kind of unit", f"it is one of {', '.join(KINDS)}")
 
 
-def program() -> str:
-    """The program as a service can call it: with its whole path."""
+def program() -> list[str]:
+    """The words by which a service calls the program: with its whole path, or by way of this Python."""
     called = sys.argv[0] if sys.argv else ""
-    found = shutil.which(os.path.basename(called)) or shutil.which("tars-memory")
-    return os.path.abspath(called if os.path.isabs(called) and os.access(called, os.X_OK) else found or called)
+    installed = [called] if os.path.isabs(called) and not called.endswith(".py") else []
+    installed += [shutil.which(os.path.basename(called)) or "", shutil.which("tars-memory") or ""]
+    installed.append(os.path.join(os.path.dirname(sys.executable), "tars-memory"))
+    found = next((path for path in installed if os.path.isfile(path) and os.access(path, os.X_OK)), "")
+    return [os.path.abspath(found)] if found else [sys.executable, "-m", "tars_memory"]
 
 
 def _systemd(vault: Path, words: list[str], places: dict[str, str], *, night: bool) -> str:

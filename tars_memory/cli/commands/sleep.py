@@ -1,11 +1,13 @@
 """``sleep``: a night's work."""
 
+import os
 from typing import Annotated
 
 import typer
 
 from tars_memory.cli.output import counted, line
 from tars_memory.cli.parsing import call_of, command
+from tars_memory.options import SleepOptions
 
 PARTLY = 3
 
@@ -32,7 +34,11 @@ def sleep(
     if print_schedule is not None:
         from tars_memory.cli.services import unit
 
-        call.out.data(unit(print_schedule, memory.root, call.env, night=True))
+        more = ["--project", memory.project] if memory.project else []
+        more += ["--", *(os.path.abspath(os.path.expanduser(source)) for source in sources)] if sources else []
+        call.out.data(unit(print_schedule, memory.root, call.env, night=True, more=more))
+        if not sources and not memory.settings.options("sleep", SleepOptions).sources:
+            call.out.say("no conversations will be examined: name SOURCES, or set [sleep] sources")
         return 0
     from tars_memory import sleep as nights
 
