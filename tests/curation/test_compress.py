@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -198,6 +199,44 @@ def test_a_move_that_another_program_cut_off_is_finished(past: Past) -> None:
     past.put(f"archive/{path}", past.files()[path])
     assert past.compress(apply=True).moved == [path]
     assert past.get(f"archive/{path}") and path not in past.files()
+
+
+def test_what_may_not_be_written_stays_and_the_rest_goes(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
+    merging = past.old("2025-03-04", Decisions="x y z")
+    past.put(merging, past.get(merging) + "<<<<<<< a\n- one\n=======\n- two\n>>>>>>> b\n")
+    locked = past.old("2025-03-05", Decisions="d e f")
+    free = past.old("2025-03-06", Decisions="a b c")
+    real = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode, **more: not str(path).endswith(locked) and real(path, mode, **more)
+    )
+    assert {path: reason.split(" ", 4)[1] for path, reason in past.kept().items()} == {merging: "holds", locked: "may"}
+    assert past.compress(apply=True).moved == [free]
+
+
+def test_names_that_are_no_text(past: Past) -> None:
+    names = [b"2025-03-04 \xff odd.md", b"2025-03-05 two\nlines.md", b"2025-03-06 \xe2\x80\xae turned.md"]
+    (past.root / "sessions").mkdir()
+    for name in names:
+        (past.root / os.fsdecode(os.path.join(b"sessions", name))).write_bytes(b"- something of " + name[:10] + b"\n")
+    before = past.files()
+    done = past.compress(apply=True)
+    taken = {path[9:19] for path in done.moved}
+    said = statements(past.files()["sessions/2025-03 summary.md"])
+    assert {text[-10:] for text in said["Facts"]} == taken and len(said["Sessions"]) == len(taken) > 0
+    past.store().undo()
+    assert past.files() == before
+
+
+def test_a_hostile_line_costs_no_time(past: Past) -> None:
+    past.old("2025-03-04", Decisions="x y z")
+    past.put("2025-03-04.md", "- 10:00 " + "[extracted] ^" * 70_000 + "\n- 10:00 [extracted] " + "^a" * 200_000 + "\n")
+    past.put("sessions/2025-03 summary.md", summary.render(summary.Summary("2025-03", "2025-03-31", "rules", (), ())))
+    many = "## Sessions\n- " + "[[a]] (" * 100_000 + "\n"
+    past.put("sessions/2025-03 summary.md", past.get("sessions/2025-03 summary.md") + many)
+    begun = time.process_time()
+    assert len(past.compress().summaries) == 1
+    assert time.process_time() - begun < 20
 
 
 def test_a_note_that_changes_meanwhile_stops_all_of_it(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:

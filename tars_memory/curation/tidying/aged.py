@@ -12,6 +12,7 @@ from tars_memory.curation.tidying import digest
 from tars_memory.curation.tidying.archive import all_files, links_by_source
 from tars_memory.curation.tidying.retention import WAITING, held_by_links
 from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.vault.conflicts import has_markers
 from tars_memory.vault.links import Links
 from tars_memory.vault.model import Tier
 from tars_memory.vault.sessions import summary as notes
@@ -27,10 +28,8 @@ Action = Literal["move", "add", "keep"]
 
 NO_DATE = "it says no day, neither its name nor its front matter"
 
-_STATE = re.compile(
-    rb"^[ \t]*[-*+][ \t][^\r\n]*?\[(extracted|promoted|rejected|expired)\][^\r\n]*\^([A-Za-z0-9-]+)[ \t]*\r?$",
-    re.MULTILINE,
-)
+_STATE = re.compile(rb"[ \t]*[-*+][ \t]+(?:\d{1,2}:\d\d[ \t]+)?\[(extracted|promoted|rejected|expired)\](?!\S)")
+_BLOCK_ID = re.compile(rb"[A-Za-z0-9-]{1,100}")
 
 
 class Step(NamedTuple):
@@ -138,7 +137,9 @@ def survey(ctx: Context, terms: Terms, *, last: Survey | None = None) -> Survey:
         summary = found.summaries.get(period) or _free(ctx, period)
         said = told(path, found.sessions[path], day)
         aged[path] = Aged(path, found.sessions[path], day, period, summary, 0, said)
-        obstacle = WAITING if states.open(said, today, terms.window_days) else _obstacle(ctx, path)
+        obstacle = (
+            WAITING if states.open(said, today, terms.window_days) else _obstacle(ctx, path, found.sessions[path])
+        )
         if obstacle:
             reasons[path] = obstacle
     moves = {path: ctx.layout.archived(path) for path in old if path not in reasons}
@@ -222,14 +223,18 @@ def _free(ctx: Context, period: str) -> str:
         number += 1
 
 
-def _obstacle(ctx: Context, path: str) -> str:
+def _obstacle(ctx: Context, path: str, data: bytes) -> str:
     """Why a session can't go to its place in the archive; empty if it can."""
     layout = ctx.layout
     to = layout.archived(path)
     if not layout.is_archived(to) or layout.tier_of(to) is not Tier.EPISODIC or layout.is_template(to):
         return f"{to} would be no session in this vault"
+    if has_markers(data):
+        return "it holds unresolved conflict markers (<<<<<<<)"
+    if not all(os.access(place, os.W_OK) for place in (ctx.vault.root / path, (ctx.vault.root / path).parent)):
+        return "it may not be moved: it is write-protected"
     try:
-        same = ctx.vault.read(to) == ctx.vault.read(path)
+        same = ctx.vault.read(to) == data
     except NotFoundError:
         return f"{to} is a link or no file" if os.path.lexists(ctx.vault.root / to) else ""
     except TarsError as error:
@@ -252,10 +257,13 @@ class _States:
 
     def add(self, data: bytes, day: date) -> None:
         """Take in a daily note."""
-        for state, name in _STATE.findall(data):
-            key = name.decode("ascii").lower()
-            self.words[key] = state.decode("ascii")
-            self._days[key] = day
+        for row in re.split(rb"[\r\n]+", data):
+            head, mark, name = row.rstrip(b" \t").rpartition(b"^")
+            state = _STATE.match(head) if mark else None
+            if state is not None and head[-1:] in b" \t" and _BLOCK_ID.fullmatch(name):
+                key = name.decode("ascii").lower()
+                self.words[key] = state[1].decode("ascii")
+                self._days[key] = day
 
     def open(self, told: Told, today: date, window_days: int) -> bool:
         """Whether a candidate of a session is still offered: of a day within the window, or extracted in it."""

@@ -96,7 +96,7 @@ def compress(
         allowed: whether whoever asks may apply it.
 
     Raises:
-        UsageError: it may not be applied, or there is no such period.
+        UsageError: it may not be applied, there is no such period, or the vault's daily note format can't be used.
         ConflictError: a note changed meanwhile; nothing was written.
         ModelUnavailableError: the model does not answer, or unusably; nothing was written.
         UnwritableError: a note can't be written; nothing was.
@@ -105,6 +105,8 @@ def compress(
         raise UsageError(f"sessions can't be grouped by {terms.by!r}", f"it is one of {', '.join(digest.BY)}")
     if apply and not allowed:
         raise UsageError(NOT_ALLOWED, ALLOW)
+    if ctx.layout.problem:
+        raise ctx.layout.problem
     if apply and not ctx.store.dry_run and ctx.store.pending():
         ctx.store.recover()  # what a killed run left must not be taken for the vault
     seen = survey(ctx, terms)

@@ -101,7 +101,7 @@ def day_of(path: str, data: bytes) -> date | None:
 
 def period(day: date, by: str) -> str:
     """The month or year of a day: ``2025-03``, ``2025``."""
-    return f"{day:%Y-%m}" if by == "month" else f"{day.year:04}"
+    return day.isoformat()[: 7 if by == "month" else 4]
 
 
 def last_day(day: date, by: str) -> date:

@@ -13,6 +13,7 @@ from tars_memory.curation.tidying import digest, distilled
 from tars_memory.errors import ConflictError
 from tars_memory.vault.links import Links
 from tars_memory.vault.markdown.document import apply
+from tars_memory.vault.markdown.entries import visible
 from tars_memory.vault.model import Splice
 from tars_memory.vault.sessions import summary as notes
 
@@ -213,8 +214,9 @@ def _linker(seen: Survey) -> Callable[[str], str]:
     def link(path: str) -> str:
         place = to[path]
         name = links.name_of(place)
-        if any(sign in name for sign in "#^[]|") or name.strip() != name:
-            return f"[{name.rpartition('/')[2].translate(_NO_BRACKETS)}]({quote(place)})"
+        if any(sign in name for sign in "#^[]|") or name.strip() != name or not name.isprintable():
+            label = visible(name.rpartition("/")[2].translate(_NO_BRACKETS))
+            return f"[{label}]({quote(place, errors='surrogateescape')})"
         return f"[[{name}]]"
 
     return link

@@ -28,6 +28,8 @@ SOURCES = "Sessions"
 
 SECTIONS = (*KINDS.values(), SOURCES)
 TAG = "session-summary"
+LONGEST = 2_000
+"""Characters of a bullet that is read as a session's; file names have 255 bytes at most."""
 FROM = "from:: "
 """How the bullet under a statement begins that links to the sessions that say it."""
 
@@ -139,7 +141,8 @@ def read(data: bytes) -> Held:
     texts = frozenset(entry.text for entry in found if not entry.depth and entry.section.casefold() in titles)
     turns: dict[str, int] = {}
     for entry in found:
-        said = _SOURCE.search(entry.raw) if entry.section.casefold() == SOURCES.casefold() else None
+        listed = entry.section.casefold() == SOURCES.casefold() and len(entry.raw) <= LONGEST
+        said = _SOURCE.search(entry.raw) if listed else None
         if said:
             turns[said[2].strip()] = int(said[3])
     return Held(texts, turns, number_in(data, "left_out"))
@@ -215,7 +218,7 @@ def _counts(data: bytes, sources: Sequence[Source]) -> list[Splice]:
         if document.section_at(bullet.line).title.casefold() != SOURCES.casefold():
             continue
         raw = data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")
-        said = _SOURCE.search(raw)
+        said = _SOURCE.search(raw) if len(raw) <= LONGEST else None
         link = next((link for link in turns if link in raw), None) if said else None
         if said and link and int(said[3]) != turns[link]:
             start = bullet.start + len(raw[: said.start(3)].encode("utf-8", "surrogateescape"))

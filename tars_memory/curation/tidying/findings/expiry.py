@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tars_memory.curation.tidying.findings.model import Finding
 from tars_memory.recall.dates import dated
 from tars_memory.vault.markdown.entries import task
+from tars_memory.vault.markdown.windows import end_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,8 +61,8 @@ def expired(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
         return
     for entry in note.entries:
         box = task(entry.text)
-        if re.match(DONE, box) or len(entry.text) > LONG:
-            continue
+        if re.match(DONE, box) or len(entry.text) > LONG or end_in(entry.text) is not None:
+            continue  # what says ``[until:: …]`` leaves search and prompts by itself
         end = ending(re.sub(r"~~.*?~~", "", entry.text[len(box) :]), world.today)
         if end is None or end >= world.today:
             continue
