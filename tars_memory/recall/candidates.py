@@ -6,11 +6,20 @@ hundred chunks, a rough sum of these picks those that are read line by line.
 
 from __future__ import annotations
 
-from datetime import date
 from typing import TYPE_CHECKING
 
-from tars_memory.recall import fusion, interaction
+from tars_memory.recall import interaction
 from tars_memory.recall.lexical import Exclusion, bm25, idf
+from tars_memory.recall.shortlist import (
+    CHUNKS_BY_MEANING,
+    CHUNKS_READ,
+    Shortlist,
+    best,
+    date_fit,
+    name_by_date,
+    name_by_words,
+    openings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,28 +27,9 @@ if TYPE_CHECKING:
     from tars_memory.index.filters import Filter
     from tars_memory.index.queryvector import QueryVector
     from tars_memory.index.reader import IndexReader
-    from tars_memory.index.rows import ChunkRow, NoteRow
+    from tars_memory.index.rows import ChunkRow
     from tars_memory.recall.lexical import Terms
     from tars_memory.recall.query import Query
-
-CHUNKS_BY_WORDS = 300
-NOTES_BY_WORDS = 200
-CHUNKS_BY_MEANING = 100
-CHUNKS_BY_DATE = 100
-CHUNKS_BY_PREFIX = 500
-"""How many candidates each way names at most. sqlite-vec's selection costs rows times neighbours: 100 at 150,000 rows
-cost a tenth more than 10, 300 cost half as much again."""
-CHUNKS_READ = 80
-"""How many of them are read line by line: 40 to 200 score alike on three sets (docs/development/ranking.md)."""
-DATED_READ = 20
-"""Of the days that the query names at least that many of the best are read: a word that hundreds of days hold (``gym
-yesterday``) names the day's own chunk no sooner than the others."""
-NOTES_OPENED = 10
-"""Of that many best notes at least the first chunk is read: an alias or a property may be all that matched."""
-LONGEST_DATE = 40
-"""Days: a longer stretch (a year) names no candidates by itself, it only lifts those that words or meaning name."""
-LOST_BY_STEMMING = 5
-"""Letters that the stem of a word may be shorter than a beginning of it: ``runni*`` has to find ``run``."""
 
 
 class Line:
@@ -135,17 +125,6 @@ class Pool:
         return [line for chunk in self.chunks for line in chunk.lines]
 
 
-class _Named:
-    """What the index says of the chunks that it names."""
-
-    def __init__(self) -> None:
-        self.words: dict[int, float] = {}
-        self.notes: dict[int, float] = {}
-        self.literal: dict[int, float] = {}
-        self.near: dict[int, float] = {}
-        self.dated: list[int] = []
-
-
 def gather(
     reader: IndexReader,
     query: Query,
@@ -167,18 +146,18 @@ def gather(
         by_words: False to go by meaning alone.
         limit: hits that are wanted.
     """
-    named = _Named()
+    named = Shortlist()
     if by_words:
-        _by_words(reader, query, narrowed, named)
+        name_by_words(reader, query, narrowed, named)
     if vector is not None:
         named.near = dict(reader.nearest(vector.vector, narrowed, CHUNKS_BY_MEANING))
     nearest = max(named.near.values(), default=0.0)
-    _by_date(reader, query, narrowed, named)
+    name_by_date(reader, query, narrowed, named)
     ids = list(dict.fromkeys((*named.words, *named.literal, *named.near, *named.dated)))
-    chosen = _best(reader, query, named, ids, max(CHUNKS_READ, limit + limit // 2))
+    chosen = best(reader, query, named, ids, max(CHUNKS_READ, limit + limit // 2))
     rows = reader.chunks(chosen)
     if by_words:
-        rows.update(_openings(reader, named.notes, rows, narrowed))
+        rows.update(openings(reader, named.notes, rows, narrowed))
     if vector is not None:  # a cosine that the KNN did not give is only worth its price for what is read
         named.near.update(reader.cosines(vector.vector, [i for i in rows if i not in named.near]))
     asked = interaction.numbers(vector.words) if vector is not None else []
@@ -214,92 +193,6 @@ def decided(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int, dict[int
     from tars_memory.recall.decided import in_chunks
 
     return in_chunks(reader, sessions)
-
-
-def _by_words(reader: IndexReader, query: Query, narrowed: Filter, named: _Named) -> None:
-    """BM25 by chunk and by note; chunks that hold a literal or a beginning of a word, with the share of those held."""
-    from tars_memory.index.fulltext import expression
-
-    match = _expression(query)
-    if match:
-        named.words = dict(reader.match_chunks(match, narrowed, CHUNKS_BY_WORDS))
-        named.notes = dict(reader.match_notes(match, narrowed, NOTES_BY_WORDS))
-    for chunk, held in reader.match_text(query.literals, narrowed, CHUNKS_BY_WORDS) if query.literals else ():
-        named.literal[chunk] = held / len(query.literals)
-    if query.prefixes:
-        match = expression((), prefixes=[prefix[: max(3, len(prefix) - LOST_BY_STEMMING)] for prefix in query.prefixes])
-        for chunk, _ in reader.match_chunks(match, narrowed, CHUNKS_BY_PREFIX):
-            named.literal.setdefault(chunk, 1.0)
-
-
-def _expression(query: Query) -> str:
-    """The FTS5 query for its words and phrases, any of them."""
-    from tars_memory.index.fulltext import expression
-
-    return expression([*query.words, *(" ".join(phrase) for phrase in query.phrases)])
-
-
-def _by_date(reader: IndexReader, query: Query, narrowed: Filter, named: _Named) -> None:
-    """Chunks of the days that the query names: they may answer without holding one of its words.
-
-    Where words have named as many chunks as they may, those of the day can be missing among them: they are weighed too.
-    """
-    match = _expression(query) if len(named.words) == CHUNKS_BY_WORDS else ""
-    for stretch in query.dates:
-        if (stretch.end - stretch.start).days <= LONGEST_DATE and not stretch.yearless:
-            inside = _between(narrowed, stretch.start.isoformat(), stretch.end.isoformat())
-            if match:
-                by_words = dict(reader.match_chunks(match, inside, CHUNKS_BY_DATE))
-                named.words.update(by_words)
-                named.dated += by_words
-            named.dated += reader.newest(inside, CHUNKS_BY_DATE)
-    named.dated = list(dict.fromkeys(named.dated))
-
-
-def _between(narrowed: Filter, start: str, end: str) -> Filter:
-    """The same filter, for these days at most."""
-    from tars_memory.index.filters import Filter
-
-    values = {name: getattr(narrowed, name) for name in Filter.__slots__}
-    values["since"] = max(start, narrowed.since or start)
-    values["until"] = min(end, narrowed.until or end)
-    return Filter(**values)
-
-
-def _best(reader: IndexReader, query: Query, named: _Named, ids: Sequence[int], most: int) -> list[int]:
-    """The chunks worth reading, by the sum of what the index says of them."""
-    if len(ids) <= most:
-        return list(ids)
-    notes = {chunk: note for chunk, (note, _) in reader.places(ids).items()}
-    dates: dict[int, float] = {}
-    if query.dates:
-        dates = {row.id: date_fit(query, row) for row in reader.notes(set(notes.values())).values()}
-    words = fusion.shares_of(named.words)
-    note_words = fusion.shares_of(named.notes)
-    near = fusion.shares_of(named.near)
-    beyond = min(near.values(), default=0.0)  # what the KNN did not name is no nearer than the last that it did
-    rough = {
-        chunk: fusion.ROUGH_WORDS * max(words.get(chunk, 0.0), named.literal.get(chunk, 0.0))
-        + fusion.ROUGH_MEANING * near.get(chunk, beyond)
-        + fusion.ROUGH_NOTE * note_words.get(note, 0.0)
-        + fusion.ROUGH_DATE * dates.get(note, 0.0)
-        for chunk, note in notes.items()
-    }
-    order = sorted(rough, key=lambda chunk: (-rough[chunk], chunk))
-    dated = set(named.dated)
-    of_day = [chunk for chunk in order[most:] if chunk in dated][: max(0, DATED_READ - len(dated & set(order[:most])))]
-    return order[: most - len(of_day)] + of_day
-
-
-def _openings(
-    reader: IndexReader, notes: Mapping[int, float], rows: Mapping[int, ChunkRow], narrowed: Filter
-) -> dict[int, ChunkRow]:
-    """The first chunks of the best notes that no chunk stands for yet."""
-    present = {row.note_id for row in rows.values()}
-    absent = [note for note in list(notes)[:NOTES_OPENED] if note not in present]
-    if not absent:
-        return {}
-    return reader.chunks([ids[0] for ids in reader.note_chunks(absent, narrowed).values() if ids])
 
 
 def unasked(query: Query, row: ChunkRow, texts: Sequence[str]) -> frozenset[int]:
@@ -347,12 +240,12 @@ def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion, left_out: 
 
 
 def _is_machinery(text: str) -> bool:
-    """Whether a line only says who said the one above it, or what it states, as session notes do: it answers nothing.
+    """Whether a line only says who or which session says the one above it, or what it states: it answers nothing.
 
     What is stated there nobody has decided about; as a fact it stands in Facts.md.
     """
     line = text.lstrip()
-    return line.startswith("- said by:: ") or (line.startswith("- fact:: ") and " › " in line)
+    return line.startswith(("- said by:: ", "- from:: [")) or (line.startswith("- fact:: ") and " › " in line)
 
 
 def _compare(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes) -> None:
@@ -410,14 +303,3 @@ def _starts_item(text: str) -> bool:
     """Whether the line begins a list item."""
     head, _, rest = text.lstrip().partition(" ")
     return bool(rest) and (head in ("-", "*", "+") or (head[-1:] in (".", ")") and head[:-1].isdigit()))
-
-
-def date_fit(query: Query, row: ChunkRow | NoteRow) -> float:
-    """How well a chunk's or a note's own day fits the dates that the query names, 0 to 1."""
-    if not query.dates or row.date is None or row.date_is_weak:
-        return 0.0
-    try:
-        day = date.fromisoformat(row.date)
-    except ValueError:
-        return 0.0
-    return max(fusion.date_worth(named.distance(day)) for named in query.dates)

@@ -9,9 +9,9 @@ import unicodedata
 from math import exp, log
 from typing import TYPE_CHECKING
 
-from tars_memory.recall.candidates import CHUNKS_READ
 from tars_memory.recall.interaction import mean
 from tars_memory.recall.lexical import idf
+from tars_memory.recall.shortlist import CHUNKS_READ
 from tars_memory.recall.stemming import stem
 
 if TYPE_CHECKING:

@@ -243,6 +243,7 @@ def test_the_end_that_a_line_names(text: str, end: date | None) -> None:
         ("- code TEA good until 2027-01-01\n", False),
         ("- [x] report due 2026-01-01\n", False),
         ("- ~~report due 2026-01-01~~\n", False),
+        ("- code TEA [until:: 2026-11-20]\n", False),
         ("- on leave until 2026-02-01 ([[2026-01-02#^d|2026-01-02]])\n", True),
         ("- on leave until 2026-01-01 ([[2026-01-02#^d|2026-01-02]])\n", False),
     ],
