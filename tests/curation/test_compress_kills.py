@@ -79,6 +79,17 @@ def test_killed_where_something_changes(tmp_path: Path) -> None:
     it.every(run, calls[:: max(1, len(calls) // 14)])
 
 
+def test_a_file_that_could_not_be_removed_hides_no_write(tmp_path: Path) -> None:
+    it, old, new = case(tmp_path)
+    calls = [each for each in it.calls if each[0] in ("unlinkat", "unlink") and each in it.from_the_lock_on()]
+    assert calls
+
+    def run(call: str, number: int, slot: str) -> None:
+        check(it, old, new, it.fail(call, number, "EROFS", slot), slot, (call, number))
+
+    it.every(run, calls[-2:])
+
+
 @pytest.mark.prove
 def test_killed_at_every_call_and_refused_it(tmp_path: Path) -> None:
     it, old, new = case(tmp_path)

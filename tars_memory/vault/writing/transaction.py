@@ -110,6 +110,7 @@ class Transaction:
                 self._take_back(self.id)
             raise
         if self._whole and (self._count or self._marked):
+            self._settle()  # a file of ours that could not be removed must not hide its write behind the mark
             self.mark(done=True)
 
     def stand_whole(self) -> None:
