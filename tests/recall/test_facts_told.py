@@ -1,0 +1,116 @@
+"""Which facts stand in a prompt: the user's always, others when the question touches them, the newest first."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tars_memory.memory import Memory
+from tars_memory.options import FactsOptions
+from tars_memory.recall.facts import MOST, Asked, relevant
+from tars_memory.testing import HashEmbedder, make_vault
+from tars_memory.vault.markdown import facts
+
+TODAY = date(2026, 11, 21)
+
+
+def told(note: str, question: str = "", **options: bool) -> list[str]:
+    known = [fact for _, fact in facts.read("Facts.md", note.encode())]
+    found = relevant(
+        known,
+        question,
+        today=TODAY,
+        predicates=facts.Predicates.of(FactsOptions()),
+        me=facts.names(FactsOptions.me),
+        **options,
+    )
+    return [fact.object for fact in found]
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "touched"),
+    [
+        ("Anna", "where does ANNA live?", True),
+        ("Anna", "where is Annabel?", False),
+        ("Zoë", "and zoe?", True),
+        ("Zoe\u0308", "and Zoë?", True),
+        ("Zu\u0308rich", "flights to Zürich", True),
+        ("Юлия", "как дела у Юлии и юлия?", True),
+        ("田中", "田中さんはどこに住んでいますか", True),
+        ("田中", "山田さんはどこ", False),
+        ("The Who", "when do the who play?", True),
+        ("Will", "where does Will live?", True),
+        ("the house", "the garden of the town", False),
+        ("the house", "paint the house", True),
+        ("Anna Berg", "Anna's address", False),
+        ("Anna Berg", "the address of anna berg", True),
+        ("red bike with a basket", "is the bike red?", True),
+        ("red bike with a basket", "a bike with no lights", False),
+        ("[[people/Anna|Annie]]", "what does Annie like", True),
+        ("[[Anna Berg|her]]", "who is Anna Berg", True),
+        ("", "anything", False),
+        ("...", "...", False),
+        ("C++", "who writes c++", True),
+    ],
+)
+def test_what_a_question_touches(name: str, question: str, touched: bool) -> None:
+    assert Asked(question).touches(name) is touched
+
+
+NOTE = """\
+## me
+- lives in:: Cork
+- met:: Carla [since:: 2026-11-01]
+- uses editor:: vim [since:: 2026-01-01]
+- works at:: Shipyard [until:: 2026-11-21]
+- works at:: Harbour Ltd [since:: 2026-11-22]
+
+## Anna
+- likes:: oolong [since:: 2026-02-01]
+- plays:: the oboe [since:: 2026-03-01]
+
+## Ben
+- sister:: Anna
+"""
+
+
+def test_the_users_facts_always_but_events_only_when_touched() -> None:
+    assert told(NOTE) == ["vim", "Cork"]
+    assert told(NOTE, "when did I see Carla?") == ["Carla", "vim", "Cork"]
+    assert told(NOTE, "whom have I met?") == ["Carla", "vim", "Cork"]
+    assert told(NOTE, "what does the user do", expired=True) == ["Harbour Ltd", "vim", "Shipyard", "Cork"]
+
+
+def test_those_of_others_by_subject_or_object_the_newest_first() -> None:
+    assert told(NOTE, "tell me of anna") == ["the oboe", "oolong", "Anna", "vim", "Cork"]
+    assert told(NOTE, "who plays an oboe") == ["the oboe", "vim", "Cork"]
+
+
+def test_of_one_day_the_line_further_down_is_the_newer_one() -> None:
+    assert told("## me\n- likes:: tea\n- likes:: coffee\n- likes:: cocoa [since:: 2020-01-01]\n") == [
+        "cocoa", "coffee", "tea",
+    ]  # fmt: skip
+
+
+def test_never_more_than_the_cap_in_a_project_and_outside_together(tmp_path: Path) -> None:
+    days = [TODAY - timedelta(days=number) for number in range(60)]
+    note = "## Anna\n" + "".join(f"- saw:: film {number} [since:: {day}]\n" for number, day in enumerate(days))
+    assert told(note, "Anna") == [f"film {number}" for number in range(MOST)]
+    root = make_vault(tmp_path / "vault", {"Facts.md": note, "projects/boat/Facts.md": note.replace("film", "play")})
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    with Memory(root, embedder=HashEmbedder(), env=env, now=datetime(2026, 11, 21, 12).astimezone()) as memory:
+        packed = memory.context("Anna", project="boat", budget=50_000, loaded=False)
+        text = "\n".join(block.text for block in packed.blocks if block.kind == "facts")
+        assert text.count("- saw::") == MOST
+        assert text.count("play") == MOST
+
+
+def test_what_has_ended_in_another_project_is_not_told_of(tmp_path: Path) -> None:
+    notes = {"a.md": "- tea\n", "projects/boat/b.md": "- canary [until:: 2026-01-01]\n"}
+    root = make_vault(tmp_path / "vault", notes)
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    with Memory(root, embedder=HashEmbedder(), env=env, now=datetime(2026, 11, 21, 12).astimezone()) as memory:
+        assert memory.search("canary", mode="lexical").notices == []
+        assert memory.search("canary", mode="lexical", project="boat").notices != []
