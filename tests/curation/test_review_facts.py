@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,9 @@ class Desk(House):
             for text in texts
             for each in (Said("user", text, start), Said("assistant", f"I see, {self.count}.", start))
         ]
-        return self.extract(self.log(claude_code(said), f"{self.count}.jsonl"), force=True, **more)
+        return self.extract(
+            self.log(claude_code(said, f"talk-{self.count}"), f"{self.count}.jsonl"), force=True, **more
+        )
 
     def person(self, **how: Any) -> Memory:
         return self.memory(now=NOW, **{"actor": "person", "interactive": True, **how})
@@ -406,3 +409,61 @@ def test_what_is_stated_answers_nothing_before_it_is_decided(desk: Desk) -> None
     told = desk.person().context("where do I live, in Cork?", budget=4000)
     assert "- lives in:: Cork [since:: 2026-11-21]" in told.text
     assert "fact::" not in told.text
+
+
+def test_two_that_wait_and_say_otherwise_are_shown_beside_each_other(desk: Desk) -> None:
+    desk.say("I live in Cork now.")
+    desk.say("I moved to Oslo on 23 November.", day="2026-11-24")
+    assert desk.the("Cork").conflicts == ("2026-11-24: I moved to Oslo on 23 November",)
+    assert desk.the("Oslo").conflicts == ("2026-11-21: I live in Cork now",)
+
+
+def test_what_a_named_author_says_of_himself_is_about_him(desk: Desk) -> None:
+    desk.write(DUBLIN)
+    desk.say("I live in Cork now.", "We use Postgres.", env={"TARS_AUTHOR": "Ben"})
+    assert sorted(each.section for each in desk.offered()) == ["Ben", "we"]
+    found = desk.the("Cork").fact
+    assert found is not None
+    assert found.ends == ()
+    desk.write(desk.daily().replace("I live in Cork now", "I live in Cobh now"), "2026-11-21.md")
+    assert desk.the("Cobh").section == "Ben"
+
+
+PLACES = ("Cork", "Oslo", "Ghent", "Porto")
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_whatever_is_accepted_in_whatever_order_the_last_that_was_said_holds(desk: Desk, seed: int) -> None:
+    """Statements of many days, decided one by one or together, with hand-made facts in between: each day is told as by
+    whoever reads them all in the order in which they were said.
+    """
+    chance = random.Random(seed)
+    days = sorted(chance.sample(range(1, 21), chance.randint(3, 7)))
+    said = {day: chance.choice(PLACES) for day in days}
+    order = list(said)
+    if chance.random() < 0.5:
+        chance.shuffle(order)  # old conversations may be examined after newer ones
+    held: dict[int, str] = {}
+    for day in order:
+        desk.say(f"I live in {said[day]} now.", day=f"2026-11-{day:02}")
+        if chance.random() < 0.5:
+            held |= accept_some(desk, chance)
+    for _ in range(len(days)):
+        held |= accept_some(desk, chance)
+    held |= accept_some(desk, chance, every=True)
+    assert desk.offered() == []
+    held = said if order == days else held  # what was said and known is no news, unless something older comes between
+    for day in range(1, 25):
+        last = [held[each] for each in sorted(held) if each <= day]
+        assert desk.true(f"2026-11-{day:02}") == [f"me lives in {place}" for place in last[-1:]], (said, held, day)
+
+
+def accept_some(desk: Desk, chance: random.Random, *, every: bool = False) -> dict[int, str]:
+    """Accept some of what waits, reject none; the days and places that hold from now on."""
+    waiting = desk.offered()
+    chosen = waiting if every else chance.sample(waiting, min(len(waiting), chance.randint(0, 2)))
+    if not chosen:
+        return {}
+    desk.person().review().decide([each.id for each in chosen])
+    facts_ = [each.fact for each in chosen if each.fact]
+    return {int(str(fact.since)[-2:]): fact.object for fact in facts_}

@@ -19,7 +19,7 @@ from tars_memory.curation.models import llm
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.options import ExtractOptions
 from tars_memory.settings import AUTO, may_run_by_itself
-from tars_memory.vault.markdown.facts import names
+from tars_memory.vault.markdown import claims
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets.masking import mask
 from tars_memory.vault.sessions import reading as sessions
@@ -177,7 +177,7 @@ class Examiner:
     def _look(self) -> None:
         """Read what the vault holds."""
         self._seen = self._latest()
-        self.known = Known(self.ctx.vault, self.ctx.notices, names(self.ctx.facts_options.me))
+        self.known = Known(self.ctx.vault, self.ctx.notices, self.ctx.facts_options)
         self.catalogue = sessions.catalogue(self.ctx.vault)
 
     def _cut_off(self) -> bool:
@@ -295,6 +295,8 @@ class Examiner:
         chosen = []
         for fact in drawn.extraction.facts:
             words = words_of(fact)
+            if fact.claim:
+                fact = fact._replace(claim=claims.owned(fact.claim, self.ctx.author))
             why = self.known.why(words, fact.claim, when[fact.turn].date()) if words else "secret"
             if why:
                 counted[why] += 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation import similarity
 from tars_memory.curation.extraction import statements
 from tars_memory.errors import TarsError
+from tars_memory.options import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import claims, entries, facts
 from tars_memory.vault.markdown.document import Document
@@ -15,8 +17,7 @@ from tars_memory.vault.model import Tier
 from tars_memory.vault.sessions.note import FACT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import date
+    from collections.abc import Iterator
 
     from tars_memory.vault.markdown.claims import Claim
     from tars_memory.vault.vault import Vault
@@ -53,15 +54,17 @@ class Known:
     Args:
         vault: read once, at the start.
         notices: takes a sentence for each note that can't be read.
-        me: the subjects that mean the person.
+        options: how predicates of facts stand in time, and who the person is.
     """
 
-    def __init__(self, vault: Vault, notices: list[str], me: Sequence[str] = (claims.ME,)) -> None:
+    def __init__(self, vault: Vault, notices: list[str], options: FactsOptions | None = None) -> None:
         self._held: set[Key] = set()
         self._kept: set[Key] = set()
         self._rejected: list[str] = []
         self._facts: list[facts.Fact] = []
-        self._me = me
+        options = options or FactsOptions()
+        self._me = facts.names(options.me)
+        self._predicates = facts.Predicates.of(options)
         links: dict[tuple[str, str, str], set[str]] = {}
         refused: set[str] = set()
         waiting: dict[str, date] = {}
@@ -110,21 +113,23 @@ class Known:
             return "rejected"
         if claim is None or day is None:
             return "known" if _key(text) in self._held else ""
-        return "known" if _key(text) in self._kept or self._waits(claim, day) or self._holds(claim, day) else ""
+        return "known" if _key(text) in self._kept or self._says(claim, day) else ""
 
-    def _waits(self, claim: Claim, day: date) -> bool:
-        """Whether a candidate says so, and none said otherwise since."""
-        said = [each for each in self._open.get(claim.key[:2], ()) if each[0] <= day]
-        return bool(said) and max(said, key=lambda each: each[0])[1] == claim.key[2]
-
-    def _holds(self, claim: Claim, day: date) -> bool:
-        """Whether Facts.md says so of the day on which it was said to begin."""
-        headings = (fact.subject for fact in self._facts)
-        wanted = claim._replace(subject=claims.heading_for(claim.subject, headings, self._me)).key
-        return any(
-            claims.Claim(fact.subject, fact.predicate, fact.object).key == wanted and fact.holds(claim.since or day)
-            for fact in self._facts
-        )
+    def _says(self, claim: Claim, day: date) -> bool:
+        """Whether Facts.md or a candidate that waits says so of that day, and none of them said otherwise since."""
+        headings = [fact.subject for fact in self._facts]
+        about = claim._replace(subject=claims.heading_for(claim.subject, headings, self._me)).key[:2]
+        value = claim.key[2]
+        held = [fact for fact in self._facts if (facts.folded(fact.subject), facts.folded(fact.predicate)) == about]
+        holding = [f for f in held if facts.folded(f.object) == value and f.holds(claim.since or day)]
+        said = sorted((each for each in self._open.get(claim.key[:2], ()) if each[0] <= day), key=lambda each: each[0])
+        if not self._predicates.replaces(claim.predicate):
+            return bool(holding) or any(each[1] == value for each in said)
+        began = max((fact.since or date.min for fact in holding), default=None)
+        if said and (began is None or said[-1][0] >= began):
+            others = (fact.since for fact in held if facts.folded(fact.object) != value)
+            return said[-1][1] == value and not any(since and said[-1][0] < since <= day for since in others)
+        return bool(holding)
 
     def add(self, text: str, claim: Claim | None = None, day: date | None = None) -> None:
         """From now on it is known."""

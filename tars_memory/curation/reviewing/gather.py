@@ -105,7 +105,7 @@ def gather(
     open_ = stated.with_claims(vault, open_)
     for kind in ("fact", "correction", "reward"):
         groups = _grouped([each for each in open_ if each.kind == kind and not each.claim])
-        groups += stated.grouped([each for each in open_ if each.kind == kind and each.claim])
+        groups += standing.facts.grouped([each for each in open_ if each.kind == kind and each.claim])
         old = [_aged(group, today, window_days) and not _new(group, arrived) for group in groups]
         aged += [
             each.mark for group, past in zip(groups, old, strict=True) if past for each in group if each.state == OPEN
@@ -113,6 +113,8 @@ def gather(
         fresh = [group for group, past in zip(groups, old, strict=True) if expired or not past]
         others = _Others(fresh)
         for group in fresh:
+            if group[0].claim and standing.facts.waits(group):
+                continue
             made = standing.proposal(group)
             if made is None:
                 settled += [each.mark for each in group]
@@ -126,9 +128,11 @@ def gather(
     # The oldest first, those of one day as they were said: what changed its mind comes after what it changes.
     ordered = sorted(once.values(), key=lambda each: each.date)
     ordered.sort(key=lambda each: len(each.marks), reverse=True)
+    rivals = stated.Rivals(ordered)
     for number, proposal in enumerate(ordered[:told]):
         if proposal.id in beside and len(proposal.conflicts) < CONFLICTS:
-            more = beside[proposal.id].about(proposal)[: CONFLICTS - len(proposal.conflicts)]
+            found = dict.fromkeys((*rivals.of(proposal), *beside[proposal.id].about(proposal)))
+            more = list(found)[: CONFLICTS - len(proposal.conflicts)]
             ordered[number] = proposal._replace(conflicts=(*proposal.conflicts, *more))
     return Gathered(ordered, aged, settled, waiting.notices)
 
@@ -173,14 +177,14 @@ class _Standing:
             titles = [section.title for section in document.sections if section.level > 1]
             self._sections[path] = Sections(entries, titles, layout.notes_section)
         self._index = Index([entry.text for entry in self.entries])
-        self._facts = stated.Facts(layout.facts, data, options)
+        self.facts = stated.Facts(layout.facts, data, options)
 
     def proposal(self, group: Sequence[Candidate]) -> Proposal | None:
         """What to do about some candidates that say the same; None if that stands there already."""
         line = self._line(group)
         if line is None or not group[0].claim or line.target != self.memory:
             return line
-        return self._facts.proposal(group, line)
+        return self.facts.proposal(group, line)
 
     def _line(self, group: Sequence[Candidate]) -> Proposal | None:
         """The line that they come to; None if their words stand there already."""

@@ -50,7 +50,7 @@ def with_claims(vault: Vault, found: Sequence[Candidate]) -> list[Candidate]:
     for each in found:
         text, claim = said.get(each.mark.block_id, ("", None))
         if claim is not None and " ".join(text.split()) != " ".join(each.text.split()):
-            claim = _anew(each)
+            claim = _anew(each, claim.subject)
         if claim is not None:
             by_words.setdefault(folded(each.text), claim._replace(since=None))
         claimed.append(each._replace(claim=claim))
@@ -58,25 +58,6 @@ def with_claims(vault: Vault, found: Sequence[Candidate]) -> list[Candidate]:
         each if each.claim or each.kind != "fact" else each._replace(claim=by_words.get(folded(each.text)))
         for each in claimed
     ]
-
-
-def grouped(found: Sequence[Candidate]) -> list[list[Candidate]]:
-    """Candidates with the same claim together, oldest first; what was said otherwise in between parts them.
-
-    Args:
-        found: all with a claim, oldest first.
-    """
-    groups: list[list[Candidate]] = []
-    last: dict[tuple[str, str], list[Candidate]] = {}
-    for each in found:
-        assert each.claim is not None
-        group = last.get(each.claim.key[:2])
-        if group is None or group[0].claim is None or group[0].claim.key != each.claim.key:
-            group = []
-            groups.append(group)
-            last[each.claim.key[:2]] = group
-        group.append(each)
-    return groups
 
 
 class Facts:
@@ -95,6 +76,47 @@ class Facts:
         self._entries = {fact.ref: entry for entry, fact in self._read}
         self._predicates = Predicates.of(options)
         self._me = facts.names(options.me)
+        self._open: dict[tuple[str, str], list[tuple[date, str]]] = {}
+
+    def grouped(self, found: Sequence[Candidate]) -> list[list[Candidate]]:
+        """Candidates with the same claim together, oldest first; what was said or so otherwise in between parts them.
+
+        Args:
+            found: all with a claim, oldest first.
+        """
+        groups: list[list[Candidate]] = []
+        last: dict[tuple[str, str], list[Candidate]] = {}
+        for each in found:
+            if each.claim is None:
+                continue
+            about, value = each.claim.key[:2], each.claim.key[2]
+            group = last.get(about)
+            if group is None or not self._goes_on(group, each.claim, each.day):
+                group = []
+                groups.append(group)
+                last[about] = group
+            group.append(each)
+            if each.state == "extracted":
+                self._open.setdefault(about, []).append((each.day, value))
+        return groups
+
+    def _goes_on(self, group: Sequence[Candidate], claim: Claim, day: date) -> bool:
+        """Whether the last that was said is this very claim, and no other value began since."""
+        before = group[-1]
+        if before.claim is None or before.claim.key != claim.key:
+            return False
+        others = (fact for fact in self._about(claim) if folded(fact.object) != claim.key[2])
+        return not any(fact.since and before.day < fact.since <= day for fact in others)
+
+    def waits(self, group: Sequence[Candidate]) -> bool:
+        """Whether a claim is no news now, but would be if what was said otherwise before it were accepted."""
+        first, claim = group[0], self._claim(group)
+        same = self._plan(claim, first.day).same if claim else None
+        if claim is None or same is None or not self._predicates.replaces(claim.predicate):
+            return False
+        began = same.since or first.day.min
+        said = self._open.get(claim.key[:2], ())
+        return any(value != claim.key[2] and began <= day <= first.day for day, value in said)
 
     def proposal(self, group: Sequence[Candidate], line: Proposal) -> Proposal | None:
         """What a claim comes to; None if ``Facts.md`` says so already.
@@ -103,26 +125,12 @@ class Facts:
             group: candidates of the same claim, oldest first.
             line: what they would come to without it.
         """
-        first = group[0]
-        claim = next((each.claim for each in group if each.claim and each.claim.since), first.claim)
-        assert claim is not None
-        try:
-            title = heading(claims.heading_for(claim.subject, (fact.subject for fact in self._facts), self._me))
-        except TarsError:
+        claim = self._claim(group)
+        if claim is None:
             return line
-        plan = facts.plan(
-            self._facts,
-            title,
-            claim.predicate,
-            claim.object,
-            since=claim.since,
-            until=None,
-            today=first.day,
-            predicates=self._predicates,
-        )
+        title, plan, about = self._title(claim), self._plan(claim, group[0].day), self._about(claim)
         if plan.same is not None:
             return None
-        about = [f for f in self._facts if folded(f.subject) == folded(title) and folded(f.predicate) == claim.key[1]]
         if line.replaces and not about:
             return line
         words = facts.words(claim.predicate, claim.object, plan.since, plan.until)
@@ -149,6 +157,25 @@ class Facts:
             ),
         )
 
+    def _claim(self, group: Sequence[Candidate]) -> Claim | None:
+        """What a group states: with its first day, if one of them names it. None if no heading takes its subject."""
+        claim = next((each.claim for each in group if each.claim and each.claim.since), group[0].claim)
+        try:
+            return claim if claim and self._title(claim) else None
+        except TarsError:
+            return None
+
+    def _title(self, claim: Claim) -> str:
+        return heading(claims.heading_for(claim.subject, (fact.subject for fact in self._facts), self._me))
+
+    def _about(self, claim: Claim) -> list[Fact]:
+        title = folded(self._title(claim))
+        return [f for f in self._facts if folded(f.subject) == title and folded(f.predicate) == claim.key[1]]
+
+    def _plan(self, claim: Claim, day: date) -> Plan:
+        what = (self._facts, self._title(claim), claim.predicate, claim.object)
+        return facts.plan(*what, since=claim.since, until=None, today=day, predicates=self._predicates)
+
     def _why(self, claim: Claim, plan: Plan, about: Sequence[Fact], line: Proposal, group: Sequence[Candidate]) -> str:
         parts = [f"ends {_named(ending.fact)} on {ending.on}" for ending in plan.endings]
         ended = {ending.fact.ref for ending in plan.endings}
@@ -165,6 +192,32 @@ class Facts:
             parts.append(f"said {len(group)} times: {', '.join(days)}")
         text = "; ".join(parts)
         return text[:1].upper() + text[1:] if text else "New: no fact about it stands in your notes"
+
+
+class Rivals:
+    """What other proposals state about the same.
+
+    Args:
+        proposals: all that wait.
+    """
+
+    def __init__(self, proposals: Sequence[Proposal]) -> None:
+        self._stated: dict[tuple[str, str], list[Proposal]] = {}
+        for each in proposals:
+            if each.fact:
+                self._stated.setdefault(_about(each.fact), []).append(each)
+
+    def of(self, proposal: Proposal) -> list[str]:
+        """Those with another value of the same predicate, each with its day; none of what is no fact."""
+        if proposal.fact is None:
+            return []
+        value = folded(proposal.fact.object)
+        rivals = (each for each in self._stated[_about(proposal.fact)] if each.fact)
+        return [f"{r.date}: {r.fact.instead.text}" for r in rivals if r.fact and folded(r.fact.object) != value]
+
+
+def _about(fact: Stated) -> tuple[str, str]:
+    return folded(fact.subject), folded(fact.predicate)
 
 
 def _ends(entry: Entry, fact: Fact, plan: Plan) -> Ends:
@@ -213,7 +266,9 @@ def _stated(data: bytes) -> Iterator[tuple[str, str, Claim]]:
             yield name, text, claim
 
 
-def _anew(candidate: Candidate) -> Claim | None:
+def _anew(candidate: Candidate, subject: str) -> Claim | None:
+    """What a line states as it stands now; whoever said "I" before says so still."""
     from tars_memory.curation.extraction.stating import stated
 
-    return stated(candidate.text, candidate.day)
+    claim = stated(candidate.text, candidate.day)
+    return claim._replace(subject=subject) if claim and claim.subject == claims.ME != subject != claims.WE else claim

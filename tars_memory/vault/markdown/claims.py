@@ -58,11 +58,16 @@ def heading_for(subject: str, headings: Iterable[str], me: Sequence[str]) -> str
         me: the subjects that mean the person; the first one becomes the heading if there is none of them.
     """
     mine = [facts.folded(name) for name in me if facts.folded(name) != WE] or [ME]
-    same = mine if facts.folded(subject) == ME else [facts.folded(subject)]
+    same = mine if facts.folded(subject) in (ME, *mine) else [facts.folded(subject)]
     there = next((title for title in headings if facts.folded(title) in same), None)
     if there is not None:
         return there
     return next((name for name in me if facts.folded(name) != WE), ME) if subject == ME else subject
+
+
+def owned(claim: Claim, author: str) -> Claim | None:
+    """The claim, said by somebody who is named: what he says of himself is about him. None if his name can't be it."""
+    return made(author, *claim[1:]) if author and claim.subject == ME else claim
 
 
 def made(subject: str, predicate: str, object_: str, since: date | None = None) -> Claim | None:
