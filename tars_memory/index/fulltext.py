@@ -15,6 +15,8 @@ import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING
 
+from tars_memory.index.words import plainer
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -70,7 +72,7 @@ def clean(text: str) -> str:
 
 def quoted(text: str) -> str:
     """The text as one FTS5 string; a phrase if the tokenizer splits it."""
-    return '"' + clean(text[:MAX_TERM]).replace('"', '""') + '"'
+    return '"' + plainer(clean(text[:MAX_TERM])).replace('"', '""') + '"'
 
 
 def has_words(text: str) -> bool:

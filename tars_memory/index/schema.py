@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CHUNKER = 2
 """Raise it with every change that makes other chunks or other embedded text of the same bytes."""
-VERSION = 6
+VERSION = 7
 """Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic")

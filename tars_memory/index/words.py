@@ -1,5 +1,8 @@
 """Words as FTS5's ``unicode61 remove_diacritics 2`` cuts and folds them, and the words that say nothing.
 
+FTS5 takes marks from Latin letters alone. People leave out others, too (``елка`` for ``ёлка``, ``ΨΩΜΙ`` for ``ψωμί``,
+``Strasse`` for ``Straße``), so what FTS5 is given is made :func:`plainer` first, in the index and in queries.
+
 Both sides of the index keep to this one definition: which words get a vector of their own when a note is embedded,
 and which words of a query are looked for.
 """
@@ -26,16 +29,46 @@ kept (54.9 against 60.8 measured). Other languages rely on their function words'
 """
 
 
+class _Plain(dict[int, str]):
+    """Code point -> what people write for it who leave marks out; filled as characters turn up."""
+
+    def __missing__(self, code: int) -> str:
+        """A Greek letter loses its accents, Hebrew and Arabic their vowel points; everything else stays itself."""
+        plain = chr(code)
+        if 0x370 <= code <= 0x3FF or 0x1F00 <= code <= 0x1FFF:
+            plain = unicodedata.normalize("NFD", plain)[0]
+        elif 0x591 <= code <= 0x5C7 or 0x64B <= code <= 0x65F or code in (0x640, 0x670):
+            plain = "" if code == 0x640 or unicodedata.category(plain) == "Mn" else plain
+        self[code] = plain
+        return plain
+
+
+_PLAIN = _Plain(
+    {ord(c): "ss" for c in "ßẞ"}
+    | {ord(c): "ae" for c in "æÆ"}
+    | {ord(c): "oe" for c in "œŒ"}
+    | {ord(c): "th" for c in "þÞ"}
+    | {ord(c): plain for c, plain in zip("øØłŁđĐðÐħĦŧŦıёЁأإآٱىة", "oollddddhhttiееاااايه", strict=True)}
+)
+"""Letters of their own that are written with others where a keyboard lacks them, or in haste."""
+
+
+def plainer(text: str) -> str:
+    """The text with the letters for which people write plainer ones replaced by these; case may be lost there."""
+    return text if text.isascii() else text.translate(_PLAIN)
+
+
 class _Fold(dict[int, str]):
     """Code point -> what it is folded to; filled as characters turn up."""
 
     def __missing__(self, code: int) -> str:
-        """As FTS5: marks go, a Latin letter loses its accent, everything else stays itself."""
+        """As FTS5 of :func:`plainer`: marks go, a Latin letter loses its accent, everything else stays itself."""
         if 0x300 <= code <= 0x36F:
             folded = ""
         else:
-            base = unicodedata.normalize("NFD", chr(code))[0]
-            folded = base if base.isascii() and base.isalpha() else chr(code)
+            plain = chr(code).translate(_PLAIN)
+            base = unicodedata.normalize("NFD", plain)[:1]
+            folded = base if base.isascii() and base.isalpha() and len(plain) == 1 else plain
         self[code] = folded
         return folded
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.index import facts
 from tars_memory.index.fulltext import signs
 from tars_memory.index.schema import BETWEEN, TIERS
+from tars_memory.index.words import plainer
 
 if TYPE_CHECKING:
     import sqlite3
@@ -29,10 +30,7 @@ _CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)"
 _TEXT = "INSERT INTO chunk_texts VALUES (?, ?, ?, ?, ?, ?)"
 _WORDS = "INSERT INTO chunk_words (rowid, head, text) VALUES (?, ?, ?)"
 _SIGNS = "INSERT INTO chunk_signs (rowid, signs) VALUES (?, ?)"
-_NO_WORDS = (
-    "INSERT INTO chunk_words (chunk_words, rowid, head, text) SELECT 'delete', id, head, text FROM chunk_texts"
-    " WHERE id = ?"
-)
+_NO_WORDS = "INSERT INTO chunk_words (chunk_words, rowid, head, text) VALUES ('delete', ?, ?, ?)"
 _NO_SIGNS = (
     "INSERT INTO chunk_signs (chunk_signs, rowid, signs) SELECT 'delete', id, signs FROM chunk_texts"
     " WHERE id = ? AND signs <> ''"
@@ -119,14 +117,15 @@ class Writer:
             self._delete_chunks([number for numbers in kept.values() for number in numbers])
             property_rows += ((name, value, key) for name, value in parsed.properties)
             fact_rows += ((key, *row) for row in note.facts)
-            words.append((key, note_head(parsed.title, parsed.day, parsed.day_source), parsed.about, "\n".join(body)))
+            head = note_head(parsed.title, parsed.day, parsed.day_source)
+            words.append((key, *map(plainer, (head, parsed.about, "\n".join(body)))))
         execute = self._connection.executemany
         execute(_FILE, files)
         execute("INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", note_rows)
         execute("UPDATE chunks SET position = ?, start_line = ?, end_line = ?, until = ? WHERE id = ?", moved)
         execute(_CHUNK, chunk_rows)
         execute(_TEXT, text_rows)
-        execute(_WORDS, [(number, head, text) for number, head, text, *_ in text_rows])
+        execute(_WORDS, [(number, plainer(head), plainer(text)) for number, head, text, *_ in text_rows])
         execute(_SIGNS, [(number, marks) for number, _, _, marks, *_ in text_rows if marks])
         execute("INSERT INTO chunk_tags VALUES (?, ?)", tag_rows)
         execute("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", words)
@@ -207,7 +206,7 @@ class Writer:
         )
         execute(
             "INSERT INTO note_words (note_words, rowid, head, about, body) VALUES ('delete', ?, ?, ?, ?)",
-            (key, note_head(title, day, source), about, "\n".join(text for (text,) in rows)),
+            (key, *map(plainer, (note_head(title, day, source), about, "\n".join(text for (text,) in rows)))),
         )
 
     def _delete_chunks(self, numbers: list[int]) -> None:
@@ -215,7 +214,10 @@ class Writer:
         execute = self._connection.executemany
         execute("INSERT INTO vector_garbage SELECT id FROM chunks WHERE id = ? AND embedded = 1", rows)
         execute("DELETE FROM chunk_tags WHERE chunk = ?", rows)
-        execute(_NO_WORDS, rows)
+        for number in numbers:  # the words want the text back that they were given
+            found = self._connection.execute("SELECT head, text FROM chunk_texts WHERE id = ?", (number,)).fetchone()
+            if found:
+                self._connection.execute(_NO_WORDS, (number, *map(plainer, found)))
         execute(_NO_SIGNS, rows)
         execute("DELETE FROM chunk_texts WHERE id = ?", rows)
         execute("DELETE FROM chunks WHERE id = ?", rows)

@@ -43,6 +43,21 @@ def settle(index: Index) -> None:
     raise AssertionError("never settles")
 
 
+def test_words_with_plainer_letters_leave_the_index_as_they_came(make_index) -> None:
+    index = make_index({"Łódź.md": "Die Straße\n\n- ёлка, Αθήνα \0 nul\n", "other.md": "tea\n"})
+    root = index.vault.root
+    index.refresh()
+    assert paths(index, "strasse") == paths(index, "елка") == paths(index, "lodz") == ["Łódź.md"]
+    (root / "Łódź.md").write_text("Die Gasse\n\n- ёлка\n")
+    index.refresh()
+    assert (paths(index, "straße"), paths(index, "ёлка")) == ([], ["Łódź.md"])
+    assert index.verify() == []
+    (root / "Łódź.md").unlink()
+    index.refresh()
+    assert (paths(index, "елка"), paths(index, "lodz")) == ([], [])
+    assert index.verify() == []
+
+
 def test_create_edit_rename_delete(make_index) -> None:
     index = make_index({"a.md": "tea\n", "b.md": "milk\n"})
     root = index.vault.root
