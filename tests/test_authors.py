@@ -114,3 +114,33 @@ def test_what_waited_keeps_its_author(tmp_path: Path) -> None:
         memory.log("came later")
     note = (root / "2026-11-21.md").read_text()
     assert "waited [by:: Anna]" in note and "came later [by:: Bert]" in note
+
+
+def test_a_promoted_line_keeps_who_wrote_the_line_it_came_from(tmp_path: Path) -> None:
+    daily = "\n".join(
+        [
+            "## Log",
+            "",
+            "- 10:00 [extracted] the mast is green [by:: Anna] ^d-aaaaaaa",
+            "- 10:01 [extracted] the hull is blue ^d-bbbbbbb",
+            "- 10:02 [extracted] the standup is at 9:30 [by:: claude] ^d-ccccccc",
+            "- 10:03 [extracted] the review is at 15:00 ^d-ddddddd",
+            "",
+        ]
+    )
+    kept = "## Notes\n\n- the standup is at 10:00 [by:: Anna]\n- the review is at 14:00 [by:: Anna]\n"
+    root = make_vault(tmp_path / "vault", {"2026-11-20.md": daily, "Memory.md": kept})
+    with opened(root, "", actor="person", interactive=True) as memory:
+        review = memory.review()
+        review.decide([each.id for each in review.waiting(limit=20).proposals], [])
+        told = {entry.text.casefold(): entry.author for entry in memory.list()}
+        assert told == {
+            "the mast is green": "Anna",
+            "the hull is blue": None,
+            "the standup is at 9:30": "claude",
+            "the review is at 15:00": None,
+        }, "new words are not those of whoever wrote the old ones"
+        trail = memory.why("The mast is green")
+        assert trail.author == "Anna" and [s.author for s in trail.chain if s.kind == "candidate"] == ["Anna"]
+        memory.undo()
+    assert (root / "Memory.md").read_text() == kept

@@ -221,7 +221,9 @@ class _Plan:
         if section is None:
             return False
         link, label = said.provenance
-        rendered = grammar.render(grammar.Parts(words, provenance=link or None, label=label or None))
+        rendered = grammar.render(
+            grammar.Parts(words, provenance=link or None, label=label or None, author=op.author or None)
+        )
         line = rendered.encode("utf-8", "surrogateescape")
         chain = self._chains.get(section.start_line)
         if chain is None:
@@ -276,9 +278,8 @@ class _Plan:
         if words == entry.text and link in ("", entry.provenance):
             return self._nothing(op, f"{sheet.path} line {self._line(entry)} says exactly this")
         bullet = sheet.bullets[entry.line]
-        splices = edits.reworded(
-            sheet.document, bullet, words, timed=sheet.timed, provenance=said.provenance if link else None
-        )
+        source, author = (said.provenance, op.author) if link else (None, None)
+        splices = edits.reworded(sheet.document, bullet, words, timed=sheet.timed, provenance=source, author=author)
         self._splices += splices
         self._now[entry.line] = words
         self._changed |= {entry.text, entry.raw, entry.provenance or "", words, link}

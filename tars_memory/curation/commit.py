@@ -128,9 +128,12 @@ def op_of(decision: Decision, notes_section: str = "Notes") -> Op:
     text = proposal.text if decision.text is None else decision.text
     worded = proposal.op in ("append", "replace")
     source = proposal.source if re.fullmatch(SOURCE, proposal.source) else ""
+    author = _author(proposal)
     if proposal.op == "fact":
         ends = None if proposal.fact is None or decision.text is not None else tuple(e.raw for e in proposal.fact.ends)
-        return Op("fact", proposal.section, _fact(text), provenance=source, label=proposal.date, ends=ends)
+        return Op(
+            "fact", proposal.section, _fact(text), provenance=source, label=proposal.date, ends=ends, author=author
+        )
     section = proposal.section or (notes_section if proposal.op == "append" else "")
     return Op(
         proposal.op,  # type: ignore[arg-type]  # checked by the gates
@@ -139,8 +142,19 @@ def op_of(decision: Decision, notes_section: str = "Notes") -> Op:
         target=proposal.replaces,
         provenance=source if worded else "",
         label=proposal.date if worded else "",
+        author=author if worded else "",
         occurrence=proposal.occurrence,
     )
+
+
+def _author(proposal: Proposal) -> str:
+    """Whose words a proposal's are: the authors of the lines that it came from."""
+    found: dict[str, None] = {}
+    for mark in proposal.marks:
+        if "[by::" in mark.raw:
+            line = " ".join(part.strip() for part in mark.raw.split("\n"))
+            found |= dict.fromkeys(filter(None, [grammar.parse(re.sub(r"^[-*+][ \t]+", "", line), timed=True).author]))
+    return ", ".join(found)[: grammar.MAX_AUTHOR]
 
 
 class _Note:
@@ -216,8 +230,7 @@ class _Batch:
             ConflictError: something is not there any more.
         """
         waiting = {each["id"]: each for each in inbox.pending(self.ctx.vault)}
-        # The latest fact first: one that comes back to what was so before must not be taken for its going on.
-        for number, decision in sorted(enumerate(self.decisions), key=lambda each: _since(each[1]), reverse=True):
+        for number, decision in enumerate(self.decisions):
             proposal = decision.proposal
             if proposal.kept:
                 if proposal.id not in waiting:
@@ -317,11 +330,6 @@ def _found(sheet: Sheet) -> tuple[dict[str, Entry], dict[str, Entry]]:
         said.setdefault(entry.text, entry)
         said.setdefault(entry.text[len(grammar.task(entry.text)) :], entry)
     return said, {name: entries[0] for name, entries in sheet.sources.items()}
-
-
-def _since(decision: Decision) -> str:
-    """The first day of a fact; empty for all that is none."""
-    return (decision.proposal.fact and decision.proposal.fact.since) or ""
 
 
 def _fact(text: str) -> str:

@@ -65,6 +65,7 @@ class Op(NamedTuple):
         single: for ``fact``, whether it ends what holds at its start; its ``section`` is the subject, its ``text`` the
             fact with its dates, its ``label`` the day on which it was said.
         ends: for ``fact``, the own lines of the facts that it ends, as they were shown; None if nobody was shown any.
+        author: whose words they are; empty for nobody in particular.
     """
 
     kind: OpKind
@@ -76,6 +77,7 @@ class Op(NamedTuple):
     occurrence: int | None = None
     single: bool = False
     ends: tuple[str, ...] | None = None
+    author: str = ""
 
 
 class Outcome(NamedTuple):

@@ -173,7 +173,7 @@ def _append(data: bytes, op: Op, path: str, timed: bool) -> Found:
     if there:
         return data, f"{path} line {there[0].line} says exactly this"
     target, label = _provenance(op)
-    parts = grammar.Parts(words, provenance=target or None, label=label or None)
+    parts = grammar.Parts(words, provenance=target or None, label=label or None, author=op.author or None)
     line = grammar.render(parts)
     new = apply(data, edits.insert_bullet(data, line, section=title))
     return _checked(data, new, path, timed, gone=(), come=(words,)), ""
@@ -185,8 +185,8 @@ def _replace(data: bytes, op: Op, path: str, timed: bool) -> Found:
     target, label = _provenance(op)
     if words == entry.text and target in ("", entry.provenance):
         return data, f"{path} line {entry.line} says exactly this"
-    provenance = (target, label) if target else None
-    new = apply(data, edits.replace_bullet(data, entry, words, timed=timed, provenance=provenance))
+    provenance, author = ((target, label), op.author) if target else (None, None)
+    new = apply(data, edits.replace_bullet(data, entry, words, timed=timed, provenance=provenance, author=author))
     return _checked(data, new, path, timed, gone=(entry.text,), come=(words,)), ""
 
 
@@ -238,6 +238,7 @@ def _fact(data: bytes, op: Op, path: str, timed: bool) -> Found:
         today=date.fromisoformat(op.label) if op.label else said.since or date.min,
         predicates=Predicates([said.predicate] if op.single else [], [], []),
         link=link if link[0] else None,
+        author=op.author,
     )
     if made.plan.same is not None:
         return data, f"{path} line {made.plan.same.line} says so already"

@@ -97,7 +97,7 @@ def replace_bullet(
     *,
     timed: bool = False,
     provenance: tuple[str, str] | None = None,
-    author: str = "",
+    author: str | None = None,
 ) -> list[Splice]:
     """Give an entry other words; its list mark, time, state, author, provenance, block id and children stay.
 
@@ -107,7 +107,7 @@ def replace_bullet(
         text: neutralised words.
         timed: see :func:`entries.parse`.
         provenance: target and label of another provenance link than it has.
-        author: of the words, if it is another one than it has.
+        author: of the words, if it is another one than it has; empty for nobody in particular.
 
     Raises:
         ConflictError: the entry is not in the note any more.
@@ -125,14 +125,14 @@ def reworded(
     *,
     timed: bool,
     provenance: tuple[str, str] | None,
-    author: str = "",
+    author: str | None = None,
 ) -> list[Splice]:
     """:func:`replace_bullet` for a bullet of a note that is parsed already."""
     words = document.data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")
     decided = document.section_at(bullet.line).title.casefold() == entries.DECISIONS.casefold()
     timed = timed or (decided and bool(entries.instant(words)))
     parts = entries.parse(" ".join(line.strip(" \t") for line in re.split(r"\r\n|\r|\n", words)), timed=timed)
-    new = parts._replace(text=text, author=author or parts.author)
+    new = parts._replace(text=text, author=parts.author if author is None else author or None)
     if provenance is not None:
         new = new._replace(provenance=provenance[0], label=provenance[1])
     if new == parts:
