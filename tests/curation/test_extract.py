@@ -570,3 +570,18 @@ def test_whatever_a_model_answers_only_what_was_said_is_kept(data: st.DataObject
         assert said[fact.turn - 1].role == "user"
         assert fact.quote in said[fact.turn - 1].text
         assert f'quote:: "{fact.quote}"' in fresh.session().replace("\\", "")
+
+
+def test_the_same_words_on_another_day_are_another_conversation(house: House) -> None:
+    """Tea, then no tea, then tea again, in three short talks: the last one is word for word the first."""
+    sizes = []
+    for day, text in enumerate(["I prefer tea.", "I prefer no tea.", "I prefer tea.", "I prefer tea."]):
+        begun = START + timedelta(days=3 * min(day, 2))
+        said = dialogue(text, "Noted.", "Thanks", "Welcome.", "Bye", start=begun)
+        log = house.log(logs.claude_code(said, session=f"talk-{day}"), f"{day}.jsonl")
+        sizes.append(len(house.extract(log, now=NOW + timedelta(days=day)).sessions))
+    assert sizes == [1, 1, 1, 0], "the last one is a copy, made to go on with it"
+    assert len([*house.root.glob("sessions/*.md")]) == 3
+    for day in range(4):
+        again = house.extract(house.logs / f"{day}.jsonl", now=NOW + timedelta(days=9))
+        assert not again.sessions, again.sessions

@@ -8,6 +8,7 @@ conversation gives only what is new.
 from __future__ import annotations
 
 import os
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture.transcripts import Unknown, read
@@ -16,7 +17,7 @@ from tars_memory.curation.extraction.extracted import RULES, Extracted, Priced, 
 from tars_memory.curation.extraction.keeping import KEEPS, Kept, Place, keep, words_of
 from tars_memory.curation.extraction.known import Known
 from tars_memory.curation.models import llm
-from tars_memory.errors import ModelUnavailableError, UsageError
+from tars_memory.errors import ModelUnavailableError, TarsError, UsageError
 from tars_memory.options import ExtractOptions
 from tars_memory.settings import AUTO, may_run_by_itself
 from tars_memory.vault.markdown import claims
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.extraction.drawing import Drawn, Moments
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.settings import Settings
+    from tars_memory.vault.sessions.note import SessionNote
 
 BY_RULES = "no language model is set: only what was plainly said was looked for, by the built-in rules"
 
@@ -257,10 +259,38 @@ class Examiner:
         Under the same name, but with other turns (one was edited, or was still being written), all of it is examined
         again; what is known of it adds nothing.
         """
-        found = sessions.examined(self.ctx.vault, transcript.digests(), self.catalogue)
-        if found is not None:
+        digests = transcript.digests()
+        named = self.catalogue.get(sessions.session_key(transcript.format, mask(transcript.id)), "")
+        found = sessions.examined(self.ctx.vault, digests, self.catalogue)
+        if found is None:
+            return Place(named, 0)
+        if found.path == named or not (day := self._other_day(transcript, found.path)):
             return Place(found.path, found.turns)
-        return Place(self.catalogue.get(sessions.session_key(transcript.format, mask(transcript.id)), ""), 0)
+        for near in (day, day - timedelta(days=1), day + timedelta(days=1)):
+            if path := self.catalogue.get(sessions.day_key(digests[found.turns - 1], near.isoformat())):
+                return Place(path, found.turns)
+        return Place(named, 0)
+
+    def _other_day(self, transcript: Transcript, path: str) -> date | None:
+        """The day of a conversation, if a note of the same words is about another one: both have names of their own and
+        were on other days. (A copy under another name, as agents make to go on with it, is of the same day.)
+        """
+        note = self._session(path)
+        name, time = mask(transcript.id), transcript.start or next((t.time for t in transcript.turns if t.time), None)
+        if note is None or not name or note.format != transcript.format or note.session in ("", name) or time is None:
+            return None
+        day = drawing.local(time, self.ctx.now).date()
+        try:
+            apart = day - date.fromisoformat(note.date)
+        except ValueError:
+            return None
+        return day if abs(apart.days) > 1 else None  # zones differ by a day at most
+
+    def _session(self, path: str) -> SessionNote | None:
+        try:
+            return sessions.read(path, self.ctx.vault.read(path)) if path else None
+        except TarsError:
+            return None
 
     def _kept(self, task: _Task, drawn: Drawn) -> Session | None:
         """Write one conversation; None if another process did so meanwhile."""
@@ -311,8 +341,8 @@ class Examiner:
         """Take our own writing for seen."""
         for fact in kept:
             self.known.add(fact.text)
-        digests = task.transcript.digests()
-        self.catalogue[digests[-1]] = path
+        digest, day = task.transcript.digests()[-1], task.when[task.transcript.turns[0].number].date()
+        self.catalogue[digest] = self.catalogue[sessions.day_key(digest, day.isoformat())] = path
         if key := sessions.session_key(task.transcript.format, mask(task.transcript.id)):
             self.catalogue[key] = path
         self._seen = self._latest()

@@ -159,8 +159,8 @@ class Known(NamedTuple):
 def catalogue(vault: Vault) -> dict[str, str]:
     """By what conversations are known again: their hashes and names, to the path of their note, of whatever project.
 
-    The keys are each note's ``source_hash``, the first :data:`SHORT` digits of each of its ``earlier`` hashes, and
-    :func:`session_key`. Read once for several conversations.
+    The keys are each note's ``source_hash``, alone and as :func:`day_key`, the first :data:`SHORT` digits of each of
+    its ``earlier`` hashes, and :func:`session_key`. Read once for several conversations.
     """
     found: dict[str, str] = {}
     for path in sorted(path for path in vault.paths() if vault.layout.is_session(path)):
@@ -194,16 +194,24 @@ def session_key(form: str, name: str) -> str:
     return f"{form} {name}" if form and name else ""
 
 
+def day_key(digest: str, day: str) -> str:
+    """The key in :func:`catalogue` of the conversation of a day (``YYYY-MM-DD``) among those of the same words."""
+    return f"{digest} {day}"
+
+
 def _keys_of(data: bytes) -> Iterator[str]:
     """What a note's front matter makes its conversation known by, without parsing the note."""
     head = re.match(rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r\n|\r|\n)(.{0,20000}?)(?:\r\n|\r|\n)---", data, re.DOTALL)
     if head is None:
         return
-    said = dict(re.findall(rb"(?:^|(?<=[\r\n]))(source_hash|earlier|format|session)[ \t]*:[ \t]*([^\r\n]*)", head[1]))
+    said = dict(
+        re.findall(rb"(?:^|(?<=[\r\n]))(source_hash|earlier|format|session|date)[ \t]*:[ \t]*([^\r\n]*)", head[1])
+    )
     digest = re.match(rb"[\"']?([0-9a-f]{64})\b", said.get(b"source_hash", b""))
     if digest is None:
         return
     yield digest[1].decode("ascii")
+    yield day_key(digest[1].decode("ascii"), _scalar(said.get(b"date", b"")))
     yield from (hash_.decode("ascii") for hash_ in re.findall(rb"\b[0-9a-f]{16}\b", said.get(b"earlier", b"")))
     form, name = (_scalar(said.get(key, b"")) for key in (b"format", b"session"))
     if key := session_key(form, name):
