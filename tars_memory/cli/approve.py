@@ -63,11 +63,14 @@ class Walk:
         self.accepted = self.rejected = 0
         self._last: list[tuple[str, Proposal, bool]] = []
         self._seen: list[str] = []
+        self._numbers: dict[str, int] = {}
+        """The place that each was shown at: one whose decision is taken back has it again."""
 
     def run(self) -> int:
         """Walk until the end or until the person quits; the exit code: 1 if nothing waits."""
+        self.review.settle()
         listed = self.review.waiting(limit=self.limit, expired=self.expired)
-        for notice in listed.notices:
+        for notice in (*self.review.ctx.notices, *listed.notices):
             self.call.out.say(notice)
         queue, most = listed.proposals, len(listed.proposals)
         if not queue:
@@ -76,7 +79,8 @@ class Walk:
         while queue:
             proposal = queue.pop(0)
             self._seen.append(proposal.id)
-            self._show(proposal, f"{len(self._seen)} of {len(self._seen) + len(queue)}")
+            number = self._numbers.setdefault(proposal.id, len(self._numbers) + 1)
+            self._show(proposal, f"{number} of {max(number, len(self._seen) + len(queue))}")
             answer = self._answer(proposal)
             if answer == QUIT:
                 break
@@ -175,6 +179,8 @@ class Walk:
         self.accepted -= accepted
         self.rejected -= not accepted
         self._seen = [each for each in self._seen if each not in (proposal.id, shown.id)]
+        if [*self._numbers][-1:] == [shown.id]:
+            del self._numbers[shown.id]  # it may be another one now, in the same place
         self._print(Text(f"taken back: {line(proposal.text)}", style="dim"))
         return True
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tars_memory.capture.context import Context
-    from tars_memory.curation.model import Decision, Mark
+    from tars_memory.curation.model import Decision, Mark, Proposal
+    from tars_memory.vault.layout import Layout
 
 
 def check(ctx: Context, decisions: Sequence[Decision], *, by_tick: bool) -> None:
@@ -22,31 +23,38 @@ def check(ctx: Context, decisions: Sequence[Decision], *, by_tick: bool) -> None
     Raises:
         UsageError: it may not; nothing was done.
     """
-    layout = ctx.layout
     ids = [decision.proposal.id for decision in decisions]
     if len(set(ids)) < len(ids):
         raise UsageError("two decisions about one proposal", "name each once")
     for decision in decisions:
-        proposal = decision.proposal
-        if not decision.accept:
-            continue
-        tier = layout.tier_of(proposal.target)
-        ours = tier is not Tier.NOTE or proposal.target in (layout.corrections, layout.rewards)
-        odd = proposal.op not in OP_KINDS or (proposal.op == "fact") != (proposal.fact is not None)
-        if not ours or odd or proposal.target[-3:] != ".md":
-            raise UsageError(
-                f"{proposal.id} would change {proposal.target}, which is yours alone", "reject it, or edit the note"
-            )
-        if tier is Tier.PROCEDURAL and not (by_tick or ctx.may_write_rules):
-            raise UsageError(
-                f"{proposal.id} is a rule: only a person at a terminal, or a tick in Review.md, accepts it",
-                "run tars-memory review at a terminal",
-            )
-        if not (by_tick or ctx.may_accept):
-            raise UsageError(
-                f"accepting {proposal.id} takes a person at a terminal, or a tick in Review.md",
-                "run tars-memory review at a terminal; unattended_review under [permissions] allows it to scripts",
-            )
+        if decision.accept:
+            _check_accepted(ctx, decision.proposal, by_tick=by_tick)
+
+
+def refused(layout: Layout, proposal: Proposal) -> str:
+    """Why a proposal can't be accepted by anybody; empty if it can."""
+    tier = layout.tier_of(proposal.target)
+    if proposal.op not in OP_KINDS or (proposal.op == "fact") != (proposal.fact is not None):
+        return f"nothing is known that is called {proposal.op[:40]!r}"
+    ours = tier is not Tier.NOTE or proposal.target in (layout.corrections, layout.rewards)
+    return "" if ours and proposal.target[-3:] == ".md" else f"it would change {proposal.target}, which is yours alone"
+
+
+def _check_accepted(ctx: Context, proposal: Proposal, *, by_tick: bool) -> None:
+    why = refused(ctx.layout, proposal)
+    if why:
+        raise UsageError(f"{proposal.id} can't be accepted: {why}", "reject it, or edit the note")
+    rule = ctx.layout.tier_of(proposal.target) is Tier.PROCEDURAL
+    missing = [] if by_tick or ctx.may_accept else ["unattended_review"]
+    if rule and not (by_tick or ctx.may_write_rules):
+        missing.append("unattended_rules")
+    if missing:
+        what = f"{proposal.id} is a rule: accepting it" if rule else f"accepting {proposal.id}"
+        allow = "allows" if len(missing) == 1 else "together allow"
+        raise UsageError(
+            f"{what} takes a person at a terminal, or a tick in Review.md",
+            f"run tars-memory review at a terminal; {' and '.join(missing)} under [permissions] {allow} it to scripts",
+        )
 
 
 def is_candidate(ctx: Context, mark: Mark) -> bool:

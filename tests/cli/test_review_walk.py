@@ -248,6 +248,16 @@ def test_others_may_write_while_it_waits(desk: Desk) -> None:
     assert text not in desk["Memory.md"]
 
 
+def test_what_is_taken_back_has_its_number_again(desk: Desk) -> None:
+    walk = desk.walk(NO_COLOR="1")
+    for number, key in ((1, "a"), (2, "l"), (3, "u"), (1, "r"), (3, "u"), (1, "l"), (3, "l"), (4, "q")):
+        walk.wait_for(f"{number} of 4")
+        walk.wait_for(ASK)
+        walk.type(f"{key}\n")
+    assert walk.end() == 0
+    assert b"0 accepted, 0 rejected" in walk.screen
+
+
 @pytest.mark.parametrize("columns", [1, 2, 8, 20, 40, 400])
 def test_any_width(desk: Desk, columns: int) -> None:
     walk = desk.walk(columns=columns, NO_COLOR="1")

@@ -99,7 +99,7 @@ def _list(call: Call, listed: Any) -> int:
         proposals = [each.as_dict() for each in listed.proposals]
         call.out.record({"proposals": proposals, "total": listed.total, "notices": notices})
     elif not listed.proposals:
-        call.out.say("nothing waits for a decision")
+        call.out.say("nothing else waits for a decision" if listed.unsettled else "nothing waits for a decision")
     elif call.out.screen:
         from tars_memory.cli.approve import show
 

@@ -8,14 +8,13 @@ replacement, and nothing is dropped because it merely looks alike.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation import similarity
 from tars_memory.curation.alike import BESIDE, Index
 from tars_memory.curation.extraction import statements
 from tars_memory.curation.model import Mark, Proposal
-from tars_memory.curation.patch import locate
-from tars_memory.curation.reviewing import candidates, distil, stated
+from tars_memory.curation.reviewing import candidates, distil, inboxed, stated
 from tars_memory.curation.reviewing.placing import Sections
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.options import FactsOptions
@@ -95,7 +94,7 @@ def gather(
     arrived = cache(arrived)
     waiting = candidates.read(vault, expired=expired)
     standing = _Standing(vault, dated, waiting.notices, facts or FactsOptions())
-    kept = _kept(vault, waiting.notices)
+    kept = inboxed.kept(vault, standing.promoted, waiting.notices)
     taken = {(mark.path, mark.block_id) for proposal in kept for mark in proposal.marks}
     proposals: list[Proposal] = []
     aged: list[Mark] = []
@@ -305,33 +304,3 @@ class _Others:
 
 def _cut(text: str) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 1].rstrip() + "…"
-
-
-def _gone(vault: Vault, said: dict[str, Any]) -> str:
-    """Why a proposal of the inbox can't be accepted any more; empty if its line is still there, or it needs none."""
-    if not said["replaces"] or said["op"] not in ("replace", "remove"):
-        return ""
-    path = said["target"]
-    try:
-        found = locate(
-            vault.read(path), said["replaces"], path=path, timed=vault.layout.timed(path), occurrence=said["occurrence"]
-        )
-    except TarsError as error:
-        found = error.message
-    return f"it can only be rejected: {found}" if isinstance(found, str) else ""
-
-
-def _kept(vault: Vault, notices: list[str]) -> list[Proposal]:
-    """The proposals of the inbox that were not rejected elsewhere."""
-    decided = inbox.decided(vault)
-    found = []
-    for said in inbox.pending(vault, notices):
-        if decided.get(said["id"]) in ("rejected", "ignored"):
-            continue
-        marks = tuple(Mark(*mark) for mark in said["marks"] if len(mark) >= 2)
-        names = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "replaces")
-        values = {name: said[name] for name in (*names, "occurrence")}
-        gone = _gone(vault, said)
-        values["why"] = "; ".join(part for part in (said["why"], gone) if part)
-        found.append(Proposal(**values, conflicts=tuple(said["conflicts"]), marks=marks, kept=True))
-    return found

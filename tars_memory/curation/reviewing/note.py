@@ -33,17 +33,20 @@ GONE = "nothing is left of its words"
 CUT = "the note may be cut off there: it is the last line of all"
 TWICE = "it is decided in more than one way"
 MISPLACED = "its mark must be the last word of its line"
+UNMARKED = "its mark (^r-…) is gone, so nothing says which proposal it is; tars-memory review --note offers it anew"
+ODD = "decides nothing here: [x] accepts, [-] rejects"
+"""Said of boxes with another mark: themes of Obsidian have dozens, and none of them may be a guess."""
 
 _KEYS = ("to", "said", "instead of", "ends", "beside", "why", "or")
 _MARK = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})(?![0-9A-Za-z-])")
-_BOX = re.compile(r"\[[ \t]*([^\[\]])[ \t]*\](?:[ \t]+|$|(?![(\[:]))")
+_BOX = re.compile(r"\[[ \t]*([^\[\]][\u0300-\u036f\u20e3\ufe0e\ufe0f]*)[ \t]*\](?:[ \t]+|$|(?![(\[:]))")
 """A task's box, also as a thumb types it: ``[ x]``, or no blank behind it. What a link begins with is none."""
 
 _OURS = re.compile(r"[ \t]+[-*+][ \t]+(?:" + "|".join(_KEYS) + r"):: ")
 _STAMP = re.compile(r"[ \t]+(?:[✅❌][\ufe0f]?[ \t]*\d{4}-\d\d-\d\d|\[completion:: ?\d{4}-\d\d-\d\d\])$", re.ASCII)
 """What Obsidian's plugins for tasks put behind the words when they tick one; it is no change of the words."""
 
-_TICKED = re.compile(rb"^[ \t]*[-*+][ \t]+\[[ \t]*[^ \t\[\]\r\n][ \t]*\]", re.MULTILINE)
+_TICKED = re.compile(rb"^[ \t]*[-*+][ \t]+\[[ \t]*[xX+mM-][ \t]*\]", re.MULTILINE)
 _ACCEPTING, _REJECTING, _BOTH, _LINE = "xX", "-", "+", "mM"
 
 
@@ -128,6 +131,9 @@ def decisions(notes: Sequence[Sequence[Item]]) -> tuple[dict[str, Said], list[st
     for items in notes:
         for item in items:
             if not item.decided:
+                if item.box.strip():
+                    lines.setdefault(item.id, item.line)
+                    doubts.setdefault(item.id, f"[{item.box}] {ODD}")
                 continue
             lines.setdefault(item.id, item.line)
             if item.doubt:
@@ -151,6 +157,27 @@ def decisions(notes: Sequence[Sequence[Item]]) -> tuple[dict[str, Said], list[st
         for accept, both, as_line, words in ways
     }
     return taken, notices
+
+
+def unmarked(path: str, data: bytes) -> list[str]:
+    """A sentence for each ticked bullet that was a proposal of ours, and has lost the mark that says which.
+
+    Args:
+        path: of the note or of its copy.
+        data: its bytes.
+    """
+    if not _TICKED.search(data):
+        return []
+    document = Document(data)
+    told = []
+    for entry in grammar.read(NOTE, document):
+        own = entry.line + entry.raw.count("\n")
+        below = [document.text(number) for number in range(own + 1, entry.end_line + 1)]
+        box = _BOX.match(entry.text)
+        ours = bool(below) and all(_OURS.match(line) or not line.strip(" \t") for line in below)
+        if box and box[1].strip() and ours and not _MARK.search(entry.raw):
+            told.append(f"{path}:{entry.line}: left for later: {UNMARKED}")
+    return told
 
 
 def without(data: bytes, ids: Collection[str]) -> bytes:

@@ -41,12 +41,14 @@ class Listed(NamedTuple):
     Attributes:
         proposals: the first of them, those that were said most often first.
         total: how many there are in all.
-        notices: what could not be read.
+        notices: what could not be read, and what a command that was cut off has left undone.
+        unsettled: whether one has: then the notes show half of what it did, and its proposals are not among these.
     """
 
     proposals: list[Proposal]
     total: int
     notices: list[str]
+    unsettled: bool = False
 
 
 class Answer(NamedTuple):
@@ -87,7 +89,18 @@ class Review:
         most = self.options.limit if limit is None else limit
         found = self.gather(expired=expired, told=most or None)
         shown = found.proposals[:most] if most else found.proposals
-        return Listed(quoted(self.ctx.vault, shown), len(found.proposals), found.notices)
+        left = self.ctx.store.pending()
+        told = [f"{each}; until the next command that writes, what it decided is not listed" for each in left]
+        return Listed(quoted(self.ctx.vault, shown), len(found.proposals), [*found.notices, *told], bool(left))
+
+    def settle(self) -> None:
+        """Finish or take back what a killed command has left: until then the notes show half of it.
+
+        Raises:
+            UnwritableError: the vault can't be written.
+        """
+        if not self.ctx.store.dry_run and self.ctx.store.pending():
+            self.ctx.store.recover()
 
     def decide(
         self,
@@ -116,6 +129,8 @@ class Review:
         """
         _check(accept, reject)
         texts, sections = texts or {}, sections or {}
+        if self.ctx.may_accept or not accept:
+            self.settle()
         found = self.gather(expired=True)
         offered = {proposal.id: proposal for proposal in found.proposals}
         unknown = [name for name in (*accept, *reject) if name not in offered]
@@ -155,6 +170,7 @@ class Review:
             BusyError: another process writes.
             UnwritableError: the vault can't be written.
         """
+        self.settle()
         done, notices = ticks.take(self)
         results = [each for bundle in done for each in bundle.outcomes]
         txns = [bundle.txn for bundle in done if bundle.txn]
@@ -166,6 +182,7 @@ class Review:
         Returns:
             Its path, and how many proposals it holds now.
         """
+        self.settle()
         aging.settle(self.ctx, self.gather, self.gather())
         return ticks.write_note(self, self.waiting(limit=limit, expired=expired).proposals)
 

@@ -67,10 +67,11 @@ def by_the_way(open_review: Callable[[], Review], notices: list[str]) -> None:
     except Exception as error:  # what was typed comes first
         notices.append(f"{note.NOTE} waits: {getattr(error, 'message', None) or repr(error)}")
         return
-    results = [each.decision for bundle in done for each in bundle.outcomes]
+    results = [each for bundle in done for each in bundle.outcomes]
     if results:
-        accepted = results.count("accepted")
-        notices.append(f"decided in {note.NOTE}: {accepted} accepted, {len(results) - accepted} rejected")
+        accepted = [each for each in results if each.decision == "accepted"]
+        notices.append(f"decided in {note.NOTE}: {len(accepted)} accepted, {len(results) - len(accepted)} rejected")
+        notices += [f"{each.proposal.id} changed nothing: {each.reason}" for each in accepted if each.reason]
     notices += told
 
 
@@ -92,8 +93,10 @@ def take(review: Review) -> tuple[list[Committed], list[str]]:
         UnwritableError: the vault can't be written.
     """
     ctx = review.ctx
-    items = {path: note.read(data) for path, data in _texts(ctx.vault).items()}
+    texts = _texts(ctx.vault)
+    items = {path: note.read(data) for path, data in texts.items()}
     said, notices = note.decisions(list(items.values()))
+    notices += [told for path, data in texts.items() for told in note.unmarked(path, data)]
     known = inbox.decided(ctx.vault).keys()
     present = {item.id for each in items.values() for item in each}
     if not said and not present & known:

@@ -1,0 +1,70 @@
+"""The proposals of the inbox, each with what there is to know before a person decides: whether it can be accepted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.curation.gates import refused
+from tars_memory.curation.model import Mark, Proposal
+from tars_memory.curation.patch import locate
+from tars_memory.errors import TarsError
+from tars_memory.vault import inbox
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tars_memory.vault.vault import Vault
+
+
+def kept(vault: Vault, sources: Collection[str], notices: list[str]) -> list[Proposal]:
+    """The proposals of the inbox that were not rejected elsewhere.
+
+    Args:
+        vault: to read.
+        sources: the provenances, folded, that lines of the tier notes have.
+        notices: takes a sentence for each file that is no proposal.
+    """
+    decided = inbox.decided(vault)
+    found = []
+    for said in inbox.pending(vault, notices):
+        if decided.get(said["id"]) in ("rejected", "ignored"):
+            continue
+        marks = tuple(Mark(*mark) for mark in said["marks"] if len(mark) >= 2)
+        names = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "replaces", "occurrence")
+        proposal = Proposal(
+            **{name: said[name] for name in names}, conflicts=tuple(said["conflicts"]), marks=marks, kept=True
+        )
+        told = (said["why"], _hindered(vault, proposal), _standing(proposal, sources))
+        found.append(proposal._replace(why="; ".join(part for part in told if part)))
+    return found
+
+
+def _hindered(vault: Vault, proposal: Proposal) -> str:
+    """Why a proposal can't be accepted; empty if it can."""
+    why = refused(vault.layout, proposal) or _gone(vault, proposal)
+    return f"it can only be rejected: {why}" if why else ""
+
+
+def _gone(vault: Vault, proposal: Proposal) -> str:
+    """Why its line can't be told any more; empty if it can, or it names none."""
+    if not proposal.replaces or proposal.op not in ("replace", "remove"):
+        return ""
+    path = proposal.target
+    try:
+        found: Any = locate(
+            vault.read(path),
+            proposal.replaces,
+            path=path,
+            timed=vault.layout.timed(path),
+            occurrence=proposal.occurrence,
+        )
+    except TarsError as error:
+        found = error.message
+    return found if isinstance(found, str) else ""
+
+
+def _standing(proposal: Proposal, sources: Collection[str]) -> str:
+    """That accepting it would change nothing: what it comes from has come to the notes already."""
+    if proposal.op != "append" or proposal.source.casefold() not in sources:
+        return ""
+    return "a line of your notes comes from the same source: accepting it adds nothing"
