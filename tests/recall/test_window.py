@@ -9,40 +9,59 @@ from pathlib import Path
 
 import pytest
 
+from tars_memory.curation.alike import at_odds
 from tars_memory.errors import UsageError
 from tars_memory.memory import Memory
 from tars_memory.recall import context as packing
 from tars_memory.recall.packing import LOADED, NO_ROOM
+from tars_memory.recall.prompt import Context
 from tars_memory.recall.ranked import Answer
 from tars_memory.testing import make_vault
+from tars_memory.vault.markdown.entries import parse
 from tars_memory.vault.vault import Vault
 
 NOW = datetime.fromisoformat("2026-11-21T14:30:00+00:00")
 SCALE = float(os.environ.get("TARS_PROVE_SCALE", "1"))
 RECALLED = ("facts", "recalled")
+THINGS = ["standup", "review", "lunch", "ferry"]
 
 
 def filled(chance: random.Random, most: int, mark: str) -> str:
-    """A note of bullets, each with words of its own."""
-    lines = []
+    """A note of bullets, each with words of its own, some signed, some decisions; some that others may contradict."""
+    lines, decided = [], []
     for number in range(chance.randint(0, most)):
         words = " ".join(f"{mark}{number}w{chance.randint(0, 10**6)}" for _ in range(chance.randint(1, 12)))
-        lines.append(f"- {words}")
-    return "## Notes\n\n" + "\n".join(lines) + "\n"
+        signed = chance.choice(["", "", " [by:: Anna]", " [by:: claude] ([[2026-11-20#^d-abc|2026-11-20]]) ^d-x"])
+        if chance.random() < 0.2:
+            words = f"the {chance.choice(THINGS)} is at {chance.randint(1, 23)}:00"
+        if chance.random() < 0.1:
+            decided.append(f"- 20{chance.randint(10, 26)}-0{chance.randint(1, 9)}-11 10:00 {words}{signed}")
+        else:
+            lines.append(f"- {words}{signed}")
+    found = "## Notes\n\n" + "\n".join(lines) + "\n"
+    return f"{found}\n## Decisions\n\n" + "\n".join(decided) + "\n" if decided else found
+
+
+def stated(chance: random.Random) -> str:
+    """Facts, some of which a project's may stand against."""
+    lines = [f"- job:: {chance.choice(['cook', 'captain', 'clerk'])}{chance.randint(0, 99)} [by:: Anna]"]
+    lines += [f"- likes:: {chance.randint(0, 10**9)}" for _ in range(chance.randint(0, 4))]
+    return "## Me\n\n" + "\n".join(lines[chance.randint(0, 1) :]) + "\n"
 
 
 def cases(folder: Path, count: int, seed: int) -> None:
     chance = random.Random(seed)
     root = folder / "vault"
     (root / "projects" / "boat").mkdir(parents=True, exist_ok=True)
-    cut = whole = 0
+    cut = whole = against = signed = 0
     for _ in range(count):
         notes = {
             "Memory.md": filled(chance, 40, "g"),
             "Procedural.md": filled(chance, 10, "r"),
             "2026-11-21.md": filled(chance, 30, "d"),
             "User.md": filled(chance, 5, "u"),
-            "Facts.md": f"## Me\n\n- likes:: {chance.randint(0, 10**9)}\n- drinks:: {chance.randint(0, 10**9)}\n",
+            "Facts.md": stated(chance),
+            "projects/boat/Facts.md": stated(chance),
             "projects/boat/Memory.md": filled(chance, 30, "p"),
             "projects/boat/Procedural.md": filled(chance, 8, "q"),
             "Long.md": filled(chance, 60, "l"),
@@ -65,25 +84,48 @@ def cases(folder: Path, count: int, seed: int) -> None:
             budget=memory + recall,
             recall=recall,
             project=chance.choice(["", "boat"]) or None,
+            at_odds=at_odds,
         )
         spent = {kind: sum(b.tokens for b in packed.blocks if b.kind == kind) for kind in packing.fence.KINDS}
+        told = [block for block in packed.blocks if block.kind == "conflicts"]
         recalled = sum(spent[kind] for kind in RECALLED)
+        recalled += sum(block.tokens for block in told if block.path.endswith("Facts.md"))
         loaded = sum(spent.values()) - recalled
-        project = sum(b.tokens for b in packed.blocks if b.path.startswith("projects/"))
+        own = ("projects/boat/Memory.md", "projects/boat/Procedural.md")
+        project = sum(b.tokens for b in packed.blocks if b.path in own)
+        foretold(packed)
+        against += bool(told)
+        signed += "[by:: Anna]" in packed.text
         assert packed.used <= memory + recall
         assert recalled <= recall
         assert loaded - project <= memory
         if not project:
             assert loaded <= memory
-        gone = [d for d in packed.dropped if d.path.startswith("projects/") and d.why != LOADED]
+        gone = [d for d in packed.dropped if d.path in own and d.why != LOADED]
         gone = [d for d in gone if "loaded" not in d.why and "says the same" not in d.why and "nothing" not in d.why]
         if gone:
             cut += 1
-            others = [block.path for block in packed.blocks if not block.path.startswith("projects/")]
+            others = [block.path for block in packed.blocks if block.path not in own]
             memory_gone = [d for d in gone if d.path.endswith("Memory.md") and d.why == NO_ROOM]
             assert not memory_gone or not others, "all else goes before the project's memory"
         whole += bool(project and not gone)
-    assert cut > count / 20 and whole > count / 20, "both happen"
+    assert min(cut, whole, against, signed) > count / 20, "all of it happens"
+
+
+def foretold(packed: Context) -> None:
+    """No line from outside stands there without the sentence that the project says otherwise, if it does."""
+    said: dict[str, list[tuple[int, str]]] = {"Memory.md": [], "projects/boat/Memory.md": []}
+    told = set()
+    for block in packed.blocks:
+        for number, line in enumerate(block.text.split("\n"), block.start_line):
+            if block.kind == "conflicts" and line:
+                assert line.endswith(("holds here.", "later one holds.")), line
+                told.add((block.path, number))
+            elif block.kind == "memory" and line.startswith("- "):
+                said[block.path].append((number, parse(line[2:], timed=True).text.partition(" [by::")[0]))
+    theirs, ours = said.values()
+    for new, _ in at_odds([text for _, text in ours], [text for _, text in theirs]):
+        assert ("Memory.md", theirs[new][0]) in told
 
 
 def test_a_share_is_never_exceeded(tmp_path: Path) -> None:
