@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from datetime import date, datetime, timedelta
@@ -15,6 +16,7 @@ from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 
 FIRST = date(2026, 11, 20)
+SCALE = float(os.environ.get("TARS_PROVE_SCALE", "1"))
 SESSION = "sessions/2026-10-01 1000 trip.md"
 
 
@@ -63,7 +65,7 @@ def written(
     return texts, ends
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=max(25, int(25 * SCALE)), deadline=None, suppress_health_check=list(HealthCheck))
 @given(notes=NOTES, again=NOTES, hour=st.sampled_from([0, 23]))
 def test_search_as_a_naive_reading(notes, again, hour):
     with tempfile.TemporaryDirectory() as folder:
