@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from curation.loopback import Loopback, good, made
 from terminal import environment, on_a_terminal, program
 
 HEAD = "---\ndate: {day}\nsource_hash: {hash}\nturns: 12\n---\n\n"
@@ -131,6 +132,41 @@ def test_another_program_is_the_model(place: Place) -> None:
     assert place.run("--reply", "-", "--apply", said="\f".join(answers)).returncode == 0
     made = place.files()["sessions/2025-03 summary.md"]
     assert b"- The van comes on Friday\n" in made and b"cats" not in made and b'by: "another program"' in made
+
+
+def test_over_http_with_a_model(place: Place) -> None:
+    """Real requests by litellm: shown without being sent, asked once, written as shown, nothing after a bad answer."""
+    place.permit()
+    place.session("2025-03-05", "## Facts\n\n- the password is hunter2hunter2\n- ghp_" + "a1B2" * 9 + "\n")
+    before = place.files()
+
+    def words(body: dict[str, Any]) -> str:
+        text = "\n".join(str(message["content"]) for message in body["messages"])
+        first = re.search(r"(?m)^L1\| \S+ \w+: (.*)$", text)
+        assert first
+        ops = [{"op": "decision", "lines": [1], "text": first[1], "why": ""}]
+        return json.dumps({"for": text.split('{"for": "')[1][:6], "ops": ops})
+
+    with Loopback(made(words)) as server:
+        env = {**server.env(), "OPENAI_API_KEY": "sk-x"}
+        dry = place.run("--model", "openai/scripted", "--dry-run", **env)
+        assert (dry.returncode, server.requests) == (0, []) and "The van comes on Friday" in dry.stdout
+        assert f"openai/scripted at {server.url} would be asked this: 2 prompts" in dry.stderr
+        shown = place.run("--model", "openai/scripted", **env)
+        assert shown.returncode == 1 and len(server.requests) == 2 and place.files() == before, shown.stderr
+        assert not any(b"ghp_" in request.data for request in server.requests)
+        done = place.run("--model", "openai/scripted", "--apply", **env)
+        assert done.returncode == 0 and len(server.requests) == 2, done.stderr  # what was shown is written
+    made_of = place.files()["sessions/2025-03 summary.md"]
+    assert b"- The van comes on Friday\n" in made_of and b'by: "openai/scripted"' in made_of
+    undone = subprocess.run(
+        program("--vault", str(place.vault), "undo"), capture_output=True, text=True, env=place.env, check=False
+    )
+    assert undone.returncode == 0 and place.files() == before
+    with Loopback(good("I am sorry")) as server:
+        env = {**server.env(), "OPENAI_API_KEY": "sk-x"}
+        failed = place.run("--model", "openai/scripted", "--apply", **env)
+        assert failed.returncode == 7 and "Traceback" not in failed.stderr and place.files() == before
 
 
 @pytest.mark.parametrize(
