@@ -572,6 +572,21 @@ def test_whatever_a_model_answers_only_what_was_said_is_kept(data: st.DataObject
         assert f'quote:: "{fact.quote}"' in fresh.session().replace("\\", "")
 
 
+def test_what_was_replaced_can_become_true_again(house: House) -> None:
+    days = [START + timedelta(days=3 * at) for at in range(4)]
+    for at, text in enumerate(["I prefer tea.", "I prefer no tea.", "I prefer tea.", "I prefer tea."]):
+        said = dialogue(text, "Noted.", "Thanks", "Welcome.", f"Bye {at}", start=days[at])
+        log = house.log(logs.claude_code(said, session=f"talk-{at}"), f"{at}.jsonl")
+        done = house.extract(log, now=days[at] + timedelta(hours=1))
+        assert texts(done) == ([] if at == 3 else [text.rstrip(".")]), at
+        with house.memory(now=days[at] + timedelta(hours=2), actor="person", interactive=True) as memory:
+            review = memory.review()
+            if offered := review.waiting(limit=0).proposals:
+                review.decide([each.id for each in offered])
+    assert "- I prefer tea" in (house.root / "Memory.md").read_text()
+    assert "I prefer no tea" not in (house.root / "Memory.md").read_text()
+
+
 def test_the_same_words_on_another_day_are_another_conversation(house: House) -> None:
     """Tea, then no tea, then tea again, in three short talks: the last one is word for word the first."""
     sizes = []

@@ -70,12 +70,12 @@ class Known:
         waiting: dict[str, date] = {}
         last = ""
         replaced: set[Key] = set()
-        daily: set[Key] = set()
+        noted: set[Key] = set()
         for line in _lines(vault, notices):
             if line.text.startswith(REPLACED):
                 replaced.add(_key(re.sub(r" \([^()]*\)$", "", line.text.removeprefix(REPLACED).strip())))
             elif line.tier is Tier.DAILY:
-                daily.add(_key(line.text))
+                (self._held if line.state == "extracted" else noted).add(_key(line.text))
                 if line.state == "rejected":
                     self._rejected.append(line.text)
                     refused.add(line.link)
@@ -85,13 +85,15 @@ class Known:
                 links.setdefault(claim.key, set()).add(last)
             else:
                 last = line.link or last
-                self._held.add(_key(line.text))
-                if line.tier is not Tier.EPISODIC:
+                if line.tier is Tier.EPISODIC:
+                    noted.add(_key(line.text))
+                else:
+                    self._held.add(_key(line.text))
                     self._kept.add(_key(line.text))
                 if line.fact:
                     self._facts.append(line.fact)
                     self._held.add(_key(f"{line.fact.subject} {_FIELD.sub('', line.text).replace('::', '')}"))
-        self._held |= daily - replaced
+        self._held |= noted - replaced
         self._held |= {_key(str(each["text"])) for each in inbox.pending(vault, notices)}
         self._refused = {key for key, named in links.items() if named & (refused - {""})}
         self._open: dict[tuple[str, str], list[tuple[date, str]]] = {}
@@ -121,7 +123,7 @@ class Known:
         about = claim._replace(subject=claims.heading_for(claim.subject, headings, self._me)).key[:2]
         value = claim.key[2]
         held = [fact for fact in self._facts if (facts.folded(fact.subject), facts.folded(fact.predicate)) == about]
-        holding = [f for f in held if facts.folded(f.object) == value and f.holds(claim.since or day)]
+        holding = [f for f in held if facts.object_key(f.object) == value and f.holds(claim.since or day)]
         said = sorted((each for each in self._open.get(claim.key[:2], ()) if each[0] <= day), key=lambda each: each[0])
         if not self._predicates.replaces(claim.predicate):
             return bool(holding) or any(each[1] == value for each in said)
