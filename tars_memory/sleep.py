@@ -12,7 +12,7 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.errors import NotFoundError, TarsError, UsageError
+from tars_memory.errors import ModelUnavailableError, NotFoundError, TarsError, UsageError
 from tars_memory.options import PermissionOptions, ReviewOptions, SleepOptions
 from tars_memory.settings import AUTO, PROJECTS, may_run_by_itself, project_name
 from tars_memory.vault.inbox import OURS
@@ -315,7 +315,11 @@ def _size(memory: Memory) -> tuple[str, dict[str, int], str]:
 def _index(memory: Memory) -> tuple[str, dict[str, int], str]:
     if memory.dry_run:
         return "", {}, ""
-    report = memory.reindex()
+    report = memory.reindex(embed=False)
+    try:
+        report.pending_vectors = memory.index().embed_pending()
+    except ModelUnavailableError as error:  # whoever has no model knows it, and need not be told by mail every night
+        memory.notices.append(f"keywords only: {error.message}; {error.hint}")
     counts = {"changed": report.changed, "removed": report.removed, "pending": report.pending_vectors}
     told = f"{report.changed} notes read" if report.changed or report.removed else ""
     return told, counts, "; ".join(report.notices)

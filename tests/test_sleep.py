@@ -343,3 +343,12 @@ def test_a_folder_that_was_removed_under_a_job(place: Path) -> None:
     script = 'rmdir "$0"; exec "$@" <&- >&- 2>&-'
     assert subprocess.run(["sh", "-c", script, str(gone), *words], cwd=gone, env=said).returncode == 0
     assert kept(place) == expected([talk])
+
+
+def test_a_model_that_was_never_fetched_is_told_and_no_failure(place: Path) -> None:
+    Talk(place / "logs", "harbour", START).grow(4, random.Random(1))
+    said = {"TARS_MEMORY_HOME": str(place / "home"), "TARS_MEMORY_EMBEDDING_MODEL": "BAAI/bge-small-en-v1.5"}
+    with Memory(place / "vault", actor="cron", now=START, env=said) as memory:
+        night = nights.sleep(memory, [str(place / "logs")])
+    assert not night.failed and night.steps[-1].counts["changed"]
+    assert [notice for notice in night.notices if "keywords only" in notice]
