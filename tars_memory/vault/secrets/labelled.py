@@ -24,7 +24,9 @@ _JUDGED = 128
 """Characters by which it is told what a value is."""
 
 _EQUALS = r"(?::=|=>|->|→|::?|==?|：|＝|>|,[ \t]{0,2}[\"']value[\"'][ \t]{0,2}:)"
-_IS = r"(?:is|was|are|ist|war|lautet|est|es|é|era|är|jest|=)"
+_IS = r"(?:is|was|are|ist|war|lautet|est|es|é|era|är|jest|=|—|–)"
+_GLUED = r"(?:は|是|为|為|는|은)[ \t]{0,3}[「『“\"]?"
+"""What leads on without a blank; the sentence may go on behind the value without one, too."""
 _TAIL = r"[A-Za-z0-9_-]{0,30}+[\"'`*_\])]{0,3}+"
 _BETWEEN = r"(?:[ \t][^\r\n:=.!?;,|]{0,40}?)?"
 _SCHEME = r"(?:(?:Basic|Bearer|Token|ApiKey|Digest|Negotiate|Key)[ \t]+)?"
@@ -33,7 +35,7 @@ _LABEL = (
     _TAIL + "(?:[ \t]{0,3}+(?P<equals>" + _EQUALS + r")[\"'`*_]{0,3}[ \t]{0,8}(?:\r?\n[ \t>-]{0,8})?"
     "|(?P<between>" + _BETWEEN + ")[ \t]{1,3}(?:(?P<is>" + _IS + r")|(?P<later>" + _EQUALS + "))[\"'`*_]{0,3}[ \t]{1,3}"
     "|(?P<between2>" + _BETWEEN + ")(?P<later2>" + _EQUALS + ")[ \t]{1,3}"
-    "|(?P<blank>[ \t]{1,3}))"
+    "|(?P<glued>" + _GLUED + r")|(?P<blank>[ \t]{1,3}))"
 )
 """After a word: what else names it, and how it leads on to its value."""
 
@@ -128,7 +130,7 @@ def _labelled(text: str, low: str, start: int, end: int, rank: str, kind: str) -
     label = _pattern(_LABEL).match(text, end)
     value = label and _pattern(_VALUE).match(text, label.end())
     if label and value:
-        way = "blank" if label["blank"] is not None else "equals" if label["equals"] else "words"
+        way = next((name for name in ("blank", "equals", "glued") if label[name]), "words")
         if way == "blank" and text[max(0, start - 40) : start].rpartition(" ")[2].startswith("--"):
             way = "words"
         by_itself = way == "blank" and low[start:end] in table.SPOKEN
@@ -146,6 +148,8 @@ def _judged(text: str, value: re.Match[str], rank: str, way: str) -> tuple[int, 
     if group == "plain":
         if text[value.start() - 1] == "=":  # of a connection string or an address, up to the next part
             words = re.split(r"[;&]", words, maxsplit=1)[0]
+        if way == "glued":
+            words, way = _pattern(r"[!-~]*").match(words)[0], "words"  # type: ignore[index]  # it matches nothing, too
         words = words.rstrip(".,;:)]}>*_…")
     looked = words[:_JUDGED]
     if not words or re.fullmatch(_PLACEHOLDER, looked) or re.fullmatch(_KNOWN, looked):
