@@ -9,12 +9,15 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
+from functools import cache
+from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import ModelUnavailableError, NotFoundError, TarsError, UsageError
 from tars_memory.options import PermissionOptions, ReviewOptions, SleepOptions
-from tars_memory.settings import AUTO, PROJECTS, may_run_by_itself, project_name
+from tars_memory.settings import AUTO, PROJECTS, chosen_project, may_run_by_itself, project_name
 from tars_memory.vault.inbox import OURS
 from tars_memory.vault.writing.lock import alone
 
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
+    from tars_memory.capture.transcripts import Unknown
+    from tars_memory.capture.turns import Transcript
     from tars_memory.curation.extraction.extract import Examiner
     from tars_memory.curation.extraction.sources import Record
     from tars_memory.memory import Memory
@@ -213,15 +218,23 @@ def _extract(memory: Memory, sources: list[str], record: Record) -> tuple[str, d
     waiting = record.new(sources, counts, errors)
     if waiting:
         memory.take_ticks()
-        run = examiner(memory.capture, memory.settings, open_llm(memory.settings, "extract"))
-        _examine(run, waiting, record, counts, errors, dry_run=memory.dry_run)
+        model = open_llm(memory.settings, "extract")
+        with ExitStack() as opened:
+
+            @cache
+            def run(project: str) -> Examiner:
+                inside = memory if project == memory.project else opened.enter_context(memory.within(project))
+                return examiner(inside.capture, memory.settings, model)
+
+            _examine(run, memory.project, waiting, record, counts, errors, dry_run=memory.dry_run)
     told = f"{counts['candidates']} candidates from {counts['conversations']} conversations"
     more = [f"and {len(errors) - MOST_TOLD} more failures"] if len(errors) > MOST_TOLD else []
     return told if counts["conversations"] else "", counts, "; ".join([*errors[:MOST_TOLD], *more])
 
 
 def _examine(
-    run: Examiner,
+    run: Callable[[str], Examiner],
+    chosen: str,
     waiting: dict[str, list[int]],
     record: Record,
     counts: dict[str, int],
@@ -229,18 +242,24 @@ def _examine(
     *,
     dry_run: bool,
 ) -> None:
-    """Examine files one after the other. One that fails keeps no other from its turn."""
+    """Examine files one after the other. One that fails keeps no other from its turn.
+
+    A conversation belongs to the project of the folder in which it was held, else to the one that is chosen.
+    """
     from tars_memory.curation.extraction.extract import conversations
 
     row = 0
     for number, (path, stamp) in enumerate(waiting.items(), 1):
         why = ""
         try:
-            done = run.over(conversations([path]), None)
-            counts["conversations"] += len(done.sessions)
-            counts["candidates"] += sum(len(session.facts) for session in done.sessions)
-            why = done.failure.message if done.failure is not None else ""
-            errors += (f"{skipped.source}: {skipped.why}" for skipped in done.skipped if skipped.failed and not why)
+            for project, held in groupby(conversations([path]), lambda each: _project_of(each) or chosen):
+                done = run(project).over(held, None)
+                counts["conversations"] += len(done.sessions)
+                counts["candidates"] += sum(len(session.facts) for session in done.sessions)
+                why = done.failure.message if done.failure is not None else ""
+                errors += (f"{skipped.source}: {skipped.why}" for skipped in done.skipped if skipped.failed and not why)
+                if why:
+                    break
         except Exception as error:
             why = _why(error)
         counts["sources"] += 1
@@ -253,6 +272,16 @@ def _examine(
         if row == IN_A_ROW and number < len(waiting):
             errors.append(f"{len(waiting) - number} sources wait for the next night")
             return
+
+
+def _project_of(transcript: Transcript | Unknown) -> str:
+    """The project of the folder in which a conversation was held; empty for none.
+
+    Raises:
+        UsageError: a file there names one that can't be.
+    """
+    folder = getattr(transcript, "folder", "")
+    return chosen_project(None, {}, Path(folder)) if os.path.isabs(folder) and "\0" not in folder else ""
 
 
 def _expire(memory: Memory) -> tuple[str, dict[str, int], str]:

@@ -345,3 +345,42 @@ def test_forget_everywhere_keeps_to_its_scope(tmp_path: Path) -> None:
         with opened(root, owner) as memory:
             assert [entry.text for entry in memory.list()] == ["the same secret line"]
             assert "boat" not in str(memory.forget("the same secret line", everywhere=True).notices)
+
+
+def test_a_conversation_goes_to_the_project_of_its_folder(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"projects/boat/Memory.md": "## Notes\n"})
+    logs_ = tmp_path / "logs"
+    logs_.mkdir()
+    for owner in (*OWNERS, "none", "gone"):
+        desk = tmp_path / f"desk{owner}" / "deep"
+        if owner != "gone":
+            desk.mkdir(parents=True)
+        if owner in ("boat", "house", "none"):
+            (desk.parent / ".tars-project").write_text("Boat\n" if owner == "boat" else f"{owner}\n")
+        said = logs.Said("user", f"Please remember that the {owner or 'global'} key is under the pot.", logs.START)
+        log = logs.claude_code([*logs.talk(8), said], session=f"session-{owner}").decode()
+        told = [json.dumps({**json.loads(line), "cwd": str(desk)}) for line in log.splitlines()]
+        (logs_ / f"{owner or 'global'}.jsonl").write_text("\n".join(told) + "\n")
+    with opened(root, "house") as memory:
+        night = nights.sleep(memory, [str(logs_ / "boat.jsonl")])
+        assert not night.failed and not (root / "projects/house").exists(), "not even if another one is chosen"
+        nights.undo(opened(root, ""))
+    with opened(root, "") as memory:
+        night = nights.sleep(memory, [str(logs_)])
+        assert not night.failed and night.steps[0].counts["conversations"] == 5
+        again = nights.sleep(memory, [str(logs_)])
+        assert again.txns == []
+
+    def noted(owner: str) -> set[str]:
+        paths = [*(root / prefix(owner)).glob("20*.md"), *(root / prefix(owner)).glob("sessions/*.md")]
+        return {
+            each
+            for path in paths
+            for each in ("boat", "house", "global", "none", "gone")
+            if f"{each} key" in path.read_text()
+        }
+
+    assert noted("boat") == {"boat"} and noted("house") == {"house"} and noted("") == {"global", "none", "gone"}
+    with opened(root, "") as memory:
+        nights.undo(memory)
+    assert not noted("boat") | noted("house") | noted("")

@@ -41,7 +41,8 @@ def edit(ctx: Context, target: str, text: str) -> Receipt:
         if _is_rule(ctx, entry):
             return _proposed(ctx, transaction, entry, "replace", words)
         written = transaction.write(
-            entry.path, lambda data: edits.replace_bullet(data or b"", entry, words, timed=timed, author=ctx.author or None)
+            entry.path,
+            lambda data: edits.replace_bullet(data or b"", entry, words, timed=timed, author=ctx.author or None),
         )
     done = written.changed and not ctx.store.dry_run
     ref, line = entry.ref, entry.line

@@ -43,6 +43,7 @@ class Transcript(NamedTuple):
         start: when it began, aware; None if the log does not say.
         turns: in order.
         damaged: places of the log that couldn't be read and were passed over.
+        folder: where the agent worked, as the log says it; empty if it does not.
     """
 
     source: str
@@ -52,6 +53,7 @@ class Transcript(NamedTuple):
     start: datetime | None
     turns: tuple[Turn, ...]
     damaged: int = 0
+    folder: str = ""
 
     @property
     def user_turns(self) -> int:

@@ -65,6 +65,8 @@ class Session:
         kind = record["type"]
         if not self._draft.id:
             self._draft.id = name(record.get("sessionId"))
+        if not self._draft.folder and isinstance(record.get("cwd"), str):
+            self._draft.folder = record["cwd"]
         if kind == "summary" and isinstance(record.get("leafUuid"), str):
             self._titles[record["leafUuid"]] = name(record.get("summary"))
         elif kind in ("custom-title", "ai-title"):

@@ -39,6 +39,8 @@ class Session:
         if record["type"] == "session_meta":
             self.draft.id = self.draft.id or name(payload.get("id"))
             self.draft.start = self.draft.start or instant(payload.get("timestamp"))
+            if not self.draft.folder and isinstance(payload.get("cwd"), str):
+                self.draft.folder = payload["cwd"]
         elif record["type"] == "response_item":
             if payload.get("role") == "user":
                 said = messages.content(payload.get("content")).text

@@ -27,6 +27,7 @@ class Draft:
         turns: so far.
         id, title, start: as of :class:`Transcript`.
         damaged: places of the log that couldn't be read.
+        folder: where the agent worked, the first that is named.
         calls: name of each tool call by its id, to name the speaker of the tool's output.
     """
 
@@ -36,6 +37,7 @@ class Draft:
         self.title = title
         self.start = start
         self.damaged = 0
+        self.folder = ""
         self.calls: dict[str, str] = {}
         self._waiting: list[str] = []
         self._answers = -1
@@ -81,4 +83,4 @@ class Draft:
             last = self.turns[-1]
             self.turns[-1] = last._replace(tools=tuple(dict.fromkeys((*last.tools, *self._waiting))))
         start = self.start or next((turn.time for turn in self.turns if turn.time), None)
-        return Transcript(source, shape, self.id, self.title, start, tuple(self.turns), self.damaged)
+        return Transcript(source, shape, self.id, self.title, start, tuple(self.turns), self.damaged, self.folder)
