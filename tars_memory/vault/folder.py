@@ -109,6 +109,13 @@ class Folder:
             return os.access(self._at(name), os.W_OK, dir_fd=self.fd, effective_ids=True)
         return os.access(self._at(name), os.W_OK, dir_fd=self.fd)
 
+    def is_read_only(self) -> bool:
+        """Whether the file system is mounted for reading alone; False where that can't be told."""
+        try:
+            return self.fd is not None and bool(os.fstatvfs(self.fd).f_flag & os.ST_RDONLY)
+        except (AttributeError, OSError):
+            return False
+
     def make(self, name: str) -> None:
         """Make a folder; one that is there already is fine."""
         try:

@@ -210,3 +210,14 @@ def test_a_first_write_that_fails_is_no_cut_off_transaction(place: Place, monkey
             write_all(place)
     store = place.store()
     assert store.recover() == [] and store.pending() == []
+
+
+def test_a_vault_mounted_for_reading_is_called_so(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tars_memory.vault.folder.Folder.may_write", lambda *_: False)
+    with pytest.raises(UnwritableError) as refused:
+        place.write("a.md", add(b"- one\n"))
+    assert "rights" in refused.value.hint
+    monkeypatch.setattr("tars_memory.vault.folder.Folder.is_read_only", lambda _: True)
+    with pytest.raises(UnwritableError, match="Read-only") as refused:
+        place.write("a.md", add(b"- one\n"))
+    assert "mounted read-only" in refused.value.hint

@@ -41,6 +41,8 @@ def _hint(number: int | None) -> str:
         return "check the owner and the rights of the note and its folder"
     if number == errno.EROFS:
         return "the file system is mounted read-only"
+    if number == errno.EFBIG:
+        return "this process may not write a file of that size: ulimit -f"
     if number == errno.EIO:
         return "the disk reported an error: check it, and your backup"
     return "try again; tars-memory doctor looks for the cause"

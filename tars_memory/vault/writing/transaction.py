@@ -293,7 +293,8 @@ class Transaction:
         folder, name = self._folder(path, make=make)
         assert folder is not None
         if not make and not folder.may_write(name) and folder.look(name) is not None:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+            number = errno.EROFS if folder.is_read_only() else errno.EACCES
+            raise OSError(number, os.strerror(number), path)
         record: Record = {
             "txn": self.id,
             "n": self._count,
