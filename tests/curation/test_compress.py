@@ -285,6 +285,23 @@ def test_a_note_that_cannot_be_moved_stops_all_of_it(past: Past, monkeypatch: py
     assert (past.files(), stamps(past.root)) == (before, stamped)
 
 
+def test_of_two_at_once_the_second_finds_nothing_to_do(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = past.old("2025-03-04", Decisions="x y z")
+    real = compression.proposed.propose
+    first: list[Any] = []
+
+    def meanwhile(*given: Any, **more: Any) -> Any:
+        if not first:
+            first.append(None)
+            first.append(past.compress(apply=True))
+        return real(*given, **more)
+
+    monkeypatch.setattr(compression.proposed, "propose", meanwhile)
+    done = past.compress(apply=True)
+    assert first[1].moved == [path] and (done.txn, done.plan, done.summaries) == (None, [], [])
+    assert list(statements(past.files()["sessions/2025-03 summary.md"])) == ["Decisions", "Sessions"]
+
+
 def test_projects_keep_to_themselves(past: Past) -> None:
     ours = past.old("2025-03-04", Decisions="global one")
     past.scope = "boat"

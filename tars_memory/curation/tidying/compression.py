@@ -114,7 +114,10 @@ def compress(
     if not apply or not (summaries or ctx.store.pending()):
         return Compressed(seen.steps, summaries, None, [], ctx.notices)
     with ctx.writing("tidy", None, whole=True) as transaction:
-        if survey(ctx, terms, last=seen) != seen:
+        now = survey(ctx, terms, last=seen)
+        if now != seen and all(step.action == "keep" for step in now.steps):
+            return Compressed(now.steps, [], None, [], ctx.notices)  # another process did it meanwhile
+        if now != seen:
             raise ConflictError("sessions changed while they were summed up", "run it again; nothing was written")
         moved = _moved(ctx, transaction, seen)
         for each in summaries:
