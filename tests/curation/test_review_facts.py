@@ -467,3 +467,11 @@ def accept_some(desk: Desk, chance: random.Random, *, every: bool = False) -> di
     desk.person().review().decide([each.id for each in chosen])
     facts_ = [each.fact for each in chosen if each.fact]
     return {int(str(fact.since)[-2:]): fact.object for fact in facts_}
+
+
+def test_a_session_note_can_claim_nothing_that_its_line_does_not_say(desk: Desk) -> None:
+    desk.say("I live in Cork now.", "I like hiking.")
+    (path,) = (desk.root / "sessions").glob("*.md")
+    note = path.read_text("utf-8").replace("lives in:: Cork", "lives in:: Mars")
+    path.write_text(note.replace("turn 3\n", "turn 3\n  - fact:: me › owns:: a bank\n"), "utf-8")
+    assert sorted(each.text for each in desk.offered()) == ["I like hiking", "lives in:: Cork [since:: 2026-11-21]"]

@@ -42,14 +42,15 @@ _SAYS = {"conflict": "contradicts", "update": "changes", "near": "says much the 
 def with_claims(vault: Vault, found: Sequence[Candidate]) -> list[Candidate]:
     """The candidates, each with what it states over time, if its session's note says so.
 
-    The same words state the same, whichever session they are from. A line that was reworded since is read anew.
+    The same words state the same, whichever session they are from. A line that was reworded since, or that does not
+    hold the value at all, is read anew.
     """
     said = _claims(vault, {each.mark.block_id for each in found if each.kind == "fact" and each.mark.block_id})
     by_words: dict[str, Claim] = {}
     claimed: list[Candidate] = []
     for each in found:
         text, claim = said.get(each.mark.block_id, ("", None))
-        if claim is not None and " ".join(text.split()) != " ".join(each.text.split()):
+        if claim is not None and (_folded(text) != _folded(each.text) or _folded(claim.object) not in _folded(text)):
             claim = _anew(each, claim.subject)
         if claim is not None:
             by_words.setdefault(folded(each.text), claim._replace(since=None))
@@ -77,6 +78,8 @@ class Facts:
         self._predicates = Predicates.of(options)
         self._me = facts.names(options.me)
         self._open: dict[tuple[str, str], list[tuple[date, str]]] = {}
+        self._titles: dict[str, str] = {}
+        self._known: dict[tuple[str, str], list[Fact]] = {}
 
     def grouped(self, found: Sequence[Candidate]) -> list[list[Candidate]]:
         """Candidates with the same claim together, oldest first; what was said or so otherwise in between parts them.
@@ -166,14 +169,23 @@ class Facts:
             return None
 
     def _title(self, claim: Claim) -> str:
-        return heading(claims.heading_for(claim.subject, (fact.subject for fact in self._facts), self._me))
+        if claim.subject not in self._titles:
+            headings = (fact.subject for fact in self._facts)
+            self._titles[claim.subject] = heading(claims.heading_for(claim.subject, headings, self._me))
+        return self._titles[claim.subject]
 
     def _about(self, claim: Claim) -> list[Fact]:
-        title = folded(self._title(claim))
-        return [f for f in self._facts if folded(f.subject) == title and folded(f.predicate) == claim.key[1]]
+        """The facts with its subject and predicate."""
+        about = (self._title(claim), claim.predicate)
+        if about not in self._known:
+            title, predicate = map(folded, about)
+            self._known[about] = [
+                fact for fact in self._facts if folded(fact.predicate) == predicate and folded(fact.subject) == title
+            ]
+        return self._known[about]
 
     def _plan(self, claim: Claim, day: date) -> Plan:
-        what = (self._facts, self._title(claim), claim.predicate, claim.object)
+        what = (self._about(claim), self._title(claim), claim.predicate, claim.object)
         return facts.plan(*what, since=claim.since, until=None, today=day, predicates=self._predicates)
 
     def _why(self, claim: Claim, plan: Plan, about: Sequence[Fact], line: Proposal, group: Sequence[Candidate]) -> str:
@@ -264,6 +276,10 @@ def _stated(data: bytes) -> Iterator[tuple[str, str, Claim]]:
             name = ""
         elif name and (nested := _NESTED.match(row)) and (claim := claims.parse(nested[1])):
             yield name, text, claim
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.replace("’", "'").casefold().split())
 
 
 def _anew(candidate: Candidate, subject: str) -> Claim | None:
