@@ -208,6 +208,9 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
             "search tea --tier daily --tier episodic --since 2020-01-01 --limit 100",
             *(f"search tea --links-to 'Plan {name(each)}'" for each in SCOPES),
             *(f"search tea --linked-to 'Plan {name(each)}'" for each in SCOPES),
+            "search tea --about Anna",
+            "search harbour --topic work --explain",
+            *(f"search kettle --about 'Plan {name(each)}'" for each in SCOPES),
             f"search --stdin --explain --limit 30 <{asked}",
         ],
         "context": [
@@ -215,9 +218,17 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
             "context --window 4000 ladder ferry",
             "context --budget 20000 --days 300 what of Anna and the Boat --expired",
             "context --found-only kettle",
+            "context tea --about Anna --topic work",
             *(f"context {each}" for each in handles),
         ],
-        "facts": ["facts", "facts --all", "facts Anna", "facts Boat --as-of 2027-01-01", "facts Thing"]
+        "facts": [
+            "facts",
+            "facts --all",
+            "facts Anna",
+            "facts Boat --as-of 2027-01-01",
+            "facts Thing",
+            "facts --topic work",
+        ]
         + [f"facts end {ref} --dry-run" for ref in foreign]
         + [f"facts remove {ref} --dry-run" for ref in foreign]
         + ["facts add Anna 'lives in' Cork --dry-run", "facts end lives --dry-run", "facts remove colour --dry-run"],
@@ -229,7 +240,12 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
             *(f"links 'Plan {name(each)}'" for each in SCOPES),
             *(f"links '{at(each)}Memory'" for each in SCOPES),
         ],
-        "list": ["list", *(f"list --tier {each}" for each in ("semantic", "procedural", "daily", "episodic", "note"))],
+        "list": [
+            "list",
+            *(f"list --tier {each}" for each in ("semantic", "procedural", "daily", "episodic", "note")),
+            "list --about Anna",
+            "list --tier note --topic work",
+        ],
         "show": [
             f"show {planted.refs[scope][0]}",
             *(f"show {each}" for each in [*foreign, *handles]),

@@ -384,3 +384,24 @@ def test_a_conversation_goes_to_the_project_of_its_folder(tmp_path: Path) -> Non
     with opened(root, "") as memory:
         nights.undo(memory)
     assert not noted("boat") | noted("house") | noted("")
+
+
+@pytest.mark.parametrize(("owner", "other"), [("", "boat"), ("boat", "house"), ("boat", "")])
+def test_a_link_into_another_scope_leads_nowhere(tmp_path: Path, owner: str, other: str) -> None:
+    tag = f"d-{other or 'g'}aaaaa"
+    root = make_vault(
+        tmp_path / "vault",
+        {
+            f"{prefix(other)}2026-11-20.md": f"## Log\n\n- 10:00 [promoted] {canary(other)} said so ^{tag}\n",
+            f"{prefix(other)}Plan.md": f"{canary(other)} plan\n",
+            f"{prefix(owner)}Memory.md": f"## Notes\n\n- ours ([[{prefix(other)}2026-11-20#^{tag}|2026-11-20]])\n"
+            f"- see [[{prefix(other)}Plan]]\n",
+        },
+    )
+    with opened(root, owner) as memory:
+        trail = memory.why("ours")
+        assert canary(other) not in shown(trail) and trail.chain[-1].kind == "end"
+        assert canary(other) not in memory.context("ours").text if other else True
+        found = memory.links("Memory" if not owner else f"{prefix(owner)}Memory")
+        targets = dict(found.out)
+        assert (targets[f"{prefix(other)}Plan"] is None) == bool(other)
