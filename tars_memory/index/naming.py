@@ -92,7 +92,7 @@ class NameTable:
         for chunk, text in self._rows(sql, found.linking):
             if "[" in text and held_in(text):
                 chunks.add(int(chunk))
-        return found.paths | {path for path, _ in described}, chunks
+        return found.paths | {path for path, _ in described}, self._with_the_rest(chunks)
 
     def tagged(
         self, tag: str, covers: Callable[[str], bool], listed: Callable[[str], bool]
@@ -120,7 +120,7 @@ class NameTable:
             if under and any(map(listed, text.split("\n"))):
                 paths.add(path)
                 sessions.add(int(key))
-        return frozenset(paths), chunks | self._of_notes(sessions)
+        return frozenset(paths), self._with_the_rest(chunks | self._of_notes(sessions))
 
     def _described(self, found: Named, held_in: Callable[[str], bool]) -> list[tuple[str, int]]:
         """Path and number of the notes whose front matter names it in a value."""
@@ -148,6 +148,19 @@ class NameTable:
                 held = {int(chunk) for (chunk,) in rows}
                 found = held if found is None else found & held
         return found or set()
+
+    def _with_the_rest(self, chunks: set[int]) -> set[int]:
+        """The chunks, and those in which a list goes on that one of them begins: they start with an indented line."""
+        sql = (
+            "SELECT d.id FROM json_each(?) j JOIN chunks c ON c.id = j.value JOIN chunk_texts s ON s.id = c.id"
+            " JOIN chunks d ON d.note = c.note AND d.position = c.position + 1 JOIN chunk_texts t ON t.id = d.id"
+            " WHERE substr(t.text, 1, 1) IN (' ', char(9)) AND t.headings = s.headings"
+        )
+        found, last = set(chunks), chunks
+        while last:
+            last = set(self._column(sql, last)) - found
+            found |= last
+        return found
 
     def _of_notes(self, notes: Iterable[int]) -> set[int]:
         return set(self._column("SELECT c.id FROM json_each(?) j JOIN chunks c ON c.note = j.value", notes))

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from tars_memory.recall.query import Query
 
 
+CHUNKS_BEFORE = 50
+"""Chunks that a list is followed back over, to what its lines are nested in: 40,000 characters."""
+
+
 class Line:
     """One line of a candidate chunk with the raw parts of its score.
 
@@ -172,7 +176,7 @@ def gather(
         chunk.meaning = named.near.get(row.id)
         chunk.date = date_fit(query, row)
         chunk.decided = told.get(row.id, {})
-        _open(chunk, terms if by_words else None, excluded, unasked(query, row, chunk.texts))
+        _open(chunk, terms if by_words else None, excluded, unasked(reader, query, row, chunk.texts))
         if row.id in bits:
             _compare(chunk, asked, *bits[row.id])
         by_note = chunk.note_words and not excluded
@@ -195,12 +199,28 @@ def decided(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int, dict[int
     return in_chunks(reader, sessions)
 
 
-def unasked(query: Query, row: ChunkRow, texts: Sequence[str]) -> frozenset[int]:
+def _begun(reader: IndexReader, row: ChunkRow) -> list[str]:
+    """The lines before a chunk that begins within a list, back to where the list may begin; else none."""
+    lines: list[str] = []
+    first = row.start_line
+    if row.text[:1] in (" ", "\t"):
+        for start, text in reversed(reader.texts_before(row.note_id, row.position, CHUNKS_BEFORE)):
+            texts = text.split("\n")
+            if first - (start + len(texts)) > 1:  # more than a blank line is between
+                break
+            lines[:0] = texts
+            first = start
+            if text[:1] not in (" ", "\t"):
+                break
+    return lines
+
+
+def unasked(reader: IndexReader, query: Query, row: ChunkRow, texts: Sequence[str]) -> frozenset[int]:
     """The lines of a chunk that were not asked for: by name or topic, or because they began later."""
     left_out: set[int] = set()
     if query.selection is not None:
         left_out.update(range(len(texts)))
-        left_out -= query.selection.of(row.path, row.headings, texts)
+        left_out -= query.selection.of(row.path, row.headings, texts, _begun(reader, row))
     if query.held is not None:
         from tars_memory.vault.markdown.windows import begins_in
 

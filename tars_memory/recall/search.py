@@ -103,4 +103,4 @@ def _newest(reader: IndexReader, query: Query, narrowed: Filter, limit: int) -> 
     told = decided(reader, rows.values())
     for row in (rows[i] for i in ids if i in rows):
         refused = {index for index, state in told.get(row.id, {}).items() if state == "rejected"}
-        yield from whole(row, refused | unasked(query, row, row.text.split("\n")))
+        yield from whole(row, refused | unasked(reader, query, row, row.text.split("\n")))

@@ -143,18 +143,22 @@ class Selection:
         self.chunks = frozenset(chunks)
         self.names = frozenset(names)
 
-    def of(self, path: str, headings: Sequence[str], texts: Sequence[str]) -> frozenset[int]:
+    def of(
+        self, path: str, headings: Sequence[str], texts: Sequence[str], before: Sequence[str] = ()
+    ) -> frozenset[int]:
         """The lines of a stretch of a note that are left, by index.
 
         Args:
             path: of the note.
             headings: above the stretch, outermost first.
             texts: its lines.
+            before: the lines before it, where it begins within a list.
         """
+        first = len(before)
         left = frozenset(range(len(texts)))
         for one in self._kept:
             if left and not one.whole(path, headings):
-                left &= one.of(texts)
+                left &= {number - first for number in one.of([*before, *texts])}
         return left
 
     def entries(self, found: Iterable[Entry]) -> list[Entry]:

@@ -239,3 +239,19 @@ def test_hand_edits_count_at_once(memory: Memory) -> None:
     assert "- Annie's kettle makes tea" in lines(memory, about=["Anna Berg"])
     (memory.root / "people/Anna Berg.md").unlink()
     assert lines(memory, about=["Annie"]) == ["- Annie's kettle makes tea", "- annie's tea pot", "- tea is in box 4"]
+
+
+def test_what_is_nested_far_below_its_bullet_belongs_to_it(tmp_path: Path) -> None:
+    """A list longer than a chunk, as outliners write them."""
+    below = "".join(f"  - entry {number} about the kettle and what became of it\n" for number in range(60))
+    notes = {"Outline.md": f"- Anna #kin\n{below}- Ben\n{below.replace('entry', 'item')}"}
+    notes["Other.md"] = f"## One\n- Anna\n\n## Two\n{below.replace('entry', 'thing')}"
+    root = make_vault(tmp_path / "vault", notes)
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    with Memory(root, embedder=HashEmbedder(), env=env, now=NOW) as memory:
+        for options in ({"about": ["Anna"]}, {"topics": ["kin"]}):
+            found = lines(memory, "", **options)
+            assert {line for line in found if "kettle" in line} == {line.strip() for line in below.strip().split("\n")}
+            searched = lines(memory, "kettle", mode="lexical", **options)
+            assert any("entry" in line for line in searched)
+            assert not any("item" in line or "thing" in line for line in searched)
