@@ -158,9 +158,6 @@ class TestOffered:
         )
         model = scripted(
             claims(
-                ("Anna works as a senior engineer", "I work as a senior engineer", 1),
-                ("Anna lives in Berlin Mitte", "I live in Berlin Mitte", 3),
-                ("Anna drinks no tea", "I drink no tea", 5),
                 facts=[
                     answer("works as", "senior engineer", "I work as a senior engineer", 1),
                     answer("lives in", "Berlin Mitte", "I live in Berlin Mitte", 3),
@@ -209,10 +206,7 @@ class TestOffered:
 
 def answer(predicate: str, object_: str, quote: str, turn: int, since: str = "") -> dict[str, Any]:
     fact = {"subject": "me", "predicate": predicate, "object": object_, "since": since}
-    text = (
-        quote.replace("I ", "Anna ").replace("work ", "works ").replace("live ", "lives ").replace("drink ", "drinks ")
-    )
-    return {"text": text, "quote": quote, "turn": turn, "kind": "fact", "fact": fact}
+    return {"text": quote, "quote": quote, "turn": turn, "kind": "fact", "fact": fact}
 
 
 class TestAccepted:

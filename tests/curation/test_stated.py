@@ -82,6 +82,13 @@ def test_what_a_model_claims_must_have_been_said(text: str, quote: str, said: Cl
     assert (claims.render(found) if found else "") == kept
 
 
+def test_the_person_is_one_subject_whatever_a_model_calls_him() -> None:
+    turns = [Turn(number=1, role="user", speaker="user", text="I work at Initech.", time=None)]
+    fact = Fact("Anna works at Initech", "I work at Initech.", 1, claim=claim("Anna", "works at", "Initech"))
+    (found,) = claimed([fact], turns, {1: DAY})
+    assert found.claim == claim("me", "works at", "Initech")
+
+
 def test_what_several_people_say_is_about_each_of_them() -> None:
     turns = [
         Turn(number=1, role="user", speaker="Ben", text="I live in Cork.", time=None),

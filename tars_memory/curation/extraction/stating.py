@@ -63,7 +63,10 @@ def claimed(facts: Sequence[Fact], turns: Sequence[Turn], days: Mapping[int, dat
         speaker = spoken.get(fact.turn, "") if several else ""
         claim = sound(fact, day) if fact.claim else None
         text = fact.text.removeprefix(f"{speaker}: ") if speaker else fact.text
-        claim = claim or stated(text, day) or (stated(fact.quote.strip(" .!"), day) if fact.claim else None)
+        plain = stated(fact.quote, day) if fact.claim else None
+        if claim and plain and plain.subject == ME and plain.key[2] == claim.key[2]:
+            claim = claim._replace(subject=ME)  # a model may call the person by his name
+        claim = claim or stated(text, day) or plain
         if claim is not None and claim.subject == ME and speaker:
             claim = made(speaker, *claim[1:])
         found.append(fact._replace(claim=claim))
