@@ -211,7 +211,7 @@ class Rooms:
         from tars_memory.vault.writing.spool import Spool
 
         author = self.settings.env.get(AUTHOR) or self.settings.options("capture", CaptureOptions).author
-        author = entries.author(author)
+        author = entries.author(author) if writes else ""
         store = self.store(writes=writes)
         allowed = self.settings.options("permissions", PermissionOptions)
         context = Context(

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import conversations as logs
 import pytest
 from planted import opened
 
 from tars_memory.errors import UsageError
 from tars_memory.index.chunking import plain
+from tars_memory.memory import Memory
 from tars_memory.testing import make_vault
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 
 
-def named(root: Path, scope: str, author: str, **more: object) -> object:
-    memory = opened(root, scope, **more)
+def named(root: Path, scope: str, author: str) -> Memory:
+    memory = opened(root, scope)
     memory.settings.env = {**memory.settings.env, "TARS_AUTHOR": author}
     return memory
 
@@ -105,11 +107,11 @@ def test_what_waited_keeps_its_author(tmp_path: Path) -> None:
     from tars_memory.vault.writing.lock import VaultLock
 
     root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n"})
-    with named(root, "", "Anna") as memory:
-        with VaultLock(memory.made_state() / "lock", timeout=5, command="test").held():
-            memory.settings.env = {**memory.settings.env, "TARS_MEMORY_STORE_LOCK_TIMEOUT": "0"}
-            with pytest.raises(TarsError):
-                memory.log("waited")
+    memory = named(root, "", "Anna")
+    with memory, VaultLock(memory.made_state() / "lock", timeout=5, command="test").held():
+        memory.settings.env = {**memory.settings.env, "TARS_MEMORY_STORE_LOCK_TIMEOUT": "0"}
+        with pytest.raises(TarsError):
+            memory.log("waited")
     with named(root, "", "Bert") as memory:
         memory.log("came later")
     note = (root / "2026-11-21.md").read_text()
@@ -144,3 +146,15 @@ def test_a_promoted_line_keeps_who_wrote_the_line_it_came_from(tmp_path: Path) -
         assert trail.author == "Anna" and [s.author for s in trail.chain if s.kind == "candidate"] == ["Anna"]
         memory.undo()
     assert (root / "Memory.md").read_text() == kept
+
+
+def test_what_is_extracted_bears_who_let_it_be_read(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n"})
+    log = tmp_path / "talk.jsonl"
+    said = logs.Said("user", "Please remember that the spare key is under the blue pot.", logs.START)
+    log.write_bytes(logs.chat_jsonl([*logs.talk(8), said]))
+    with named(root, "", "claude") as memory:
+        assert memory.extract([log], model="none").sessions
+        assert [entry.author for entry in memory.list("daily")] == ["claude"] * len(memory.list("daily"))
+    with named(root, "", "a]b") as memory:
+        assert memory.list("daily"), "looking needs no name"

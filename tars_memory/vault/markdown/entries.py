@@ -120,7 +120,10 @@ def author(text: str) -> str:
     """
     name = " ".join(text.split())
     if len(name) > MAX_AUTHOR or re.search(_NO_AUTHOR, name) or not name.isprintable():
-        raise UsageError(f"{text[:200]!r} is no author", f"a name of at most {MAX_AUTHOR} characters, in plain words")
+        raise UsageError(
+            f"{text[:200]!r} is no author",
+            f"give TARS_AUTHOR, or author under [capture], a name of at most {MAX_AUTHOR} characters, in plain words",
+        )
     return name
 
 
