@@ -7,7 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.capture.model import Receipt
-from tars_memory.capture.placing import heading, placed
+from tars_memory.capture.placing import heading
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError
 from tars_memory.vault.markdown import adding, edits, entries, facts
 from tars_memory.vault.markdown.facts import Predicates
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.markdown.adding import Adding
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry, Splice
+    from tars_memory.vault.writing.written import Written
 
 
 def add(
@@ -72,7 +73,7 @@ def add(
         f"ended on {ending.on}: {ending.fact.subject} {ending.fact.predicate}:: {ending.fact.object}"
         for ending in plan.endings
     ]
-    number, ref = placed(written, words, timed=False)
+    number, ref = _placed(written, title, words, -1)
     done = not ctx.store.dry_run
     return Receipt(written.txn or None, path, number, ref, words, written=done, notices=ctx.notices)
 
@@ -101,7 +102,7 @@ def end(ctx: Context, target: str, on: date | None = None) -> Receipt:
     with ctx.writing("facts end", arguments) as transaction:
         written = transaction.write(fact.path, lambda data: edits.replace_bullet(data or b"", entry, words))
     done = written.changed and not ctx.store.dry_run
-    number, ref = placed(written, words, timed=False) if written.changed else (fact.line, fact.ref)
+    number, ref = _placed(written, fact.subject, words, fact.line) if written.changed else (fact.line, fact.ref)
     return Receipt(written.txn or None, fact.path, number, ref, words, written=done, notices=ctx.notices)
 
 
@@ -148,7 +149,7 @@ def find(ctx: Context, target: str) -> tuple[Entry, Fact]:
     except NotFoundError:
         found = []
     for entry, fact in found:
-        if fact.ref == wanted:
+        if fact.ref == wanted or (entry.ref == wanted and [e.text for e, _ in found].count(entry.text) == 1):
             return entry, fact
     fits = [(e, f) for e, f in found if wanted and wanted in facts.folded(f"{f.subject} {f.predicate} {f.object}")]
     fits += [(e, f) for e, f in found if wanted and wanted in facts.folded(e.text) and (e, f) not in fits]
@@ -158,6 +159,21 @@ def find(ctx: Context, target: str) -> tuple[Entry, Fact]:
         raise NotFoundError(f"no fact is {target!r}", "tars-memory facts --all lists them with their REFs")
     listed = [f"{fact.ref} {path}:{fact.line} {fact.subject} {entry.text}" for entry, fact in fits[:20]]
     raise AmbiguousError(f"{target!r} fits {len(fits)} facts", listed, "name one by its REF")
+
+
+def _placed(written: Written, subject: str, words: str, near: int) -> tuple[int, str]:
+    """Line and REF of the fact that was just written: the last one with these words about its subject, or with a line
+    given the one nearest to it.
+    """
+    about = facts.folded(subject)
+    same = [
+        (fact.line, fact.ref)
+        for entry, fact in facts.read(written.path, written.text)
+        if entry.text == words and facts.folded(fact.subject) == about
+    ]
+    if not same:
+        return written.line, facts.ref_of(written.path, subject, words)
+    return same[-1] if near < 0 else min(same, key=lambda each: abs(each[0] - near))
 
 
 def predicate_of(text: str) -> str:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UsageError
 from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import Document, plain_heading
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tars_memory.capture.context import Context
     from tars_memory.vault.model import Entry
@@ -63,11 +64,8 @@ def find(ctx: Context, target: str) -> Entry:
         *_existing(ctx, ctx.layout.facts, ctx.layout.corrections, ctx.layout.rewards),
         *_paths(ctx, Tier.DAILY),
     ]
-    if re.fullmatch(r"[a-z2-7]{8}", said.lower()):
-        for path in paths:
-            for entry in _read(ctx, path):
-                if entry.ref == said.lower():
-                    return entry
+    if re.fullmatch(r"[a-z2-7]{8}", said.lower()) and (named := _named(ctx, paths, said.lower())):
+        return named
     typed, kept = _folded(said), _folded(grammar.neutralise(said))
     equal: list[Entry] = []
     holding: list[Entry] = []
@@ -86,6 +84,19 @@ def find(ctx: Context, target: str) -> Entry:
     lines = [f"{entry.ref}  {entry.path}:{entry.line}  {entry.text}" for entry in found[:CANDIDATES]]
     more = f" (the first {CANDIDATES} are listed)" if len(found) > CANDIDATES else ""
     raise AmbiguousError(f"{len(found)} entries fit {said!r}{more}", lines, "name one by its REF")
+
+
+def _named(ctx: Context, paths: Sequence[str], ref: str) -> Entry | None:
+    """The entry with a REF; a fact's own one, which is of its subject as well, counts too."""
+    for path in paths:
+        for entry in _read(ctx, path):
+            if entry.ref == ref:
+                return entry
+    for path in _existing(ctx, ctx.layout.facts):
+        for entry, fact in facts.read(path, ctx.vault.read(path)):
+            if fact.ref == ref:
+                return entry
+    return None
 
 
 def _folded(text: str) -> str:

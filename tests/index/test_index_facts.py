@@ -7,6 +7,7 @@ import tempfile
 from datetime import date, timedelta
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -130,3 +131,19 @@ TestFacts = FactsMachine.TestCase
 TestFacts.settings = settings(
     max_examples=15, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
 )
+
+
+def test_a_stale_name_never_ends_somebody_elses_fact(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"Facts.md": "## Anna\n- likes:: tea\n\n## Ben\n- likes:: tea\n"})
+    with Memory(root, embedder=HashEmbedder(), env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
+        anna, ben = memory.facts()
+        (root / "Facts.md").write_text("## Ben\n- likes:: tea\n\n## Anna\n- likes:: tea\n")
+        ended = memory.end_fact(ben.ref)
+        assert (ended.line, [fact.subject for fact in memory.facts()]) == (2, ["Anna"])
+        assert [fact.subject for fact in memory.facts(everything=True) if fact.ref == ended.ref] == ["Ben"]
+        assert memory.show(anna.ref).line == 5
+        memory.undo(ended.txn)
+        (root / "Facts.md").write_text("## Ben\n- likes:: tea\n")
+        with pytest.raises(NotFoundError):
+            memory.remove_fact(anna.ref)
+        assert memory.remove_fact(ben.ref).written

@@ -197,3 +197,12 @@ def test_nobody_is_called_as_the_note() -> None:
     )
     found = [each for _, each in facts.read("Facts.md", apply(data, added.splices))]
     assert ("Facts", "figures") in [(each.subject, each.object) for each in found]
+
+
+def test_a_name_does_not_pass_from_one_subject_to_another() -> None:
+    data = b"## Anna\n- likes:: tea\n\n## Ben\n- likes:: tea\n- likes:: tea\n"
+    before = {each.ref: each.subject for _, each in facts.read("Facts.md", data)}
+    assert len(before) == 3
+    turned = b"## Ben\n- likes:: tea\n\n## [[Anna]]\n- likes:: tea\n"
+    after = {each.ref: each.subject for _, each in facts.read("Facts.md", turned)}
+    assert {ref: before[ref] for ref in after} == {ref: each.strip("[]") for ref, each in after.items()}

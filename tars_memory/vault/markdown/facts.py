@@ -35,7 +35,7 @@ class Fact(NamedTuple):
     """One fact.
 
     Attributes:
-        ref: the name of its entry.
+        ref: its name, see :func:`ref_of`.
         subject: the heading that it stands under, as written.
         predicate: as written.
         object: as written, without its dates.
@@ -104,24 +104,43 @@ def words(predicate: str, object_: str, since: date | None = None, until: date |
     return " ".join(parts)
 
 
-def fact_of(entry: Entry) -> Fact | None:
-    """The fact that an entry of ``Facts.md`` states; None if it states none."""
+def fact_of(entry: Entry, number: int = 0) -> Fact | None:
+    """The fact that an entry of ``Facts.md`` states; None if it states none.
+
+    Args:
+        entry: from the note.
+        number: which of several with the same words about the same subject, from 0.
+    """
     found = said(entry.text)
     if found is None or not entry.section or entry.depth:
         return None
+    ref = ref_of(entry.path, entry.section, entry.text, number)
     stands = (entry.provenance or "", entry.path, entry.line)
-    return Fact(entry.ref, entry.section, found.predicate, found.object, found.since, found.until, *stands)
+    return Fact(ref, entry.section, found.predicate, found.object, found.since, found.until, *stands)
+
+
+def ref_of(path: str, subject: str, text: str, number: int = 0) -> str:
+    """The name of a fact: as an entry's, but of its subject as well.
+
+    Two people can like tea: when their sections change places, or one of the lines goes, a name must not pass from the
+    one to the other.
+    """
+    return entries.ref(path, f"{folded(subject)}\0{text}", number)
 
 
 def read(path: str, data: bytes) -> list[tuple[Entry, Fact]]:
     """The facts of a note with their entries, in order of their lines. What stands under its title is about nobody."""
     document = Document(data)
-    found = ((entry, fact_of(entry)) for entry in entries.read(path, document))
-    return [
-        (entry, fact)
-        for entry, fact in found
-        if fact is not None and not is_title(path, fact.subject, document.section_at(entry.line).level)
-    ]
+    found: list[tuple[Entry, Fact]] = []
+    seen: dict[tuple[str, str], int] = {}
+    for entry in entries.read(path, document):
+        key = folded(entry.section), entry.text
+        fact = fact_of(entry, seen.get(key, 0))
+        if fact is None or is_title(path, fact.subject, document.section_at(entry.line).level):
+            continue
+        seen[key] = seen.get(key, 0) + 1
+        found.append((entry, fact))
+    return found
 
 
 def is_title(path: str, heading: str, level: int) -> bool:
