@@ -249,6 +249,13 @@ def tick(vault: Vault, words: str, box: str, new: str | None = None, path: str =
     vault[path] = vault[path].replace(line, made.replace(words, new) if new else made, 1)
 
 
+def test_no_note_is_made_where_nothing_waits(vault: Vault) -> None:
+    waiting = vault.review().waiting(limit=100).proposals
+    vault.review().decide(reject=[each.id for each in waiting])
+    assert vault.review().write_note() == ("Review.md", 0)
+    assert "Review.md" not in vault.files()
+
+
 def test_ticks_are_done_once_and_the_rest_waits(vault: Vault) -> None:
     vault.review().write_note()
     before = vault.files()

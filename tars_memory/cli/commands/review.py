@@ -139,9 +139,11 @@ def _noted(call: Call, written: tuple[str, int]) -> int:
     notices = call.notices(["dry run: nothing was written"] if call.dry_run else [])
     if call.out.json:
         call.out.record({"path": path, "proposals": count, "notices": notices})
-    else:
+    elif count:
         call.out.data(line(path))
         call.out.say(f"{counted(count, 'proposal')} to decide there; tars-memory review --from-note does what you tick")
+    else:
+        call.out.say("nothing waits for a decision")
     return 0 if count else 1
 
 

@@ -202,6 +202,8 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
     """
     ctx = review.ctx
     shown = list(proposals)
+    if not shown and ctx.vault.look(ctx.layout.review) is None:
+        return ctx.layout.review, 0  # nobody needs a note without a proposal
     offered = {proposal.id for proposal in review.gather(expired=True).proposals}
     counts = [0]
 
