@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from tars_memory.memory import Memory
+from tars_memory.recall import context as packing
 from tars_memory.recall.prompt import Context
 from tars_memory.settings import PROJECTS
 from tars_memory.testing import HashEmbedder, make_vault
+from tars_memory.vault.vault import Vault
 
 NOW = datetime.fromisoformat("2026-11-21T14:30:00+00:00")
 
@@ -165,3 +167,31 @@ def test_remember_writes_the_instant_of_a_decision(tmp_path: Path) -> None:
     held.edit("we sail on Sundays", "we sail on Saturdays")
     assert f"\n- {stamp} we sail on Saturdays\n" in (tmp_path / "vault" / "Memory.md").read_text()
     assert [entry.time for entry in held.list()] == [stamp, "2026-01-05 09:30"]
+
+
+def test_a_crowd_of_lines_that_are_all_alike_is_bounded(tmp_path: Path) -> None:
+    def crowd(minute: int) -> str:
+        lines = [
+            f"- the {colour} meeting of week {n} is at {n}:{minute}" for n in range(150) for colour in ("red", "blue")
+        ]
+        decided = [f"- 2026-01-01 {n // 60:02}:{n % 60:02} we meet at {n}:{minute}" for n in range(300)]
+        return "## Notes\n\n" + "\n".join(lines) + "\n\n## Decisions\n\n" + "\n".join(decided) + "\n"
+
+    asked: list[tuple[int, int]] = []
+
+    def at_odds(held: object, said: object) -> list[tuple[int, int]]:
+        asked.append((len(held), len(said)))  # type: ignore[arg-type]
+        return []
+
+    root = vault(tmp_path, **{"Memory.md": crowd(15), f"{PROJECTS}/boat/Memory.md": crowd(45)})
+    packing.context(
+        Vault(root),
+        now=NOW,
+        typed=lambda _: frozenset(),
+        answers=lambda _: [],
+        project="boat",
+        budget=20_000,
+        at_odds=at_odds,
+    )
+    assert asked and max(held * said for held, said in asked) <= 200 * 200
+    assert sum(held * said for held, said in asked) <= 200 * 200 + 2 * 60 * 60

@@ -328,7 +328,7 @@ def read(path: str, document: Document, *, timed: bool = False) -> list[Entry]:
             continue
         words = document.data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")
         section = document.section_at(bullet.line).title
-        dated = timed or (bool(instant(words)) and is_decision(path, section))
+        dated = timed or (is_decision(path, section) and bool(instant(words)))
         parts = parse(" ".join(line.strip(" \t") for line in re.split(r"\r\n|\r|\n", words)), timed=dated)
         if not parts.text:
             continue
