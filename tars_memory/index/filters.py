@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.index.fulltext import clean
@@ -83,10 +84,11 @@ def conditions_of(
                 values += [name, f"{name}/", f"{name}0"]
     for paths, keyword in ((within.paths, "IN"), (within.not_paths, "NOT IN")):
         if paths:
-            patterns = " OR ".join(["lower(n.path) GLOB ?"] * len(paths))
+            forms = [pattern for path in paths for pattern in _patterns(path)]
+            patterns = " OR ".join(["lower(n.path) GLOB ?"] * len(forms))
             column = f"{alias}.id" if notes else f"{alias}.note"
             conditions.append(f"{column} {keyword} (SELECT n.id FROM notes n WHERE {patterns})")
-            values += [_pattern(path) for path in paths]
+            values += forms
     if within.notes is not None:
         column = f"{alias}.id" if notes else f"{alias}.note"
         conditions.append(f"{column} IN (SELECT value FROM json_each(?))")
@@ -167,10 +169,38 @@ def vector_conditions(
     return conditions, values
 
 
-def _pattern(path: str) -> str:
-    """A path filter as a GLOB pattern: a pattern stays one, anything else is a beginning."""
-    path = clean(path).removeprefix("./").lower()
-    return path if any(mark in path for mark in "*?[") else path + "*"
+def _patterns(path: str) -> list[str]:
+    """A path filter as GLOB patterns, any of which may fit: a pattern stays one, anything else is a beginning.
+
+    Names are compared in any case, with their marked letters in one piece or taken apart, as a Mac stores them; and a
+    bracket may belong to a name.
+    """
+    path = clean(path).removeprefix("./")
+    forms = [path] if path.isascii() else [unicodedata.normalize(form, path) for form in ("NFC", "NFD")]
+    found = []
+    for form in dict.fromkeys(forms):
+        found.append(_caseless(form) + ("" if any(mark in form for mark in "*?[") else "*"))
+        if "[" in form:
+            found.append(_caseless(form.replace("[", "\0")).replace("\0", "[[]") + "*")
+    return found
+
+
+def _caseless(pattern: str) -> str:
+    """The pattern in lower case; letters that SQLite's ``lower`` leaves as they are, in both."""
+    if pattern.isascii():
+        return pattern.lower()
+    parts = []
+    inside = False
+    for sign in pattern:
+        inside = sign == "[" or (inside and sign != "]")
+        both = sign.lower() + sign.upper()
+        if sign.isascii():
+            parts.append(sign.lower())
+        elif len(both) != 2 or both[0] == both[1]:
+            parts.append(sign)
+        else:
+            parts.append(both if inside else f"[{both}]")
+    return "".join(parts)
 
 
 def _number(day: str) -> int:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import unicodedata
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -56,6 +57,30 @@ def test_words_with_plainer_letters_leave_the_index_as_they_came(make_index) -> 
     index.refresh()
     assert (paths(index, "елка"), paths(index, "lodz")) == ([], [])
     assert index.verify() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("Österreich", ["Österreich/Ärzte.md"]),
+        ("ÖSTERREICH/", ["Österreich/Ärzte.md"]),
+        ("*/ärzte.md", ["Österreich/Ärzte.md"]),
+        ("русский/за", ["Русский/Заметка.md"]),
+        ("élan/", [unicodedata.normalize("NFD", "Élan/x.md")]),
+        ("[öa]*", ["a [b] c/q.md", "Österreich/Ärzte.md"]),
+        ("a [b] c", ["a [b] c/q.md"]),
+        ("A [B] c/Q.md", ["a [b] c/q.md"]),
+        ("東京", ["東京.md"]),
+        ("sterreich", []),
+    ],
+)
+def test_a_path_is_found_in_any_case_and_form(make_index, path: str, found: list[str]) -> None:
+    names = ("Österreich/Ärzte.md", "Русский/Заметка.md", "a [b] c/q.md", "東京.md", "b.md")
+    index = make_index(dict.fromkeys((*names, unicodedata.normalize("NFD", "Élan/x.md")), "tea\n"))
+    index.refresh()
+    assert paths(index, "tea", Filter(paths=[path])) == found
+    everything = set(paths(index, "tea"))
+    assert set(paths(index, "tea", Filter(not_paths=[path]))) == everything - set(found)
 
 
 def test_create_edit_rename_delete(make_index) -> None:
