@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from tars_memory.vault.markdown import windows
+from tars_memory.vault.markdown import facts, windows
 from tars_memory.vault.markdown.document import Document
 
 DAY = date(2026, 12, 1)
@@ -21,6 +21,7 @@ DAY = date(2026, 12, 1)
         ("permit [Until:: 2026-12-01]", DAY),
         ("permit [until:: [[2026-12-01]]]", DAY),
         ("permit [until:: 2026-12-01T18:00]", DAY),
+        ("permit [until:: [[2026-12-01|the first]]]", DAY),
         ("permit [until:: 2027-01-01] [until:: 2026-12-01]", DAY),
         ("permit [until:: 2026-12-01] [until:: 2026-02-30]", DAY),
         ("permit [until:: 2026-12-01] ([[2026-11-14#^d-3fa7|2026-11-14]]) ^d-3fa7", DAY),
@@ -36,6 +37,12 @@ DAY = date(2026, 12, 1)
 )
 def test_the_end_that_words_say(words: str, until: date | None) -> None:
     assert windows.end_in(words) == until
+
+
+def test_the_begin_that_words_say() -> None:
+    assert windows.begins_in("in Cork [since:: [[2026-12-01]]] [until:: 2027-01-01]") == DAY
+    assert windows.begins_in("in Cork [until:: 2026-12-01]") is None
+    assert windows.begins_in("in Cork `[since:: 2026-12-01]`") is None
 
 
 @pytest.mark.parametrize(
@@ -94,9 +101,12 @@ def test_a_bullet_takes_what_is_nested_along_and_code_says_nothing() -> None:
 
 
 def test_a_fact_ends_as_it_is_read() -> None:
-    note = b"## Anna\n- likes:: tea [until:: [[2026-12-01]]]\n- lives in:: Cork [until:: 2026-12-01] ^x\n"
-    assert [w.first for w in windows.of_bullets(Document(note))] == [2, 3]
-    assert [w.first for w in windows.of_bullets(Document(note), facts=True)] == [3]
+    said = ["tea `[until:: 2026-12-01]`", "Cork [until:: 2026-12-01] ^x", "oolong", "x [until:: [[2026-12-01|then]]]"]
+    note = "## Anna\n" + "".join(f"- is:: {words}\n" for words in said) + "- no fact [until:: 2026-12-01]\n"
+    stated = [(fact.line, fact.until) for _, fact in facts.read("Facts.md", note.encode()) if fact.until]
+    found = windows.of_bullets(Document(note.encode()), facts=True)
+    assert [(window.first, window.until) for window in found] == [*stated, (6, DAY)]
+    assert {line for line, _ in stated} >= {3}
 
 
 @pytest.mark.parametrize(

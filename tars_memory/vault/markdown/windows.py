@@ -20,11 +20,13 @@ PROPERTIES = ("expires", "valid_until", "valid-until", "valid until")
 OF_SESSIONS = "until"
 """Of a session note besides: in others the word may tell anything."""
 
-_FIELD = re.compile(
-    r"(?<!\\)[\[(][ \t]*until[ \t]*::[ \t]*(?:\[\[)?(\d{4}-\d\d-\d\d)(?:[T ]\d[\d:.]*)?(?:\]\])?[ \t]*[\])]",
-    re.IGNORECASE,
+_SAID = (
+    r"(?<!\\)[\[(][ \t]*{}[ \t]*::[ \t]*(?:\[\[)?(\d{{4}}-\d\d-\d\d)(?:[T ]\d[\d:.]*)?"
+    r"(?:(?:\|[^\[\]]*)?\]\])?[ \t]*[\])]"
 )
-_SINCE = re.compile(r"(?<!\\)[\[(][ \t]*since[ \t]*::[ \t]*(\d{4}-\d\d-\d\d)[ \t]*[\])]", re.IGNORECASE)
+"""A date in Dataview's brackets; it may be a link to its daily note."""
+_UNTIL = re.compile(_SAID.format("until"), re.IGNORECASE)
+_SINCE = re.compile(_SAID.format("since"), re.IGNORECASE)
 _CODE = re.compile(r"`[^`]*`")
 _DATE = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 
@@ -99,7 +101,7 @@ def end_in(words: str) -> date | None:
     """The end that a bullet's words say, the last of several; None if they say none, or no real day."""
     if "::" not in words:
         return None
-    days = [day for text in _FIELD.findall(_CODE.sub("", words)) if (day := _day(text)) is not None]
+    days = [day for text in _UNTIL.findall(_CODE.sub("", words)) if (day := _day(text)) is not None]
     return days[-1] if days else None
 
 
