@@ -304,3 +304,14 @@ def test_whatever_comes_it_is_an_answer_or_a_reply_error(text: str) -> None:
             assert all(fact.text and fact.turn in {0, *TURNS} and "\n" not in fact.text for fact in found.facts)
         else:
             assert all(set(op.candidates) <= {1, 2} and set(op.lines) <= {1, 2} for op in found.ops)
+
+
+@pytest.mark.parametrize("facts", ['"x"', "7", "true", "[1, 2]", "[[]]", '{"a": 1}'])
+def test_facts_that_are_no_list_of_facts_are_no_answer(facts: str) -> None:
+    with pytest.raises(replies.ReplyError, match="'facts' is no list of objects"):
+        replies.extraction(f'{{"facts": {facts}}}', {1})
+
+
+@pytest.mark.parametrize("facts", ["[]", "null", "{}", '""'])
+def test_no_facts_are_an_answer(facts: str) -> None:
+    assert replies.extraction(f'{{"facts": {facts}}}', {1}).facts == ()

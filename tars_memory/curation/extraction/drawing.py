@@ -105,9 +105,10 @@ def draw(transcript: Transcript, after: int, when: Moments, model: LanguageModel
         return _by_rules(transcript, after, when)
     parts: list[Extraction] = []
     dropped: dict[str, int] = {}
+    days = {number: moment.date() for number, moment in when.items()}
     for asked in prompts_of(transcript, after, when):
         found = _answer(model, asked)
-        held = grounding.ground(found.facts, asked.turns, asked.examined)
+        held = grounding.ground(found.facts, asked.turns, asked.examined, days)
         decisions, open_ends = (grounding.mentioned(each, asked.turns) for each in (found.decisions, found.open_ends))
         parts.append(found._replace(facts=held.facts, decisions=decisions, open_ends=open_ends))
         for why, count in held.dropped.items():

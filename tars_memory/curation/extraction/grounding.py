@@ -14,7 +14,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.extraction import statements
+from tars_memory.curation.extraction import meant, statements
+from tars_memory.curation.extraction.carried import carried
 from tars_memory.curation.extraction.dating import names_relative
 from tars_memory.curation.extraction.phrasebook import LANGUAGES, agrees, language
 from tars_memory.curation.extraction.sentences import own_words, sentences
@@ -22,7 +23,8 @@ from tars_memory.recall.fence import visible
 from tars_memory.vault.secrets.masking import mask
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
+    from datetime import date
 
     from tars_memory.capture.turns import Turn
     from tars_memory.curation.extraction.statements import Statement
@@ -85,6 +87,9 @@ _PEOPLE = "user users nutzer nutzerin utilisateur utilisatrice usuario usuaria u
 _PERSON = frozenset(_PEOPLE.split())
 """What a model calls the person."""
 
+NEAR = 3
+"""Turns before a quoted one that "she" or "there" in it may mean."""
+
 CONTEXT = 40
 """Turns before a quoted one whose words may explain it."""
 
@@ -102,17 +107,21 @@ class Grounded(NamedTuple):
     dropped: dict[str, int]
 
 
-def ground(facts: Sequence[Fact], turns: Sequence[Turn], examined: Collection[int]) -> Grounded:
+def ground(
+    facts: Sequence[Fact], turns: Sequence[Turn], examined: Collection[int], days: Mapping[int, date] | None = None
+) -> Grounded:
     """Keep the facts that stand on what was said.
 
     Args:
         facts: drawn from the turns.
         turns: of the window in order, those for context included; of any role.
         examined: numbers of the turns that facts may come from.
+        days: on which each turn was said, for facts that a model worded: each word and each date of theirs must be
+            carried by what was said. None for those in the person's own words.
     """
     if not facts:
         return Grounded((), {})
-    said = _Said(turns, examined)
+    said = _Said(turns, examined, days)
     kept: list[Fact] = []
     dropped: dict[str, int] = {}
     for fact in facts:
@@ -133,7 +142,8 @@ def folded(text: str) -> str:
 class _Said:
     """The turns that can be quoted."""
 
-    def __init__(self, turns: Sequence[Turn], examined: Collection[int]) -> None:
+    def __init__(self, turns: Sequence[Turn], examined: Collection[int], days: Mapping[int, date] | None) -> None:
+        self._days = days
         spoken = [turn for turn in turns if turn.role in ("user", "assistant")]
         self._turns = {turn.number: turn for turn in spoken}
         self._folded = {turn.number: folded(turn.text) for turn in spoken}
@@ -166,6 +176,29 @@ class _Said:
             self._own[number] = [folded(turn.text[start:end]) for start, end in spans]
         return any(quote in talk for talk in self._own[number])
 
+    def _day(self, number: int) -> date | None:
+        return self._days.get(number) if self._days else None
+
+    def _near(self, number: int) -> list[int]:
+        """The numbers of a turn and of those right before it, which it may point at."""
+        numbers = list(self._folded)
+        at = numbers.index(number)
+        return numbers[max(0, at - NEAR) : at + 1]
+
+    def _carried(self, text: str, quote: str, number: int) -> bool:
+        """Whether each word of content was said, see :mod:`tars_memory.curation.extraction.carried`."""
+        near = self._near(number)
+        before = " ".join(self._folded[each] for each in near[:-1])
+        asked = len(near) > 1 and self._folded[near[-2]].rstrip().endswith(("?", "？"))
+        names = _WORD.findall(self._names)
+        return carried(text, quote, self._folded[number], before, names=names, answers=asked)
+
+    def _meant(self, text: str, number: int) -> bool:
+        """Whether each date is one that the turn, or one right before it, can mean."""
+        days = self._days or {}
+        near = [(self._folded[each], days[each]) for each in reversed(self._near(number)) if each in days]
+        return all(any(meant.agrees(found[0], said, day) for said, day in near) for found in meant.ISO.finditer(text))
+
     def checked(self, fact: Fact) -> Fact | str:
         """The fact as it may be kept, or why it may not."""
         quote = folded(fact.quote).strip("\"“”„«»' …")
@@ -183,22 +216,26 @@ class _Said:
         if not own:
             return NOT_OWN
         number = fact.turn if fact.turn in own else own[0]
-        if not 0 < len(fact.text) <= LONGEST or not supported(mask(fact.text), quote, self.before(number)):
+        text = mask(fact.text)
+        if not 0 < len(text) <= LONGEST or not supported(text, quote, self.before(number), self._day(number)):
+            return NOT_SUPPORTED
+        if self._days is not None and not (self._carried(text, quote, number) and self._meant(text, number)):
             return NOT_SUPPORTED
         return fact._replace(quote=quote, turn=number)
 
 
-def supported(text: str, quote: str, said: str) -> bool:
+def supported(text: str, quote: str, said: str, day: date | None = None) -> bool:
     """Whether a fact's words claim no more than was said.
 
     Args:
         text: the fact.
         quote: what it stands on.
         said: everything up to the quoted turn, its words included, and who spoke.
+        day: on which it was said: what "next year" means is no number that nobody said.
     """
     if _turned(text, quote) or _reversed(text, quote):
         return False
-    return _of_what_was_said(text, quote, said)
+    return _of_what_was_said(text, quote, said, meant.years(quote, day) if day else frozenset())
 
 
 def mentioned(lines: Sequence[str], turns: Sequence[Turn]) -> tuple[str, ...]:
@@ -212,11 +249,11 @@ def mentioned(lines: Sequence[str], turns: Sequence[Turn]) -> tuple[str, ...]:
     return tuple(line for line in lines if _of_what_was_said(mask(line), said, said))
 
 
-def _of_what_was_said(text: str, quote: str, said: str) -> bool:
+def _of_what_was_said(text: str, quote: str, said: str, meant_years: Collection[str] = ()) -> bool:
     """Whether numbers, dates and names were said, most words too, and something of it stands in the quote."""
     said_low = said.casefold()
     dated = _names_days(said)
-    numbers = set(_NUMBER.findall(said))
+    numbers = {*_NUMBER.findall(said), *meant_years}
     bare = text
     for found in _ISO.finditer(text):
         if found[0] in said or dated:

@@ -95,6 +95,12 @@ def extraction(text: str, turns: Collection[int]) -> Extraction:
         raise ReplyError("the object has no field 'facts'")
     items = found.get("facts", [])
     items = list(items.values()) if isinstance(items, dict) and "text" not in items else items
+    if (
+        items
+        and not isinstance(items, dict)
+        and not (isinstance(items, list) and any(isinstance(item, dict | str) for item in items))
+    ):
+        raise ReplyError("the field 'facts' is no list of objects")
     facts = tuple(fact for item in _items(items)[:MAX_FACTS] if (fact := _fact(item, turns)))
     return Extraction(
         facts,
