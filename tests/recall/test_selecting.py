@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import tempfile
 from datetime import datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.memory import Memory
@@ -255,3 +259,41 @@ def test_what_is_nested_far_below_its_bullet_belongs_to_it(tmp_path: Path) -> No
             searched = lines(memory, "kettle", mode="lexical", **options)
             assert any("entry" in line for line in searched)
             assert not any("item" in line or "thing" in line for line in searched)
+
+
+SAID = st.sampled_from(
+    ["kettle", "Anna's kettle", "kettle of ANNA", "Annabel kettle", "kettle, Ben", "#kin kettle", "x#kin"]
+)
+NESTED = st.lists(st.tuples(st.integers(0, 3), SAID), min_size=1, max_size=30)
+HEADED = st.lists(st.tuples(st.sampled_from(["One", "With Anna", "Two #kin/far"]), NESTED), min_size=1, max_size=3)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(sections=HEADED)
+def test_search_as_a_naive_reading(sections):
+    """Each line by its own words, those of the bullets that it is nested in, and its heading."""
+    written, tells, bears = [], set(), set()
+    for heading, items in sections:
+        written.append(f"## {heading}")
+        above: list[str] = []
+        for wished, words in items:
+            del above[min(wished, len(above)) :]
+            above.append(words)
+            line = f"- {words} {len(written)}"
+            written.append("  " * (len(above) - 1) + line)
+            if any(re.search(r"\banna\b", text, re.IGNORECASE) for text in (heading, *above)):
+                tells.add(line)
+            if any(re.search(r"(?:^|\s)#kin\b", text) for text in (heading, *above)):
+                bears.add(line)
+        written.append("")
+    with tempfile.TemporaryDirectory() as folder:
+        root = make_vault(Path(folder) / "vault", {"n.md": "\n".join(written)})
+        env = {"TARS_MEMORY_HOME": f"{folder}/home"}
+        with Memory(root, embedder=HashEmbedder(), env=env, now=NOW) as memory:
+            for options, expected in (
+                ({"about": ["anna"]}, tells), ({"topics": ["kin"]}, bears),
+                ({"about": ["Anna"], "topics": ["KIN"]}, tells & bears),
+            ):  # fmt: skip
+                assert {line for line in lines(memory, "", **options) if line.startswith("- ")} == expected
+                found = {line for line in lines(memory, "kettle", mode="lexical", **options) if line.startswith("- ")}
+                assert {line for line in expected if "kettle" in line} <= found <= expected
