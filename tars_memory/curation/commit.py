@@ -230,7 +230,8 @@ class _Batch:
             ConflictError: something is not there any more.
         """
         waiting = {each["id"]: each for each in inbox.pending(self.ctx.vault)}
-        for number, decision in enumerate(self.decisions):
+        # The latest fact first: one that comes back to what was so before must not be taken for its going on.
+        for number, decision in sorted(enumerate(self.decisions), key=lambda each: _since(each[1]), reverse=True):
             proposal = decision.proposal
             if proposal.kept:
                 if proposal.id not in waiting:
@@ -330,6 +331,11 @@ def _found(sheet: Sheet) -> tuple[dict[str, Entry], dict[str, Entry]]:
         said.setdefault(entry.text, entry)
         said.setdefault(entry.text[len(grammar.task(entry.text)) :], entry)
     return said, {name: entries[0] for name, entries in sheet.sources.items()}
+
+
+def _since(decision: Decision) -> str:
+    """The first day of a fact; empty for all that is none."""
+    return (decision.proposal.fact and decision.proposal.fact.since) or ""
 
 
 def _fact(text: str) -> str:
