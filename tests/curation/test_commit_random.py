@@ -110,7 +110,7 @@ def test_very_many_decisions_at_random(tmp_path: Path) -> None:
 
 def test_several_processes_decide_at_once(tmp_path: Path) -> None:
     """The same batch from four processes: it is carried out once, and nobody writes half of it."""
-    desk = Desk(tmp_path).fill()
+    desk = Desk(tmp_path).fill().fill_facts()
     desk.kept()
     decided = tmp_path / "decisions"
     decided.write_bytes(pickle.dumps(batch(desk)))
@@ -126,6 +126,7 @@ def test_several_processes_decide_at_once(tmp_path: Path) -> None:
     assert desk.get("Memory.md").count("Anna lives in Cork") == 1
     assert desk.get("Memory.md").count("likes hiking") == 1
     assert desk.get("Memory.md").count("from the inbox") == 1
+    assert desk.get("Facts.md").count("works at:: Acme") == desk.get("Facts.md").count("[until:: ") == 1
     assert desk.get(DAY).count("replaced::") == 1
     assert [entry.state for entry in grammar.read(DAY, Document((desk.root / DAY).read_bytes()), timed=True)] == [
         None,
@@ -133,6 +134,7 @@ def test_several_processes_decide_at_once(tmp_path: Path) -> None:
         None,
         "promoted",
         "rejected",
+        "promoted",
     ]
 
 
