@@ -152,7 +152,7 @@ def gather(
     """
     named = Shortlist()
     if by_words:
-        name_by_words(reader, query, narrowed, named)
+        name_by_words(reader, query, narrowed, named, limit)
     if vector is not None:
         named.near = dict(reader.nearest(vector.vector, narrowed, CHUNKS_BY_MEANING))
     nearest = max(named.near.values(), default=0.0)

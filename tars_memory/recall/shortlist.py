@@ -46,15 +46,19 @@ class Shortlist:
         self.dated: list[int] = []
 
 
-def name_by_words(reader: IndexReader, query: Query, narrowed: Filter, named: Shortlist) -> None:
-    """BM25 by chunk and by note; chunks that hold a literal or a beginning of a word, with the share of those held."""
+def name_by_words(reader: IndexReader, query: Query, narrowed: Filter, named: Shortlist, limit: int) -> None:
+    """BM25 by chunk and by note; chunks that hold a literal or a beginning of a word, with the share of those held.
+
+    Never fewer than the hits that are wanted.
+    """
     from tars_memory.index.fulltext import expression
 
+    most = max(CHUNKS_BY_WORDS, limit)
     match = _expression(query)
     if match:
-        named.words = dict(reader.match_chunks(match, narrowed, CHUNKS_BY_WORDS))
+        named.words = dict(reader.match_chunks(match, narrowed, most))
         named.notes = dict(reader.match_notes(match, narrowed, NOTES_BY_WORDS))
-    for chunk, held in reader.match_text(query.literals, narrowed, CHUNKS_BY_WORDS) if query.literals else ():
+    for chunk, held in reader.match_text(query.literals, narrowed, most) if query.literals else ():
         named.literal[chunk] = held / len(query.literals)
     if query.prefixes:
         match = expression((), prefixes=[prefix[: max(3, len(prefix) - LOST_BY_STEMMING)] for prefix in query.prefixes])
@@ -74,7 +78,7 @@ def name_by_date(reader: IndexReader, query: Query, narrowed: Filter, named: Sho
 
     Where words have named as many chunks as they may, those of the day can be missing among them: they are weighed too.
     """
-    match = _expression(query) if len(named.words) == CHUNKS_BY_WORDS else ""
+    match = _expression(query) if len(named.words) >= CHUNKS_BY_WORDS else ""
     for stretch in query.dates:
         if (stretch.end - stretch.start).days <= LONGEST_DATE and not stretch.yearless:
             inside = _between(narrowed, stretch.start.isoformat(), stretch.end.isoformat())

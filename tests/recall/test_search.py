@@ -215,6 +215,12 @@ def test_a_named_date_and_speaker_lift_their_lines(tmp_path):
     recalled.close()
 
 
+def test_as_many_hits_as_are_wanted(tmp_path):
+    recalled = Recalled(tmp_path, {f"{n}.md": f"heron number {n}\n" for n in range(400)}, embed=False)
+    assert len(recalled.search("heron", "lexical", limit=390).hits) == 390
+    recalled.close()
+
+
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
 def test_the_day_that_is_named_is_found_among_hundreds_alike(tmp_path, mode):
     days = [date(2025, 1, 1) + timedelta(n) for n in range(400)]
