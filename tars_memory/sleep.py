@@ -348,6 +348,8 @@ def _index(memory: Memory) -> tuple[str, dict[str, int], str]:
     try:
         report.pending_vectors = memory.index().embed_pending()
     except ModelUnavailableError as error:  # whoever has no model knows it, and need not be told by mail every night
+        if isinstance(error.__cause__, OSError):
+            raise
         memory.notices.append(f"keywords only: {error.message}; {error.hint}")
     counts = {"changed": report.changed, "removed": report.removed, "pending": report.pending_vectors}
     told = f"{report.changed} notes read" if report.changed or report.removed else ""
