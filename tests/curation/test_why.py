@@ -89,8 +89,8 @@ def test_the_whole_way(desk: Desk) -> None:
         turn=31,
     )
     told = trail.as_dict()
-    assert list(told) == ["ref", "text", "path", "line", "chain"]
-    assert {"kind", "path", "line", "text", "date", "speaker", "quote", "actor", "txn"} <= set(told["chain"][0])
+    assert list(told) == ["ref", "text", "path", "line", "author", "chain"]
+    assert {"kind", "path", "line", "text", "date", "speaker", "quote", "actor", "txn", "author"} <= set(told["chain"][0])
 
 
 def test_words_that_only_a_line_and_its_own_trail_hold(desk: Desk) -> None:
