@@ -304,7 +304,7 @@ class Examiner:
                 if self._place(transcript) != task.place:
                     self.skipped.append(Skipped(transcript.source, "another process examined it meanwhile"))
                     return None
-            chosen, dropped = self._chosen(drawn, task.when)
+            chosen, dropped = self._chosen(drawn, task.when, ctx.author)
             path, kept = keep(ctx, transaction, transcript, chosen, task.when, task.place, self._keeps)
         txn = transaction.written[0].txn if transaction.written and not self.ctx.store.dry_run else None
         self._remember(task, path, kept)
@@ -319,14 +319,14 @@ class Examiner:
             txn=txn,
         )
 
-    def _chosen(self, drawn: Drawn, when: Moments) -> tuple[Drawn, dict[str, int]]:
+    def _chosen(self, drawn: Drawn, when: Moments, author: str) -> tuple[Drawn, dict[str, int]]:
         """The facts worth a person's look, their words as they will stand; and why the others are not, counted."""
         counted = {"ungrounded": sum(drawn.dropped.values()), "known": 0, "rejected": 0, "secret": 0}
         chosen = []
         for fact in drawn.extraction.facts:
             words = words_of(fact)
             if fact.claim:
-                fact = fact._replace(claim=claims.owned(fact.claim, self.ctx.author))
+                fact = fact._replace(claim=claims.owned(fact.claim, author))
             why = self.known.why(words, fact.claim, when[fact.turn].date()) if words else "secret"
             if why:
                 counted[why] += 1
