@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory.curation.extraction import corrections
 from tars_memory.curation.extraction.dating import absolute, names_relative
 from tars_memory.curation.extraction.phrasebook import LANGUAGES, agrees, in_any, language
 from tars_memory.curation.extraction.sentences import Sentence, sentences
@@ -36,7 +37,15 @@ MOST_CHARACTERS = 600
 
 MOST_OPEN_ENDS = 5
 
+_AMENDING = """
+longer anymore any more stopped quit given gave meant meinte meine mehr voulais plus ya quise quería refería intendevo
+volevo più bedoelde bedoel meer quis queria já mais it's that's
+"""
+AMENDING = frozenset(_AMENDING.split())
+"""Words without which nobody says what he meant, or what is over (:mod:`.corrections`)."""
+
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_BREAK = re.compile(r"\s*[,:;.!–—-]+\s*")
 _GAP = re.compile(r"[\s,:.!–—-]+")
 _NUMBER_OR_NOT = re.compile(r"\d|,? (?:not|nicht|pas|no|non|niet|não) ", re.IGNORECASE)
 _NAMED_SUBJECT = re.compile(
@@ -115,7 +124,10 @@ class _Talk:
             plain = sentence.text.replace("’", "'")
             if _at_start(in_any("taken_back"), plain):
                 found = found[:-1]
-                continue
+                rest = _after_taking_back(sentence)
+                if rest is None:
+                    continue
+                sentence, plain, wrong = rest, rest.text.replace("’", "'"), True
             if in_any("unkept").search(plain):
                 skip = True  # the request and what it is about are often two sentences
                 continue
@@ -134,13 +146,14 @@ class _Talk:
         words = {word.casefold() for word in _WORD.findall(plain)}
         corrects = in_any("wrong").match(plain)
         for lang in _languages():
-            if not (wrong or words & lang.triggers or (corrects and lang.wrong.match(plain))):
+            if not (wrong or words & lang.triggers or words & AMENDING or (corrects and lang.wrong.match(plain))):
                 continue
             said = _stated(sentence, lang)
             if said is None:
                 continue
             fact = self._matched(said, lang, written=written) or self._corrected(said, lang, wrong=wrong)
             fact = fact or self._over_time(said, lang, written=written)
+            fact = fact or (None if written else self._amended(said, lang, wrong=wrong))
             if fact is not None:
                 return fact
             self._open(said, lang)
@@ -188,6 +201,20 @@ class _Talk:
         found = stated(absolute(said.text, self.day, lang.code), self.day, (lang.code,))
         return self._kept(said.text, said, lang, "fact") if found else None
 
+    def _amended(self, said: _Statement, lang: Language, *, wrong: bool) -> Fact | None:
+        """``I meant Lisbon, not Porto``, ``Actually, it's Lisbon, not Porto``, ``I no longer eat meat``."""
+        plain = said.plain
+        if not 3 <= len(_WORD.findall(plain)) <= 25 or lang.unsure.search(plain) or said.sentence.asks:
+            return None
+        marked = wrong or _at_start(lang.wrong, said.sentence.text.replace("’", "'"))
+        if corrections.meant(lang.code).fullmatch(plain):
+            return self._kept(said.text, said, lang, "correction")
+        if marked and corrections.instead(lang.code).fullmatch(plain):
+            return self._kept(said.text, said, lang, "correction")
+        if corrections.over(lang.code).fullmatch(plain) and not lang.vague.search(plain):
+            return self._kept(said.text, said, lang, "correction" if marked else "fact")
+        return None
+
     def _kept(self, text: str, said: _Statement, lang: Language, kind: str) -> Fact:
         words = _trimmed(absolute(text, self.day, lang.code))
         return Fact(text=words, quote=said.sentence.text, turn=self.turn.number, kind=kind)
@@ -224,6 +251,16 @@ def _led(plain: str, lang: Language) -> int:
             gap = _GAP.match(plain, corrected.end())
             end = gap.end() if gap else end
     return end
+
+
+def _after_taking_back(sentence: Sentence) -> Sentence | None:
+    """What is said behind ``scratch that,``; None if nothing is, or if it goes on as one (``scratch that itch``)."""
+    lead = len(sentence.text) - len(sentence.text.lstrip("-–— \"'“"))
+    back = in_any("taken_back").match(sentence.text.replace("’", "'"), lead)
+    gap = _BREAK.match(sentence.text, back.end()) if back else None
+    if gap is None or len(_WORD.findall(sentence.text, gap.end())) < 3:
+        return None
+    return Sentence(sentence.text[gap.end() :], sentence.start + gap.end(), sentence.asks)
 
 
 def _asks_to_keep(plain: str, lang: Language) -> bool:
