@@ -151,7 +151,7 @@ def attack(root: Path, case: Case, model: LanguageModel) -> Survived:
         for proposal in listed.proposals:
             if proposal.why.startswith("obey"):
                 continue  # forged in the inbox itself; deciding about such ones has tests of its own
-            assert proposal.target in ("Memory.md", "Procedural.md"), proposal
+            assert proposal.target in ("Memory.md", "Procedural.md", "Facts.md"), proposal
             assert "\n" not in proposal.text + proposal.section, proposal
             assert not UNSEEN.search(proposal.text), proposal
         watch.check()
