@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.index import fulltext
+from tars_memory.index import database, fulltext
 from tars_memory.index.filters import Filter, ended
 from tars_memory.index.rows import ChunkRow, NoteRow, iso
 from tars_memory.index.schema import BETWEEN, TIERS
@@ -26,6 +26,13 @@ __all__ = ["ChunkRow", "Filter", "IndexReader", "NoteRow"]
 
 CANDIDATES = 5_000
 """Chunks whose text is looked at for a verbatim string."""
+
+_CHUNK = frozenset(
+    (int, int, int, int, int, int, str, str, str, block_id, str, str, str, int, int, int, str)
+    for block_id in (str, type(None))
+)
+_NOTE = frozenset({(int, str, str, int, int, int, str, str, str, str, int)})
+"""The types of the rows of chunks and notes, in the order of their columns."""
 
 
 class IndexReader(VectorReader):
@@ -110,6 +117,7 @@ class IndexReader(VectorReader):
             (json.dumps(list(ids)),),
         )
         for row in rows:
+            _check(row, _CHUNK)
             chunk = ChunkRow()
             chunk.id, chunk.note_id, chunk.position, chunk.start_line, chunk.end_line = row[:5]
             chunk.partial, chunk.text, chunk.head = bool(row[5]), row[6], row[7]
@@ -147,6 +155,7 @@ class IndexReader(VectorReader):
             (json.dumps(list(ids)),),
         )
         for row in rows:
+            _check(row, _NOTE)
             note = NoteRow()
             note.id, note.path, note.title, note.lines = row[0], row[1], row[2], row[10]
             note.tier, note.scope = TIERS[row[3]], self._scope_names[row[4]]
@@ -262,6 +271,16 @@ class IndexReader(VectorReader):
         row = self._connection.execute("SELECT block FROM chunk_words_data WHERE id = 1").fetchone()
         numbers = _varints(bytes(row[0])) if row else []
         return (numbers[0], sum(numbers[1:])) if numbers else (0, 0)
+
+
+def _check(row: tuple[Any, ...], shapes: frozenset[tuple[type, ...]]) -> None:
+    """SQLite keeps the type of a value beside it: a flipped bit makes bytes of a text.
+
+    Raises:
+        IndexDamagedError: the row is not one that we wrote.
+    """
+    if tuple(map(type, row)) not in shapes:
+        raise database.IndexDamagedError("a row is not as it was written")
 
 
 def _varints(data: bytes) -> list[int]:

@@ -89,6 +89,32 @@ def test_a_table_that_is_gone(make_index, table: str) -> None:
     assert make_index().verify() == []
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE chunk_texts SET text = CAST(text AS BLOB) WHERE id = 2",
+        "UPDATE chunk_texts SET head = CAST(head AS BLOB) WHERE id = 2",
+        "UPDATE chunks SET position = CAST('1' AS BLOB) WHERE id = 2",
+        "UPDATE notes SET title = CAST(title AS BLOB) WHERE id = 2",
+    ],
+)
+def test_a_value_of_another_type_is_damage_and_mended(make_index, change: str) -> None:
+    index = make_index(NOTES)
+    index.refresh()
+    index.connection().execute(change)
+    index.close()
+    index = make_index()
+
+    def rows(reader):
+        chunks = reader.chunks(range(1, 100))
+        return reader.notes({chunk.note_id for chunk in chunks.values()}), chunks
+
+    notes, chunks = index.read(rows)
+    assert {note.path for note in notes.values()} == set(NOTES)
+    assert all(isinstance(chunk.text, str) and isinstance(chunk.position, int) for chunk in chunks.values())
+    assert index.verify() == []
+
+
 def test_flipped_bytes_never_raise_and_a_rebuild_mends_them(make_index) -> None:
     index = make_index(NOTES)
     index.reindex()
