@@ -90,7 +90,8 @@ def test_the_whole_way(desk: Desk) -> None:
     )
     told = trail.as_dict()
     assert list(told) == ["ref", "text", "path", "line", "author", "chain"]
-    assert {"kind", "path", "line", "text", "date", "speaker", "quote", "actor", "txn", "author"} <= set(told["chain"][0])
+    known = {"kind", "path", "line", "text", "date", "speaker", "quote", "actor", "txn", "author"}
+    assert known <= set(told["chain"][0])
 
 
 def test_words_that_only_a_line_and_its_own_trail_hold(desk: Desk) -> None:
