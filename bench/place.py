@@ -13,14 +13,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.index import models
+from tars_memory.index.embedding import models
 from tars_memory.options import LayoutOptions, LimitsOptions
 from tars_memory.settings import Places
 
 if TYPE_CHECKING:
+    from tars_memory.index.embedding.queryvector import QueryVector
+    from tars_memory.index.embedding.session import Embedded
     from tars_memory.index.indexer import Index
-    from tars_memory.index.queryvector import QueryVector
-    from tars_memory.index.session import Embedded
 
 PYTHON = sys.executable
 REPOSITORY = Path(__file__).parents[1]
@@ -33,7 +33,7 @@ class RandomEmbedder:
     dimension = 384
 
     def __init__(self, fingerprint: str) -> None:
-        from tars_memory.index import runtime
+        from tars_memory.index.embedding import runtime
 
         self.fingerprint = fingerprint
         np = runtime.load_numpy()
@@ -46,7 +46,7 @@ class RandomEmbedder:
 
     def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
         """Two vectors of the hat, added; bits of as many words as a line has, stop words aside."""
-        from tars_memory.index.session import Embedded
+        from tars_memory.index.embedding.session import Embedded
 
         for text in texts:
             lines = [min(255, len(line.split())) for line in text.split("\n")[1:]]
@@ -54,7 +54,7 @@ class RandomEmbedder:
 
     def embed_query(self, text: str) -> QueryVector:
         """As of a passage of one line."""
-        from tars_memory.index.queryvector import QueryVector
+        from tars_memory.index.embedding.queryvector import QueryVector
 
         size = self.dimension // 8
         return QueryVector(self._vector(), tuple(self._dice.bytes(size) for _ in text.split()))

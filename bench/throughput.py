@@ -32,7 +32,7 @@ for text in texts:
 OURS = """
 import json, resource, sys, time
 from pathlib import Path
-from tars_memory.index.embedding import open_embedder
+from tars_memory.index.embedding.passages import open_embedder
 from tars_memory.options import EmbeddingOptions
 cache, source = sys.argv[1:]
 embedder = open_embedder(EmbeddingOptions(), Path(cache))

@@ -11,7 +11,7 @@ import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import BusyError, TarsError
-from tars_memory.recall.growth import DAYS
+from tars_memory.recall.packing.growth import DAYS
 from tars_memory.upkeep import loaded, model_of, refreshed
 from tars_memory.vault import conflicts
 from tars_memory.vault.writing.spool import ELSEWHERE, Spool

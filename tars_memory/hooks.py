@@ -6,7 +6,6 @@ its own (:mod:`tars_memory.cli.background`), which shares nothing with the agent
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import UsageError
+from tars_memory.hashing import sha256
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -230,7 +230,7 @@ class Desk:
 
 def key(transcript: str) -> str:
     """The name under which a conversation's things are kept."""
-    return hashlib.sha256(os.fsencode(transcript)).hexdigest()[:16]
+    return sha256(os.fsencode(transcript)).hexdigest()[:16]
 
 
 def holds(transcript: str, copy: str) -> bool:

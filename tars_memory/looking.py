@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from tars_memory.capture.model import Today
     from tars_memory.curation.why import Trail
     from tars_memory.index.reader import IndexReader
-    from tars_memory.recall.context import Context as Packed
     from tars_memory.recall.evaluation import Evaluation
     from tars_memory.recall.links import NoteLinks
     from tars_memory.recall.model import SearchResult
+    from tars_memory.recall.packing.context import Context as Packed
     from tars_memory.recall.query import Query
-    from tars_memory.recall.ranked import Answer
+    from tars_memory.recall.ranking.ranked import Answer
     from tars_memory.recall.selecting import Selection
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry
@@ -251,9 +251,9 @@ class Looking(Rooms):
             UsageError: a number below zero, budget and window, shares of more than the whole, or a project that can't
                 be one.
         """
-        from tars_memory.recall import context as packing
         from tars_memory.recall.decided import looked_up
-        from tars_memory.recall.ranked import ranked
+        from tars_memory.recall.packing import context as packing
+        from tars_memory.recall.ranking.ranked import ranked
         from tars_memory.vault.writing.typed import typed_lines
 
         mode = mode or self.settings.options("recall", RecallOptions).mode

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.tidying.compression import Compressed
     from tars_memory.curation.tidying.tidy import Tidied
     from tars_memory.index.indexer import RefreshReport
-    from tars_memory.recall.growth import Growth
+    from tars_memory.recall.packing.growth import Growth
     from tars_memory.vault.model import Actor
     from tars_memory.vault.template import InitReport
     from tars_memory.vault.writing.store import Written

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from typing import Self
 
     from tars_memory.capture.context import Context
-    from tars_memory.index.embedding import Embedder
+    from tars_memory.index.embedding.passages import Embedder
+    from tars_memory.index.embedding.queryvector import QueryVector
     from tars_memory.index.indexer import Index, RefreshReport
-    from tars_memory.index.queryvector import QueryVector
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.query import Query
     from tars_memory.vault.model import Actor
@@ -251,7 +251,7 @@ class Rooms:
         Raises:
             ModelUnavailableError: a model that was never fetched is set.
         """
-        from tars_memory.index import models
+        from tars_memory.index.embedding import models
         from tars_memory.index.schema import CHUNKER
 
         if self.embedder is not None:
@@ -265,7 +265,7 @@ class Rooms:
         Raises:
             ModelUnavailableError: it is not here.
         """
-        from tars_memory.index.embedding import open_embedder
+        from tars_memory.index.embedding.passages import open_embedder
         from tars_memory.index.schema import CHUNKER
 
         if self.embedder is not None:
@@ -319,8 +319,8 @@ class Rooms:
 
     def _unknown_language(self, query: Query) -> list[str]:
         """A sentence, once, if the model that is set knows English alone and the query is in another language."""
-        from tars_memory.index.models import is_english
-        from tars_memory.recall.languages import foreign, warning
+        from tars_memory.index.embedding.models import is_english
+        from tars_memory.recall.ranking.languages import foreign, warning
 
         model = self.settings.options("embedding", EmbeddingOptions).model
         language = foreign(query.meaning) if self.embedder is None and is_english(model) else ""
@@ -339,8 +339,8 @@ class Rooms:
             if self.embedder is not None:
                 self._ask_model = self.embedder.embed_query
             else:
-                from tars_memory.index.queryvector import QueryVectors
-                from tars_memory.index.warm import SOCKET
+                from tars_memory.index.embedding.queryvector import QueryVectors
+                from tars_memory.index.live.warm import SOCKET
 
                 options = self.settings.options("embedding", EmbeddingOptions)
                 self._ask_model = QueryVectors(options, self.settings.places.cache, self.state / SOCKET).query

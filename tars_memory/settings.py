@@ -9,12 +9,12 @@ The environment name of ``[section] key`` is ``TARS_MEMORY_SECTION_KEY``.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tars_memory.errors import UsageError, VaultError
+from tars_memory.hashing import sha256
 from tars_memory.options import ALLOWED, Options
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Places:
         import json
 
         base = self.state / "vaults"
-        folder = base / hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+        folder = base / sha256(os.fsencode(root)).hexdigest()[:16]
         known = _vault_json(folder)
         place = _place(root)
         same = place is not None and known.get("place") == place
@@ -174,7 +174,7 @@ class Places:
         """Whether a vault that we wrote to was here and the folder is empty now, as when a disk is not there."""
         with contextlib.suppress(OSError), os.scandir(root) as found:
             if next(found, None) is None:
-                folder = self.state / "vaults" / hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+                folder = self.state / "vaults" / sha256(os.fsencode(root)).hexdigest()[:16]
                 return _vault_json(folder).get("id") is not None
         return False
 

@@ -330,7 +330,7 @@ def _compress(memory: Memory) -> tuple[str, dict[str, int], str]:
 
 def _size(memory: Memory) -> tuple[str, dict[str, int], str]:
     """How big the notes are that every prompt begins with; told if they leave little room, or find none."""
-    from tars_memory.recall.growth import DAYS
+    from tars_memory.recall.packing.growth import DAYS
 
     found = memory.loaded()
     counts = {"tokens": found.tokens, "grown": found.grown, "left_out": found.left_out}

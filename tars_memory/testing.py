@@ -12,8 +12,8 @@ from math import sqrt
 from struct import pack
 from typing import TYPE_CHECKING
 
-from tars_memory.index.queryvector import QueryVector
-from tars_memory.index.session import Embedded
+from tars_memory.index.embedding.queryvector import QueryVector
+from tars_memory.index.embedding.session import Embedded
 from tars_memory.index.words import STOP_WORDS, WORD, fold, tokens
 
 if TYPE_CHECKING:

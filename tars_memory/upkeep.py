@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tars_memory.index.report import RefreshReport
     from tars_memory.memory import Memory
-    from tars_memory.recall.growth import Growth
+    from tars_memory.recall.packing.growth import Growth
     from tars_memory.settings import Settings
 
 
@@ -66,7 +66,7 @@ def status(memory: Memory) -> dict[str, Any]:
 
 def loaded(memory: Memory) -> Growth:
     """How big the notes are that every prompt begins with, how fast they grow, and what of them finds no room."""
-    from tars_memory.recall.growth import DAYS, growth
+    from tars_memory.recall.packing.growth import DAYS, growth
     from tars_memory.vault.writing.history import entries
 
     since = (memory.now() - timedelta(days=DAYS)).isoformat()[:10]
@@ -86,7 +86,7 @@ def loaded(memory: Memory) -> Growth:
 
 def _unapproved(memory: Memory, notices: list[str]) -> dict[str, list[int]]:
     """The rules that ``context`` does not trust, said with what can be done."""
-    from tars_memory.recall.rules import unapproved
+    from tars_memory.recall.packing.rules import unapproved
     from tars_memory.vault.writing.typed import typed_lines
 
     journal = memory.store(writes=False).journal
@@ -116,8 +116,8 @@ def refreshed(memory: Memory) -> RefreshReport:
 
 def models(memory: Memory) -> list[dict[str, Any]]:
     """The embedded model, those fetched, and those that fastembed could fetch; the one in use is ``current``."""
-    from tars_memory.index import fetch
-    from tars_memory.index import models as known
+    from tars_memory.index.embedding import fetch
+    from tars_memory.index.embedding import models as known
 
     cache = memory.settings.places.cache
     current = memory.settings.options("embedding", EmbeddingOptions).model
@@ -141,8 +141,8 @@ def use_model(memory: Memory, name: str, folder: Path | None) -> dict[str, Any]:
         ModelUnavailableError: it can't be fetched or doesn't work.
         UnwritableError: the configuration can't be written.
     """
-    from tars_memory.index import fetch
-    from tars_memory.index import models as known
+    from tars_memory.index.embedding import fetch
+    from tars_memory.index.embedding import models as known
 
     if name != known.EMBEDDED:
         name = fetch.use_model(name, memory.settings.places.cache, folder).name
@@ -158,7 +158,7 @@ def use_model(memory: Memory, name: str, folder: Path | None) -> dict[str, Any]:
 
 def model_of(memory: Memory) -> dict[str, Any]:
     """The model that is set: ``name``, ``usable``; its ``fingerprint``, or ``reason`` and ``hint``."""
-    from tars_memory.index import models as known
+    from tars_memory.index.embedding import models as known
 
     name = memory.settings.options("embedding", EmbeddingOptions).model
     try:
@@ -169,7 +169,7 @@ def model_of(memory: Memory) -> dict[str, Any]:
 
 
 def _usable(settings: Settings, name: str) -> bool:
-    from tars_memory.index import models as known
+    from tars_memory.index.embedding import models as known
 
     try:
         known.ready(name, settings.places.cache)

@@ -7,18 +7,18 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ModelUnavailableError, TarsError
+from tars_memory.index.live.warm import SOCKET
 from tars_memory.index.report import WRITER_WAIT, RefreshBudget
-from tars_memory.index.warm import SOCKET
 from tars_memory.options import EmbeddingOptions
 from tars_memory.vault.writing.lock import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tars_memory.index.embedding import Embedder
+    from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.indexer import Index
-    from tars_memory.index.warmserver import WarmServer
-    from tars_memory.index.watcher import Watcher
+    from tars_memory.index.live.warmserver import WarmServer
+    from tars_memory.index.live.watcher import Watcher
     from tars_memory.memory import Memory
 
 PORTION = 64
@@ -161,12 +161,12 @@ class Watching:
         memory.embedder = self._embedder
 
     def _serve(self, memory: Memory, notices: list[str]) -> None:
-        from tars_memory.index import models
+        from tars_memory.index.embedding import models
 
         assert self._embedder is not None
         identity = models.manifest_of(self._model, memory.settings.places.cache).identity
         try:
-            from tars_memory.index.warmserver import WarmServer
+            from tars_memory.index.live.warmserver import WarmServer
 
             self._server = WarmServer(memory.state / SOCKET, identity, self._embedder.embed_query)
         except (OSError, AttributeError) as error:  # no room for its path, or a system without such sockets

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from tars_memory.hashing import sha256
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -65,7 +66,7 @@ class Transcript(NamedTuple):
 
         A grown conversation begins with the digests it had before, whatever its file is called.
         """
-        running = hashlib.sha256()
+        running = sha256()
         found = []
         for turn in self.turns:
             for part in (turn.role, turn.speaker, turn.text):

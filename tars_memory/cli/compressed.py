@@ -133,7 +133,7 @@ def _day(call: Call, text: str | None) -> date | None:
     """
     if text is None:
         return None
-    from tars_memory.recall.dates import ACCEPTED, parse_day
+    from tars_memory.recall.ranking.dates import ACCEPTED, parse_day
 
     found = parse_day(text, call.memory().now().date())
     if found is None:

@@ -168,7 +168,7 @@ def day(call: Call, text: str | None, option: str, *, last: bool = False) -> dat
     """
     if text is None:
         return None
-    from tars_memory.recall.dates import ACCEPTED, parse_day
+    from tars_memory.recall.ranking.dates import ACCEPTED, parse_day
 
     named = parse_day(text, today(call))
     if named is None:

@@ -6,9 +6,10 @@ Nothing here touches a disk; the indexer hands in what it read.
 from __future__ import annotations
 
 import sys
-from hashlib import sha1
 from struct import Struct, error, pack
 from typing import TYPE_CHECKING
+
+from tars_memory.hashing import sha1
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

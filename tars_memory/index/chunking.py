@@ -11,9 +11,9 @@ belongs to no chunk: nobody sees it in Obsidian.
 from __future__ import annotations
 
 import re
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from tars_memory.hashing import blake2b
 from tars_memory.index.fulltext import clean
 from tars_memory.index.properties import of_note
 from tars_memory.index.schema import CHUNKER as CHUNKER

@@ -10,15 +10,15 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tars_memory.index import database, vectors
-from tars_memory.index.cache import VectorCache
 from tars_memory.index.chunking import embedded_text
+from tars_memory.index.embedding.cache import VectorCache
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from tars_memory.index.embedding import Embedder
+    from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.files import IndexFiles
 
 PAGE = 256

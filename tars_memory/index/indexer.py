@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tars_memory.index.embedding import Embedder
+    from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.reader import IndexReader
     from tars_memory.options import LimitsOptions
     from tars_memory.vault.vault import Vault

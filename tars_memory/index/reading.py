@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from datetime import date
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.hashing import blake2b
 from tars_memory.index import chunking, facts
 from tars_memory.index.changes import STAMP
 from tars_memory.index.fulltext import clean

@@ -15,7 +15,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import TarsError, UsageError
-from tars_memory.recall.budget import CHARACTERS_PER_TOKEN
+from tars_memory.recall.packing.budget import CHARACTERS_PER_TOKEN
 from tars_memory.recall.query import parse
 from tars_memory.recall.verify import note_lines
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.index.naming import folded as plain
 from tars_memory.index.words import STOP_WORDS, tokens
-from tars_memory.recall.words import unspaced_runs
+from tars_memory.recall.ranking.words import unspaced_runs
 from tars_memory.vault.markdown.facts import folded
 
 if TYPE_CHECKING:

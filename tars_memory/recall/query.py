@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError
 from tars_memory.index.words import STOP_WORDS, WORD, fold, tokens
-from tars_memory.recall import dates
-from tars_memory.recall.words import ASKING_WORDS, symbols, unspaced_runs
+from tars_memory.recall.ranking import dates
+from tars_memory.recall.ranking.words import ASKING_WORDS, symbols, unspaced_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,17 +5,17 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tars_memory.recall.candidates import decided, unasked
 from tars_memory.recall.model import Hit, SearchResult, obsidian_url
-from tars_memory.recall.passages import passages, whole
-from tars_memory.recall.ranked import narrowed_by, scored
+from tars_memory.recall.ranking.candidates import decided, unasked
+from tars_memory.recall.ranking.passages import passages, whole
+from tars_memory.recall.ranking.ranked import narrowed_by, scored
 from tars_memory.recall.verify import verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from tars_memory.index.embedding.queryvector import QueryVector
     from tars_memory.index.filters import Filter
-    from tars_memory.index.queryvector import QueryVector
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.query import Query
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError
 from tars_memory.index.naming import folded, spaced
-from tars_memory.recall.words import unspaced_runs
+from tars_memory.recall.ranking.words import unspaced_runs
 from tars_memory.vault.markdown.document import plain_heading
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ first.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat
 import sys
@@ -16,6 +15,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UnwritableError, UsageError
+from tars_memory.hashing import sha256
 from tars_memory.vault import lease
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ def _try_read(folder: Folder, name: str, leases: bool, trusted: str | None) -> N
 
 def digest(data: bytes) -> str:
     """The SHA-256 by which journal and notes are compared."""
-    return hashlib.sha256(data).hexdigest()
+    return sha256(data).hexdigest()
 
 
 def read_all(fd: int, size: int) -> bytes:

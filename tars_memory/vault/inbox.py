@@ -9,12 +9,12 @@ is half there or no proposal is said and passed over.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.hashing import sha256
 from tars_memory.settings import VAULT_FOLDER
 from tars_memory.vault.markdown.spans import newline_of
 from tars_memory.vault.model import Splice
@@ -43,7 +43,7 @@ DECISIONS = ("accepted", "rejected", "ignored")
 
 def proposal_id(op: str, target: str, section: str, text: str, replaces: str = "") -> str:
     """The name of a proposal: 8 hexadecimal digits, made of the change itself."""
-    digest = hashlib.sha256("\0".join((op, target, section, text, replaces)).encode("utf-8", "surrogateescape"))
+    digest = sha256("\0".join((op, target, section, text, replaces)).encode("utf-8", "surrogateescape"))
     return digest.hexdigest()[:8]
 
 
@@ -141,7 +141,7 @@ def drop(transaction: Transaction, proposal: dict[str, Any]) -> None:
     for path in proposal["files"]:
         data = transaction.read(path)
         if data is not None and _is(data, proposal["id"]):
-            transaction.remove(path, hashlib.sha256(data).hexdigest())
+            transaction.remove(path, sha256(data).hexdigest())
 
 
 def decide(
@@ -201,7 +201,7 @@ def purge(transaction: Transaction, vault: Vault, words: str) -> int:
     for path in _files(vault, INBOX, ".json"):
         data = _there(transaction, path)
         if data is not None and file_says(data.decode("utf-8", "surrogateescape"), words):
-            count += transaction.remove(path, hashlib.sha256(data).hexdigest()) is not None
+            count += transaction.remove(path, sha256(data).hexdigest()) is not None
     for path in _decided_files(vault):
         data = _there(transaction, path) or b""
         plan = _silenced(data, words)

@@ -21,11 +21,11 @@ from tars_memory.curation.why import Step as WhyStep
 from tars_memory.curation.why import Trail
 from tars_memory.errors import NotFoundError
 from tars_memory.recall.evaluation import Evaluation, Question, evaluate
-from tars_memory.recall.fence import Run
 from tars_memory.recall.links import NoteLinks
 from tars_memory.recall.model import Hit, SearchResult
-from tars_memory.recall.packing import Dropped
-from tars_memory.recall.prompt import Block, Context
+from tars_memory.recall.packing.fence import Run
+from tars_memory.recall.packing.packing import Dropped
+from tars_memory.recall.packing.prompt import Block, Context
 from tars_memory.recall.query import parse
 from tars_memory.vault.markdown.facts import Fact
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from fake_memory import packed
 
-from tars_memory.recall.packing import Dropped
+from tars_memory.recall.packing.packing import Dropped
 
 Run = Callable[..., Any]
 

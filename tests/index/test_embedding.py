@@ -15,9 +15,10 @@ from struct import unpack
 import pytest
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index import embedding, models, prepare, runtime, session
-from tars_memory.index.fetch import distance
-from tars_memory.index.session import MAX_CHARACTERS, Session, token_ranges
+from tars_memory.index.embedding import models, prepare, runtime, session
+from tars_memory.index.embedding import passages as embedding
+from tars_memory.index.embedding.fetch import distance
+from tars_memory.index.embedding.session import MAX_CHARACTERS, Session, token_ranges
 from tars_memory.options import EmbeddingOptions
 
 OPTIONS = EmbeddingOptions()
@@ -342,7 +343,7 @@ def watch(event, arguments):
         print("imported:", arguments[0], file=sys.stderr)
 sys.addaudithook(watch)
 from pathlib import Path
-from tars_memory.index import embedding
+from tars_memory.index.embedding import passages as embedding
 from tars_memory.options import EmbeddingOptions
 """
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tars_memory.errors import ModelUnavailableError, UsageError
-from tars_memory.index import embedding, fetch, models, prepare
-from tars_memory.index.queryvector import query_vector
+from tars_memory.index.embedding import fetch, models, prepare
+from tars_memory.index.embedding import passages as embedding
+from tars_memory.index.embedding.queryvector import query_vector
 from tars_memory.options import EmbeddingOptions
 
 MEAN = "sentence-transformers/all-MiniLM-L6-v2"

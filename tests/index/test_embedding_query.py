@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index import models, queryvector
-from tars_memory.index.queryvector import QueryVector, QueryVectors, query_vector
+from tars_memory.index.embedding import models, queryvector
+from tars_memory.index.embedding.queryvector import QueryVector, QueryVectors, query_vector
 from tars_memory.options import EmbeddingOptions
 from tars_memory.testing import HashEmbedder
 
@@ -129,7 +129,7 @@ def test_a_remembered_query_imports_nothing_heavy_and_needs_no_model(tmp_path: P
     query_vector("tea", OPTIONS, tmp_path)
     code = (
         "import sys; from pathlib import Path\n"
-        "from tars_memory.index.queryvector import query_vector\n"
+        "from tars_memory.index.embedding.queryvector import query_vector\n"
         "from tars_memory.options import EmbeddingOptions\n"
         "print([*map(len, query_vector('tea', EmbeddingOptions(), Path(sys.argv[1])))])\n"
         "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'fastembed', 'sqlite3', 'importlib.metadata', 'asyncio'}\n"
@@ -142,7 +142,7 @@ def test_a_remembered_query_imports_nothing_heavy_and_needs_no_model(tmp_path: P
 def test_the_real_model_answers_and_is_quiet(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path\n"
-        "from tars_memory.index.queryvector import query_vector\n"
+        "from tars_memory.index.embedding.queryvector import query_vector\n"
         "from tars_memory.options import EmbeddingOptions\n"
         "print([*map(len, query_vector('tea', EmbeddingOptions(), Path(sys.argv[1])))])\n"
         "print('fastembed' in sys.modules, 'OPENBLAS_NUM_THREADS' in os.environ)"

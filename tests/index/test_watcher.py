@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from tars_memory.errors import BusyError
-from tars_memory.index import warm
-from tars_memory.index.queryvector import QueryVector
-from tars_memory.index.warmserver import WarmServer
-from tars_memory.index.watcher import Watcher
+from tars_memory.index.embedding.queryvector import QueryVector
+from tars_memory.index.live import warm
+from tars_memory.index.live.warmserver import WarmServer
+from tars_memory.index.live.watcher import Watcher
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.watching import Batch, Watching
@@ -170,7 +170,7 @@ def test_where_the_system_gives_no_events_it_looks_by_the_clock(
     watcher.start()
     assert "inotify watch limit reached" in watcher.polling
     watcher.close()
-    monkeypatch.setattr("tars_memory.index.watcher.is_local", lambda path: False)
+    monkeypatch.setattr("tars_memory.index.live.watcher.is_local", lambda path: False)
     watcher.start()
     assert "network" in watcher.polling
 
@@ -187,8 +187,8 @@ def test_lost_events_are_a_hint(opener: Callable[[], Memory]) -> None:
 
 
 def test_a_vault_that_vanishes_and_comes_back(opener: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tars_memory.index.watcher.CHECK", 0.2)
-    monkeypatch.setattr("tars_memory.index.watcher.POLL", 0.2)
+    monkeypatch.setattr("tars_memory.index.live.watcher.CHECK", 0.2)
+    monkeypatch.setattr("tars_memory.index.live.watcher.POLL", 0.2)
     root = root_of(opener)
     aside = root.with_name("aside")
     with Running(opener, root) as running:

@@ -10,10 +10,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tars_memory.errors import NotFoundError
-from tars_memory.recall import fence
-from tars_memory.recall.context import Context, context
-from tars_memory.recall.loaded import key
-from tars_memory.recall.ranked import Answer
+from tars_memory.recall.packing import fence
+from tars_memory.recall.packing.context import Context, context
+from tars_memory.recall.packing.loaded import key
+from tars_memory.recall.ranking.ranked import Answer
 from tars_memory.recall.verify import note_lines
 from tars_memory.vault.layout import Layout
 

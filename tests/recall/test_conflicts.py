@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tars_memory.memory import Memory
-from tars_memory.recall import context as packing
-from tars_memory.recall.prompt import Context
+from tars_memory.recall.packing import context as packing
+from tars_memory.recall.packing.prompt import Context
 from tars_memory.settings import PROJECTS
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.vault import Vault

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tars_memory.recall.dates import named_dates, parse_day
+from tars_memory.recall.ranking.dates import named_dates, parse_day
 
 TODAY = date(2026, 11, 21)  # a Saturday
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from recalled import Recalled
 
-from tars_memory.index.models import EMBEDDED, is_english
-from tars_memory.recall.languages import foreign
+from tars_memory.index.embedding.models import EMBEDDED, is_english
+from tars_memory.recall.ranking.languages import foreign
 
 NOTES = {
     "Deutsch.md": "- Die Straße nach Düsseldorf ist gesperrt.\n- Österreichische Äpfel im Kühlschrank.\n",

@@ -4,9 +4,9 @@ import packed
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tars_memory.recall import fence
-from tars_memory.recall.budget import characters, tokens
-from tars_memory.recall.packing import LONG_NOTE, Packing, Unit, by_worth
+from tars_memory.recall.packing import fence
+from tars_memory.recall.packing.budget import characters, tokens
+from tars_memory.recall.packing.packing import LONG_NOTE, Packing, Unit, by_worth
 
 
 @settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))

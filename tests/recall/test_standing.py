@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 from recalled import TODAY, Recalled
 
-from tars_memory.recall import dates, standing
+from tars_memory.recall.ranking import dates, standing
 
 
 @pytest.mark.parametrize(

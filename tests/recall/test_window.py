@@ -12,10 +12,10 @@ import pytest
 from tars_memory.curation.alike import at_odds
 from tars_memory.errors import UsageError
 from tars_memory.memory import Memory
-from tars_memory.recall import context as packing
-from tars_memory.recall.packing import LOADED, NO_ROOM
-from tars_memory.recall.prompt import Context
-from tars_memory.recall.ranked import Answer
+from tars_memory.recall.packing import context as packing
+from tars_memory.recall.packing.packing import LOADED, NO_ROOM
+from tars_memory.recall.packing.prompt import Context
+from tars_memory.recall.ranking.ranked import Answer
 from tars_memory.testing import make_vault
 from tars_memory.vault.markdown.entries import parse
 from tars_memory.vault.vault import Vault

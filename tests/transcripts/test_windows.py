@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tars_memory.capture.turns import Role, Turn
 from tars_memory.curation.extraction.windows import LABEL, LEAST, Window, windows
-from tars_memory.recall.budget import characters
+from tars_memory.recall.packing.budget import characters
 
 ROLES: list[Role] = ["user", "assistant", "tool", "system"]
 

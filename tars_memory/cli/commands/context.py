@@ -10,7 +10,7 @@ from tars_memory.cli.parsing import call_of, command, validity
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
-    from tars_memory.recall.prompt import Context
+    from tars_memory.recall.packing.prompt import Context
 
 FORMATS = ("text", "json")
 MOST_REASONS = 3
@@ -78,7 +78,7 @@ def context(
 
 def _say_left_out(call: Call, packed: "Context") -> None:
     """One sentence about what was left out, by reason; not about what is no content anyway."""
-    from tars_memory.recall.loaded import COMMENT, FRONT_MATTER
+    from tars_memory.recall.packing.loaded import COMMENT, FRONT_MATTER
 
     reasons: dict[str, int] = {}
     for gone in packed.dropped:

@@ -42,7 +42,7 @@ def watch(
 
         call.out.data(unit(print_service, call.memory().root, call.env))
         return 0
-    from tars_memory.index.watcher import Watcher
+    from tars_memory.index.live.watcher import Watcher
 
     watcher = Watcher(call.memory().root, poll=poll)
     watching = Watching(call.fresh_memory, watcher)

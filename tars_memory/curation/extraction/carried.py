@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tars_memory.curation.extraction import statements
-from tars_memory.recall.stemming import stem
+from tars_memory.recall.ranking.stemming import stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

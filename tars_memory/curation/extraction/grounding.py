@@ -19,7 +19,7 @@ from tars_memory.curation.extraction.carried import carried
 from tars_memory.curation.extraction.dating import names_relative
 from tars_memory.curation.extraction.phrasebook import LANGUAGES, agrees, language
 from tars_memory.curation.extraction.sentences import own_words, sentences
-from tars_memory.recall.fence import visible
+from tars_memory.recall.packing.fence import visible
 from tars_memory.vault.secrets.masking import mask
 
 if TYPE_CHECKING:

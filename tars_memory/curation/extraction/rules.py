@@ -17,7 +17,7 @@ from tars_memory.curation.extraction.sentences import Sentence, sentences
 from tars_memory.curation.extraction.stating import stated
 from tars_memory.curation.extraction.subjects import title_of, topics_of
 from tars_memory.curation.model import Extraction, Fact
-from tars_memory.recall.dates import named_dates
+from tars_memory.recall.ranking.dates import named_dates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -27,7 +27,7 @@ from tars_memory.curation.extraction.vocabulary import (
     UNSPACED_NEGATIONS,
     UNSURE,
 )
-from tars_memory.recall.stemming import stem
+from tars_memory.recall.ranking.stemming import stem
 from tars_memory.vault.markdown.entries import tags_of
 
 VALUE_WORDS = 4

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.recall.budget import characters
+from tars_memory.recall.packing.budget import characters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

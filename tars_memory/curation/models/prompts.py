@@ -9,7 +9,6 @@ obey us; what it answers is bounded in :mod:`tars_memory.curation.models.replies
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 from functools import cache
@@ -19,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.models.llm import Prompt
 from tars_memory.curation.models.replies import COMPRESS_OPS, KINDS, REVIEW_OPS, TIDY_OPS
-from tars_memory.recall import fence
+from tars_memory.hashing import sha256
+from tars_memory.recall.packing import fence
 from tars_memory.vault.secrets.masking import mask
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def compress(
 
 def code(*lists: Sequence[str]) -> str:
     """Six characters of numbered lists: an answer that bears others is about other lists."""
-    digest = hashlib.sha256()
+    digest = sha256()
     for one in lists:
         digest.update(b"%d;" % len(one))
         for item in one:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.curation.models import provider
 from tars_memory.curation.models.llm import INSTALL, Completion, Prompt, Spent, tokens
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.recall.fence import visible
+from tars_memory.recall.packing.fence import visible
 from tars_memory.vault.secrets.masking import mask
 
 if TYPE_CHECKING:

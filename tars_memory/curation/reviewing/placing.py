@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tars_memory.index.words import STOP_WORDS, tokens
-from tars_memory.recall.stemming import stem
+from tars_memory.recall.ranking.stemming import stem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

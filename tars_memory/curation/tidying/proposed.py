@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +10,7 @@ from urllib.parse import quote
 from tars_memory.curation.models.llm import Reply
 from tars_memory.curation.tidying import digest, distilled
 from tars_memory.errors import ConflictError
+from tars_memory.hashing import sha256
 from tars_memory.vault.links import Links
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.entries import visible
@@ -243,7 +243,7 @@ class _Answers:
     def about(self, period: str, shown: Sequence[Merged]) -> distilled.Distilled:
         """What it says about the statements of a period."""
         lines = distilled.numbered(shown)
-        key = hashlib.sha256(json.dumps([self.name, period, lines]).encode("ascii")).hexdigest()[:32]
+        key = sha256(json.dumps([self.name, period, lines]).encode("ascii")).hexdigest()[:32]
         done = self._before(key, shown) if self._reuse else None
         if done is None:
             done = distilled.distil(self._model, period, shown, self._ctx.now.date())

@@ -9,11 +9,11 @@ provenance of a promoted line; the block id is written only when something links
 from __future__ import annotations
 
 import base64
-import hashlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import UsageError
+from tars_memory.hashing import sha256
 from tars_memory.vault.model import Entry
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def ref(path: str, text: str, occurrence: int = 0) -> str:
         occurrence: which of several entries with the same words in the note, from 0.
     """
     name = f"{path}\0{text}" + (f"\0{occurrence}" if occurrence else "")
-    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()
+    digest = sha256(name.encode("utf-8", "surrogateescape")).digest()
     return base64.b32encode(digest[:5]).decode("ascii").lower()
 
 

@@ -11,7 +11,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from tars_memory.curation.tidying.findings.model import Finding
-from tars_memory.recall.dates import dated
+from tars_memory.recall.ranking.dates import dated
 from tars_memory.vault.markdown.entries import task
 from tars_memory.vault.markdown.windows import end_in
 

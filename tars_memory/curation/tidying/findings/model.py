@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from tars_memory.hashing import sha256
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
@@ -159,7 +159,7 @@ def named(kind: str, path: str, key: str, occurrence: int = 0) -> str:
         occurrence: which of several with the same words in the note, from 0.
     """
     name = "\0".join((kind, path, key, str(occurrence)))
-    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()
+    digest = sha256(name.encode("utf-8", "surrogateescape")).digest()
     return base64.b32encode(digest[:5]).decode("ascii").lower()
 
 

@@ -7,12 +7,12 @@ lock, no driver, and can't damage its neighbours.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from tars_memory.index import models
+from tars_memory.hashing import sha256
+from tars_memory.index.embedding import models
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +72,7 @@ class QueryVectors:
         if known is not None:
             return known
         if self._warm is not None and self._embed is None:
-            from tars_memory.index import warm
+            from tars_memory.index.live import warm
 
             answered = warm.ask(self._warm, self.identity, self.dimension, text)
             if answered is not None:
@@ -91,7 +91,7 @@ class QueryVectors:
         return _read(self._path(text), self.dimension) is not None
 
     def _path(self, text: str) -> Path:
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         return self._cache / FOLDER / self.identity / digest[:32]
 
 
@@ -107,10 +107,10 @@ def query_vector(text: str, options: EmbeddingOptions, cache: Path) -> QueryVect
 def _open(model: str, cache: Path) -> Callable[[str], QueryVector]:
     manifest, folder = models.ready(model, cache)
     if manifest.runner == "onnxruntime":
-        from tars_memory.index.session import Session
+        from tars_memory.index.embedding.session import Session
 
         return Session(manifest, folder).query
-    from tars_memory.index.embedding import open_fastembed
+    from tars_memory.index.embedding.passages import open_fastembed
 
     return open_fastembed(manifest, folder).query
 

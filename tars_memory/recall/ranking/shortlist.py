@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
-from tars_memory.recall import fusion
+from tars_memory.recall.ranking import fusion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.index.words import tokens
-from tars_memory.recall import fence
-from tars_memory.recall.packing import Unit
+from tars_memory.recall.packing import fence
+from tars_memory.recall.packing.packing import Unit
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import folded
@@ -19,7 +19,7 @@ from tars_memory.vault.markdown.facts import folded
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from tars_memory.recall.loaded import Loaded
+    from tars_memory.recall.packing.loaded import Loaded
     from tars_memory.vault.markdown.facts import Fact, Predicates
 
 QUOTED = 160

@@ -13,9 +13,9 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index import models, runtime
-from tars_memory.index.queryvector import QueryVector
-from tars_memory.index.session import Embedded, Session, clean, pool, unit
+from tars_memory.index.embedding import models, runtime
+from tars_memory.index.embedding.queryvector import QueryVector
+from tars_memory.index.embedding.session import Embedded, Session, clean, pool, unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

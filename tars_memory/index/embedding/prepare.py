@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index import models, runtime
+from tars_memory.index.embedding import models, runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

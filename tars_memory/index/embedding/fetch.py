@@ -9,7 +9,7 @@ from struct import unpack
 from typing import Any, NamedTuple
 
 from tars_memory.errors import ModelUnavailableError, UsageError
-from tars_memory.index import models, prepare, runtime
+from tars_memory.index.embedding import models, prepare, runtime
 
 POOLING = {"OnnxTextEmbedding": "cls", "PooledEmbedding": "mean", "PooledNormalizedEmbedding": "mean"}
 """fastembed's class of a model -> how it pools. Models of any other class are run by fastembed alone."""
@@ -98,8 +98,8 @@ def prefixes(name: str) -> tuple[str, str]:
 
 def agrees(manifest: models.Manifest, folder: Path) -> bool:
     """Whether the model, run directly, gives what fastembed gives."""
-    from tars_memory.index.embedding import open_fastembed
-    from tars_memory.index.session import Session
+    from tars_memory.index.embedding.passages import open_fastembed
+    from tars_memory.index.embedding.session import Session
 
     reference = open_fastembed(manifest, folder)
     try:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from tars_memory.index.fulltext import fold as fold_signs
 from tars_memory.index.words import WORD, fold
-from tars_memory.recall.stemming import stem
-from tars_memory.recall.words import symbols
+from tars_memory.recall.ranking.stemming import stem
+from tars_memory.recall.ranking.words import symbols
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

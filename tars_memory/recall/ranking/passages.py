@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.recall.model import Hit
-from tars_memory.recall.ranking import PARTS
+from tars_memory.recall.ranking.scores import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from tars_memory.index.rows import ChunkRow
-    from tars_memory.recall.candidates import Line
+    from tars_memory.recall.ranking.candidates import Line
 
 ENOUGH = 180
 """Characters of a passage worth reading: the anchor line is widened towards its better neighbour until it has as many.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tars_memory.recall.dates import NamedDate
+    from tars_memory.recall.ranking.dates import NamedDate
 
 TIER_WORTH = {"semantic": 0.02, "procedural": 0.02}
 """What the person approved stands before the day on which it was said. Other tiers: nothing."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.recall import ranking, relevance
-from tars_memory.recall.candidates import gather
-from tars_memory.recall.lexical import Terms
+from tars_memory.recall.ranking import relevance
+from tars_memory.recall.ranking import scores as ranking
+from tars_memory.recall.ranking.candidates import gather
+from tars_memory.recall.ranking.lexical import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tars_memory.index.embedding.queryvector import QueryVector
     from tars_memory.index.filters import Filter
-    from tars_memory.index.queryvector import QueryVector
     from tars_memory.index.reader import IndexReader
-    from tars_memory.recall.candidates import Line, Pool
     from tars_memory.recall.query import Query
+    from tars_memory.recall.ranking.candidates import Line, Pool
 
 POOL = 50
 """Hits that the candidates are gathered for: on locomo-dev the lines of 75 chunks hold 97 % of the gold ones."""

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.recall import fusion, standing
-from tars_memory.recall.interaction import mean
-from tars_memory.recall.lexical import phrase_key
-from tars_memory.recall.speakers import Speakers
+from tars_memory.recall.ranking import fusion, standing
+from tars_memory.recall.ranking.interaction import mean
+from tars_memory.recall.ranking.lexical import phrase_key
+from tars_memory.recall.ranking.speakers import Speakers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tars_memory.recall.candidates import Candidate, Line, Pool
     from tars_memory.recall.query import Query
+    from tars_memory.recall.ranking.candidates import Candidate, Line, Pool
 
 PARTS = (
     "note: words", "note: date", "note: best line", "note: nearest words of a chunk", "note: nearest words",

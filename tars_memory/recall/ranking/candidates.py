@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.recall import interaction
-from tars_memory.recall.lexical import Exclusion, bm25, idf
-from tars_memory.recall.shortlist import (
+from tars_memory.recall.ranking import interaction
+from tars_memory.recall.ranking.lexical import Exclusion, bm25, idf
+from tars_memory.recall.ranking.shortlist import (
     CHUNKS_BY_MEANING,
     CHUNKS_READ,
     Shortlist,
@@ -24,12 +24,12 @@ from tars_memory.recall.shortlist import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from tars_memory.index.embedding.queryvector import QueryVector
     from tars_memory.index.filters import Filter
-    from tars_memory.index.queryvector import QueryVector
     from tars_memory.index.reader import IndexReader
     from tars_memory.index.rows import ChunkRow
-    from tars_memory.recall.lexical import Terms
     from tars_memory.recall.query import Query
+    from tars_memory.recall.ranking.lexical import Terms
 
 
 CHUNKS_BEFORE = 50
@@ -48,9 +48,9 @@ class Line:
         words: BM25 among the lines read.
         nearest: for each word of the query how near the nearest word of the line is; empty without word vectors.
         speaker: how much of its speaker's name the query holds.
-        validity: what it loses for being refused or over (:mod:`tars_memory.recall.standing`).
+        validity: what it loses for being refused or over (:mod:`tars_memory.recall.ranking.standing`).
         before: the line before it, if that is a candidate too.
-        parts: of the score, weighted, by :data:`tars_memory.recall.ranking.PARTS`.
+        parts: of the score, weighted, by :data:`tars_memory.recall.ranking.scores.PARTS`.
         score: their sum.
     """
 

@@ -1,4 +1,4 @@
-"""The watcher's side of :mod:`tars_memory.index.warm`: the model, held open, answers queries of the same user."""
+"""The watcher's side of :mod:`tars_memory.index.live.warm`: the model, held open, answers queries of the same user."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import threading
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import TarsError
-from tars_memory.index.queryvector import pack
-from tars_memory.index.warm import GREETING, LONGEST_QUERY, reachable
+from tars_memory.index.embedding.queryvector import pack
+from tars_memory.index.live.warm import GREETING, LONGEST_QUERY, reachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from socket import socket
 
-    from tars_memory.index.queryvector import QueryVector
+    from tars_memory.index.embedding.queryvector import QueryVector
 
 CLIENT_PATIENCE = 1.0
 """Seconds for a client to say its question."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tars_memory.recall import fence
-from tars_memory.recall.packing import Unit
+from tars_memory.recall.packing import fence
+from tars_memory.recall.packing.packing import Unit
 from tars_memory.recall.verify import note_lines
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.entries import REPLACED as WAS

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tars_memory.index.queryvector import QueryVector
+    from tars_memory.index.embedding.queryvector import QueryVector
 
 SOCKET = "watch.sock"
 GREETING = b"tars-memory 1 "
@@ -49,7 +49,7 @@ def ask(path: Path, identity: str, dimension: int, text: str) -> QueryVector | N
         return None
     import _socket  # the module around it costs three times as much to import
 
-    from tars_memory.index.queryvector import unpack
+    from tars_memory.index.embedding.queryvector import unpack
 
     deadline = time.monotonic() + PATIENCE
     try:

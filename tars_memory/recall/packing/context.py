@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 from tars_memory.errors import UsageError
 from tars_memory.options import FactsOptions
 from tars_memory.recall import facts as about
-from tars_memory.recall import fence, query
-from tars_memory.recall.budget import characters, tokens
-from tars_memory.recall.conflicts import Conflicts
-from tars_memory.recall.loaded import COMMENT, ENDED, FRONT_MATTER, Loaded, dismissed, key
-from tars_memory.recall.packing import LOADED, NO_ROOM, Packing, Unit, by_worth
-from tars_memory.recall.prompt import Block, Context
-from tars_memory.recall.ranked import settled
-from tars_memory.recall.reading import Reading, within
-from tars_memory.recall.rules import by_approval
+from tars_memory.recall import query
+from tars_memory.recall.packing import fence
+from tars_memory.recall.packing.budget import characters, tokens
+from tars_memory.recall.packing.conflicts import Conflicts
+from tars_memory.recall.packing.loaded import COMMENT, ENDED, FRONT_MATTER, Loaded, dismissed, key
+from tars_memory.recall.packing.packing import LOADED, NO_ROOM, Packing, Unit, by_worth
+from tars_memory.recall.packing.prompt import Block, Context
+from tars_memory.recall.packing.reading import Reading, within
+from tars_memory.recall.packing.rules import by_approval
+from tars_memory.recall.ranking.ranked import settled
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.dailies import daily_of
 from tars_memory.vault.markdown import facts
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from tars_memory.recall.query import Query
-    from tars_memory.recall.ranked import Answer
+    from tars_memory.recall.ranking.ranked import Answer
     from tars_memory.recall.selecting import Selection
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
@@ -91,7 +92,7 @@ def context(
             (:func:`tars_memory.recall.decided.looked_up`): session notes say their words again.
         as_of: the day on which facts and lines have to hold; None: that of ``now``.
         selection: what facts and recalled lines are taken from; None: all.
-        at_odds: how statements stand to each other (:class:`tars_memory.recall.conflicts.Conflicts`).
+        at_odds: how statements stand to each other (:class:`tars_memory.recall.packing.conflicts.Conflicts`).
 
     Raises:
         UsageError: a number below zero, or a project that can't be one.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import TarsError
-from tars_memory.recall.loaded import Loaded
-from tars_memory.recall.packing import Unit
+from tars_memory.recall.packing.loaded import Loaded
+from tars_memory.recall.packing.packing import Unit
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:

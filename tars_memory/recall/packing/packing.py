@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.recall import fence
-from tars_memory.recall.budget import characters
+from tars_memory.recall.packing import fence
+from tars_memory.recall.packing.budget import characters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

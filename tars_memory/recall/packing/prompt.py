@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.recall.budget import tokens
+from tars_memory.recall.packing.budget import tokens
 
 if TYPE_CHECKING:
-    from tars_memory.recall.fence import Run
-    from tars_memory.recall.packing import Dropped
+    from tars_memory.recall.packing.fence import Run
+    from tars_memory.recall.packing.packing import Dropped
 
 
 class Block:

@@ -9,16 +9,16 @@ import unicodedata
 from math import exp, log
 from typing import TYPE_CHECKING
 
-from tars_memory.recall.interaction import mean
-from tars_memory.recall.lexical import idf
-from tars_memory.recall.shortlist import CHUNKS_READ
-from tars_memory.recall.stemming import stem
+from tars_memory.recall.ranking.interaction import mean
+from tars_memory.recall.ranking.lexical import idf
+from tars_memory.recall.ranking.shortlist import CHUNKS_READ
+from tars_memory.recall.ranking.stemming import stem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tars_memory.recall.candidates import Candidate, Pool
     from tars_memory.recall.query import Query
+    from tars_memory.recall.ranking.candidates import Candidate, Pool
 
 FLOOR = 0.62
 """Cosine of a chunk and how near its words are to the query's, together, have to reach this in the best chunk."""

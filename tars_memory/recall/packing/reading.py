@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.recall.decided import REJECTED as DECLINED
 from tars_memory.recall.decided import ids, standing
-from tars_memory.recall.loaded import COMMENT, ENDED, REJECTED, Loaded
-from tars_memory.recall.packing import NO_ROOM
+from tars_memory.recall.packing.loaded import COMMENT, ENDED, REJECTED, Loaded
+from tars_memory.recall.packing.packing import NO_ROOM
 from tars_memory.recall.verify import note_lines
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.markdown import windows

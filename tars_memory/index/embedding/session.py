@@ -10,8 +10,8 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index import models, runtime
-from tars_memory.index.queryvector import QueryVector
+from tars_memory.index.embedding import models, runtime
+from tars_memory.index.embedding.queryvector import QueryVector
 from tars_memory.index.words import STOP_WORDS, WORD, fold
 
 if TYPE_CHECKING:

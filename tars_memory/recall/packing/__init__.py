@@ -1,0 +1,1 @@
+"""From scored lines and always-loaded notes to one prompt text under a budget."""
