@@ -76,7 +76,7 @@ def evaluated(*against: str, gold: str = "notes/tea.md", notices: tuple[str, ...
 def entry(**values: Any) -> SimpleNamespace:
     told = {
         "ref": "abcd2345", "path": "Memory.md", "line": 7, "end_line": 7, "section": "Notes", "text": "likes tea",
-        "tags": (), "time": None, "state": None, "block_id": None, "raw": "- likes tea",
+        "tags": (), "time": None, "state": None, "block_id": None, "raw": "- likes tea", "author": None,
     }  # fmt: skip
     return SimpleNamespace(**{**told, **values})
 

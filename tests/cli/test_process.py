@@ -243,7 +243,7 @@ def test_completion_is_offered(shell: str, env: dict[str, str], tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [("tars-memory re", {"remember", "reindex", "review"}), ("tars-memory search --ex", {"--explain"})],
+    [("tars-memory re", {"remember", "reindex", "review"}), ("tars-memory search --expl", {"--explain"})],
 )
 def test_completion_completes(words: str, expected: set[str], env: dict[str, str], tmp_path: Path) -> None:
     more = {
