@@ -42,7 +42,7 @@ if __name__ == "__main__":
             "reindex": reindex,
             "context": packed(text=HOSTILE, notices=[HOSTILE]),
             "show": entry(raw=HOSTILE, section=HOSTILE),
-            "list": [entry(text=HOSTILE, section=HOSTILE)],
+            "list": [entry(text=HOSTILE, section=HOSTILE, author=HOSTILE)],
             "today": types.SimpleNamespace(path=HOSTILE, date="2026-11-21", text=HOSTILE),
             "remember": receipt(path=HOSTILE, written=False, notices=[HOSTILE]),
             "status": {HOSTILE: HOSTILE, "inner": {HOSTILE: [HOSTILE]}},
