@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Literal, NamedTuple
-
-from tars_memory.hashing import sha256
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -9,7 +9,7 @@ import sys
 from struct import Struct, error, pack
 from typing import TYPE_CHECKING
 
-from tars_memory.hashing import sha1
+from tars_memory.hashing import blake2b
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -68,7 +68,7 @@ class Sweep:
     __slots__ = ("_packed", "digest")
 
     def __init__(self, folders: Iterable[tuple[str, list[str], list[int]]]) -> None:
-        digest = sha1(usedforsecurity=False)
+        digest = blake2b(digest_size=20)
         self._packed: list[tuple[str, list[str], bytes]] = []
         for prefix, names, numbers in folders:
             packed = _packed(numbers)
