@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.errors import UnwritableError
+from tars_memory.errors import NotFoundError, TarsError, UnwritableError
 from tars_memory.options import FactsOptions
 from tars_memory.suspicion import suspicious
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from tars_memory.vault.layout import Layout
@@ -100,6 +100,16 @@ class Context:
     def attended(self) -> bool:
         """Whether a person at a terminal does this."""
         return self.interactive and self.actor == "person"
+
+    def readable(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Each note that is there, with its bytes; of one that can't be read a notice says why."""
+        for path in paths:
+            try:
+                yield path, self.vault.read(path)
+            except NotFoundError:
+                continue
+            except TarsError as error:
+                self.notices.append(error.message)
 
     def masked(self, text: str) -> str:
         """The text as it may be written, kept in the spool and recorded in the journal.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.cli.answers import answer_in
 from tars_memory.cli.output import clean, counted, line
+from tars_memory.cli.receipts import show_plan
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -101,9 +102,7 @@ def _show(call: Call, told: Compressed, apply: bool) -> int:
     if call.out.json:
         call.out.record({**told.as_dict(), "notices": notices})
     else:
-        for step in told.plan:
-            where = f" -> {line(step.to)}" if step.action == "move" else ""
-            call.out.data(f"{step.action}  {line(step.path)}{where}  ({line(step.reason)})")
+        show_plan(call, told.plan)
         for each in told.summaries:
             verb = "add to" if each.base else "make"
             more = f", {each.left_out} more in the originals" if each.left_out else ""

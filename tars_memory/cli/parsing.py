@@ -7,7 +7,7 @@ TEXT commands may begin with a dash.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperOption
@@ -18,6 +18,14 @@ from tars_memory.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date
+
+About = Annotated[
+    list[str] | None, typer.Option("--about", metavar="NAME", help="Only what tells of NAME; repeatable.")
+]
+Topic = Annotated[
+    list[str] | None, typer.Option("--topic", metavar="TAG", help="Only below this tag or topic; repeatable.")
+]
+"""Filters that several commands take."""
 
 HELP = ("--help", "-h")
 SHARED = ("vault", "project", "json", "quiet", "now", "dry_run")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.cli.output import fields, line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tars_memory.cli.call import Call
 
 RECEIPT = "txn path line ref text written spooled"
@@ -41,3 +43,10 @@ def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing 
         if call.dry_run and receipt.text:
             call.out.data(f"  {line(receipt.text)}")
     return UNWRITABLE if receipt.spooled else 0
+
+
+def show_plan(call: Call, steps: Iterable[Any]) -> None:
+    """What is to be moved, and where to, a line each."""
+    for step in steps:
+        where = f" -> {line(step.to)}" if step.action == "move" else ""
+        call.out.data(f"{step.action}  {line(step.path)}{where}  ({line(step.reason)})")

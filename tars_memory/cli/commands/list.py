@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from tars_memory.cli.output import fields, line
-from tars_memory.cli.parsing import call_of, command
+from tars_memory.cli.parsing import About, Topic, call_of, command
 
 ENTRY = "ref path line end_line section text tags time state block_id author"
 
@@ -16,12 +16,8 @@ def list_(
         str | None, typer.Option("--tier", metavar="TIER", help="semantic, procedural, daily, episodic or note.")
     ] = None,
     section: Annotated[str | None, typer.Option("--section", metavar="NAME", help="Only under this heading.")] = None,
-    about: Annotated[
-        list[str] | None, typer.Option("--about", metavar="NAME", help="Only what tells of NAME; repeatable.")
-    ] = None,
-    topic: Annotated[
-        list[str] | None, typer.Option("--topic", metavar="TAG", help="Only below this tag or topic; repeatable.")
-    ] = None,
+    about: About = None,
+    topic: Topic = None,
 ) -> int:
     """List the entries of Memory.md and Procedural.md, or of one tier, each with its REF.
 

@@ -7,7 +7,7 @@ import typer
 
 from tars_memory.cli.call import Call
 from tars_memory.cli.output import counted, line
-from tars_memory.cli.parsing import call_of, command, validity
+from tars_memory.cli.parsing import About, Topic, call_of, command, validity
 from tars_memory.errors import UsageError, VaultError
 
 if TYPE_CHECKING:
@@ -49,12 +49,8 @@ def search(
     links_to: Annotated[
         list[str] | None, typer.Option("--links-to", metavar="NOTE", help="Only notes that link to NOTE.")
     ] = None,
-    about: Annotated[
-        list[str] | None, typer.Option("--about", metavar="NAME", help="Only what tells of NAME; repeatable.")
-    ] = None,
-    topic: Annotated[
-        list[str] | None, typer.Option("--topic", metavar="TAG", help="Only below this tag or topic; repeatable.")
-    ] = None,
+    about: About = None,
+    topic: Topic = None,
     expired: Annotated[bool, typer.Option("--expired", help="Also what has ended.")] = False,
     as_of: Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="As it held on this day.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="One query a line from stdin.")] = False,

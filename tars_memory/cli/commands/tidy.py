@@ -9,6 +9,7 @@ import typer
 from tars_memory.cli.answers import PrintPrompt, ReplyFile, answering
 from tars_memory.cli.output import clean, counted, line
 from tars_memory.cli.parsing import call_of, command
+from tars_memory.cli.receipts import show_plan
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -141,9 +142,7 @@ def _show_plan(call: "Call", told: "Archived", apply: bool) -> int:
     if call.out.json:
         call.out.record({**told.as_dict(), "notices": notices})
     else:
-        for step in told.plan:
-            where = f" -> {line(step.to)}" if step.action == "move" else ""
-            call.out.data(f"{step.action}  {line(step.path)}{where}  ({line(step.reason)})")
+        show_plan(call, told.plan)
         if not moves:
             call.out.say("no daily note is to move")
         elif not apply:

@@ -175,17 +175,15 @@ def _read(ctx: Context) -> _Found:
     layout = ctx.layout
     sessions: dict[str, bytes] = {}
     summaries: dict[str, str] = {}
-    for path in sorted(ctx.vault.paths()):
-        ours = layout.is_session(path) and layout.is_ours(path) and not layout.is_archived(path)
-        if not ours or layout.is_template(path):
-            continue
-        try:
-            data = ctx.vault.read(path)
-        except NotFoundError:
-            continue
-        except TarsError as error:
-            ctx.notices.append(error.message)
-            continue
+    ours = (
+        path
+        for path in sorted(ctx.vault.paths())
+        if layout.is_session(path)
+        and layout.is_ours(path)
+        and not layout.is_archived(path)
+        and not layout.is_template(path)
+    )
+    for path, data in ctx.readable(ours):
         period = notes.period_of(data)
         if period:
             summaries.setdefault(period, path)

@@ -175,14 +175,7 @@ def note_of(ctx: Context, path: str, data: bytes) -> TidyNote:
 def _all(ctx: Context, world: World, paths: Iterable[str]) -> list[Finding]:
     """The findings of every note; one that can't be read has none, and a notice says so."""
     found: list[Finding] = []
-    for path in paths:
-        try:
-            data = ctx.vault.read(path)
-        except NotFoundError:
-            continue
-        except TarsError as error:
-            ctx.notices.append(error.message)
-            continue
+    for path, data in ctx.readable(paths):
         found += findings(note_of(ctx, path, data), world)
     return found
 
