@@ -24,6 +24,8 @@ def main() -> None:
     parser.add_argument("--notes", type=int, default=1000, help="in the vault of the start-up (1000)")
     parser.add_argument("--sizes", default="1000,10000,100000", help="notes of the part scale")
     parser.add_argument("--large", action="store_true", help="growth up to 150,000 chunks (minutes, 2 GB of disk)")
+    parser.add_argument("--shapes", default="", metavar="PART", help="growth of all shapes whose names hold this")
+    parser.add_argument("--all", action="store_true", help="growth of all shapes (hours)")
     parser.add_argument("--set", type=Path, metavar="DIR", help="labelled conversations, for the part extract")
     arguments = parser.parse_args()
     unknown = set(arguments.parts) - {*PARTS, "extract", "scale"}
@@ -78,6 +80,12 @@ def main() -> None:
             from bench import growth
 
             print(growth.report([1_000, 10_000, *([150_000] if arguments.large else [])], folder), flush=True)
+            from bench import shapes
+
+            told, fine = shapes.report(folder.resolve(), arguments.shapes, every=arguments.all)
+            print(told, flush=True)
+            if not fine:
+                raise SystemExit(1)
 
 
 if __name__ == "__main__":

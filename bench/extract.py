@@ -61,7 +61,7 @@ def report(root: Path, folder: Path) -> str:
         path.write_bytes(log(talk))
         by_source[str(path)] = talk
     vault = folder / "vault"
-    vault.mkdir()
+    (vault / ".obsidian").mkdir(parents=True)
     env = {"TARS_MEMORY_HOME": str(folder / "home")}
     queries = [json.loads(line) for line in (root / "queries.jsonl").read_text("utf-8").splitlines()]
     with Memory(vault, env=env, now=datetime.now().astimezone()) as memory:

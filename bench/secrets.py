@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from bench.seeded import LABELLED, SHAPED, credentials
+from bench.seeded import LABELLED, SHAPED, credentials, remains
 from tars_memory.vault.secrets import masking as secrets
 
 EACH = 40
@@ -25,7 +25,7 @@ def _found(each: int) -> list[str]:
     total = 0
     for name, value, text in credentials(each=each):
         total += 1
-        if any(part in secrets.mask(text) for part in value.split("\n") if len(part) > 3):
+        if remains(text, value, secrets.mask(text)):
             missed[name] += 1
     kinds = len(SHAPED) + len(LABELLED)
     share = 100 * (total - sum(missed.values())) / total

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import string
 from collections.abc import Callable, Iterator
 from random import Random
@@ -85,7 +86,9 @@ def _card(dice: Random) -> str:
     double = [sum(divmod(2 * int(sign), 10)) for sign in digits[::-2]]
     total = sum(double) + sum(map(int, digits[-2::-2]))
     digits += str(-total % 10)
-    gap = dice.choice(["", " ", "-"])
+    gap = dice.choice(
+        ["", " ", "-", "\u00a0", "\u2009", "\u2007", "\u202f", ".", "/", "–", "\u2011", " - ", "\u200b", "·"]
+    )
     return gap.join(digits[at : at + 4] for at in range(0, 16, 4))
 
 
@@ -114,12 +117,59 @@ def _wif(dice: Random) -> str:
     return signs
 
 
-def _password(dice: Random) -> str:
+def password(dice: Random) -> str:
     """As people and password managers make them: a word with a number and a sign, or 14 signs of all kinds."""
     if dice.random() < 0.5:
         return dice.choice(WORDS.split()).capitalize() + str(dice.randrange(10, 9999)) + dice.choice("!?#$*")
     kinds = [LOWER, UPPER, DIGITS, "!@#%^*+=?"]
     return "".join(dice.choice(kinds[at % 4]) for at in range(14))
+
+
+def _bitlocker(dice: Random) -> str:
+    return dice.choice(["-", " ", " - ", "–", "\u00a0"]).join(f"{11 * dice.randrange(65536):06d}" for _ in range(8))
+
+
+def _account(dice: Random) -> str:
+    country, form = dice.choice([("DE", "n" * 18), ("NL", "aaaa" + "n" * 10), ("NO", "n" * 11), ("FR", "n" * 21 + "cc"),
+        ("MT", "aaaannnnn" + "c" * 18), ("GB", "aaaa" + "n" * 14), ("CH", "n" * 17), ("PT", "n" * 21)])  # fmt: skip
+    body = "".join(dice.choice({"n": DIGITS, "a": UPPER, "c": DIGITS + UPPER}[sign]) for sign in form)
+    check = 98 - int("".join(str(int(sign, 36)) for sign in f"{body}{country}00")) % 97
+    number = f"{country}{check:02d}{body}"
+    gap = dice.choice(["", " ", "\u00a0", "-", "\u202f"])
+    return gap.join(number[at : at + 4] for at in range(0, len(number), 4))
+
+
+def _seed(dice: Random) -> str:
+    words = dice.choices([word for word in WORDS.split() if len(word) > 2], k=dice.choice([12, 15, 18, 24]))
+    kind = dice.randrange(4)
+    if kind == 0:
+        return " ".join(f"{number}. {word}" for number, word in enumerate(words, 1))
+    if kind == 1:
+        return "\n".join(f"{number}) {word}" for number, word in enumerate(words, 1))
+    if kind == 2:
+        return "\n".join(f"| {number} | {word} |" for number, word in enumerate(words, 1))
+    return " ".join(words)
+
+
+def codes(dice: Random) -> list[str]:
+    """Recovery codes as services give them out: 4 to 10 of one shape."""
+    shape = dice.choice(["4-4", "5-5", "8", "6", "10", "4-4-4", "3-3-3", "n8", "n4 4", "n6", "5-5-5-5"])
+    signs = DIGITS if shape[0] == "n" else dice.choice([LOWER + DIGITS, UPPER + DIGITS, HEX])
+
+    def one() -> str:
+        while True:
+            code = "".join(
+                _of(signs, int(part))(dice) if part.isdigit() else part
+                for part in re.split("([- ])", shape.lstrip("n"))
+            )
+            if any(map(str.isdigit, code)):
+                return code
+
+    return [one() for _ in range(dice.randrange(4, 11))]
+
+
+def _listed(dice: Random) -> str:
+    return dice.choice([", ", " ", "\n- ", "\n"]).join(codes(dice))
 
 
 SHAPED: dict[str, Callable[[Random], str]] = {
@@ -211,6 +261,9 @@ SHAPED: dict[str, Callable[[Random], str]] = {
     "wallet key": _wif,
     "bcrypt hash": lambda d: "$2b$12$" + _of(ALNUM + "./", 53)(d),
     "card number": _card,
+    "bank account": _account,
+    "bitlocker key": _bitlocker,
+    "numbered seed phrase": _seed,
     "rsa key": _pem("RSA PRIVATE KEY"),
     "ssh key": _pem("OPENSSH PRIVATE KEY"),
     "pgp key": _pem("PGP PRIVATE KEY BLOCK"),
@@ -231,13 +284,13 @@ LABELLED: dict[str, tuple[str, Callable[[Random], str]]] = {
     "postgres address": ("postgresql://anna:{}@db.example.org:5432/app", _of(ALNUM, 16)),
     "mongodb address": ("mongodb+srv://anna:{}@cluster0.example.mongodb.net/?w=majority", _of(ALNUM, 18)),
     "redis address": ("redis://:{}@cache.example.org:6379/0", _of(ALNUM, 24)),
-    "ado string": ("Server=db;Database=app;User Id=sa;Password={};Encrypt=true", _password),
-    "netrc": ("machine example.org login anna password {}", _password),
-    "yaml password": ("password: {}", _password),
-    "env password": ("export DB_PASSWORD={}", _password),
-    "spoken password": ("the wifi password at the cabin is {}", _password),
-    "german password": ("Das Passwort für den Router lautet {}", _password),
-    "spanish password": ("contraseña: {}", _password),
+    "ado string": ("Server=db;Database=app;User Id=sa;Password={};Encrypt=true", password),
+    "netrc": ("machine example.org login anna password {}", password),
+    "yaml password": ("password: {}", password),
+    "env password": ("export DB_PASSWORD={}", password),
+    "spoken password": ("the wifi password at the cabin is {}", password),
+    "german password": ("Das Passwort für den Router lautet {}", password),
+    "spanish password": ("contraseña: {}", password),
     "flag": ("deploy --token {} --force", _of(ALNUM, 32)),
     "query token": ("https://example.org/feed?user=anna&access_token={}", _of(ALNUM, 32)),
     "signed address": (
@@ -253,6 +306,22 @@ LABELLED: dict[str, tuple[str, Callable[[Random], str]]] = {
     "pin": ("PIN: {}", _of(DIGITS, 4)),
     "rails secret": ("secret_key_base: {}", _of(HEX, 128)),
     "session cookie": ("Cookie: theme=dark; sessionid={}", _of(LOWER + DIGITS, 32)),
+    "express cookie": (
+        "Cookie: theme=dark; connect.sid={}; a=b",
+        lambda d: f"s%3A{_of(URL64, 32)(d)}.{_of(B64, 43)(d)}",
+    ),
+    "google cookie": ("__Secure-1PSID={}; path=/", _of(URL64, 70)),
+    "wifi text": (
+        "WIFI:S:Harbour\\; Office;T:WPA;P:{};H:false;;",
+        lambda d: password(d) + "\\;x\\:y" + _of(ALNUM, 4)(d),
+    ),
+    "pgpass": ("db.example.org:5432:app:anna:{}", lambda d: password(d) + "\\:" + _of(ALNUM, 6)(d)),
+    "signs of a shell": (
+        "Server=db;Password={};Encrypt=true",
+        lambda d: f"{_of(ALNUM, 6)(d)}4&{_of(ALNUM, 4)(d)}'{_of(ALNUM, 4)(d)}",
+    ),
+    "recovery codes": ("GitHub recovery codes: {}", _listed),
+    "backup codes": ("## Backup codes\n\n- {}\n\nkept since May", lambda d: "\n- ".join(codes(d))),
 }
 """Formats that only the words around a value tell."""
 
@@ -269,6 +338,38 @@ LINES = (
     "see [[Accounts]] → {} #ops",
 )
 """Where a value that is known by its shape may stand."""
+
+
+SENTENCES = {
+    "en": "the new one is {} and it works since Monday",
+    "de": "der neue ist {} und geht seit Montag",
+    "fr": "le nouveau est {} et marche depuis lundi",
+    "es": "el nuevo es {} y funciona desde el lunes",
+    "it": "quello nuovo è {} e funziona da lunedì",
+    "pt": "o novo é {} e funciona desde segunda",
+    "nl": "de nieuwe is {} en werkt sinds maandag",
+}
+"""Where a value may stand, in seven languages."""
+
+NAMED = {
+    "en": ("the wifi password", " is ", " and the other one is ", "recovery codes"),
+    "de": ("Das Passwort vom Router", " lautet ", " und das andere ist ", "Wiederherstellungscodes"),
+    "fr": ("le mot de passe du wifi", " est ", " et l'autre est ", "codes de récupération"),
+    "es": ("la contraseña del wifi", " es ", " y la otra es ", "códigos de recuperación"),
+    "it": ("la password del wifi", " è ", " e l'altra è ", "codici di recupero"),
+    "pt": ("a senha do wifi", " é ", " e a outra é ", "códigos de recuperação"),
+    "nl": ("het wachtwoord van de wifi", " is ", " en het andere is ", "herstelcodes"),
+}
+"""The words for a password, what leads on to it and to a second one, and the words for codes."""
+
+
+def remains(text: str, value: str, masked: str) -> set[str]:
+    """Four signs in a row of a value that are still there, but for those that the text around it holds."""
+    around = text.replace(value, "\0")
+    value = re.sub(r"^(?:https://\S*?(?:services|webhooks)/|AccountName=\w+;AccountKey=)", "", value)  # not secret
+    shown = re.sub(r"\(masked [a-z0-9 .-]*\)", "\0", masked)
+    parts = {value[at : at + 4] for at in range(len(value) - 3)}
+    return {part for part in parts if part in shown and part not in around and not re.search(r"\s", part)}
 
 
 def credentials(seed: int = 1, each: int = 1) -> Iterator[tuple[str, str, str]]:

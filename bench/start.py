@@ -30,7 +30,7 @@ def report(place: Place, rounds: int) -> str:
     command, env = program(), place.env
     search = [*command, "search"]
     other = place.folder / "other vault"  # a line more would be a passage to embed in the search that comes next
-    other.mkdir()
+    (other / ".obsidian").mkdir(parents=True)
     shutil.rmtree(place.places.cache / "queries", ignore_errors=True)
     elsewhere = env | {"TARS_MEMORY_DIR": str(other), "TARS_MEMORY_HOME": str(place.folder / "other home")}
     found = (0, 1)  # made-up words may be rare enough for nothing to be relevant

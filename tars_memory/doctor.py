@@ -8,22 +8,26 @@ from __future__ import annotations
 import os
 import shlex
 import stat
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.errors import BusyError, TarsError
+from tars_memory.errors import BusyError, NotFoundError, TarsError, counted
 from tars_memory.recall.packing.growth import DAYS
 from tars_memory.upkeep import loaded, model_of, refreshed
 from tars_memory.vault import conflicts
 from tars_memory.vault.writing.spool import ELSEWHERE, Spool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from tars_memory.memory import Memory
     from tars_memory.vault.writing.lost import LostLine
 
 SHOWN = 3
 """So many lines of a conflict copy are shown."""
+TEMPLATE = 3
+"""A line that so many notes hold is one of a template."""
 TWIN_LINES, TWIN_OWN = 3, 0.5
 """A numbered note is told of as a copy from that many lines on, and if at most this share of them is its own: two notes
 of one template share headings, hardly their text."""
@@ -78,35 +82,87 @@ def _mended(finding: Finding) -> bool:
 def _writes(memory: Memory) -> Iterator[Finding]:
     """Unfinished writes, text that waits, lines of ours that something overwrote, and who holds the lock."""
     store = memory.store(writes=False)
+    refused: dict[str, str] = {}
     try:
         if not memory.dry_run:
             from tars_memory.capture.spooled import place_spool
 
             store = memory.store()
             store.recover()
-            place_spool(memory.capture())
+            context = memory.capture()
+            place_spool(context)
+            refused = context.spool.refused
     except BusyError as error:
         yield Finding("busy", error.message, "wait for it, or end that process: the kernel frees its lock")
     except TarsError as error:
         yield Finding("writing", error.message, error.hint)
     for sentence in store.pending():
         yield Finding("unfinished", sentence, "the next command that writes settles it: tars-memory doctor")
-    spool = Spool(store.state / "spool")
-    for item in spool.pending():
-        ours = item.arguments.get("project", "") == memory.project
-        text = repr(item.arguments.get("text", "")) if ours else ELSEWHERE
-        yield Finding("spool", f"{item.command} {text} waits as {item.id}", f"the file is in {spool.folder}")
-    for path in spool.damaged():
-        yield Finding("spool", f"{path} can't be read", "look at it, then remove it")
+    yield from _waiting(memory, Spool(store.state / "spool"), refused)
+    for path, count in store.journal.damaged().items():
+        yield Finding(
+            "journal",
+            f"{path}: lines that are no record: {count}; the writes that they tell of are missing from history and undo"
+            "; the notes are as they were written",
+            f"tars-memory doctor --fix sets them aside, in {path.with_suffix('.damaged').name} beside it",
+            mend=partial(store.set_aside, path),
+        )
     for lost in store.lost_lines():
         yield _lost(lost, ours=memory.vault.layout.is_ours(lost.file))
     for name in store.leftovers():
-        yield _leftover(memory, name)
+        yield _leftover(memory, name, ours=store.is_ours(name))
     for name in store.limbo():
         left = f".tars/limbo/{name}"
         yield Finding(
             "limbo", f"{left} is a save that came while a write was interrupted", "merge it, then remove it", left
         )
+
+
+def _waiting(memory: Memory, spool: Spool, refused: Mapping[str, str]) -> Iterator[Finding]:
+    """What was typed and is not written: what waits, what can't be placed, what was put aside."""
+    for item in spool.pending():
+        ours = item.arguments.get("project", "") == memory.project
+        text = repr(item.arguments.get("text", "")) if ours else ELSEWHERE
+        why = f": {refused[item.id]}" if item.id in refused and ours else ""
+        yield Finding(
+            "spool",
+            f"{item.command} {text} waits as {item.id}{why}",
+            f"the next command that writes tries again; tars-memory doctor --drop {item.id} makes a file of it instead",
+            mend=partial(spool.drop, item, memory.kept) if item.id in refused else None,
+        )
+    for item in memory.unclaimed.pending():
+        said = item.arguments
+        hidden = memory.project or said.get("asked_vault") or said.get("asked_project")
+        text = "" if hidden else f" {said.get('text', '')!r}"
+        yield Finding(
+            "spool",
+            f"{item.command}{text} waits as {item.id} for the vault that it was for: {_called(said)}",
+            f"write in that vault, and it is placed; tars-memory doctor --drop {item.id} makes a file of it instead",
+        )
+    for damaged in (*spool.damaged(), *memory.unclaimed.damaged()):
+        hint = "look at it; tars-memory doctor --fix sets it aside, beside the others"
+        yield Finding("spool", f"{damaged} can't be read", hint, mend=partial(spool.set_aside, damaged))
+    for path in sorted(memory.kept.glob("*.txt")):
+        hint = f"tars-memory remember --stdin < {shlex.quote(str(path))} writes it; remove it when you don't need it"
+        yield Finding("kept", f"{path} holds words that were typed and are in no note", hint)
+
+
+def _called(said: Mapping[str, Any]) -> str:
+    return f"{said['asked_vault']} was named" if said.get("asked_vault") else f"called in {said.get('asked_folder')}"
+
+
+def drop(memory: Memory, name: str) -> Path | None:
+    """Give up what waits in the spool under a name; its words become a file, whose path is returned.
+
+    Raises:
+        NotFoundError: nothing waits under that name.
+        UnwritableError: the words can't be kept; they still wait.
+    """
+    for spool in (Spool(memory.state / "spool"), memory.unclaimed):
+        for item in spool.pending():
+            if item.id == name:
+                return spool.drop(item, memory.kept)
+    raise NotFoundError(f"nothing waits as {name!r}", "tars-memory doctor lists what does")
 
 
 def _lost(lost: LostLine, *, ours: bool) -> Finding:
@@ -119,25 +175,29 @@ def _lost(lost: LostLine, *, ours: bool) -> Finding:
     )
 
 
-def _leftover(memory: Memory, name: str) -> Finding:
-    """A temporary file beside its note: safe to remove if the note holds all that it says."""
+def _leftover(memory: Memory, name: str, *, ours: bool) -> Finding:
+    """A temporary file beside its note: safe to remove if the journal or the note holds all that it says."""
     folder, _, base = name.rpartition("/")
     note = base.lstrip(".").split(".md", 1)[0] + ".md"
     place = memory.root / folder
     try:
-        copy, original = (place / base).read_bytes(), (place / note).read_bytes()
-    except OSError:
+        copy = memory.vault.read(name)
+        original = memory.vault.read(f"{folder}/{note}" if folder else note)
+    except TarsError:
         copy, original = b"?", b""
     said = f"{name} lies beside its note"
-    if conflicts.lacks(original, copy):
+    if not ours and conflicts.lacks(original, copy):
         return Finding("left over", said, "compare the two, then remove it", name)
+    knows = "the journal" if ours else "its note"
     return Finding(
-        "left over", said, "tars-memory doctor --fix removes it: its note says all of it", name, (place / base).unlink
+        "left over", said, f"tars-memory doctor --fix removes it: {knows} says all of it", name, (place / base).unlink
     )
 
 
 def _folders(memory: Memory) -> Iterator[Finding]:
-    """The vault's layout and rights, and those of the state folder."""
+    """What is set, the vault's layout and rights, and those of the state folder."""
+    for sentence in (*memory.settings.unknown_variables(), *memory.settings.unknown_keys()):
+        yield Finding("settings", sentence, "mend it there; docs/settings.md lists all settings")
     if memory.vault.layout.problem is not None:
         yield Finding("layout", memory.vault.layout.problem.message, memory.vault.layout.problem.hint)
     for filter_ in memory.vault.layout.excluded.not_understood:
@@ -153,6 +213,12 @@ def _folders(memory: Memory) -> Iterator[Finding]:
             yield Finding(
                 "permissions", f"{path} can't be written", f"chmod u+w {shlex.quote(str(memory.root / path))}", path
             )
+    for folder, path in memory.settings.places.absent(memory.root, memory.vault.id):
+        yield Finding(
+            "moved",
+            f"a vault of the same id was at {path} and is gone; its history and waiting texts stay in {folder}",
+            f"if you moved it here: tars-memory doctor --adopt {shlex.quote(path)}; if its disk is away, leave it",
+        )
     state = memory.state
     if state.is_dir() and os.name == "posix" and stat.S_IMODE(state.stat().st_mode) & 0o077:
         yield Finding(
@@ -177,10 +243,14 @@ def _sync(memory: Memory) -> Iterator[Finding]:
                 yield _copy(memory, path)
     paths = memory.vault.paths()
     known = set(paths)
-    for path in paths:
-        original = conflicts.numbered(path)
-        if original in known and not memory.vault.layout.is_session(path):
-            yield from _twin(memory, path, original)
+    twins = {
+        path: original
+        for path in paths
+        if (original := conflicts.numbered(path)) in known and not memory.vault.layout.is_session(path)
+    }
+    common = _common(memory, [path for path in paths if path not in twins]) if twins else set()
+    for path, original in twins.items():
+        yield from _twin(memory, path, original, common)
     for path in paths:
         try:
             data = memory.vault.read(path)
@@ -195,14 +265,34 @@ def _sync(memory: Memory) -> Iterator[Finding]:
             )
 
 
-def _twin(memory: Memory, path: str, original: str) -> Iterator[Finding]:
-    """A note named as iCloud names a conflict copy, if it says mostly what the note without the number says."""
+def _common(memory: Memory, paths: list[str]) -> set[bytes]:
+    """The lines that many of these notes hold, as those of one template do: they say nothing of copies."""
+    counts: dict[bytes, int] = {}
+    for path in paths:
+        try:
+            lines = conflicts.lacks(b"", memory.vault.read(path))
+        except (TarsError, OSError):
+            continue
+        for line in lines:
+            counts[line] = counts.get(line, 0) + 1
+    return {line for line, count in counts.items() if count >= TEMPLATE}
+
+
+def _twin(memory: Memory, path: str, original: str, common: set[bytes]) -> Iterator[Finding]:
+    """A note named as iCloud names a conflict copy, if it says mostly what the note without the number says.
+
+    One that says its own name with the number where the other doesn't (Chapter 2, a theme called Things 3) was given it
+    by a person: a copy has the words of its original.
+    """
     try:
         copy, held = memory.vault.read(path), memory.vault.read(original)
     except (TarsError, OSError):
         return
-    said = len(conflicts.lacks(b"", copy))
-    own = len(conflicts.lacks(held, copy))
+    name = path.rpartition("/")[2].removesuffix(".md").casefold()
+    mine = [line for line in conflicts.lacks(held, copy) if line not in common]
+    if any(name in line.decode("utf-8", "replace").casefold() for line in mine):
+        return
+    said, own = sum(line not in common for line in conflicts.lacks(b"", copy)), len(mine)
     if said >= TWIN_LINES and own <= said * TWIN_OWN:
         yield Finding(
             "conflict copy",
@@ -216,12 +306,12 @@ def _copy(memory: Memory, path: str) -> Finding:
     """A conflict copy: what it says that its note does not."""
     original = conflicts.original_of(path)
     try:
-        copy = (memory.root / path).read_bytes()
-    except OSError as error:
-        return Finding("conflict copy", f"{path} can't be read: {error.strerror}", "look at it with ls -l", path)
+        copy = memory.vault.read(path)
+    except TarsError as error:
+        return Finding("conflict copy", error.message, error.hint, path)
     try:
-        held = (memory.root / original).read_bytes()
-    except OSError:
+        held = memory.vault.read(original)
+    except TarsError:
         said = f"{path} is a copy of {original}, which is not there"
         return Finding("conflict copy", said, f"rename it to {original} if it is the one to keep", path)
     missing = conflicts.lacks(held, copy)
@@ -233,7 +323,7 @@ def _copy(memory: Memory, path: str) -> Finding:
     shown = f": {some}{more}" if memory.vault.layout.is_ours(path) else ""  # of other scopes the place alone
     return Finding(
         "conflict copy",
-        f"{path} has {len(missing)} line{'s' * (len(missing) > 1)} that {original} lacks{shown}",
+        f"{path} has {counted(len(missing), 'line')} that {original} lacks{shown}",
         f"take over what is true from it into {original}, then remove it",
         path,
     )
@@ -245,9 +335,9 @@ def _tiers(memory: Memory) -> Iterator[Finding]:
         if not note.heavy:
             continue
         sections = ", ".join(f"{title} {size}" for title, size in note.sections.items())
-        said = f"{note.path} has {note.tokens} tokens, which every prompt begins with"
+        said = f"{note.path} has {counted(note.tokens, 'token')}, which every prompt begins with"
         said += f" ({note.grown:+} in {DAYS} days; largest: {sections or 'no headings'})"
-        said += f"; context leaves out {note.left_out} lines of it" if note.left_out else ""
+        said += f"; context leaves out {counted(note.left_out, 'line')} of it" if note.left_out else ""
         hint = "tars-memory tidy finds what can go; or give context a larger --budget"
         yield Finding("size", said, hint, note.path)
 
@@ -297,7 +387,9 @@ def _index(memory: Memory) -> Iterator[Finding]:
     for reason, count in sorted(report.skipped.items()):
         if reason in ("unreadable", "too big"):
             yield Finding(
-                "skipped", f"{count} files are not searched: {reason}", "tars-memory status counts all reasons"
+                "skipped",
+                f"{counted(count, 'file is', 'files are')} not searched: {reason}",
+                "tars-memory status counts all reasons",
             )
     if report.stale:
         return

@@ -7,6 +7,17 @@ stderr and leaves with ``exit_code``. Anything else that reaches the top is a bu
 from __future__ import annotations
 
 
+def counted(number: int, noun: str, many: str = "") -> str:
+    """A number and what it counts, for every message: ``1 file``, ``1,200 files``, ``2 entries``.
+
+    Args:
+        number: how many.
+        noun: one of them.
+        many: several of them, where an s at the end does not make it so.
+    """
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
 class TarsError(Exception):
     """A failure the person can act on.
 
@@ -27,6 +38,10 @@ class UsageError(TarsError):
     """A bad option, date or value."""
 
     exit_code = 2
+
+
+class SettingsError(UsageError):
+    """A setting, or a file of settings, can't be used; what was typed is not to blame, and is kept."""
 
 
 class NotFoundError(TarsError):
@@ -58,7 +73,8 @@ class VaultError(TarsError):
 class UnwritableError(TarsError):
     """The note can't be written now: lock held, read-only, disk full, or a file system without an exchange.
 
-    What was typed is in the spool (``spooled`` says under which id) and is placed at the next writing command.
+    What was typed is in the spool (``spooled`` says under which id) and is placed at the next writing command; where
+    not even that could be written, the message ``repeats`` it.
     """
 
     exit_code = 5
@@ -66,6 +82,7 @@ class UnwritableError(TarsError):
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
         self.spooled: str | None = None
+        self.repeats = False
 
 
 class BusyError(UnwritableError):

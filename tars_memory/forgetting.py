@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import NotFoundError
+from tars_memory import bounded
+from tars_memory.errors import NotFoundError, PartialError, SettingsError, TarsError, counted
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
@@ -27,6 +28,9 @@ COPIES = [
 ]
 """What ``forget`` says of copies that it leaves."""
 
+LARGEST_COPY = 1 << 31
+"""Bytes of a file of ours that is searched for forgotten words."""
+
 REPEATS = 10
 """So many entries with the same words in one note a REF is tried for."""
 
@@ -37,6 +41,7 @@ def forget_everywhere(memory: Memory, target: str) -> Receipt:
     Raises:
         NotFoundError: there is no such entry, and none was forgotten.
         UnwritableError: it can't be removed now; nothing is kept for later, for then it could not be purged.
+        PartialError: it is removed, but not purged everywhere; the same call again purges the rest.
     """
     from tars_memory.capture.amend import forget
     from tars_memory.capture.model import Receipt
@@ -82,26 +87,62 @@ def wordings(history: list[JournalEntry], path: str, text: str, layout: Layout) 
 def purge(memory: Memory, texts: list[str]) -> list[str]:
     """Take forgotten words out of journal, spool and index, look whether they are gone, and say what we can't reach.
 
+    The journal comes last: while it still tells of the removal, the same words name what is left to purge.
+
     Returns:
         sentences for the person.
+
+    Raises:
+        PartialError: a copy could not be purged; the message says where the words remain.
     """
     from tars_memory.curation.tidying.proposed import forget_answers
 
     store = memory.store()
-    forget_answers(store.state)
-    with store.transaction("forget") as transaction:
-        waiting = sum(inbox.purge(transaction, memory.vault, text) for text in texts)
-    held = sum(store.purge(text) + Spool(store.state / "spool").purge(text) for text in texts)
-    memory.index().rebuild(embed=False)
+    counts = {"held": 0, "waiting": 0}
+
+    def proposals() -> None:
+        with store.transaction("forget") as transaction:
+            counts["waiting"] = sum(inbox.purge(transaction, memory.vault, text) for text in texts)
+
+    def spooled() -> None:
+        counts["held"] += sum(Spool(store.state / "spool").purge(text) for text in texts)
+
+    def journal() -> None:
+        counts["held"] += store.purge(texts)
+
+    steps = (
+        lambda: forget_answers(store.state),
+        proposals,
+        spooled,
+        lambda: memory.index().rebuild(embed=False),
+        journal,
+    )
+    failed: list[str] = []
+    for step in steps:
+        if failed and step is journal:
+            break  # else the same call again would find nothing that was forgotten
+        try:
+            step()
+        except (TarsError, OSError) as error:
+            failed.append(error.message if isinstance(error, TarsError) else str(error))
     memory.close()
-    told = [f"purged from {held} records of journal and spool, and from the index; this can't be undone"]
-    told += [f"purged from proposals and decisions about them: {waiting}"] if waiting else []
     standing = [path for path in memory.vault.paths() if _holds(memory.root / path, texts)]
-    told += [f"the same words stand in {path}" for path in sorted(standing) if memory.vault.layout.is_ours(path)]
+    also = [f"the same words stand in {path}" for path in sorted(standing) if memory.vault.layout.is_ours(path)]
     ours = [path for path in sorted(store.state.rglob("*")) if not (standing and path.name.startswith("index"))]
-    ours += [*sorted(memory.settings.places.state.glob("crash-*")), *sorted((memory.root / inbox.INBOX).glob("*"))]
-    told += [f"a copy remains in {path}" for path in ours if path.is_file() and _holds(path, texts)]
-    return [*told, OUT_OF_REACH]
+    elsewhere = memory.settings.places.state
+    ours += [path for name in ("crash-*", "kept/*", "spool/*") for path in sorted(elsewhere.glob(name))]
+    ours += [*sorted((memory.root / inbox.INBOX).glob("*"))]
+    also += [f"a copy remains in {path}" for path in ours if path.is_file() and _holds(path, texts)]
+    if failed:
+        why = "; ".join(dict.fromkeys(failed))
+        raise PartialError(
+            "\n  ".join((f"the entry is gone from its note, but its words are not purged everywhere: {why}", *also)),
+            "make room or mend that, then give the same forget --everywhere again: it purges what is left",
+        )
+    held = counted(counts["held"], "record")
+    told = [f"purged from {held} of journal and spool, and from the index; this can't be undone"]
+    told += [f"purged from proposals and decisions about them: {counts['waiting']}"] if counts["waiting"] else []
+    return [*told, *also, OUT_OF_REACH]
 
 
 def _forgotten(history: list[JournalEntry], target: str, layout: Layout) -> tuple[str, int, str] | None:
@@ -126,8 +167,8 @@ def _holds(path: Path, texts: list[str]) -> bool:
     import json
 
     try:
-        data = path.read_bytes()
-    except OSError:
+        data = bounded.read(path, most=LARGEST_COPY) or b""
+    except SettingsError:
         return False
     shapes = [text.encode("utf-8", "surrogateescape") for text in texts]
     shapes += [json.dumps(text)[1:-1].encode("ascii") for text in texts]

@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.errors import UsageError
+from tars_memory import bounded
+from tars_memory.errors import SettingsError, UsageError
 from tars_memory.hashing import sha256
 
 if TYPE_CHECKING:
@@ -194,9 +195,11 @@ class Desk:
             return found
         for home in homes:
             try:
-                found.append(os.fsdecode(Path(base, home, "transcript").read_bytes()))
-            except OSError:
+                path = os.fsdecode(bounded.read(Path(base, home, "transcript")) or b"")
+            except SettingsError:
                 continue
+            if path and "\0" not in path:
+                found.append(path)
         return found[:RETRIES]
 
     def drop(self, transcript: str, copies: list[str]) -> None:
@@ -254,7 +257,7 @@ def begin(desk: Desk, vault: Path, transcript: str, env: Mapping[str, str]) -> N
     os.makedirs(desk.folder, mode=0o700, exist_ok=True)
     # -P: the folder that the agent works in must not lend us its modules
     argv = [sys.executable, "-P", "-m", "tars_memory.cli.background", desk.folder, str(vault), transcript]
-    env = {"TARS_MEMORY_ACTOR": "agent", **env}
+    env = {**env, "TARS_MEMORY_ACTOR": "agent"}
     last_words = os.path.join(desk.folder, "background.out")
     if not hasattr(os, "posix_spawn"):
         _begin_elsewhere(argv, env, last_words)

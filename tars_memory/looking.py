@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.errors import NotFoundError, UsageError, counted
 from tars_memory.options import ALLOWED, FactsOptions, RecallOptions, WindowOptions
 from tars_memory.rooms import Rooms
 
@@ -91,13 +91,13 @@ class Looking(Rooms):
         """What is true today, or held on a day, in the order of Facts.md.
 
         Args:
-            about: a name, as subject or object; None: all.
+            about: a name, or words of one, as subject or object; who is called just so comes first. None: all.
             as_of: the day; None: today.
             everything: what has ended and what is to come as well.
             project: whose facts belong to it too; None for the one that is chosen, ``none`` for none.
             topics: only those with all of these tags, as for :meth:`search`.
         """
-        from tars_memory.vault.markdown import facts
+        from tars_memory.recall import facts
 
         day = None if everything else as_of or self.now().date()
         scope = self.scope(project)
@@ -106,7 +106,17 @@ class Looking(Rooms):
         if tags := tuple(topics):
             selected = self._selection((), tags, scope)
             found = [fact for fact in found if selected.keeps(fact.path, (fact.subject,), f"- {fact.object}")]
-        return found if about is None else facts.about(found, about)
+        if about is None:
+            return found
+        told = facts.about(found, about)
+        if not told and not tags:
+            every = self.index().read(lambda reader: reader.facts(scope))
+            near = facts.near(every, about)
+            if facts.about(every, about):
+                self.notices.append(f"what is known about {about!r} has ended or is to come: --all lists it")
+            elif near:
+                self.notices.append(f"nothing is known about {about!r}; near: {', '.join(near)}")
+        return told
 
     def links(self, name: str, *, project: str | None = None) -> NoteLinks:
         """Where a note's links lead, and which notes link to it.
@@ -269,7 +279,9 @@ class Looking(Rooms):
             report = self.index().refresh()
             notices.extend(report.notices)
             if report.stale:
-                notices.append(f"the index is behind by {report.stale} files: tars-memory reindex brings it up to date")
+                notices.append(
+                    f"the index is behind by {counted(report.stale, 'file')}: tars-memory reindex brings it up to date"
+                )
 
             needed = mode == "semantic"
             meant = mode != "lexical" and bool(query.meaning) and self._fill(report, notices, needed=needed)

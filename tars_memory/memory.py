@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import date, datetime
 
+    from tars_memory.adopting import Adoption
     from tars_memory.capture.model import Receipt
     from tars_memory.curation.extraction.extracted import Extracted, Prompts
     from tars_memory.curation.models.llm import LanguageModel
@@ -72,6 +73,10 @@ class Memory(Looking):
         )
         report = fill_vault(memory.vault, memory.store(writes=not dry_run, anew=True))
         report.notices.extend(memory.notices)
+        if not dry_run and not memory.settings.places.has_used(memory.root):
+            report.notices.append(
+                "an agent called: in this folder the vault is found only after you ran tars-memory init here yourself"
+            )
         return report
 
     # --- writing
@@ -99,12 +104,15 @@ class Memory(Looking):
         self.take_ticks()
         return feedback(self._keeping(note), good, note, question, answer)
 
-    def edit(self, target: str, text: str) -> Receipt:
-        """Give an entry other words; ``target`` is its REF, or words that fit it alone."""
+    def edit(self, target: str, text: str, *, tags: Iterable[str] = (), bare: bool = False) -> Receipt:
+        """Give an entry other words; ``target`` is its REF, ``path:line``, or words that fit it alone.
+
+        Its tags and fields stay unless the text brings its own; ``tags`` are added, ``bare`` keeps none.
+        """
         from tars_memory.capture.amend import edit
 
         self.take_ticks()
-        return edit(self._keeping(text), target, text)
+        return edit(self._keeping(text), target, text, tags=tuple(tags), bare=bare)
 
     def forget(self, target: str, *, everywhere: bool = False) -> Receipt:
         """Remove an entry; its notices say which copies remain.
@@ -356,6 +364,38 @@ class Memory(Looking):
         from tars_memory.doctor import doctor
 
         return doctor(self, fix=fix)
+
+    def adoptable(self, path: str | os.PathLike[str] | None = None) -> Adoption:
+        """What the state folder keeps for a path that this vault was moved from; None if there is but one such path.
+
+        Raises:
+            UsageError: a vault of this id is at that path now, so this one is a copy; or an agent asks.
+            NotFoundError: nothing is kept for it; or for several, and none is named.
+        """
+        from tars_memory.adopting import adoptable
+
+        return adoptable(self, os.fspath(path) if path is not None else None)
+
+    def adopt(self, adoption: Adoption) -> None:
+        """Take over history, undo, approvals and what waits from the path that this vault was moved from.
+
+        Raises:
+            ConflictError: writes there and here took turns.
+            UnwritableError: the state folder can't be written, or another process writes.
+        """
+        from tars_memory.adopting import adopt
+
+        adopt(self, adoption)
+
+    def drop(self, item: str) -> Path | None:
+        """Give up what waits in the spool under that name; its words become a file; its path is returned.
+
+        Raises:
+            NotFoundError: nothing waits under that name.
+        """
+        from tars_memory.doctor import drop
+
+        return drop(self, item)
 
     def restore(self, txn: str) -> builtins.list[Written]:
         """Write the lines of a transaction (``all``: of any) anew that something else overwrote, each once."""

@@ -201,6 +201,25 @@ class PermissionOptions(Options):
     unattended_compress: bool = False
 
 
+SECTIONS: dict[str, type[Options]] = {
+    "layout": LayoutOptions,
+    "limits": LimitsOptions,
+    "store": StoreOptions,
+    "capture": CaptureOptions,
+    "embedding": EmbeddingOptions,
+    "recall": RecallOptions,
+    "window": WindowOptions,
+    "llm": LlmOptions,
+    "extract": ExtractOptions,
+    "review": ReviewOptions,
+    "tidy": TidyOptions,
+    "sleep": SleepOptions,
+    "hook": HookOptions,
+    "facts": FactsOptions,
+    "permissions": PermissionOptions,
+}
+"""The sections of a configuration file."""
+
 ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
     "limits.max_note_bytes": (1_000, 2_000_000_000),
     "store.lock_timeout": (0, 86_400),

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import ModelUnavailableError, UnwritableError, VaultError
+from tars_memory.callers import agent_mark
+from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, VaultError
 from tars_memory.options import (
     CaptureOptions,
     EmbeddingOptions,
@@ -21,7 +23,9 @@ from tars_memory.options import (
 )
 from tars_memory.settings import (
     AUTHOR,
+    ID_FILE,
     NO_PROJECT,
+    VAULT_FOLDER,
     Places,
     Settings,
     chosen_project,
@@ -33,8 +37,7 @@ from tars_memory.settings import (
 from tars_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping
     from types import TracebackType
     from typing import Self
 
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.query import Query
     from tars_memory.vault.model import Actor
+    from tars_memory.vault.writing.spool import Spool
     from tars_memory.vault.writing.store import Store
 
 SEARCH_EMBEDS = 16
@@ -55,9 +59,10 @@ class Rooms:
     """One vault's rooms.
 
     Args:
-        vault: the vault's folder; None finds it as the command line does (``TARS_MEMORY_DIR``, a ``.tars`` folder here
-            or above, the configuration).
-        actor: who writes: ``person``, ``script``, ``cron``, ``agent`` or ``model``.
+        vault: the vault's folder; None finds it as the command line does (``TARS_MEMORY_DIR``, one here or above that
+            the person has used there, the configuration).
+        actor: who writes: ``person``, ``script``, ``cron``, ``agent`` or ``model``; ``agent``, whatever is given, where
+            ``env`` bears the mark of one (:mod:`tars_memory.callers`).
         interactive: a person sits at a terminal; without one a procedural rule becomes a proposal.
         now: the instant that counts as now; None means the clock, read once for each call.
         dry_run: everything is planned and returned, nothing is written.
@@ -73,6 +78,7 @@ class Rooms:
         vault: the vault for what writes and lists: its layout leads into the project.
         notices: what the person should know besides the answers.
         night: the name of the night's work that this is; empty for anything else.
+        item: the name under which the caller keeps the next words that are typed, if they can't be written.
         embedder: as given; whoever holds a model open may set it later.
 
     Raises:
@@ -97,15 +103,21 @@ class Rooms:
         self.root = find_vault(os.fspath(vault) if vault is not None else None, self.settings, here())
         self.settings.read_vault(self.root)
         self.limits = self.settings.options("limits", LimitsOptions)
-        self.project = find_project(self.root, chosen_project(project, env, here()))
+        passed_over: list[str] = []
+        chosen = chosen_project(project, env, here(), self.settings.places, passed_over)
+        self.project = find_project(self.root, chosen)
         self.whole = Vault.open(self.root, self.settings.options("layout", LayoutOptions), self.limits)
         self.whole.problem = self.settings.vault_problem
         self.vault = self.whole.scoped(self.project)
-        self.actor = actor
+        self.actor: Actor = "agent" if agent_mark(env) else actor
         self.interactive = interactive
         self.dry_run = dry_run
-        self.notices: list[str] = [] if self.vault.problem is None else [f"ignored: {self.vault.problem.message}"]
+        self.notices = passed_over
+        if self.vault.problem is not None:
+            self.notices.append(f"ignored: {self.vault.problem.message}")
+        self.notices += self._identity()
         self.night = ""
+        self.item: str | None = None
         self._now = now
         self.embedder = embedder
         self._opened: Index | None = None
@@ -129,6 +141,25 @@ class Rooms:
     def now(self) -> datetime:
         """The instant that counts as now, in the local zone."""
         return (self._now or datetime.now().astimezone()).astimezone()
+
+    def _identity(self) -> Iterator[str]:
+        """What is to be said of which vault this is."""
+        if self.settings.passed_over is not None:
+            other = self.settings.passed_over
+            yield (
+                f"this is about {self.root}, not about {other}, a vault that you have never used here; if it is yours: "
+                f"tars-memory init {_quoted(str(other))}"
+            )
+        if self.vault.id is None and os.path.lexists(self.root / VAULT_FOLDER / ID_FILE):
+            yield (f"ignored: {VAULT_FOLDER}/{ID_FILE} holds no id of a vault; remove it, and the next write makes one")
+
+    def moved(self) -> list[str]:
+        """What to say of state that waits for vaults of the same id, which are not where they were."""
+        return [
+            f"a vault with the id of this one was at {path}, and is gone; its history, undo and waiting texts "
+            f"stay with that path. If you moved it here: tars-memory doctor --adopt {_quoted(path)}"
+            for _, path in self.settings.places.absent(self.root, self.vault.id)
+        ]
 
     def scope(self, project: str | None) -> str:
         """The scope of one question: of the project that is named there, else of the one that is chosen.
@@ -168,21 +199,21 @@ class Rooms:
         """The door for writes; with ``writes=False`` only for looking, and nothing is made.
 
         Raises:
-            VaultError: an empty folder stands where a vault was; ``anew`` makes another one of it.
+            VaultError: nothing makes the folder a vault, or an empty one stands where a vault was; ``anew`` makes one.
         """
         from tars_memory.vault.writing.store import Store
 
         options = self.settings.options("store", StoreOptions)
-        if writes and not self.dry_run:
-            if self.vault.id is None and not anew and self.settings.places.held_vault(self.root):
-                raise VaultError(
-                    f"the vault {self.root} looks unmounted or emptied: nothing is in it",
-                    "is it mounted? tars-memory init makes a new one",
-                )
-            self.vault.ensure_id()
+        if writes and not anew:
+            self._check_vault()
+        makes = writes and not self.dry_run
+        if makes:
+            used = self.actor not in ("agent", "model") or (anew and self._is_blank())
+            if self.vault.id is None:
+                self.vault.ensure_id(self.settings.places.lost_id(self.root))
         store = Store(
             self.root,
-            self.made_state() if writes and not self.dry_run else self.state,
+            self.made_state(used=used) if makes else self.state,
             now=self.now,
             actor=self.actor,
             lock_timeout=options.lock_timeout,
@@ -190,7 +221,33 @@ class Rooms:
             dry_run=self.dry_run,
         )
         store.notices, store.night = self.notices, self.night
+        if makes and not store.journal.folder.exists():
+            self.notices += (sentence for sentence in self.moved() if sentence not in self.notices)
         return store
+
+    def _check_vault(self) -> None:
+        """A writer makes no vault of any folder.
+
+        Raises:
+            VaultError: nothing makes it one.
+        """
+        if self.vault.id is not None or self.vault.is_one():
+            return
+        if self.settings.places.held_vault(self.root):
+            raise VaultError(
+                f"the vault {self.root} looks unmounted or emptied: nothing is in it",
+                "is it mounted? tars-memory init makes a new one",
+            )
+        raise VaultError(
+            f"{self.root} is no vault: it holds no note, no .obsidian and no {VAULT_FOLDER}",
+            f"tars-memory init {_quoted(str(self.root))} makes it one",
+        )
+
+    def _is_blank(self) -> bool:
+        """Whether nothing is in the folder that a stranger could have written."""
+        from tars_memory.vault.template import is_fresh
+
+        return is_fresh(self.root) and not os.path.lexists(self.root / VAULT_FOLDER)
 
     def index(self) -> Index:
         """The index; its file is made by the first reader."""
@@ -210,6 +267,8 @@ class Rooms:
         from tars_memory.vault.markdown import entries
         from tars_memory.vault.writing.spool import Spool
 
+        if writes and not self.dry_run:
+            self._take_over()
         author = self.settings.env.get(AUTHOR) or self.settings.options("capture", CaptureOptions).author
         author = entries.author(author) if writes else ""
         store = self.store(writes=writes)
@@ -226,7 +285,7 @@ class Rooms:
             facts_options=self.settings.options("facts", FactsOptions),
             author=author,
         )
-        context.notices = self.notices
+        context.notices, context.kept = self.notices, self.kept
         return context
 
     def _keeping(self, text: str) -> Context:
@@ -236,14 +295,53 @@ class Rooms:
             UnwritableError: there is no state folder, so not even a spool: the message repeats the text.
         """
         try:
-            return self.capture()
+            context = self.capture()
         except UnwritableError as error:
             from tars_memory.vault.secrets.masking import mask
 
             text = text if self.interactive else mask(text)
-            raise UnwritableError(
+            failed = UnwritableError(
                 f"your text could NOT be kept, copy it from here: {text}", f"{error.message}; {error.hint}"
-            ) from error
+            )
+            failed.repeats = True
+            raise failed from error
+        context.item, self.item = self.item, None
+        return context
+
+    @property
+    def unclaimed(self) -> Spool:
+        """What was typed when its vault could not be opened; each says how it was called, and from where."""
+        from tars_memory.vault.writing.spool import Spool
+
+        return Spool(self.settings.places.state / "spool")
+
+    @property
+    def kept(self) -> Path:
+        """The folder of words that no command can place by itself, a text file each."""
+        return self.settings.places.state / "kept"
+
+    def _take_over(self) -> None:
+        """What waits unclaimed and would come here, were the same command given again now, waits here from now on."""
+        from tars_memory.vault.writing.spool import Spool
+
+        unclaimed = self.unclaimed
+        try:
+            waiting = unclaimed.pending()
+        except UnwritableError:
+            return  # it can't be read now: no reason to write nothing
+        for item in waiting:
+            said = dict(item.arguments)
+            vault, project, folder = (said.pop(name, None) for name in ("asked_vault", "asked_project", "asked_folder"))
+            try:
+                cwd = Path(folder or os.sep)
+                if find_vault(vault, self.settings, cwd) != self.root:
+                    continue
+                named = find_project(self.root, chosen_project(project, {}, cwd, self.settings.places))
+                said |= {"project": named} if named else {}
+                Spool(self.made_state() / "spool").put(item.command, said, item.id)
+            except (TarsError, OSError, ValueError):
+                continue
+            unclaimed.remove(item.id)
 
     def fingerprint(self) -> str:
         """Of the model that is set, over this version's chunks.
@@ -352,16 +450,23 @@ class Rooms:
             text = mask(text)
         return self._ask_model(text)  # what is looked for is remembered, and notes are indexed masked as well
 
-    def made_state(self) -> Path:
-        """The vault's state folder, made if it is missing.
+    def made_state(self, *, used: bool = False) -> Path:
+        """The vault's state folder, made if it is missing; ``used`` says that the person uses the vault at this place.
 
         Raises:
             UnwritableError: it can't be made.
         """
         try:
-            return self.settings.places.vault_state(self.root, self.vault.id, create=True)
+            return self.settings.places.vault_state(self.root, self.vault.id, create=True, used=used)
         except OSError as error:
             raise UnwritableError(
                 f"the state folder {self.settings.places.state} can't be made: {error.strerror}",
                 "name another place with TARS_MEMORY_HOME or XDG_STATE_HOME",
             ) from error
+
+
+def _quoted(path: str) -> str:
+    """A path as a shell takes it."""
+    import shlex
+
+    return shlex.quote(path)

@@ -13,19 +13,32 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tars_memory.errors import UsageError, VaultError
+from tars_memory import bounded
+from tars_memory.errors import SettingsError, UsageError, VaultError
 from tars_memory.hashing import sha256
-from tars_memory.options import ALLOWED, Options
+from tars_memory.options import ALLOWED, SECTIONS, Options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 APP = "tars-memory"
 VAULT_FOLDER = ".tars"
+ID_FILE = "vault-id"
+_LONGEST_ID = 64
+
 VAULT_SECTIONS = frozenset({"layout", "limits"})
 """The sections that a vault's own ``.tars/config.toml`` may set."""
 NEVER_BY_ENVIRONMENT = frozenset({"permissions"})
 """The sections that only the person's own file may set: whoever calls could set a variable, and so permit himself."""
+
+OURS = "TARS_MEMORY_"
+VARIABLES = frozenset(
+    {
+        *(f"{OURS}{name}" for name in ("DIR", "HOME", "ACTOR", "DEBUG", "SQLITE", "BACKGROUND")),
+        *("TARS_NOW", "TARS_AUTHOR", "TARS_PROJECT", "TARS_AUTO_EXTRACT"),
+    }
+)
+"""The variables that stand for no key of a section."""
 
 AUTO = "TARS_AUTO_EXTRACT"
 """The variable that keeps whatever runs by itself (hooks, cron, sleep) from extracting."""
@@ -46,7 +59,8 @@ class Settings:
 
     ``given`` maps ``section.key`` to the place that set it (``config``, ``vault config``, or the variable's name).
     ``vault_problem`` is what can't be used in the vault's own file, or None: it came with a sync, perhaps half of it,
-    and must not end a command.
+    and must not end a command. ``passed_over`` is a vault here or above that :func:`find_vault` did not take, because
+    the person never used it there, or None.
     """
 
     def __init__(self, env: Mapping[str, str], places: Places) -> None:
@@ -54,30 +68,72 @@ class Settings:
         self.places = places
         self.given: dict[str, str] = {}
         self.vault_problem: UsageError | None = None
-        self._user = _read_toml(places.config / "config.toml")
+        self.passed_over: Path | None = None
+        self._user = bounded.toml_table(places.config / "config.toml")
         self._vault: dict[str, Any] = {}
+        self._vault_said: dict[str, Any] = {}
 
     def read_vault(self, root: Path) -> None:
         """Take in the vault's own configuration; keys outside :data:`VAULT_SECTIONS` are ignored."""
         try:
-            table = _read_toml(root / VAULT_FOLDER / "config.toml")
-        except UsageError as error:
+            table = bounded.toml_table(root / VAULT_FOLDER / "config.toml", root)
+        except SettingsError as error:
             self.vault_problem = error
             table = {}
+        self._vault_said = table
         self._vault = {name: value for name, value in table.items() if name in VAULT_SECTIONS}
+
+    def unknown_variables(self) -> list[str]:
+        """A sentence for each variable that looks like one of ours and is none, so that it sets nothing."""
+        sections = [name for name in SECTIONS if name not in NEVER_BY_ENVIRONMENT]
+        known = {f"{OURS}{section}_{key}".upper() for section in sections for key in SECTIONS[section].__annotations__}
+        known |= VARIABLES
+        found = []
+        for name in self.env:
+            if name.startswith("TARS_") and name not in known:
+                ours = name.startswith(OURS)
+                near = _nearest(name, known if ours else VARIABLES, OURS if ours else "TARS_")
+                if near or ours:  # other programs may have variables of that beginning, too
+                    found.append(f"the variable {name} is unknown and sets nothing{near}")
+        return sorted(found)
+
+    def unknown_keys(self) -> list[str]:
+        """A sentence for each key of the configuration files that is unknown, so that it sets nothing."""
+        found = []
+        own = self.places.config / "config.toml"
+        for where, table, sections in (
+            (own, self._user, SECTIONS.keys()),
+            (f"{VAULT_FOLDER}/config.toml", self._vault_said, VAULT_SECTIONS),
+        ):
+            for name, part in table.items():
+                if name == "vault" and where is own:
+                    continue
+                if name in SECTIONS and name not in sections:
+                    found.append(f"{where}: [{name}] is ignored: a vault sets [layout] and [limits] alone")
+                elif name not in SECTIONS or not isinstance(part, dict):
+                    shown = f"[{name}]" if isinstance(part, dict) else name
+                    found.append(f"{where}: {shown} is unknown and sets nothing{_nearest(name, {*sections, 'vault'})}")
+                else:
+                    keys = SECTIONS[name].__annotations__
+                    found += [
+                        f"{where}: {key} in [{name}] is unknown and sets nothing{_nearest(key, keys)}"
+                        for key in part
+                        if key not in keys
+                    ]
+        return found
 
     def vault_path(self) -> str | None:
         """The vault named in the person's own configuration (``vault = "~/Notes"``), if any."""
         value = self._user.get("vault")
         if value is not None and not isinstance(value, str):
-            raise UsageError(f"vault in {self.places.config / 'config.toml'} must be a path in quotes")
+            raise SettingsError(f"vault in {self.places.config / 'config.toml'} must be a path in quotes")
         return os.path.expanduser(value) if value else None
 
     def options(self, section: str, kind: type[AnyOptions]) -> AnyOptions:
         """The options of one room, from all places, the nearest winning.
 
         Raises:
-            UsageError: a value does not have the type of its key.
+            SettingsError: a value does not have the type of its key.
         """
         values: dict[str, Any] = {}
         tables = (("config", self._user), ("vault config", self._vault))
@@ -94,7 +150,7 @@ class Settings:
                 try:
                     typed = _typed(value, getattr(kind, key), f"{section}.{key} ({place})")
                     values[key] = _allowed(typed, f"{section}.{key}", place)
-                except UsageError as error:
+                except SettingsError as error:
                     if place != "vault config":
                         raise
                     self.vault_problem = self.vault_problem or error
@@ -127,56 +183,81 @@ class Places:
         dirs = PlatformDirs(APP, appauthor=False)
         return cls(Path(dirs.user_state_dir), Path(dirs.user_cache_dir), Path(dirs.user_config_dir))
 
-    def vault_state(self, root: Path, vault_id: str | None, *, create: bool) -> Path:
-        """The state folder of one vault: by real path, adopted by its id when the vault was moved.
+    def vault_state(self, root: Path, vault_id: str | None, *, create: bool, used: bool = False) -> Path:
+        """The state folder of the vault at this place: state belongs to a vault where it is, and never follows it.
 
-        A copied vault (same id, the old path still holds it) starts fresh; so does another vault that now lives at
-        the path of an old one, whose state is kept aside under its id. It is the same vault if only its id is
-        another one while the folder is the same: two devices wrote to it before they were first synced, and one id won.
+        A copy (same id, another path) has a state of its own, and so has another vault at the path of an earlier one.
+        It is the same vault if only its id is another one while the folder is the same: two devices wrote to it before
+        they were first synced, and one id won. What a vault left at the path that it was moved from is taken over by
+        ``doctor --adopt`` alone: an unmounted disk looks just like a moved vault.
 
         Args:
             root: the vault's real path.
             vault_id: from ``.tars/vault-id``; None before the first write.
             create: make the folder (0700) and its ``vault.json`` if missing; else only say where it would be.
+            used: the person uses this vault at this place, see :meth:`has_used`; remembered with ``create``.
         """
-        import json
+        folder, held, same = self._held(root, vault_id)
+        known = {**held, "used": held.get("used", bool(held))}
+        if known.get("id") and not same and not vault_id:
+            return folder  # a vault is missing here, as when its disk is: its record must not become this folder's
+        used = used or (same and known["used"])
+        record = {"id": vault_id or known.get("id"), "path": str(root), "place": _place(root), "used": used}
+        if create and held != record:
+            import json
 
-        base = self.state / "vaults"
-        folder = base / sha256(os.fsencode(root)).hexdigest()[:16]
-        known = _vault_json(folder)
-        place = _place(root)
-        same = place is not None and known.get("place") == place
-        if known and vault_id and not same and known.get("id") not in (None, vault_id):
-            if create:
-                folder.rename(base / f"{folder.name}-{known['id']}")
-            else:
-                folder = base / f"{folder.name}-new"
-            known = {}
-        if not known and vault_id and base.is_dir():
-            for other in base.iterdir():
-                record = _vault_json(other)
-                here = record.get("path") == str(root)  # it was kept aside meanwhile
-                if record.get("id") == vault_id and (here or not _still_there(record.get("path", ""), vault_id)):
-                    if not create:
-                        return other
-                    if not folder.exists():
-                        other.rename(folder)
-                    break
-        record = {"id": vault_id or known.get("id"), "path": str(root), "place": place}
-        if create and known != record:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             temporary = folder / f".vault.json.{os.getpid()}"
             temporary.write_text(json.dumps(record), "utf-8")
             temporary.replace(folder / "vault.json")
         return folder
 
+    def _held(self, root: Path, vault_id: str | None) -> tuple[Path, dict[str, Any], bool]:
+        """The state folder for the vault at a path, what its ``vault.json`` says, and whether it is of this vault."""
+        place = _place(root)
+        first = self.state / "vaults" / sha256(os.fsencode(root)).hexdigest()[:16]
+        held = vault_json(first)
+        if not vault_id or held.get("id") in (None, vault_id):
+            same = bool(vault_id) and held.get("id") == vault_id
+            return first, held, same or _same_place(held.get("place"), place)
+        others = sorted(first.parent.glob(f"{first.name}-*"))
+        found = [(first, held), *((other, vault_json(other)) for other in others)]
+        for folder, held in found:
+            if held.get("id") == vault_id:
+                return folder, held, True
+        for folder, held in found:
+            if _same_place(held.get("place"), place):
+                return folder, held, True
+        return first.with_name(f"{first.name}-{vault_id}"), {}, False
+
+    def has_used(self, root: Path) -> bool:
+        """Whether the person has used this very vault at this place: by ``init``, by a write, or by saying so."""
+        _, held, same = self._held(root, read_id(root))
+        return same and bool(held.get("used", True))
+
     def held_vault(self, root: Path) -> bool:
         """Whether a vault that we wrote to was here and the folder is empty now, as when a disk is not there."""
         with contextlib.suppress(OSError), os.scandir(root) as found:
             if next(found, None) is None:
-                folder = self.state / "vaults" / sha256(os.fsencode(root)).hexdigest()[:16]
-                return _vault_json(folder).get("id") is not None
+                return self._held(root, None)[1].get("id") is not None
         return False
+
+    def lost_id(self, root: Path) -> str | None:
+        """The id of the vault in this very folder, as far as the state folder knows; for one that lost its own."""
+        _, held, same = self._held(root, None)
+        return held.get("id") if same else None
+
+    def absent(self, root: Path, vault_id: str | None) -> list[tuple[Path, str]]:
+        """State that waits for vaults of the same id which are not where they were: its folders, and their paths."""
+        found = []
+        base = self.state / "vaults"
+        for folder in sorted(base.iterdir()) if vault_id and base.is_dir() else ():
+            held = vault_json(folder)
+            path = str(held.get("path"))
+            away = held.get("id") == vault_id and path != str(root) and read_id(Path(path)) != vault_id
+            if away and ((folder / "journal").is_dir() or (folder / "spool").is_dir()):
+                found.append((folder, path))
+        return found
 
 
 AUTHOR = "TARS_AUTHOR"
@@ -196,8 +277,17 @@ _LONGEST_NAME = 200
 """Bytes of a project's name: file systems take 255 of a folder's."""
 
 
-def chosen_project(flag: str | None, env: Mapping[str, str], cwd: Path) -> str:
+def chosen_project(
+    flag: str | None, env: Mapping[str, str], cwd: Path, places: Places | None = None, notices: list[str] | None = None
+) -> str:
     """The project that is meant: ``--project``, else ``TARS_PROJECT``, else a ``.tars-project`` file here or above.
+
+    Args:
+        flag: as it was said, or None.
+        env: the variables.
+        cwd: where to look for the file.
+        places: with them a file inside a vault that the person never used there is passed over as that vault is.
+        notices: takes a sentence for a file that can't be used, which is passed over then; None raises the error.
 
     Returns:
         Its name as it was said; empty for none.
@@ -211,13 +301,20 @@ def chosen_project(flag: str | None, env: Mapping[str, str], cwd: Path) -> str:
         return project_name(flag, "--project")
     if env.get(PROJECT):
         return project_name(env[PROJECT], PROJECT)
+    strangers = [root for root, strange in vaults_above(places, cwd) if strange] if places is not None else []
     for folder in (cwd, *cwd.parents):
-        try:
-            with open(folder / PROJECT_FILE, "rb") as file:
-                first = file.readline(4 * _LONGEST_NAME)
-        except OSError:
+        if any(folder.is_relative_to(root) for root in strangers):
             continue
-        return project_name(first.decode("utf-8-sig", "replace").strip(), str(folder / PROJECT_FILE))
+        path = folder / PROJECT_FILE
+        try:
+            said = bounded.read(path)
+            if said is not None:
+                first = said.split(b"\n", 1)[0][: 4 * _LONGEST_NAME]
+                return project_name(first.decode("utf-8-sig", "replace").strip(), str(path))
+        except UsageError as error:
+            if notices is None:
+                raise
+            notices.append(f"ignored: {error.message}")
     return ""
 
 
@@ -232,7 +329,7 @@ def project_name(text: str, where: str) -> str:
         return ""
     odd = not name or name[0] == "." or name[-1] in ". " or len(name.encode("utf-8", "replace")) > _LONGEST_NAME
     if odd or not name.isprintable() or any(sign in name for sign in '/\\:*?"<>|#^[]%'):
-        raise UsageError(f"{name!r} ({where}) is no project", f"name a folder below {PROJECTS}/, or {NO_PROJECT}")
+        raise UsageError(f"{_shown(name)} ({where}) is no project", f"name a folder below {PROJECTS}/, or {NO_PROJECT}")
     return name
 
 
@@ -254,6 +351,7 @@ def find_project(root: Path, name: str) -> str:
 
 
 _KINDS: dict[type, str] = {str: "text in quotes", int: "whole number", float: "number", bool: "true or false"}
+_LONGEST_SHOWN = 80
 _SETTINGS_HINT = "mend it there; docs/settings.md lists all settings"
 
 
@@ -265,21 +363,54 @@ def here() -> Path:
         return Path(os.sep)
 
 
+class StrangeVaultError(VaultError):
+    """A vault stands here that the person never used, and nothing else is named; ``root`` is its real path."""
+
+    def __init__(self, root: Path) -> None:
+        import shlex
+
+        super().__init__(
+            f"{root} is a vault that you have never used here",
+            f"if it is yours, run once: tars-memory init {shlex.quote(str(root))}; else name yours with --vault",
+        )
+        self.root = root
+
+
+def vaults_above(places: Places, cwd: Path) -> Iterator[tuple[Path, bool]]:
+    """The vaults here and above, nearest first: real path, and whether the person has never used it there.
+
+    A folder that came from elsewhere (a clone, an archive) may hold a vault, too: its notes are a stranger's words.
+    """
+    for folder in (cwd, *cwd.parents):
+        if (folder / VAULT_FOLDER).is_dir():
+            root = folder.resolve()
+            yield root, not places.has_used(root)
+
+
 def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
-    """The vault's real path: ``--vault``, ``TARS_MEMORY_DIR``, a ``.tars`` folder here or above, the configuration.
+    """The vault's real path: ``--vault``, ``TARS_MEMORY_DIR``, one here or above that the person has used there before,
+    the configuration.
+
+    One that he never used is passed over, and named in :attr:`Settings.passed_over`.
 
     Raises:
         UsageError: the flag is empty, as an unset variable makes it.
+        StrangeVaultError: there is only one here that he never used.
         VaultError: none is named or found, or the named one is no folder.
     """
     if flag == "":
         raise UsageError("--vault is empty", "name the vault's folder, or leave --vault out")
     named = flag or settings.env.get("TARS_MEMORY_DIR")
+    strangers: list[Path] = []
     if not named:
-        for folder in (cwd, *cwd.parents):
-            if (folder / VAULT_FOLDER).is_dir():
-                return folder.resolve()
+        for found, strange in vaults_above(settings.places, cwd):
+            if not strange:
+                settings.passed_over = next(iter(strangers), None)
+                return found
+            strangers.append(found)
         named = settings.vault_path()
+    if strangers and not named:
+        raise StrangeVaultError(strangers[0])
     if not named:
         raise VaultError(
             "no vault here",
@@ -295,63 +426,74 @@ def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
             f"no vault at {named!r}: {getattr(error, 'strerror', None) or error}",
             "is it mounted? tars-memory init makes a new one",
         ) from error
+    settings.passed_over = next((each for each in strangers if each != real), None)
     return real
 
 
-def _place(root: Path) -> list[int] | None:
-    """Device and inode of a vault's folder; None for a mount point, where another disk's may be the same."""
+def read_id(root: Path) -> str | None:
+    """The id of the vault in a folder; None for none, also for a damaged one."""
     try:
-        found = os.stat(root)
-        return None if os.path.ismount(root) else [found.st_dev, found.st_ino]
-    except OSError:
+        held = bounded.read(root / VAULT_FOLDER / ID_FILE, root, most=_LONGEST_ID + 8)
+        return checked_id((held or b"").decode("ascii").strip())
+    except (SettingsError, ValueError):
         return None
 
 
-def _still_there(path: str, vault_id: str) -> bool:
-    """Whether the vault of that id still lives at the path."""
+def checked_id(name: object) -> str | None:
+    """A vault's id, if it has the form of one: it is part of a folder's name; None for anything else."""
+    is_one = isinstance(name, str) and 8 <= len(name) <= _LONGEST_ID and name.isascii()
+    return str(name) if is_one and str(name)[0] != "-" and str(name).replace("-", "").isalnum() else None
+
+
+def _place(root: Path) -> list[int] | None:
+    """Device and inode of a vault's folder, and the inode of its ``.tars``; None for a mount point, where another
+    disk's may be the same. A folder made anew may get the inode of a removed one, hardly both of them.
+    """
     try:
-        return (Path(path) / VAULT_FOLDER / "vault-id").read_text("ascii").strip() == vault_id
-    except (OSError, ValueError):
-        return False
-
-
-def _vault_json(folder: Path) -> dict[str, Any]:
-    import json
-
-    try:
-        record = json.loads((folder / "vault.json").read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        data = path.read_bytes()
+        found = os.stat(root)
+        if os.path.ismount(root):
+            return None
+        with contextlib.suppress(OSError):
+            return [found.st_dev, found.st_ino, os.stat(root / VAULT_FOLDER).st_ino]
     except OSError:
-        return {}
-    import tomllib  # only a person with a configuration file pays for the parser
+        return None
+    return [found.st_dev, found.st_ino]
 
-    try:
-        return tomllib.loads(data.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is no valid TOML: {error}", "mend it or move it away") from error
+
+def _same_place(held: list[int] | None, place: list[int] | None) -> bool:
+    """Whether two looks at a vault's folder saw the same one, as far as both could tell."""
+    return bool(held and place) and all(one == other for one, other in zip(held or (), place or (), strict=False))
+
+
+def vault_json(folder: Path) -> dict[str, Any]:
+    """What a state folder says of its vault: ``id``, ``path``, ``place``, ``used``; empty if missing or damaged."""
+    record = bounded.own_object(folder / "vault.json")
+    if not isinstance(record.get("path"), str):
+        return {}
+    place = record.get("place")
+    numbers = isinstance(place, list) and len(place) in (2, 3) and all(isinstance(each, int) for each in place)
+    named = record.get("id") is None or checked_id(record["id"]) is not None
+    return record if named and (numbers or place is None) else {}
 
 
 def _allowed(value: Any, name: str, place: str) -> Any:
     """The value, if it is one of :data:`ALLOWED`.
 
     Raises:
-        UsageError: it is none.
+        SettingsError: it is none.
     """
     known = ALLOWED.get(name, ())
     if isinstance(value, str):
         if known and value not in known:
-            raise UsageError(f"{name} ({place}): {value!r} is unknown", f"it is one of {', '.join(map(str, known))}")
+            raise SettingsError(
+                f"{name} ({place}): {_shown(value)} is unknown", f"it is one of {', '.join(map(str, known))}"
+            )
     elif known:
         least, greatest = known[:2]
         if not least <= value <= greatest:
-            raise UsageError(f"{name} ({place}): {value} is not between {least} and {greatest}", _SETTINGS_HINT)
+            raise SettingsError(
+                f"{name} ({place}): {_shown(value)} is not between {least} and {greatest}", _SETTINGS_HINT
+            )
     return value
 
 
@@ -363,12 +505,30 @@ def _typed(value: object, default: object, where: str) -> object:
             return True
         if value.lower() in ("0", "false", "no", "off", ""):
             return False
-        raise UsageError(f"{where}: {value!r} is neither true nor false", _SETTINGS_HINT)
+        raise SettingsError(f"{where}: {_shown(value)} is neither true nor false", _SETTINGS_HINT)
     if isinstance(value, str) or (kind is float and isinstance(value, int) and not isinstance(value, bool)):
         try:
             return kind(value)
-        except ValueError as error:
-            raise UsageError(f"{where}: {value!r} is no {_KINDS[kind]}", _SETTINGS_HINT) from error
+        except (ValueError, OverflowError) as error:
+            raise SettingsError(f"{where}: {_shown(value)} is no {_KINDS[kind]}", _SETTINGS_HINT) from error
     if type(value) is not kind:
-        raise UsageError(f"{where} must be a {_KINDS[kind]}, not {value!r}", _SETTINGS_HINT)
+        raise SettingsError(f"{where} must be a {_KINDS[kind]}, not {_shown(value)}", _SETTINGS_HINT)
     return value
+
+
+def _nearest(name: str, known: Iterable[str], prefix: str = "") -> str:
+    """What was meant, as the end of a sentence; empty if nothing is near."""
+    from difflib import get_close_matches  # only who mistypes pays for it
+
+    same = [each.removeprefix(prefix) for each in known if each.startswith(prefix)]
+    near = get_close_matches(name.removeprefix(prefix), same, n=1, cutoff=0.65)
+    return f"; did you mean {prefix}{near[0]}?" if near else ""
+
+
+def _shown(value: object) -> str:
+    """A value as a message shows it; of a huge number, which Python prints slowly or not at all, the beginning."""
+    try:
+        shown = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"

@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.errors import ModelUnavailableError, NotFoundError, TarsError, UsageError
+from tars_memory.errors import ModelUnavailableError, NotFoundError, TarsError, UsageError, counted
 from tars_memory.options import PermissionOptions, ReviewOptions, SleepOptions
 from tars_memory.settings import AUTO, PROJECTS, chosen_project, may_run_by_itself, project_name
 from tars_memory.vault.inbox import OURS
@@ -97,7 +97,9 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     Raises:
         BusyError: another night's work is going on.
         UnwritableError: the state folder can't be used.
+        VaultError: nothing makes the folder a vault, or an empty one stands where a vault was.
     """
+    memory.store(writes=not memory.dry_run)
     begun = time.monotonic()
     options = memory.settings.options("sleep", SleepOptions)
     named = [*sources] or [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
@@ -227,8 +229,8 @@ def _extract(memory: Memory, sources: list[str], record: Record) -> tuple[str, d
                 return examiner(inside.capture, memory.settings, model)
 
             _examine(run, memory.project, waiting, record, counts, errors, dry_run=memory.dry_run)
-    told = f"{counts['candidates']} candidates from {counts['conversations']} conversations"
-    more = [f"and {len(errors) - MOST_TOLD} more failures"] if len(errors) > MOST_TOLD else []
+    told = f"{counted(counts['candidates'], 'candidate')} from {counted(counts['conversations'], 'conversation')}"
+    more = [f"and {counted(len(errors) - MOST_TOLD, 'more failure')}"] if len(errors) > MOST_TOLD else []
     return told if counts["conversations"] else "", counts, "; ".join([*errors[:MOST_TOLD], *more])
 
 
@@ -270,7 +272,7 @@ def _examine(
         if not dry_run:
             record.save() if why else record.seen(path, stamp)
         if row == IN_A_ROW and number < len(waiting):
-            errors.append(f"{len(waiting) - number} sources wait for the next night")
+            errors.append(f"{counted(len(waiting) - number, 'source waits', 'sources wait')} for the next night")
             return
 
 
@@ -289,21 +291,22 @@ def _expire(memory: Memory) -> tuple[str, dict[str, int], str]:
 
     review = memory.review()
     count = aging.settle(review.ctx, review.gather, review.gather())
-    return f"{count} candidates marked: too old, or kept already" if count else "", {"marked": count}, ""
+    return f"{counted(count, 'candidate')} marked: too old, or kept already" if count else "", {"marked": count}, ""
 
 
 def _review(memory: Memory) -> tuple[str, dict[str, int], str]:
     waiting = memory.review().waiting(limit=1).total
     days = memory.settings.options("review", ReviewOptions).window_days
-    told = f"{waiting} proposals wait: tars-memory review (candidates expire after {days} days)"
+    waits = counted(waiting, "proposal waits", "proposals wait")
+    told = f"{waits}: tars-memory review (candidates expire after {counted(days, 'day')})"
     return told if waiting else "", {"waiting": waiting}, ""
 
 
 def _tidy(memory: Memory, *, apply: bool) -> tuple[str, dict[str, int], str]:
     done = memory.tidy(apply=apply)
     counts = {"findings": len(done.findings), "applied": sum(each.outcome == "removed" for each in done.applied)}
-    told = [f"{counts['applied']} lines tidied away"] if counts["applied"] else []
-    told += [f"{counts['findings']} findings: tars-memory tidy"] if counts["findings"] else []
+    told = [f"{counted(counts['applied'], 'line')} tidied away"] if counts["applied"] else []
+    told += [f"{counted(counts['findings'], 'finding')}: tars-memory tidy"] if counts["findings"] else []
     return ", ".join(told), counts, ""
 
 
@@ -311,7 +314,7 @@ def _archive(memory: Memory) -> tuple[str, dict[str, int], str]:
     done = memory.archive(apply=True)
     error = "a daily note could not be moved: tars-memory tidy --archive" if done.failed else ""
     moved = len(done.moved)
-    return f"{moved} daily notes moved to the archive" if moved else "", {"moved": moved}, error
+    return f"{counted(moved, 'daily note')} moved to the archive" if moved else "", {"moved": moved}, error
 
 
 def _compress(memory: Memory) -> tuple[str, dict[str, int], str]:
@@ -320,9 +323,9 @@ def _compress(memory: Memory) -> tuple[str, dict[str, int], str]:
     done = memory.compress(apply=allowed)
     counts = {"old": sum(step.action != "keep" for step in done.plan), "moved": len(done.moved)}
     if done.txn:
-        return f"{len(done.moved)} old sessions summed up, and moved to the archive", counts, ""
+        return f"{counted(len(done.moved), 'old session')} summed up, and moved to the archive", counts, ""
     return (
-        f"{counts['old']} old sessions can be summed up: tars-memory tidy --compress" * bool(counts["old"]),
+        f"{counted(counts['old'], 'old session')} can be summed up: tars-memory tidy --compress" * bool(counts["old"]),
         counts,
         "",
     )
@@ -336,8 +339,8 @@ def _size(memory: Memory) -> tuple[str, dict[str, int], str]:
     counts = {"tokens": found.tokens, "grown": found.grown, "left_out": found.left_out}
     if not any(note.heavy for note in found.notes):
         return "", counts, ""
-    told = f"every prompt begins with {found.tokens} tokens, {found.grown:+} in {DAYS} days"
-    more = f"; context leaves out {found.left_out} lines" if found.left_out else ""
+    told = f"every prompt begins with {counted(found.tokens, 'token')}, {found.grown:+} in {DAYS} days"
+    more = f"; context leaves out {counted(found.left_out, 'line')}" if found.left_out else ""
     return f"{told}{more}: tars-memory doctor", counts, ""
 
 
@@ -352,7 +355,7 @@ def _index(memory: Memory) -> tuple[str, dict[str, int], str]:
             raise
         memory.notices.append(f"keywords only: {error.message}; {error.hint}")
     counts = {"changed": report.changed, "removed": report.removed, "pending": report.pending_vectors}
-    told = f"{report.changed} notes read" if report.changed or report.removed else ""
+    told = f"{counted(report.changed, 'note')} read" if report.changed or report.removed else ""
     return told, counts, "; ".join(report.notices)
 
 

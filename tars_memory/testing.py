@@ -6,6 +6,7 @@ memory = Memory(make_vault(tmp_path, {"Tea.md": "# Tea\n\n- likes oolong\n"}), e
 from __future__ import annotations
 
 import hashlib
+import os
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from math import sqrt
@@ -97,15 +98,17 @@ class FrozenClock:
         return self.now
 
 
-def make_vault(root: Path, notes: Mapping[str, str | bytes] | None = None, *, vault_id: str | None = "test") -> Path:
+def make_vault(root: Path, notes: Mapping[str, str | bytes] | None = None, *, vault_id: str | None = "") -> Path:
     """A vault of these notes (relative path -> text or exact bytes); answers with its folder.
 
     Args:
         root: made if absent; what is there stays.
         notes: written as they are; text in UTF-8, its line endings untouched.
-        vault_id: None leaves the vault without ``.tars/``, as Obsidian makes it.
+        vault_id: empty for one made from the path; None leaves the vault without ``.tars/``, as Obsidian makes it.
     """
     root.mkdir(parents=True, exist_ok=True)
+    if vault_id == "":
+        vault_id = hashlib.sha256(os.fsencode(root)).hexdigest()[:32]
     if vault_id is not None:
         (root / ".tars").mkdir(exist_ok=True)
         (root / ".tars" / "vault-id").write_text(f"{vault_id}\n", "ascii")

@@ -6,6 +6,7 @@ import os
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from tars_memory.curation.reviewing.ticks import recorded
 from tars_memory.errors import ModelUnavailableError, UnwritableError
 from tars_memory.options import EmbeddingOptions
 from tars_memory.vault import inbox
@@ -28,18 +29,25 @@ def status(memory: Memory) -> dict[str, Any]:
     """One object: where things are, how far the index is, which model and driver are in use; additive only.
 
     Returns:
-        ``vault``, ``index``, ``model``, ``waiting`` (spool, unfinished writes, proposals), ``rules`` (those that nobody
-        typed or approved here, by note the lines), ``loaded`` (:func:`loaded`), ``settings`` and ``notices``.
+        ``vault``, ``index``, ``model``, ``waiting`` (spool, unfinished writes, proposals, ticks that agents' processes
+        found), ``rules`` (those that nobody typed or approved here, by note the lines), ``loaded`` (:func:`loaded`),
+        ``settings`` and ``notices``.
     """
     index = memory.index()
     report = refreshed(memory)
     spool = Spool(memory.state / "spool")
     model = model_of(memory)
-    notices = [*memory.notices, *report.notices]
+    unknown = [*memory.settings.unknown_variables(), *memory.settings.unknown_keys()]
+    notices = [*memory.notices, *(said for said in unknown if said not in memory.notices)]
+    notices += [*memory.moved(), *report.notices]
     told = index.status()
     if report.pending_vectors and model["usable"]:
         notices.append(f"passages without a vector: {report.pending_vectors}; tars-memory reindex makes them")
     doubtful = _unapproved(memory, notices)
+    if memory.vault.look(memory.vault.layout.review) is not None:
+        from tars_memory.curation.reviewing import ticks
+
+        notices += ticks.left(memory.vault)
     return {
         "vault": {
             "path": str(memory.root),
@@ -56,6 +64,7 @@ def status(memory: Memory) -> dict[str, Any]:
             "spool": len(spool.pending()),
             "unfinished": memory.store(writes=False).pending(),
             "proposals": len(inbox.pending(memory.vault, notices)),
+            "ticks": len(recorded(memory.capture(writes=False))),
         },
         "rules": {"unapproved": sum(map(len, doubtful.values())), "lines": doubtful},
         "loaded": loaded(memory).as_dict(),

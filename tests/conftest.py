@@ -1,6 +1,56 @@
-"""What all tests need of their process."""
+"""What all tests need of their process: the same surroundings, the same cases, on whatever machine.
 
+``make test`` tries the same cases each time; ``make prove`` sets ``TARS_PROVE_SEED`` and searches on from there.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import random
+import shutil
 import signal
+import tempfile
+import time
+
+import pytest
+from hypothesis import HealthCheck, settings
+from random_documents import examples
 
 # Started in the background by a shell, the tests and all that they start would never hear Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+KEPT = ("PATH", "TMPDIR", "OPENBLAS_", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "SYSTEMROOT", "PYTEST_", "TARS_PROVE_")
+"""All of the caller's environment that the tests and what they start may see; OpenBLAS may need a processor named."""
+
+SEED = os.environ.get("TARS_PROVE_SEED", "")
+
+
+def _settle() -> None:
+    """A home of its own, no settings of the caller, one zone, one locale, the usual mask."""
+    for name in [name for name in os.environ if not name.startswith(KEPT)]:
+        del os.environ[name]
+    home = tempfile.mkdtemp(prefix="home-")
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    os.environ |= {"HOME": home, "TZ": "UTC", "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1"}
+    if not SEED:
+        os.environ["PYTHONHASHSEED"] = "0"  # of the workers and of what they start
+    time.tzset()
+    os.umask(0o022)
+
+
+_settle()
+COMMON = settings(deadline=None, database=None, suppress_health_check=list(HealthCheck), max_examples=examples(100))
+settings.register_profile("test", COMMON, derandomize=True)
+settings.register_profile("prove", COMMON, derandomize=False, print_blob=True)
+settings.load_profile("prove" if SEED else "test")
+
+
+def pytest_report_header() -> list[str]:
+    return [f"cases at random from TARS_PROVE_SEED={SEED}"] if SEED else []
+
+
+@pytest.fixture(autouse=True)
+def same_chance() -> None:
+    """Whatever asks for chance without a seed gets the same each time."""
+    random.seed(SEED or 0)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from random import Random
+from time import process_time
 
 LINES = [
     *(b"# T", b"## Log", b"## Log ##", b"## Notes", b"### sub", b"##  *Log*", b"#not", b"# ", b"Log\n---", b"Two\n==="),
@@ -38,6 +41,25 @@ def document(random: Random, longest: int = 16) -> bytes:
     return b"".join(parts)
 
 
+def seeded(seed: int) -> Random:
+    """The same chance each time in ``make test``; in ``make prove`` that of its seed."""
+    return Random(f"{os.environ['TARS_PROVE_SEED']} {seed}" if "TARS_PROVE_SEED" in os.environ else seed)
+
+
+def examples(count: int) -> int:
+    """So many cases of a property in ``make test``; twenty times as many in ``make prove``, at its scale."""
+    return scale(20 * count) if "TARS_PROVE_SEED" in os.environ else count
+
+
 def scale(count: int) -> int:
     """So many cases at the scale that was asked for (``TARS_PROVE_SCALE``)."""
     return max(1, int(count * float(os.environ.get("TARS_PROVE_SCALE", "1"))))
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """What may take so much CPU time, for a test that is marked ``timed``: only ``make prove`` looks at the clock."""
+    begun = process_time()
+    yield
+    spent = process_time() - begun
+    assert spent < seconds or "TARS_PROVE_SEED" not in os.environ, f"{spent:.1f} s"

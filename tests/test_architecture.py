@@ -5,16 +5,23 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "tars_memory"
 FILES = sorted(PACKAGE.rglob("*.py"))
+SOURCES = {path: path.read_text("utf-8") for path in FILES}
 SQL = re.compile(
     r"\b(SELECT\s.+\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(VIRTUAL\s+)?TABLE)\b",
     re.DOTALL,
 )
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(SOURCES[path])
 
 
 def room(path: Path) -> str:
@@ -35,6 +42,8 @@ def strings(tree: ast.AST) -> Iterator[ast.Constant]:
 
 
 def sql_strings(source: str) -> list[int]:
+    if not SQL.search(source):
+        return []  # spares the parse
     return [node.lineno for node in strings(ast.parse(source)) if SQL.search(str(node.value))]
 
 
@@ -43,10 +52,9 @@ def test_the_sql_rule_sees_sql() -> None:
     assert sql_strings('"""SELECT a FROM b."""\nx = "select the one from the list"') == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_only_index_speaks_sql(path: Path) -> None:
-    if room(path) != "index":
-        assert sql_strings(path.read_text("utf-8")) == []
+def test_only_index_speaks_sql() -> None:
+    found = {path: sql_strings(SOURCES[path]) for path in FILES if room(path) != "index"}
+    assert {path: lines for path, lines in found.items() if lines} == {}
 
 
 def calls(tree: ast.AST, names: set[str]) -> list[int]:
@@ -60,18 +68,17 @@ def calls(tree: ast.AST, names: set[str]) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_only_the_command_line_prints_asks_or_exits(path: Path) -> None:
-    if room(path) not in ("cli", "__main__.py"):
-        tree = ast.parse(path.read_text("utf-8"))
-        assert calls(tree, {"print", "input", "exit", "sys.exit", "sys.stdout.write", "sys.stderr.write"}) == []
+def test_only_the_command_line_prints_asks_or_exits() -> None:
+    names = {"print", "input", "exit", "sys.exit", "sys.stdout.write", "sys.stderr.write"}
+    found = {path: calls(tree_of(path), names) for path in FILES if room(path) not in ("cli", "__main__.py")}
+    assert {path: lines for path, lines in found.items() if lines} == {}
 
 
 @pytest.mark.parametrize("module", ["litellm", "fastembed"])
 def test_a_heavy_library_is_imported_inside_one_function(module: str) -> None:
     places = []
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(tree_of(path)) if module in SOURCES[path] else ():
             if isinstance(node, ast.FunctionDef):
                 for inner in ast.walk(node):
                     names = (
@@ -87,13 +94,12 @@ def test_a_heavy_library_is_imported_inside_one_function(module: str) -> None:
     top_level = [
         path.name
         for path in FILES
-        for node in ast.parse(path.read_text("utf-8")).body
+        for node in tree_of(path).body
         if isinstance(node, ast.Import | ast.ImportFrom) and module in ast.unparse(node)
     ]
     assert top_level == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_lines_are_not_counted_by_splitlines(path: Path) -> None:
+def test_lines_are_not_counted_by_splitlines() -> None:
     """``str.splitlines`` breaks at U+2028, form feeds and the like, where no editor does."""
-    assert ".splitlines(" not in path.read_text("utf-8")
+    assert [path for path in FILES if ".splitlines(" in SOURCES[path]] == []

@@ -53,6 +53,24 @@ def test_the_readme_shows_what_the_program_prints(tmp_path: Path) -> None:
     assert printed == shown
 
 
+def test_the_install_block_needs_no_folder_that_may_be_missing(tmp_path: Path) -> None:
+    page = (ROOT / "README.md").read_text("utf-8")
+    block = re.search(r"^## Install\n.*?^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert block
+    lines = block[1].splitlines()
+    assert lines[0].startswith("python3 -m venv ") and " install " in lines[1]
+    made = tmp_path / ".local/share/tars-memory/bin"  # the first two lines make it
+    made.mkdir(parents=True)
+    for name in ("tars-memory", "tm"):
+        (made / name).write_text("#!/bin/sh\necho here\n")
+        (made / name).chmod(0o755)
+    for _ in range(2):  # an update runs it again
+        env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+        subprocess.run(["sh", "-ec", "\n".join(lines[2:])], env=env, check=True)
+    for name in ("tars-memory", "tm"):
+        assert subprocess.check_output([tmp_path / ".local/bin" / name], text=True) == "here\n"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text("utf-8")):

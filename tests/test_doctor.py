@@ -135,6 +135,25 @@ def test_a_numbered_note_that_says_nearly_the_same_may_be_a_copy(open_memory: Ca
     assert "Pot.md" in found["message"]
 
 
+def test_a_note_that_is_called_so_is_no_copy(open_memory: Callable[[], Memory]) -> None:
+    folder = root(open_memory)
+    theme = "---\ntags: theme\n---\n# {}\n\nDeveloped by somebody\n\n## Screenshots\n\nnone\n\nin the settings\n"
+    for name in ("Things", "Things 2", "Things 3", "Minimal", "Blue", "Sea"):
+        (folder / f"{name}.md").write_text(theme.format(name))
+    unnamed = theme.replace("# {}\n", "")
+    for name in ("Shore", "Shore 2"):
+        (folder / f"{name}.md").write_text(unnamed)  # nothing but its template
+    (folder / "Chapter.md").write_text("# Chapter\n\nto do\nto read\nto write\nto end\n")
+    (folder / "Chapter 2.md").write_text("# Chapter 2\n\nto do\nto read\nto write\nto end\n")
+    for hidden in (".obsidian/themes/Things 3", ".obsidian/plugins/Tasks 2", ".trash"):
+        (folder / hidden).mkdir(parents=True)
+        for name in ("README.md", "README 2.md"):
+            (folder / hidden / name).write_text(theme)
+    assert findings(open_memory, "conflict copy") == []
+    (folder / "Chapter 3.md").write_text("# Chapter\n\nto do\nto read\nto write\nto the end\n")
+    assert [each["path"] for each in findings(open_memory, "conflict copy")] == ["Chapter 3.md"]
+
+
 def test_what_can_not_be_written_can_be_made_writable_as_told(
     open_memory: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,6 +275,20 @@ def test_all_that_is_lost_comes_back_where_it_stood(open_memory: Callable[[], Me
     assert findings(open_memory, "lost line") == []
     with open_memory() as memory, pytest.raises(NotFoundError, match="no line is lost"):
         memory.restore("all")
+
+
+def test_a_line_that_several_headings_hold_comes_back_where_it_is_missing(open_memory: Callable[[], Memory]) -> None:
+    names = ("Anna", "Ben", "Cleo")
+    with open_memory() as memory:
+        for name in names:
+            memory.add_fact(name, "likes", "tea")
+    whole = (root(open_memory) / "Facts.md").read_bytes()
+    for name in names:
+        overwritten(open_memory, "Facts.md", f"# Facts\n\n## {name}\n- likes:: tea\n".encode())
+        with open_memory() as memory:
+            memory.restore("all")
+            assert {fact.subject for fact in memory.facts()} == set(names)
+        assert sorted((root(open_memory) / "Facts.md").read_bytes().split()) == sorted(whole.split())
 
 
 def test_what_came_back_meanwhile_is_not_written_twice(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tars_memory.errors import BusyError, NotFoundError
+from tars_memory.errors import BusyError, NotFoundError, PartialError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder
 from tars_memory.vault import inbox
@@ -20,7 +20,7 @@ Open = Callable[..., Memory]
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Open:
-    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault/.obsidian").mkdir(parents=True)
 
     def make(**more: str) -> Memory:
         env = {"TARS_MEMORY_HOME": str(tmp_path / "home"), **more}
@@ -126,7 +126,7 @@ def _said(text: str) -> list[str]:
 
 
 def test_earlier_wordings_of_an_archived_line_are_purged_too(tmp_path: Path) -> None:
-    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault/.obsidian").mkdir(parents=True)
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
 
     def at(day: str) -> Memory:
@@ -141,4 +141,41 @@ def test_earlier_wordings_of_an_archived_line_are_purged_too(tmp_path: Path) -> 
         assert memory.archive(apply=True).moved == ["2026-01-02.md"]
         receipt = memory.forget("zebra-42", everywhere=True)
         assert (receipt.path, receipt.written) == ("archive/2026-01-02.md", True)
+    assert holding(tmp_path, "zebra") == []
+
+
+FULL = OSError(28, "No space left on device")
+STEPS = {
+    "the journal": "tars_memory.vault.writing.pruning.replace_file",
+    "the index": "tars_memory.index.indexer.Index.rebuild",
+    "the spool": "tars_memory.vault.writing.spool.Spool.purge",
+    "proposals": "tars_memory.vault.inbox.purge",
+    "answers": "tars_memory.curation.tidying.proposed.forget_answers",
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("again", ["zebra-42", "the gate opens with zebra-42"])
+def test_what_can_not_be_purged_is_said_and_a_second_run_finishes(
+    step: str, again: str, opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_args: object, **_more: object) -> None:
+        raise FULL
+
+    with opened() as memory:
+        memory.remember("the gate opens with zebra-41")
+        memory.edit("zebra-41", "the gate opens with zebra-42")
+        ref = memory.list()[0].ref
+        memory.search("zebra-42")
+        with monkeypatch.context() as patch:
+            patch.setattr(STEPS[step], full)
+            with pytest.raises(PartialError, match="gone from its note") as caught:
+                memory.forget("zebra-42", everywhere=True)
+        assert "No space left" in caught.value.message
+        assert "zebra" not in (tmp_path / "vault/Memory.md").read_text()
+        left = holding(tmp_path / "home", "zebra-42")
+        assert all(str(path) in caught.value.message for path in left)
+        assert left
+    with opened() as memory:
+        memory.forget(ref if again == "zebra-42" else again, everywhere=True)
     assert holding(tmp_path, "zebra") == []

@@ -23,7 +23,7 @@ from tars_memory.testing import HashEmbedder
     ],
 )
 def test_without_a_state_folder_the_message_repeats_the_text(tmp_path: Path, write: Callable[[Memory], object]) -> None:
-    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault/.obsidian").mkdir(parents=True)
     (tmp_path / "home").write_text("no folder", "utf-8")
     memory = Memory(tmp_path / "vault", env={"TARS_MEMORY_HOME": str(tmp_path / "home")})
     with pytest.raises(UnwritableError, match="spoken words"):
@@ -31,9 +31,9 @@ def test_without_a_state_folder_the_message_repeats_the_text(tmp_path: Path, wri
 
 
 def test_an_unset_variable_is_no_vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / ".tars").mkdir()
     monkeypatch.chdir(tmp_path)
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    Memory.init(tmp_path, env=env)
     assert Memory(env=env).root == tmp_path
     with pytest.raises(UsageError, match="--vault is empty"):
         Memory("", env=env)
@@ -67,7 +67,7 @@ def test_trying_an_init_makes_not_even_the_folder(tmp_path: Path) -> None:
 
 
 def test_the_search_that_makes_the_vectors_answers_as_the_next_one(tmp_path: Path) -> None:
-    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault/.obsidian").mkdir(parents=True)
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     for number, text in enumerate(("fountain pens and ink", "the cellar holds a server")):
         with Memory(tmp_path / "vault", env=env, embedder=HashEmbedder()) as memory:

@@ -108,13 +108,14 @@ FORMS = ["{0}", "{0} {1}", '"{0} {1}"', "{0}*", "{0} -{1}", "path:projects/ {0}"
 QUERIES = [*FORMS, "canaryboat", "canaryhouse {0}"]
 
 
-def test_no_line_of_another_scope_in_a_thousand_questions(vault: Path) -> None:
+@pytest.mark.parametrize("count", [60, pytest.param(350, marks=pytest.mark.prove)])
+def test_no_line_of_another_scope_in_any_question(vault: Path, count: int) -> None:
     chance = random.Random(3)
     asked = 0
     for owner in OWNERS:
         with opened(vault, owner) as memory:
             ours = 0
-            for _ in range(350):
+            for _ in range(count):
                 text = chance.choice(QUERIES).format(*chance.sample(WORDS, 2))
                 mode = chance.choice(["lexical", "hybrid"])
                 found = memory.search(text, mode=mode, explain=True, limit=50)
@@ -124,8 +125,8 @@ def test_no_line_of_another_scope_in_a_thousand_questions(vault: Path) -> None:
                 assert not [each for each in foreign(owner, outside=False) if each in told], text
                 ours += canary(owner) in told
                 asked += 1
-            assert ours > 300, "and it does find its own"
-    assert asked >= 1000
+            assert ours > count * 0.8, "and it does find its own"
+    assert asked == count * len(OWNERS)
 
 
 def test_no_line_of_another_scope_in_any_other_answer(vault: Path) -> None:
@@ -256,9 +257,9 @@ def test_every_command_chooses_alike(tmp_path: Path) -> None:
 
     def run(*argv: str, cwd: Path = desk, **more: str) -> str:
         called = [sys.executable, "-m", "tars_memory", *argv]
-        done = subprocess.run(called, env={**env, **more}, cwd=cwd, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(called, env={**env, **more}, cwd=cwd, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
-        return done.stdout
+        return done.stdout.replace(f"{root}{os.sep}", "")
 
     assert run("remember", "the mast is green").startswith("projects/boat/Memory.md:")
     assert run("remember", "the roof is green", TARS_PROJECT="house").startswith("projects/house/Memory.md:")

@@ -25,7 +25,7 @@ def settings(base: Path, env: dict[str, str] | None = None) -> Settings:
 
 
 def memory(base: Path, env: dict[str, str] | None = None) -> Memory:
-    (base / "vault").mkdir(exist_ok=True)
+    (base / "vault/.obsidian").mkdir(parents=True, exist_ok=True)
     return Memory(base / "vault", env={"TARS_MEMORY_HOME": str(base / "home"), **(env or {})})
 
 
@@ -92,3 +92,50 @@ def test_what_is_wrong_in_the_persons_own_file_is_said_at_once(tmp_path: Path) -
     write(tmp_path / "home/config/config.toml", "[recall]\nlimit = true\n")
     with pytest.raises(UsageError, match=r"recall\.limit"):
         settings(tmp_path).options("recall", RecallOptions)
+
+
+def test_what_is_set_and_means_nothing_is_said_with_what_may_be_meant(tmp_path: Path) -> None:
+    text = "vaul = '~/Notes'\n[recal]\nlimit = 3\n[recall]\nlimitt = 3\nmode = 'lexical'\n[store]\n"
+    write(tmp_path / "home/config/config.toml", text)
+    write(tmp_path / "vault/.tars/config.toml", "[layout]\nlog_headin = 'x'\n[llm]\nmodel = 'evil'\n[nonsense]\n")
+    env = {"TARS_MEMORY_DRI": "/x", "TARS_MEMORY_RECALL_LIMT": "5", "TARS_NOWW": "x", "TARS_HOUSE": "a program's own"}
+    env |= {"TARS_MEMORY_PERMISSIONS_UNATTENDED_RULES": "1", "TARS_MEMORY_ZZZ": "1", "TARS_MEMORY_BACKGROUND": "0"}
+    said = settings(tmp_path, {**env, "TARS_MEMORY_RECALL_LIMIT": "5", "TARS_PROJECT": "boat"})
+    said.read_vault(tmp_path / "vault")
+    variables, keys = said.unknown_variables(), said.unknown_keys()
+    assert [line.split()[2] for line in variables] == [
+        "TARS_MEMORY_DRI",
+        "TARS_MEMORY_PERMISSIONS_UNATTENDED_RULES",
+        "TARS_MEMORY_RECALL_LIMT",
+        "TARS_MEMORY_ZZZ",
+        "TARS_NOWW",
+    ]
+    assert "did you mean TARS_MEMORY_DIR?" in variables[0] and "TARS_MEMORY_RECALL_LIMIT?" in variables[2]
+    assert "did you mean" not in variables[3] and "TARS_NOW?" in variables[4]
+    own = str(tmp_path / "home/config/config.toml")
+    assert [line.removeprefix(own) for line in keys] == [
+        ": vaul is unknown and sets nothing; did you mean vault?",
+        ": [recal] is unknown and sets nothing; did you mean recall?",
+        ": limitt in [recall] is unknown and sets nothing; did you mean limit?",
+        ".tars/config.toml: log_headin in [layout] is unknown and sets nothing; did you mean log_heading?",
+        ".tars/config.toml: [llm] is ignored: a vault sets [layout] and [limits] alone",
+        ".tars/config.toml: [nonsense] is unknown and sets nothing",
+    ]
+
+
+def test_every_section_that_is_read_is_known() -> None:
+    """A class of options that no section names would make a known setting unknown."""
+    import tars_memory.options as known
+
+    classes = {value for value in vars(known).values() if isinstance(value, type) and issubclass(value, known.Options)}
+    assert classes - {known.Options} == set(known.SECTIONS.values())
+
+
+def test_status_and_doctor_tell_what_is_set_and_means_nothing(tmp_path: Path) -> None:
+    write(tmp_path / "home/config/config.toml", "[recall]\nlimitt = 3\n")
+    env = {"TARS_MEMORY_DRI": "/x", "TARS_MEMORY_EMBEDDING_MODEL": "none"}
+    with memory(tmp_path, env) as script:
+        told = script.status()["notices"]
+        assert sum("limitt" in line for line in told) == sum("TARS_MEMORY_DRI" in line for line in told) == 1
+        found = [one["message"] for one in script.doctor()["findings"] if one["kind"] == "settings"]
+        assert len(found) == 2

@@ -6,24 +6,32 @@ from typing import TYPE_CHECKING
 
 from tars_memory.capture.listing import find
 from tars_memory.capture.model import Receipt
+from tars_memory.capture.placing import doubts
 from tars_memory.vault.inbox import INBOX, kept_for_review, propose
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tars_memory.capture.context import Context
     from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.store import Transaction
 
 
-def edit(ctx: Context, target: str, text: str) -> Receipt:
+def edit(ctx: Context, target: str, text: str, *, tags: Sequence[str] = (), bare: bool = False) -> Receipt:
     """Give an entry other words. Its time, state, provenance, block id and nested bullets stay, and a task stays one.
+
+    Its tags stay unless the text brings some, each of its fields (``[until:: DATE]``) unless the text brings the same;
+    a notice says so.
 
     Args:
         ctx: the command's view of the vault.
         target: a REF, or words that fit one entry only.
         text: the new words; those of a task may begin with a box, to tick it.
+        tags: added to them as ``#tag``.
+        bare: keep neither tags nor fields.
 
     Raises:
         UsageError: no text.
@@ -32,12 +40,17 @@ def edit(ctx: Context, target: str, text: str) -> Receipt:
         ConflictError: the entry changed meanwhile.
         UnwritableError: the change is in the spool.
     """
-    text = ctx.masked(text)
+    text, tags = ctx.masked(text), [grammar.tag(ctx.masked(tag)) for tag in tags]
     grammar.neutralise(text)
     entry = find(ctx, target)
     words = _reworded(entry, text)
+    kept = [] if bare else grammar.carried(entry.text, words)
+    words = grammar.tagged(" ".join([words, *kept]), tags)
+    if kept and words != entry.text:
+        ctx.notices.append(f"kept of the old text: {' '.join(kept)} (--bare leaves it out)")
+    ctx.notices += doubts(words, ctx.now.date())
     timed = ctx.layout.timed(entry.path)
-    with ctx.writing("edit", {"target": entry.ref, "text": text}) as transaction:
+    with ctx.writing("edit", {"target": entry.ref, "text": text, "tags": tags, "bare": bare}) as transaction:
         if _is_rule(ctx, entry):
             return _proposed(ctx, transaction, entry, "replace", words)
         written = transaction.write(
@@ -84,9 +97,9 @@ def forget(ctx: Context, target: str, *, later: bool = True) -> Receipt:
             return _proposed(ctx, transaction, entry, "remove", "")
         written = transaction.write(entry.path, lambda data: edits.remove_bullet(data or b"", entry, timed=timed))
     done = written.changed and not ctx.store.dry_run
-    return Receipt(
-        written.txn or None, entry.path, entry.line, entry.ref, entry.text, written=done, notices=ctx.notices
-    )
+    receipt = Receipt(written.txn or None, entry.path, entry.line, entry.ref, entry.text, written=done)
+    receipt.notices, receipt.gone = ctx.notices, written.before
+    return receipt
 
 
 def _reworded(entry: Entry, text: str) -> str:

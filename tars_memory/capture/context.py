@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.errors import NotFoundError, TarsError, UnwritableError
 from tars_memory.options import FactsOptions
 from tars_memory.suspicion import suspicious
+from tars_memory.visible import hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
+    from pathlib import Path
 
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.model import Actor
@@ -36,6 +38,9 @@ class Context:
         author: who is named beside what is written; empty for nobody.
         notices: what the person should know; each said once.
         settles: the spool item that is being placed, or None.
+        item: the name under which the words of this command go to the spool if they can't be written, or None; what is
+            written bears it, so that whoever keeps the words as well never has them written twice.
+        kept: the folder of words that are given up; None keeps them nowhere.
     """
 
     __slots__ = (
@@ -43,6 +48,8 @@ class Context:
         "author",
         "facts_options",
         "interactive",
+        "item",
+        "kept",
         "notices",
         "now",
         "settles",
@@ -78,6 +85,8 @@ class Context:
         self.unattended_review = unattended_review
         self.notices: list[str] = []
         self.settles = settles
+        self.item: str | None = None
+        self.kept: Path | None = None
         self.facts_options = facts_options or FactsOptions()
         self.author = author
 
@@ -95,6 +104,11 @@ class Context:
     def may_accept(self) -> bool:
         """Whether a proposal may be accepted: a person sits there, or the person's own configuration allows it."""
         return self.unattended_review or self.attended
+
+    @property
+    def may_tick(self) -> bool:
+        """Whether ticks that this process finds are taken for the person's; an agent may have put them there."""
+        return self.actor not in ("agent", "model")
 
     @property
     def attended(self) -> bool:
@@ -115,9 +129,12 @@ class Context:
         """The text as it may be written, kept in the spool and recorded in the journal.
 
         A person at a terminal decides what becomes of a credential (the command line asks). Whoever else writes
-        gets it masked, and a notice says so.
+        gets it masked, and a notice says so. Of invisible characters, which are left out where it is written, a notice
+        tells as well.
         """
-        if (self.interactive and self.actor == "person") or not suspicious(text):
+        if unseen := hidden(text):
+            self.notices.append(f"left out {unseen} invisible character{'s' * (unseen > 1)}")
+        if self.attended or not suspicious(text):
             return text
         from tars_memory.vault.secrets import masking as secrets
 
@@ -148,14 +165,14 @@ class Context:
                 place_spool(self)
             if command == "log":
                 self._check_daily()
-            with self.store.transaction(command, settles=self.settles, whole=whole) as transaction:
+            with self.store.transaction(command, settles=self.settles or self.item, whole=whole) as transaction:
                 yield transaction
         except UnwritableError as error:
             if arguments is not None and self.settles is None and not self.store.dry_run and error.spooled is None:
                 kept = {**arguments, "now": self.now.isoformat(), "actor": self.actor}
                 kept |= {"project": self.vault.scope} if self.vault.scope else {}
                 kept |= {"author": self.author} if self.author else {}
-                error.spooled = self.spool.put(command, {**kept, "interactive": self.interactive})
+                error.spooled = self.spool.put(command, {**kept, "interactive": self.interactive}, self.item)
             raise
 
     def _check_daily(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.capture.model import Receipt, Today
-from tars_memory.capture.placing import heading, insert, placed
+from tars_memory.capture.placing import doubts, heading, insert, placed
 from tars_memory.errors import NotFoundError
 from tars_memory.vault.dailies import daily_of
 from tars_memory.vault.markdown import entries
@@ -26,6 +26,7 @@ def log(ctx: Context, text: str) -> Receipt:
     """
     text = ctx.masked(text)
     words = entries.neutralise(text)
+    ctx.notices += doubts(words, ctx.now.date())
     title = heading(ctx.layout.log_heading)
     line = entries.render(entries.Parts(words, time=f"{ctx.now:%H:%M}", author=ctx.author))
     with ctx.writing("log", {"text": text}) as transaction:

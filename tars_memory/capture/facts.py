@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.capture.model import Receipt
 from tars_memory.capture.placing import heading
-from tars_memory.errors import AmbiguousError, NotFoundError, UsageError
+from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.markdown import adding, edits, entries, facts
 from tars_memory.vault.markdown.facts import Predicates
 from tars_memory.vault.secrets.masking import mask
@@ -38,15 +38,16 @@ def add(
         ctx: the command's view of the vault.
         subject: of whom or what, in words; becomes a heading.
         predicate: in a few words (``lives in``).
-        object_: in words.
+        object_: in words; ``[since:: DATE]`` and ``[until:: DATE]`` in it are the dates of the fact.
         since: its first day; a single-valued predicate and an event begin today unless said.
         until: the first day that it no longer holds.
 
     Raises:
-        UsageError: a part is missing or can't be written, or it ends before it begins.
+        UsageError: a part is missing or can't be written, a date in it is none, or it ends before it begins.
         UnwritableError: the fact is in the spool.
     """
     subject, predicate, object_ = map(ctx.masked, (subject, predicate, object_))
+    object_, since, until = _dated(subject, predicate, object_, since, until)
     title = heading(subject)
     name, value = predicate_of(predicate), entries.neutralise(object_)
     if since is not None and until is not None and until <= since:
@@ -158,7 +159,7 @@ def find(ctx: Context, target: str) -> tuple[Entry, Fact]:
     if not fits:
         raise NotFoundError(f"no fact is {target!r}", "tars-memory facts --all lists them with their REFs")
     listed = [f"{fact.ref} {path}:{fact.line} {fact.subject} {entry.text}" for entry, fact in fits[:20]]
-    raise AmbiguousError(f"{target!r} fits {len(fits)} facts", listed, "name one by its REF")
+    raise AmbiguousError(f"{target!r} fits {counted(len(fits), 'fact')}", listed, "name one by its REF")
 
 
 def _placed(written: Written, subject: str, words: str, near: int) -> tuple[int, str]:
@@ -174,6 +175,30 @@ def _placed(written: Written, subject: str, words: str, near: int) -> tuple[int,
     if not same:
         return written.line, facts.ref_of(written.path, subject, words)
     return same[-1] if near < 0 else min(same, key=lambda each: abs(each[0] - near))
+
+
+def _dated(
+    subject: str, predicate: str, object_: str, since: date | None, until: date | None
+) -> tuple[str, date | None, date | None]:
+    """The object without the dates that were typed in it, and the dates of the fact.
+
+    Raises:
+        UsageError: a field in one of the parts is no date of a fact, or says something else than is given beside it.
+    """
+    said = facts.said(f"x:: {object_}")
+    if said is None and facts.stray(object_):
+        raise UsageError(f"{object_!r} names no object", facts.HOW)
+    value = said.object if said else object_
+    for part in (subject, predicate, value):
+        if field := facts.stray(part):
+            raise UsageError(f"{field} in {part!r} is no date of a fact", facts.HOW)
+    days = [since, until]
+    for at, typed in enumerate((said.since, said.until) if said else ()):
+        if typed and days[at] not in (None, typed):
+            name = ("since", "until")[at]
+            raise UsageError(f"--{name} is {days[at]} and the object says [{name}:: {typed}]", "give one of them")
+        days[at] = typed or days[at]
+    return value, days[0], days[1]
 
 
 def predicate_of(text: str) -> str:

@@ -6,11 +6,12 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UsageError
+from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UsageError, counted
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import Document, plain_heading
 from tars_memory.vault.model import Tier
+from tars_memory.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +48,7 @@ def show(ctx: Context, target: str) -> Entry:
 
 
 def find(ctx: Context, target: str) -> Entry:
-    """The entry with this REF, else the only one with these words, else the only one that holds them.
+    """The entry with this REF or at this place (``path:line``), else the only one with these words or that holds them.
 
     Looked for in Memory.md, Procedural.md, Facts.md, the feedback notes and the daily notes, newest first.
 
@@ -66,6 +67,8 @@ def find(ctx: Context, target: str) -> Entry:
     ]
     if re.fullmatch(r"[a-z2-7]{8}", said.lower()) and (named := _named(ctx, paths, said.lower())):
         return named
+    if placed := _placed(ctx, paths, said):
+        return placed
     typed, kept = _folded(said), _folded(grammar.neutralise(said))
     equal: list[Entry] = []
     holding: list[Entry] = []
@@ -83,7 +86,9 @@ def find(ctx: Context, target: str) -> Entry:
         raise NotFoundError(f"no entry {said!r}", "tars-memory list shows entries with their REF")
     lines = [f"{entry.ref}  {entry.path}:{entry.line}  {entry.text}" for entry in found[:CANDIDATES]]
     more = f" (the first {CANDIDATES} are listed)" if len(found) > CANDIDATES else ""
-    raise AmbiguousError(f"{len(found)} entries fit {said!r}{more}", lines, "name one by its REF")
+    raise AmbiguousError(
+        f"{counted(len(found), 'entry fits', 'entries fit')} {said!r}{more}", lines, "name one by its REF"
+    )
 
 
 def _named(ctx: Context, paths: Sequence[str], ref: str) -> Entry | None:
@@ -99,8 +104,21 @@ def _named(ctx: Context, paths: Sequence[str], ref: str) -> Entry | None:
     return None
 
 
+def _placed(ctx: Context, paths: Sequence[str], said: str) -> Entry | None:
+    """The entry at ``path:line`` of the vault, with or without the line's text behind it, as a listing prints it."""
+    for found in re.finditer(r":([0-9]{1,9})(?=:|$)", said):
+        if (path := said[: found.start()]) in paths:
+            number = int(found[1])
+            return max(
+                (entry for entry in _read(ctx, path) if entry.line <= number <= entry.end_line),
+                key=lambda entry: entry.line,
+                default=None,
+            )
+    return None
+
+
 def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return " ".join(visible(text).casefold().split())
 
 
 def _paths(ctx: Context, tier: str | None) -> list[str]:

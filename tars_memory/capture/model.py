@@ -22,9 +22,10 @@ class Receipt:
         written: whether the note changed.
         spooled: whether the text waits in the spool instead.
         notices: what the person should know.
+        gone: the lines that were taken out of the note, nested ones too, as they were.
     """
 
-    __slots__ = ("line", "notices", "path", "ref", "spooled", "text", "txn", "written")
+    __slots__ = ("gone", "line", "notices", "path", "ref", "spooled", "text", "txn", "written")
 
     def __init__(
         self,
@@ -37,6 +38,7 @@ class Receipt:
         written: bool,
         spooled: bool = False,
         notices: list[str] | None = None,
+        gone: bytes = b"",
     ) -> None:
         self.txn = txn
         self.path = path
@@ -46,6 +48,7 @@ class Receipt:
         self.written = written
         self.spooled = spooled
         self.notices = notices or []
+        self.gone = gone
 
     def as_dict(self) -> dict[str, object]:
         """The documented JSON object."""

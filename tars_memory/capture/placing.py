@@ -11,6 +11,7 @@ from tars_memory.vault.markdown.document import Document, line_of, plain_heading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import date
 
     from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.writing.store import Written
@@ -30,6 +31,24 @@ def heading(title: str) -> str:
     if not plain_heading(words):
         raise UsageError(f"{title!r} is no heading", "name the section in words: --section Work")
     return words
+
+
+def doubts(words: str, day: date) -> list[str]:
+    """What a person should know of an end that he typed in an entry: it is no date, has passed by a day, or comes too
+    early.
+    """
+    if "::" not in words:
+        return []
+    from tars_memory.vault.markdown import windows
+
+    end, begun, typed = windows.end_in(words), windows.begins_in(words), windows.typed_end(words)
+    if end is not None and begun is not None and end <= begun:
+        return [f"it ends on {end}, before it begins on {begun}: it never counts"]
+    if end is not None and end <= day:
+        return [f"it has ended already, on {end}: search and context leave it out without --expired"]
+    if end is None and typed:
+        return [f"{typed} is no date, so the line has no end: write it like [until:: 2026-12-31]"]
+    return []
 
 
 def insert(data: bytes | None, line: str, section: str, *, once: str | None = None, path: str = "") -> Sequence[Splice]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.capture.model import Receipt
-from tars_memory.capture.placing import heading, insert, placed, repeated
+from tars_memory.capture.placing import doubts, heading, insert, placed, repeated
 from tars_memory.errors import UsageError
 from tars_memory.vault.inbox import INBOX, kept_for_review, propose
 from tars_memory.vault.markdown import entries
@@ -40,6 +40,7 @@ def remember(
         raise UsageError(f"nothing is remembered in the tier {tier!r}", "use --tier semantic or --tier procedural")
     text, section, tags = ctx.masked(text), section and ctx.masked(section), [ctx.masked(tag) for tag in tags]
     words = _words(text, tags)
+    ctx.notices += doubts(words, ctx.now.date())
     title = heading(section if section is not None else ctx.layout.notes_section)
     path = ctx.layout.procedural if tier == Tier.PROCEDURAL else ctx.layout.memory
     moment = entries.instant(words) if entries.is_decision(path, title) else ""

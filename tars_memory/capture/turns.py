@@ -44,6 +44,7 @@ class Transcript(NamedTuple):
         turns: in order.
         damaged: places of the log that couldn't be read and were passed over.
         folder: where the agent worked, as the log says it; empty if it does not.
+        doubt: why it isn't sure who said what, one sentence without a full stop; empty if it is.
     """
 
     source: str
@@ -54,6 +55,7 @@ class Transcript(NamedTuple):
     turns: tuple[Turn, ...]
     damaged: int = 0
     folder: str = ""
+    doubt: str = ""
 
     @property
     def user_turns(self) -> int:

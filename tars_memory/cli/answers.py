@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tars_memory.cli.call import read_stdin
-from tars_memory.cli.output import clean
+from tars_memory.cli.output import clean, counted
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,5 +62,5 @@ def answering(call: Call, prompt: Prompt, job: str, model: str, reply: str | Non
     priced = f"at most {cost:.4f} US dollars" if cost is not None else "of unknown price"
     call.out.data(clean(str(prompt)))
     where = named.endpoint or "the provider's own address"
-    call.out.say(f"dry run: {named.name} at {where} would be asked this, about {tokens:,} tokens, {priced}")
+    call.out.say(f"dry run: {named.name} at {where} would be asked this, about {counted(tokens, 'token')}, {priced}")
     return None

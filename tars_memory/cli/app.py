@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from tars_memory.cli.call import Call
+from tars_memory.cli.call import Call, Ended
 from tars_memory.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
 from tars_memory.cli.parsing import HELP, shared
 from tars_memory.errors import UsageError
@@ -67,7 +67,7 @@ COMMANDS = {
 
 HELP_TEXT = "Long-term memory in plain markdown: for you, scripts and agents, over the vault you keep editing by hand."
 
-OK, PARTLY, INTERRUPTED = 0, 3, 130
+OK, PARTLY, UNWRITABLE, SIGNALLED, INTERRUPTED = 0, 3, 5, 128, 130
 
 
 class Group(TyperGroup):
@@ -128,7 +128,7 @@ def build() -> Group:
     )
     return Group(
         name=PROGRAM,
-        params=[*shared(writes=False), version, *typer.main.get_install_completion_arguments()],
+        params=[*shared(writes=True), version, *typer.main.get_install_completion_arguments()],
         help=HELP_TEXT,
         rich_markup_mode=None,
         context_settings={"help_option_names": list(HELP)},
@@ -161,17 +161,27 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
                 group.main(list(argv), prog_name=name)
             code = _invoke(group, list(argv), name, call)
             call.out.flush()
+        except BaseException as error:
+            if call.typed is not None or "--stdin" in argv:
+                from tars_memory.cli.failures import keep
+
+                keep(error, call, argv)
+            raise
         finally:
             call.close()
-    except (ClosedOutput, BrokenPipeError):
+    except (ClosedOutput, BrokenPipeError) as error:
         discard(call.out.stdout)
-        return OK
+        return UNWRITABLE if _say_kept(error, call) else OK
     except LostOutput as error:
         discard(call.out.stdout)
         call.out.complain(f"{PROGRAM}: done, but the answer could not be written: {error}")
         return PARTLY
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
+        _say_kept(error, call)
         return INTERRUPTED
+    except Ended as error:
+        _say_kept(error, call)
+        return SIGNALLED + error.number
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else OK
     except Exception as error:
@@ -179,6 +189,14 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
 
         return explain(error, call, argv)
     return code
+
+
+def _say_kept(error: BaseException, call: Call) -> bool:
+    """Where the words are that were not written, if there are any."""
+    told = str(getattr(error, "kept", ""))
+    if told:
+        call.out.complain(f"{PROGRAM}: {told}")
+    return bool(told)
 
 
 def _invoke(group: Group, argv: list[str], name: str, call: Call) -> int:

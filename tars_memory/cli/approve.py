@@ -101,7 +101,7 @@ class Walk:
     def _answer(self, proposal: Proposal) -> str:
         """What the person says to one proposal; :data:`AGAIN` if something was written or taken back."""
         facts = "aebmrlq" if proposal.fact and proposal.fact.ends else "aemrlq"
-        keys = {"append": "aerlq", "replace": "aebrlq", "fact": facts}.get(proposal.op, "arlq")
+        keys = {"append": "aerlq", "replace": "aebrlq", "fact": facts}.get(_kind(proposal), "arlq")
         offer = " ".join(f"[{key}]{_NAMES[key]}" for key in keys) + " [?]: "
         while True:
             said = self._ask(offer)
@@ -125,7 +125,7 @@ class Walk:
     def _accept(self, proposal: Proposal, key: str) -> bool:
         texts: dict[str, str] = {}
         sections: dict[str, str] = {}
-        if proposal.op not in _FOR.get(key, (proposal.op,)):
+        if _kind(proposal) not in _FOR.get(key, (_kind(proposal),)):
             self._print(Text("that is nothing to do here", style="dim"))
             return False
         if key == "e":
@@ -161,7 +161,7 @@ class Walk:
             self._print(Text("rejected", style="dim"))
         else:
             self.accepted += 1
-            place = f"{line(result.path)}:{result.line}" if result.line else line(result.path)
+            place = self.call.out.place(result.path, result.line)
             dry = " (dry run: nothing was written)" if self.call.dry_run else ""
             self._print(Text((line(result.reason) or f"accepted: {place}") + dry, style="dim"))
         return True
@@ -233,6 +233,11 @@ _FOR = {"b": ("replace", "fact"), "m": ("fact",), "e": ("append", "replace", "fa
 _NAMES = {"a": "ccept", "e": "dit", "b": "oth", "m": "emory", "r": "eject", "l": "ater", "q": "uit"}
 
 
+def _kind(proposal: Proposal) -> str:
+    """The op; a new heading with a line below it is decided as that line is."""
+    return "append" if proposal.op == "add_section" and proposal.text.strip() else proposal.op
+
+
 def show(call: Call, proposals: Sequence[Proposal]) -> None:
     """The list on a terminal: under its note and heading each id with its diff."""
     screen = console(call.out)
@@ -255,6 +260,8 @@ def diff(proposal: Proposal) -> list[Text]:
     if replaced_first(proposal):
         old = line(proposal.conflicts[0]).partition(": ")[2]
     new = line(proposal.text) if proposal.op not in ("remove", "remove_section") else ""
+    if not new and proposal.op == "add_section":
+        new = f"## {line(proposal.section)}"
     lines = []
     for each in proposal.fact.ends if proposal.fact else ():
         lines += [_lit("- ", line(each.text), line(each.becomes), "red")]

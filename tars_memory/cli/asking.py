@@ -1,4 +1,4 @@
-"""Asking the person at the terminal before a credential goes into a note."""
+"""Asking the person at the terminal: before a credential goes into a note, and for a yes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,24 @@ if TYPE_CHECKING:
 
 KEEP, STOP = ("y", "yes", "k", "keep"), ("n", "no", "s", "stop", "q", "quit")
 STOPPED = 1
+
+
+def confirmed(call: Call, question: str) -> bool:
+    """Whether the person at the terminal says yes; anything else, Ctrl-C too, is no."""
+    call.out.complain(f"{question} [y/N]")
+    return _answer() in ("y", "yes")
+
+
+def _answer() -> str:
+    """What is typed; empty if it can't be read, :data:`STOP`'s first word for Ctrl-C."""
+    try:
+        sys.stderr.write("? ")
+        sys.stderr.flush()
+        return sys.stdin.readline().strip().lower()
+    except KeyboardInterrupt:
+        return STOP[0]
+    except (OSError, ValueError):
+        return ""
 
 
 def about_secrets(call: Call, text: str) -> str:
@@ -36,15 +54,12 @@ def about_secrets(call: Call, text: str) -> str:
         f"this looks like a credential: {secrets.kinds(found)}. Notes are plain text, and often synced.\n"
         "  [m] mask it (Enter)   [y] keep it as it is   [n] stop"
     )
-    try:
-        sys.stderr.write("? ")
-        sys.stderr.flush()
-        answer = sys.stdin.readline().strip().lower()
-    except KeyboardInterrupt:
-        answer = STOP[0]
-    except (OSError, ValueError):
-        answer = ""
+    answer = _answer()
     if answer in STOP:
+        call.settle()
         call.out.complain(f"stopped: nothing was written. You typed: {text}")
         raise typer.Exit(STOPPED)
-    return text if answer in KEEP else secrets.mask(text)
+    wanted = text if answer in KEEP else secrets.mask(text)
+    if call.typed is not None and call.typed.arguments.get("text") == text:
+        call.typed.arguments["text"] = wanted
+    return wanted

@@ -3,24 +3,54 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.cli.output import Output
+from tars_memory.callers import AGENT_MARKS as AGENT_MARKS
+from tars_memory.callers import agent_mark
+from tars_memory.cli.output import Output, here, within
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
+    from pathlib import Path
 
     from tars_memory.memory import Memory
+    from tars_memory.settings import Settings
     from tars_memory.vault.model import Actor
 
 ACTORS: tuple[Actor, ...] = ("agent", "script", "cron", "person")
 """What ``TARS_MEMORY_ACTOR`` may say. ``person`` holds only where a person could be: at a terminal."""
 
-AGENT_MARKS = ("CLAUDECODE", "CODEX_SANDBOX", "CURSOR_AGENT", "GEMINI_CLI", "OPENCODE")
-"""Variables that coding agents set for the commands they run, some of them on a terminal of their own making."""
+
+class Ended(BaseException):
+    """The system asks the process to end, while it holds words that are not written yet."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"signal {number}")
+        self.number = number
+
+
+class Typed:
+    """What was typed, from when it is read until it is written or refused.
+
+    Attributes:
+        command, arguments: as the spool calls it again; ``text`` is there once it was read.
+        item: its name in the spool; what is written bears it, so that nothing is written twice.
+        piped: it came on stdin, where nobody can call it back.
+    """
+
+    __slots__ = ("arguments", "command", "item", "piped")
+
+    def __init__(self, command: str, arguments: dict[str, Any]) -> None:
+        from tars_memory.vault.writing.spool import new_item
+
+        self.command = command
+        self.arguments = arguments
+        self.item = new_item()
+        self.piped = False
 
 
 class Call:
@@ -32,6 +62,7 @@ class Call:
         json, quiet: as in :class:`Output`.
         dry_run: plan and show, write nothing.
         now: the instant fixed by ``--now`` or ``TARS_NOW``, with a time zone; None means the clock.
+        typed: what is to be written, until :meth:`settle`; whatever ends the command before that keeps it in the spool.
     """
 
     def __init__(self, env: Mapping[str, str] | None = None) -> None:
@@ -41,8 +72,10 @@ class Call:
         self.project: str | None = None
         self.now: datetime | None = None
         self.dry_run = False
+        self.typed: Typed | None = None
         self._now_text: str | None = None
         self._memory: Memory | None = None
+        self._heard: dict[int, Any] = {}
 
     def take(self, name: str, value: Any) -> None:
         """Take in one shared option; given before and after the command's name, the later one holds."""
@@ -69,6 +102,11 @@ class Call:
             raise UsageError(f"TARS_MEMORY_ACTOR={named!r} is unknown", f"it is one of {', '.join(ACTORS)}")
 
     @property
+    def opened(self) -> Memory | None:
+        """The vault's memory, if it was opened."""
+        return self._memory
+
+    @property
     def interactive(self) -> bool:
         """Whether a person sits here: both ends of the conversation are a terminal, and no agent says it is one."""
         return self.actor == "person"
@@ -76,12 +114,12 @@ class Call:
     @property
     def actor(self) -> Actor:
         """Who calls. The environment may make less of a caller, never a person of one without a terminal."""
+        if agent_mark(self.env):
+            return "agent"
         named = self.env.get("TARS_MEMORY_ACTOR")
         for actor in ACTORS:
             if actor == named and actor != "person":
                 return actor
-        if any(self.env.get(mark) for mark in AGENT_MARKS):
-            return "agent"
         if _is_terminal(sys.stdin) and (_is_terminal(sys.stderr) or _is_terminal(sys.stdout)):
             return "person"
         return "script" if self.env.get("TERM") else "cron"
@@ -94,18 +132,44 @@ class Call:
         """
         if self._memory is None:
             self._memory = self.fresh_memory()
+            self._memory.notices += self._unknown(self._memory.settings)
+        if self.typed is not None:
+            self._memory.item = self.typed.item
         return self._memory
+
+    def _unknown(self, settings: Settings) -> list[str]:
+        """What is set and means nothing: variables always, for they are part of this very call; what stands in files to
+        a person at a terminal, not in the mail of each cron job (``status`` and ``doctor`` tell it to everybody).
+        """
+        return [*settings.unknown_variables(), *(settings.unknown_keys() if self.interactive else ())]
 
     def fresh_memory(self) -> Memory:
         """The vault's memory, opened anew: with the settings as they are now. The caller closes it.
 
         Raises:
-            VaultError: there is no vault.
+            VaultError: there is no vault, or only one that the person never used and does not say is his.
         """
+        from tars_memory.settings import StrangeVaultError
+
+        try:
+            return self._open(self.vault)
+        except StrangeVaultError as error:
+            if not self.interactive:
+                raise
+            from tars_memory.cli.asking import confirmed
+
+            if not confirmed(self, f"{error.message}. Is it yours, and to be used from this folder?"):
+                raise
+            memory = self._open(error.root)
+            if not self.dry_run:
+                memory.made_state(used=True)
+            return memory
+
+    def _open(self, vault: str | Path | None) -> Memory:
         from tars_memory.memory import Memory
 
-        return Memory(
-            self.vault,
+        memory = Memory(
+            vault,
             actor=self.actor,
             interactive=self.interactive,
             now=self.now,
@@ -113,9 +177,82 @@ class Call:
             env=self.env,
             project=self.project,
         )
+        self.out.root = str(memory.root)
+        return memory
+
+    def note(self, text: str, *, folders: bool = False) -> str:
+        """A note that is named by a path from here, as the vault names it; any other text as it is.
+
+        The path may be absolute, begin with ``./`` or ``../``, or lead from the current folder to a note; a line behind
+        it (``path:line``, as it is printed) is left out. With ``folders`` it may be one of a folder.
+        """
+        root = str(self.memory().root)
+        is_there = os.path.exists if folders else os.path.isfile
+        place = re.search(r"(?s):[0-9]+(?::.*)?$", text)
+        if place and not os.path.lexists(text):
+            note = text[: place.start()]
+            for folder in (here(), root):
+                if os.path.isfile(os.path.join(folder, note)):
+                    return _inside(root, os.path.join(folder, note)) or text
+        explicit = os.path.isabs(text) or text.startswith(("./", "../")) or text in (".", "..")
+        if not text or not (explicit or is_there(text)):
+            return text
+        path = os.path.normpath(os.path.join(here(), text))
+        found = _inside(root, path)
+        return text if found is None else found + "/" * (bool(found) and os.path.isdir(path))
+
+    def target(self, text: str) -> str:
+        """What names one entry: a REF, words, or a place (``path:line``) as it was printed or named from here.
+
+        Returns:
+            The same, a place as the vault has it: it holds from any folder, and so in the spool.
+        """
+        place = re.search(r"(?s):[0-9]+(?::.*)?$", text)
+        note = self.note(text) if place else text
+        found = f"{note}{place[0]}" if place and note != text else text
+        if self.typed is not None:
+            self.typed.arguments["target"] = found
+        return found
+
+    def hold(self, command: str, **arguments: Any) -> None:
+        """From here on, what is typed is kept in the spool if the command ends otherwise than by :meth:`settle`.
+
+        Args:
+            command: as :func:`tars_memory.capture.spooled.place_spool` knows it.
+            arguments: of its use case, JSON values; :meth:`words` adds the text.
+        """
+        self.typed = Typed(command, arguments)
+        self.listen()
+
+    def listen(self, *, ignoring: bool = False) -> None:
+        """Raise :class:`Ended` when the system asks the process to end, or ignore that and Ctrl-C, until :meth:`close`.
+
+        Who started us with a signal ignored (``nohup``) has it ignored.
+        """
+        import signal
+
+        names = ("SIGTERM", "SIGHUP", "SIGINT") if ignoring else ("SIGTERM", "SIGHUP")
+        for number in (getattr(signal, name) for name in names if hasattr(signal, name)):
+            before = signal.getsignal(number)
+            if before in (signal.SIG_IGN, None):
+                continue
+            try:
+                signal.signal(number, signal.SIG_IGN if ignoring else _end)
+            except ValueError:  # not in the main thread
+                return
+            self._heard.setdefault(number, before)
+
+    def settle(self) -> None:
+        """What was typed is written, or was refused with a word about it."""
+        self.typed = None
 
     def close(self) -> None:
-        """Let go of the vault, if it was opened."""
+        """Let go of the vault, if it was opened, and of signals."""
+        if self._heard:
+            import signal
+
+            for number, before in self._heard.items():
+                signal.signal(number, before)
         if self._memory is not None:
             self._memory.close()
 
@@ -145,11 +282,23 @@ class Call:
             text = read_stdin()
             if not text.strip():
                 raise UsageError("nothing came on stdin", "pipe the text in: … | tars-memory remember --stdin")
+            if self.typed is not None:
+                self.typed.arguments["text"], self.typed.piped = text, True
             return text
         text = " ".join(words or ())
         if not text.strip():
             raise UsageError(f"{what} is missing", "write it behind the command; tars-memory --help lists them")
+        if self.typed is not None:
+            self.typed.arguments["text"] = text
         return text
+
+
+def _inside(root: str, path: str) -> str | None:
+    """The path in the vault, with ``/``, of one that may lead there by a link; None if it is outside."""
+    path = os.path.normpath(path)
+    found = within(root, path)
+    found = within(root, os.path.realpath(path)) if found is None else found
+    return None if found is None else found.replace(os.sep, "/")
 
 
 def instant(text: str, where: str) -> datetime:
@@ -173,6 +322,10 @@ def read_stdin() -> str:
     if sys.stdin is None:
         return ""
     return sys.stdin.buffer.read().decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+
+
+def _end(number: int, _frame: object) -> None:
+    raise Ended(number)
 
 
 def _is_terminal(stream: Any) -> bool:

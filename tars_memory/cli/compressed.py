@@ -83,7 +83,7 @@ def _ask(call: Call, asked: list[Prompt], model: str | None) -> int:
     call.out.data(f"{BETWEEN}\n".join(clean(str(prompt)).replace(BETWEEN, "") for prompt in asked).rstrip("\n"))
     if model is None:
         if len(asked) > 1:
-            call.out.say(f"{len(asked)} prompts, a line with a form feed between two: answer each, likewise")
+            call.out.say(f"{counted(len(asked), 'prompt')}, a line with a form feed between two: answer each, likewise")
         return 0
     from tars_memory.curation.models import llm
 
@@ -91,7 +91,7 @@ def _ask(call: Call, asked: list[Prompt], model: str | None) -> int:
     tokens, costs = zip(*(llm.estimate(prompt, named) for prompt in asked), strict=True)
     priced = "of unknown price" if None in costs else f"at most {sum(filter(None, costs)):.4f} US dollars"
     where = named.endpoint or "the provider's own address"
-    say = f"{counted(len(asked), 'prompt')}, about {sum(tokens):,} tokens, {priced}"
+    say = f"{counted(len(asked), 'prompt')}, about {counted(sum(tokens), 'token')}, {priced}"
     call.out.say(f"dry run: {named.name} at {where} would be asked this: {say}")
     return 0
 
@@ -108,7 +108,7 @@ def _show(call: Call, told: Compressed, apply: bool) -> int:
             more = f", {each.left_out} more in the originals" if each.left_out else ""
             more += f", {counted(len(each.dropped), 'sentence')} of {each.by} dropped" if each.dropped else ""
             counts = f"{counted(each.sessions, 'session')}, {counted(each.statements, 'statement')}{more}"
-            call.out.data(f"{verb}  {line(each.path)}  ({line(counts)})")
+            call.out.data(f"{verb}  {call.out.path(each.path)}  ({line(counts)})")
             if not apply:
                 call.out.data("\n".join(f"  | {row}".rstrip() for row in clean(each.text).strip("\n").split("\n")))
         _say(call, told, apply)

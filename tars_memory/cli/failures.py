@@ -11,12 +11,22 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tars_memory.cli.output import PROGRAM, clean, hidden, masked, to_json
-from tars_memory.errors import AmbiguousError, TarsError, UnwritableError
+from tars_memory.errors import (
+    AmbiguousError,
+    ConflictError,
+    NotFoundError,
+    SettingsError,
+    TarsError,
+    UnwritableError,
+    UsageError,
+    VaultError,
+)
+from tars_memory.settings import here
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tars_memory.cli.call import Call
+    from tars_memory.cli.call import Call, Typed
 
 USAGE, UNWRITABLE, BUG = 2, 5, 70
 
@@ -41,27 +51,154 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
         The exit code.
     """
     argv = list(argv)
+    kept = str(getattr(error, "kept", ""))
     call.out.json = call.out.json or "--json" in argv[: argv.index("--") if "--" in argv else len(argv)]
     if hasattr(error, "format_message"):  # typer's own; the class has another name in each of its versions
         command = getattr(getattr(error, "ctx", None), "command_path", PROGRAM)
         message = error.format_message().rstrip(".").replace("a valid int range", "a whole number")
-        return _say(call, message[:1].lower() + message[1:], f"{command} --help shows how", USAGE)
+        hint = _joined(f"{command} --help shows how", kept)
+        return _say(call, message[:1].lower() + message[1:], hint, USAGE)
+    more: dict[str, Any] = {"spooled": error.spooled} if kept and getattr(error, "spooled", None) else {}  # type: ignore[attr-defined]
     if isinstance(error, TarsError):
-        more: dict[str, Any] = {}
-        hint = error.hint
+        hint = _joined(error.hint, *_mistyped(error, call))
         if isinstance(error, AmbiguousError):
             more["candidates"] = list(error.candidates)
-        if isinstance(error, UnwritableError) and error.spooled:
+        if isinstance(error, UnwritableError) and error.spooled and not kept:
             more["spooled"] = error.spooled
-            kept = f"your text is kept in the spool ({error.spooled}) and written by the next command that writes"
-            hint = f"{hint}; {kept}" if hint else kept
-        return _say(call, error.message, hint, error.exit_code, more)
+            kept = _waits(error.spooled)
+        return _say(call, error.message, _joined(hint, kept), error.exit_code, more)
     if isinstance(error, RuntimeError) and isinstance(error, typer.Abort):
         return _say(call, "given up", "", 130)
     if isinstance(error, OSError) and error.errno in WORLD:
         where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
-        return _say(call, f"{where}{error.strerror}", "look at its permissions and the free space", UNWRITABLE)
-    return _say(call, *_bug(error, call), BUG)
+        return _say(
+            call,
+            f"{where}{error.strerror}",
+            _joined("look at its permissions and the free space", kept),
+            UNWRITABLE,
+            more,
+        )
+    what, hint = _bug(error, call)
+    return _say(call, what, _joined(hint, kept), BUG, more)
+
+
+def keep(error: BaseException, call: Call, argv: Sequence[str]) -> None:
+    """Keep what was typed and is not written, whatever ended the command; ``error.kept`` says where.
+
+    What was refused for what it says, or for how the command was called, stays with whoever typed it; only what came
+    through a pipe, which nobody can call back, becomes a file.
+    """
+    if call.dry_run or isinstance(error, SystemExit | GeneratorExit):
+        return
+    call.listen(ignoring=True)  # what is kept now must not be cut off
+    typed = call.typed
+    if typed is None:
+        text = _left_in_the_pipe(argv) if _is_refusal(error, "") else ""
+        told = _aside(call, text, "typed") if text else ""
+    elif not str(typed.arguments.get("text", "")).strip() or getattr(error, "repeats", False):
+        told = ""
+    elif getattr(error, "spooled", None):
+        told = ""  # explain() says it
+    elif _is_refusal(error, typed.command):
+        told = _aside(call, typed.arguments["text"], typed.command) if typed.piped else ""
+    else:
+        told = _spooled(error, call, typed)
+    if told:
+        error.kept = told  # type: ignore[attr-defined]
+
+
+def _is_refusal(error: BaseException, command: str) -> bool:
+    if isinstance(error, SettingsError):
+        return False
+    gone = isinstance(error, ConflictError) and command == "edit"
+    return gone or isinstance(error, UsageError | NotFoundError) or hasattr(error, "format_message")
+
+
+def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
+    """Put the words where the next writing command finds them; a sentence that says so, or repeats them."""
+    from datetime import datetime
+
+    from tars_memory.settings import AUTHOR, PROJECT, Places
+    from tars_memory.vault.writing.spool import Spool
+
+    memory = call.opened
+    arguments = typed.arguments if call.interactive else _masked(typed.arguments)
+    said: dict[str, Any] = {**arguments, "actor": call.actor, "interactive": call.interactive}
+    said["now"] = (call.now or datetime.now().astimezone()).isoformat()
+    said |= {"author": call.env[AUTHOR]} if call.env.get(AUTHOR) else {}
+    try:
+        try:
+            assert memory is not None
+            folder = memory.made_state() / "spool"
+            said |= {"project": memory.project} if memory.project else {}
+        except Exception:  # no vault, or none that can be opened: it is found when the same call would find it
+            folder = Places.of(call.env).state / "spool"
+            vault = call.vault or call.env.get("TARS_MEMORY_DIR")
+            asked = os.path.abspath(os.path.expanduser(vault)) if vault else None
+            said |= {"asked_vault": asked, "asked_project": call.project or call.env.get(PROJECT)}
+            said |= {"asked_folder": str(here())}
+        item = Spool(folder).put(typed.command, said, typed.item)
+    except UnwritableError as failed:
+        return f"{failed.message}; {failed.hint}"
+    except Exception as failed:
+        return f"your text could NOT be kept ({failed}), copy it from here: {said['text']}"
+    error.spooled = item  # type: ignore[attr-defined]
+    return _waits(item)
+
+
+def _aside(call: Call, text: str, command: str) -> str:
+    """Make a file of words that no command can place; a sentence that says where."""
+    from tars_memory.settings import Places
+    from tars_memory.vault.writing.spool import keep_aside, new_item
+
+    text = text if call.interactive else masked(text)
+    try:
+        path = keep_aside(Places.of(call.env).state / "kept", f"{new_item()}-{command}", text)
+    except UnwritableError as failed:
+        return f"{failed.message}; {failed.hint}"
+    return f"what came on stdin is kept in {path}"
+
+
+def _left_in_the_pipe(argv: Sequence[str]) -> str:
+    """What a command would have read, had it been called rightly."""
+    from tars_memory.cli.call import read_stdin
+
+    wanted = any(word in ("remember", "log") for word in argv) and "--stdin" in argv
+    try:
+        if not wanted or sys.stdin is None or sys.stdin.isatty():
+            return ""
+        text = read_stdin()
+    except (OSError, ValueError):
+        return ""
+    return text if text.strip() else ""
+
+
+def _masked(said: dict[str, Any]) -> dict[str, Any]:
+    """The arguments without credentials; as they are if looking for those is what fails."""
+    try:
+        return {name: masked(value) if isinstance(value, str) else value for name, value in said.items()}
+    except Exception:
+        return said
+
+
+def _mistyped(error: TarsError, call: Call) -> list[str]:
+    """Variables that set nothing, where no vault was found: one of them may have been to name it."""
+    from tars_memory.settings import Places, Settings
+
+    if not isinstance(error, VaultError):
+        return []
+    try:
+        return Settings(call.env, Places.of(call.env)).unknown_variables()
+    except TarsError:
+        return []
+
+
+def _waits(item: str) -> str:
+    return f"your text is kept in the spool ({item}) and written by the next command that writes in its vault"
+
+
+def _joined(*sentences: str) -> str:
+    return "; ".join(sentence for sentence in sentences if sentence)
 
 
 def _say(call: Call, message: str, hint: str, code: int, more: dict[str, Any] | None = None) -> int:

@@ -1,8 +1,8 @@
 """What leaves the program: data on stdout, talk on stderr, nothing that could steer a terminal.
 
 Notes hold whatever somebody pasted or synced into them, so no text of a note reaches a terminal or a pipe as it is:
-escape sequences, control characters (C0 but tab and newline, DEL, C1), bidirectional controls and Unicode tag
-characters are taken out. JSON keeps the text verbatim and escapes the same characters.
+escape sequences and invisible characters (:mod:`tars_memory.visible`) are taken out. JSON keeps the text verbatim and
+escapes the same characters.
 
 Credentials are shown to a person on a terminal only. In JSON, in a pipe and in a file they are masked: an agent, a log
 or another machine reads those.
@@ -15,18 +15,13 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
+from tars_memory.errors import counted as counted
+from tars_memory.visible import visible
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PROGRAM = "tars-memory"
-
-BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"
-"""Marks and overrides of the bidirectional algorithm, and the deprecated format characters beside them."""
-
-TAGS = "\U000e0000-\U000e007f"
-"""Unicode tag characters: invisible text, readable to machines."""
-
-STEERING = f"[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f{BIDI}{TAGS}]"
 
 SEQUENCES = (
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -34,7 +29,9 @@ SEQUENCES = (
     r"|\x1b[ -/]*[0-~]?"  # any other escape
 )
 
-UNSAFE_IN_JSON = f"[\\x7f-\\x9f\\u2028\\u2029\\ud800-\\udfff{BIDI}{TAGS}]"
+
+PATHS = frozenset(("path", "file", "to", "target", "back", "obsidian_url", "root"))
+"""Members of JSON that name a note: never masked."""
 
 
 class ClosedOutput(Exception):  # noqa: N818 - not a failure: the reader has had enough
@@ -47,32 +44,29 @@ class LostOutput(Exception):  # noqa: N818
 
 def clean(text: str) -> str:
     """The text without what could steer a terminal; lines end in newlines, tabs stay."""
-    if text.isprintable():
-        return text
-    import re
+    if not text.isprintable():
+        import re
 
-    text = re.sub(r"\r\n?|[\u2028\u2029]", "\n", text)
-    text = re.sub(STEERING, "", re.sub(SEQUENCES, "", text))
-    return re.sub(r"[\ud800-\udfff]", "\ufffd", text)
+        text = re.sub(SEQUENCES, "", re.sub(r"\r\n?|[\u2028\u2029]", "\n", text))
+        text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)
+    return visible(text)
 
 
 def line(text: str) -> str:
     """The text on one line: cleaned, line ends and tabs as blanks."""
-    return text if text.isprintable() else clean(text).replace("\n", " ").replace("\t", " ")
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 file``, ``2 files``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return clean(text).replace("\n", " ").replace("\t", " ")
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """JSON with verbatim text; control, bidi and tag characters and lone surrogates are escaped."""
+    """JSON with verbatim text; invisible characters and lone surrogates are escaped."""
     import json
     import re
 
-    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_plain)
-    return re.sub(UNSAFE_IN_JSON, lambda found: json.dumps(found[0])[1:-1], text)
+    def escaped(signs: str) -> str:
+        return json.dumps(signs)[1:-1]
+
+    text = visible(json.dumps(value, ensure_ascii=False, indent=indent, default=_plain), escaped)
+    return re.sub("[\u2028\u2029\ud800-\udfff]", lambda found: escaped(found[0]), text)
 
 
 def masked(text: str) -> str:
@@ -87,11 +81,11 @@ def masked(text: str) -> str:
 
 
 def hidden(value: Any) -> Any:
-    """A value for JSON with the credentials of all its texts masked; names of fields stay."""
+    """A value for JSON with the credentials of all its texts masked; names of fields stay, and so do paths."""
     if isinstance(value, str):
         return masked(value)
     if isinstance(value, dict):
-        return {name: hidden(each) for name, each in value.items()}
+        return {name: each if name in PATHS else hidden(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [hidden(each) for each in value]
     return value
@@ -108,25 +102,63 @@ class Output:
     Attributes:
         json: data is one JSON object a line (indented on a terminal).
         quiet: nothing on stdout, no talk on stderr; errors are still said.
+        root: the vault's real path, once a vault is open.
     """
 
     def __init__(self, env: Mapping[str, str], stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
         self.json = False
         self.quiet = False
+        self.root = ""
         self.env = env
         self.stdout = _stream(stdout or sys.stdout)
         self.stderr = _stream(stderr or sys.stderr)
         self._said: set[str] = set()
+        self._opened: dict[tuple[str, str], str] = {}
+        self._paths: list[str] = []
+        """Those of the line that is being made: a path is no credential, whatever a note is called."""
 
     @property
     def screen(self) -> bool:
         """Whether a person reads stdout on a terminal, plain or coloured."""
         return self.stdout.isatty() and not self.json
 
-    def data(self, text: str) -> None:
-        """One line, or several, of data. The caller has cleaned them."""
+    def path(self, path: str) -> str:
+        """A path in the vault as it can be opened from here, on one line.
+
+        Inside of the vault it is relative to the current folder, elsewhere (and where that folder is gone) absolute.
+        JSON keeps the vault's own. A link that leads nowhere has none: empty stays empty.
+        """
+        if not path:
+            return ""
+        asked = self.root, path
+        if asked not in self._opened:
+            self._opened[asked] = self._from_here(path)
+        self._paths.append(self._opened[asked])
+        return self._opened[asked]
+
+    def _from_here(self, path: str) -> str:
+        inside = within(self.root, here())
+        if not self.root:
+            shown = path
+        elif inside is None:
+            shown = os.path.join(self.root, path)
+        else:
+            shown = os.path.relpath(path, inside) if inside else path
+        return line(f"./{shown}" if shown.startswith("-") else shown)
+
+    def place(self, path: str, number: int | None) -> str:
+        """``path:line`` as it can be opened from here; the path alone where there is no line."""
+        return f"{self.path(path)}:{number}" if number else self.path(path)
+
+    def data(self, text: str, *, of_notes: bool = True) -> None:
+        """One line, or several, of data. The caller has cleaned them.
+
+        Args:
+            text: without the last newline.
+            of_notes: it may hold words of notes; else nothing in it is masked.
+        """
         if not self.quiet:
-            self._write((text if self.stdout.isatty() else masked(text)) + "\n")
+            self._write((self._shown(text, self.stdout) if of_notes else text) + "\n")
 
     def record(self, value: Any, *, lines: bool = False) -> None:
         """One JSON object; ``lines`` keeps it on one line even on a terminal."""
@@ -154,16 +186,47 @@ class Output:
         except (OSError, ValueError):
             pass
         try:
-            self.stderr.write((text if self.stderr.isatty() else masked(text)) + "\n")
+            self.stderr.write(self._shown(text, self.stderr) + "\n")
             self.stderr.flush()
         except (OSError, ValueError):
             pass  # nobody listens
+
+    def _shown(self, text: str, stream: TextIO) -> str:
+        """The text as this stream may have it: but on a terminal with its credentials masked, its paths as they are."""
+        paths, self._paths = self._paths, []
+        if stream.isatty():
+            return text
+        found = []
+        for path in filter(None, paths):  # a link to nothing has none
+            before, path, behind = text.partition(path)
+            if path:
+                found += [masked(before) if before else "", path]
+                text = behind
+        return "".join([*found, masked(text)])
 
     def _write(self, text: str) -> None:
         try:
             self.stdout.write(text)
         except (OSError, ValueError) as error:
             raise _gone(error) from None
+
+
+def here() -> str:
+    """The current folder as the system knows it, without links; empty if it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def within(root: str, path: str) -> str | None:
+    """What of an absolute path lies below a folder, empty for the folder itself; None if it lies elsewhere."""
+    if not root or not path:
+        return None
+    if path == root:
+        return ""
+    base = root if root.endswith(os.sep) else root + os.sep
+    return path[len(base) :] if path.startswith(base) else None
 
 
 def discard(stream: TextIO) -> None:

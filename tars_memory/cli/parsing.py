@@ -81,6 +81,10 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Check the shared options, then run."""
         if isinstance(ctx.obj, Call):
+            if ctx.obj.dry_run and all(param.name != "dry_run" for param in self.params):
+                raise UsageError(
+                    f"{self.name} has no --dry-run: it writes nothing", f"{ctx.command_path} --help shows how"
+                )
             ctx.obj.begin()
         return super().invoke(ctx)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.cli.output import fields, line
+from tars_memory.cli.output import counted, fields, line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 RECEIPT = "txn path line ref text written spooled"
 UNWRITABLE = 5
+MOST = 20
+"""So many lines of a note's change are said."""
 
 
 def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing was written") -> int:
@@ -26,6 +29,7 @@ def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing 
     Returns:
         The exit code: 5 if the text went to the spool, else 0.
     """
+    call.settle()
     own = list(getattr(receipt, "notices", None) or ())
     if receipt.spooled and not own:
         own.append("the note can't be written now: your text is in the spool, and the next writing command places it")
@@ -37,16 +41,59 @@ def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing 
     if call.out.json:
         call.out.record({**fields(receipt, RECEIPT), "notices": notices})
     else:
-        place = line(receipt.path or "")
-        if place:
-            call.out.data(f"{place}:{receipt.line}" if receipt.line else place)
+        if receipt.path:
+            call.out.data(call.out.place(receipt.path, receipt.line))
         if call.dry_run and receipt.text:
             call.out.data(f"  {line(receipt.text)}")
     return UNWRITABLE if receipt.spooled else 0
 
 
+def say_change(call: Call, path: str, number: int | None, before: bytes, after: bytes, text: bytes = b"") -> None:
+    """Say which lines were taken out of a note, and which were put back, each with its place.
+
+    Args:
+        call: the call.
+        path: of the note.
+        number: of the first line that changed.
+        before: the lines as they were.
+        after: the lines as they are.
+        text: the whole note as it is; finds the places of lines that stand apart.
+    """
+    was, now = (
+        [row for row in re.split(r"\r\n|\r|\n", side.decode("utf-8", "replace")) if row.strip()]
+        for side in (before, after)
+    )
+    gone, come = _without(was, now), _without(now, was)
+    if len(gone) == len(come) == 1:
+        call.out.say(f"changed back: {call.out.place(path, number)}: {line(gone[0].strip())} → {line(come[0].strip())}")
+        return
+    rows = re.split(r"\r\n|\r|\n", text.decode("utf-8", "replace"))
+    told = [("taken out", row, number if at == 0 else None) for at, row in enumerate(gone)]
+    at = (number or 1) - 1
+    for row in come:
+        at = rows.index(row, at) if row in rows[at:] else at
+        told.append(("put back", row, at + 1 if number else None))
+        at += 1
+    for what, row, place in told[:MOST]:
+        call.out.say(f"{what}: {call.out.place(path, place)}: {line(row.strip())}")
+    if len(told) > MOST:
+        call.out.say(f"and {counted(len(told) - MOST, 'more line')} of {call.out.path(path)}")
+
+
+def _without(rows: list[str], others: list[str]) -> list[str]:
+    """The rows that are not among the others, each as often as it is missing there."""
+    left = list(others)
+    found = []
+    for row in rows:
+        if row in left:
+            left.remove(row)
+        else:
+            found.append(row)
+    return found
+
+
 def show_plan(call: Call, steps: Iterable[Any]) -> None:
     """What is to be moved, and where to, a line each."""
     for step in steps:
-        where = f" -> {line(step.to)}" if step.action == "move" else ""
-        call.out.data(f"{step.action}  {line(step.path)}{where}  ({line(step.reason)})")
+        where = f" -> {call.out.path(step.to)}" if step.action == "move" else ""
+        call.out.data(f"{step.action}  {call.out.path(step.path)}{where}  ({line(step.reason)})")

@@ -10,7 +10,8 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.errors import NotFoundError, UsageError
+from tars_memory import bounded
+from tars_memory.errors import NotFoundError, SettingsError, UsageError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,12 +45,21 @@ def recall(state: Path, number: int, *, terminal: bool) -> tuple[str, int, str |
     """
     for own in (terminal, not terminal):
         try:
-            told = (state / NAMES[own]).read_bytes().decode("utf-8", "surrogateescape").split("\0")
-        except OSError:
+            told = (
+                (bounded.read(state / NAMES[own], most=bounded.LARGEST_OWN) or b"")
+                .decode("utf-8", "surrogateescape")
+                .split("\0")
+            )
+        except SettingsError:
+            continue
+        if len(told) % 3 or not all(line.isdigit() and len(line) < 10 for line in told[1::3]):
             continue
         hits = len(told) // 3
         if not 1 <= number <= hits:
-            raise UsageError(f"the last search has {hits} hits, not {number}", "search again, or open another one")
+            raise UsageError(
+                f"the last search has {counted(hits, 'hit')}: there is no hit {number}",
+                "search again, or open another one",
+            )
         path, at, url = told[3 * number - 3 : 3 * number]
         return path, int(at), url or None
     raise NotFoundError("no search has been made here yet", "tars-memory search WORDS, then tars-memory open 1")

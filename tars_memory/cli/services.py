@@ -42,7 +42,7 @@ WantedBy=default.target
 NIGHT = """\
 # Save as ~/.config/systemd/user/tars-memory-sleep.service
 [Unit]
-Description=tars-memory does a night's work on {vault}
+Description=A night's work on {vault} by tars-memory
 
 [Service]
 Type=oneshot
@@ -70,7 +70,7 @@ def unit(kind: str, vault: Path, env: Mapping[str, str], *, night: bool = False,
         more: words behind the command's name.
 
     Raises:
-        UsageError: another kind.
+        UsageError: another kind; or a name that units of this kind can't hold.
     """
     places = {name: env[name] for name in PLACES if env.get(name)}
     words = [*program(), "--vault", str(vault), "sleep" if night else "watch", *more]
@@ -80,9 +80,9 @@ def unit(kind: str, vault: Path, env: Mapping[str, str], *, night: bool = False,
         return _launchd(words, places, night=night)
     if kind == "cron":
         when = f"{MINUTE} {HOUR} * * *" if night else "*/5 * * * *"
-        said = [f"{name}={shlex.quote(value)}" for name, value in places.items()]
+        said = [f"{name}={_cron_word(value)}" for name, value in places.items()]
         once = [] if night else ["--once", "--quiet"]
-        return f"{when} " + " ".join([*said, *map(shlex.quote, [*words, *once])]).replace("%", r"\%")
+        return f"{when} " + " ".join([*said, *map(_cron_word, [*words, *once])])
     raise UsageError(f"{kind!r} is no kind of unit", f"it is one of {', '.join(KINDS)}")
 
 
@@ -96,12 +96,36 @@ def program() -> list[str]:
     return [os.path.abspath(found)] if found else [sys.executable, "-m", "tars_memory"]
 
 
+def _cron_word(word: str) -> str:
+    """One word of cron's command, for its ``/bin/sh``.
+
+    cron ends the command at ``%`` and its line at a newline, and crons don't agree on what a backslash before another
+    sign is. So these are printed by the shell, in octal; a backslash before a digit is one to every cron.
+
+    Raises:
+        UsageError: it ends in a newline, which a shell cuts off.
+    """
+    if word.isprintable() and not set("%\\") & set(word):
+        return shlex.quote(word)
+    if word.endswith("\n"):
+        raise UsageError(f"cron can't be told of {word!r}", "give the folder a name that doesn't end in a line break")
+    octal = "".join(
+        chr(byte) if 32 <= byte < 127 and byte not in b"%\\'" else f"\\{byte:03o}" for byte in os.fsencode(word)
+    )
+    return f"\"$(printf '{octal}')\""
+
+
 def _systemd(vault: Path, words: list[str], places: dict[str, str], *, night: bool) -> str:
+    if not all(map(_is_unicode, [*words, *places.values()])):
+        raise UsageError("systemd takes names in UTF-8 only", "rename what has another name, or use cron")
+    if set(words[0]) & set("\"'\\") or not words[0].isprintable():
+        words = ["/bin/sh", "-c", 'exec "$0" "$@"', *words]  # systemd starts no program of such a name
+    program, *rest = words
     environment = "".join(f"Environment={_unit_word(f'{name}={value}')}\n" for name, value in places.items())
     said = {
-        "vault": str(vault).replace("%", "%%").replace("\n", " "),
+        "vault": "".join(sign if sign.isprintable() else " " for sign in str(vault)).replace("%", "%%"),
         "environment": environment,
-        "command": " ".join(map(_unit_word, words)),
+        "command": " ".join([_unit_word(program), *(_unit_word(word).replace("$", "$$") for word in rest)]),
         "hour": HOUR,
         "minute": MINUTE,
     }
@@ -109,14 +133,26 @@ def _systemd(vault: Path, words: list[str], places: dict[str, str], *, night: bo
 
 
 def _unit_word(word: str) -> str:
-    """One word of a unit's line: quoted, and nothing in it expanded."""
-    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("%", "%%").replace("$", "$$")
-    return f'"{escaped}"'
+    """One word of a unit's line: quoted, and no specifier in it expanded; ``$`` is of meaning to arguments alone."""
+    signs = (f"\\x{ord(sign):02x}" if sign < " " or sign in '\x7f"\\' else sign for sign in word)
+    return '"' + "".join(signs).replace("%", "%%") + '"'
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def _is_control(sign: str) -> bool:
+    return sign < " " and sign not in "\t\n"
 
 
 def _launchd(words: list[str], places: dict[str, str], *, night: bool) -> str:
     import plistlib
 
+    if not all(map(_is_unicode, [*words, *places.values()])) or any(
+        map(_is_control, "".join([*words, *places.values()]))
+    ):
+        raise UsageError("launchd takes names without control characters only", "rename what has one, or use cron")
     label = f"net.tars-memory.{'sleep' if night else 'watch'}"
     said: dict[str, object] = {"Label": label, "ProgramArguments": words, "EnvironmentVariables": places}
     if night:

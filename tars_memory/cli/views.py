@@ -46,7 +46,7 @@ def show_hits(out: Output, result: SearchResult) -> None:
         head = Text()
         head.append(f"{hit.rank:>{width}}  ", "bold")
         link = Style(link=hit.obsidian_url) if hit.obsidian_url and hit.obsidian_url.isprintable() else Style()
-        head.append(f"{line(hit.path)}:{hit.start_line}", Style(color="cyan") + link)
+        head.append(out.place(hit.path, hit.start_line), Style(color="cyan") + link)
         if hit.headings:
             head.append("  " + " › ".join(line(heading) for heading in hit.headings), "dim")
         if hit.date:
@@ -82,7 +82,7 @@ def show_history(out: Output, entries: Sequence[object]) -> None:
         return
     screen = console(out)
     for entry in entries:
-        txn, time, command, actor, op, note, change = row(entry)
+        txn, time, command, actor, op, note, change = row(out, entry)
         head = Text()
         head.append(txn, "bold")
         head.append(f"  {time[:16].replace('T', ' ')}  ", "green")
@@ -99,7 +99,7 @@ def show_entries(out: Output, entries: Sequence[Any]) -> None:
     screen = console(out)
     for (path, section), group in groupby(entries, key=lambda entry: (entry.path, entry.section)):
         head = Text()
-        head.append(line(path), "cyan")
+        head.append(out.path(path), "cyan")
         if section:
             head.append(f"  {line(section)}", "dim")
         screen.print(head, soft_wrap=True)

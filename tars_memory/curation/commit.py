@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tars_memory.curation.bundle import Sheet
@@ -36,6 +37,8 @@ SOURCE = r"[^\[\]|\r\n]{1,400}#\^[A-Za-z0-9-]{1,100}"
 
 OPEN = (None, "extracted", "expired")
 """The states of a candidate that nobody has decided about."""
+
+_BLOCK_IDS = re.compile(rb"(?<=[ \t])\^([A-Za-z0-9-]+)(?=[ \t]*(?:[\r\n]|\Z))")
 
 AGAIN = "look again: tars-memory review --list"
 
@@ -85,6 +88,7 @@ def commit(
     *,
     command: str = "review",
     by_tick: bool = False,
+    ticked: str = "",
     also: Callable[[Transaction], None] | None = None,
 ) -> Committed:
     """Carry out what was decided: all of it, or nothing.
@@ -93,7 +97,8 @@ def commit(
         ctx: the command's view of the vault.
         decisions: at most one about each proposal.
         command: as history shows it.
-        by_tick: the person ticked it in a note; this counts as the person at a terminal.
+        by_tick: it was ticked in a note; unless an agent runs this, that counts as the person at a terminal.
+        ticked: for ``by_tick``, since when it is known that an agent's process found the tick; empty if none did.
         also: what else belongs to the same transaction; done last.
 
     Raises:
@@ -104,7 +109,8 @@ def commit(
     check(ctx, decisions, by_tick=by_tick)
     if not decisions:
         return Committed(None, (), ctx.notices)
-    with _acting(ctx, "person" if by_tick else ctx.actor), ctx.writing(command, None, whole=True) as transaction:
+    tick = {"recorded": ticked} if by_tick else None
+    with _acting(ctx, tick), ctx.writing(command, None, whole=True) as transaction:
         batch = _Batch(ctx, transaction, decisions)
         batch.look()
         batch.write()
@@ -126,7 +132,7 @@ def op_of(decision: Decision, notes_section: str = "Notes") -> Op:
     """
     proposal = decision.proposal
     text = proposal.text if decision.text is None else decision.text
-    worded = proposal.op in ("append", "replace")
+    worded = proposal.op in ("append", "replace") or (proposal.op == "add_section" and bool(proposal.text.strip()))
     source = proposal.source if re.fullmatch(SOURCE, proposal.source) else ""
     author = _author(proposal)
     if proposal.op == "fact":
@@ -195,7 +201,12 @@ class _Note:
             if outcome.status == "rejected":
                 raise ConflictError(outcome.reason, AGAIN)
             self.done[number] = outcome.reason
-        return marked(patched.data, self.marks, self._is_open, path=self.path, timed=self.timed)[0]
+        after = marked(patched.data, self.marks, self._is_open, path=self.path, timed=self.timed)[0]
+        given = Counter(_BLOCK_IDS.findall(after))
+        twice = [name for name in given - Counter(_BLOCK_IDS.findall(data)) if given[name] > 1]
+        if twice:
+            raise ConflictError(f"{self.path}: another line has the block id ^{twice[0].decode()} already", AGAIN)
+        return after
 
     def _is_open(self, entry: Entry | str, one: Marked) -> bool:
         """Whether a candidate is to be marked; not if it was decided so already, or is no candidate: a person's log.
@@ -315,13 +326,16 @@ class _Batch:
 
 
 @contextlib.contextmanager
-def _acting(ctx: Context, actor: Any) -> Iterator[None]:
-    """Write as somebody else: a tick in a note is the person's, whichever command finds it."""
-    ours, ctx.store.actor = ctx.store.actor, actor
+def _acting(ctx: Context, tick: dict[str, str] | None) -> Iterator[None]:
+    """Carry a tick out as the person's, whichever command finds it: but an agent's stays the agent's."""
+    ours = ctx.store.actor
+    if tick is not None:
+        ctx.store.tick = tick
+        ctx.store.actor = "person" if ctx.may_tick else ours
     try:
         yield
     finally:
-        ctx.store.actor = ours
+        ctx.store.actor, ctx.store.tick = ours, None
 
 
 def _found(sheet: Sheet) -> tuple[dict[str, Entry], dict[str, Entry]]:
@@ -347,6 +361,9 @@ def _fact(text: str) -> str:
     said = facts.said(grammar.neutralise(text))
     if said is None or (said.since and said.until and said.until <= said.since):
         raise UsageError(f"{text[:200]!r} is no fact", 'write it so: "lives in:: Cork [since:: 2026-11-14]"')
+    typed = facts.said(text) or said  # neutralised, a field is none any more
+    if field := facts.stray(f"{typed.predicate} {typed.object}"):
+        raise UsageError(f"{field} in {text[:200]!r} is no date of a fact", facts.HOW)
     return facts.words(said.predicate, said.object, said.since, said.until)
 
 

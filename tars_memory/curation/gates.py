@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tars_memory.capture.placing import heading
 from tars_memory.curation.model import OP_KINDS
 from tars_memory.errors import UsageError
 from tars_memory.vault.model import Tier
@@ -23,6 +24,7 @@ def check(ctx: Context, decisions: Sequence[Decision], *, by_tick: bool) -> None
     Raises:
         UsageError: it may not; nothing was done.
     """
+    by_tick = by_tick and ctx.may_tick
     ids = [decision.proposal.id for decision in decisions]
     if len(set(ids)) < len(ids):
         raise UsageError("two decisions about one proposal", "name each once")
@@ -36,6 +38,11 @@ def refused(layout: Layout, proposal: Proposal) -> str:
     tier = layout.tier_of(proposal.target)
     if proposal.op not in OP_KINDS or (proposal.op == "fact") != (proposal.fact is not None):
         return f"nothing is known that is called {proposal.op[:40]!r}"
+    if proposal.op == "add_section":
+        try:
+            heading(proposal.section)
+        except UsageError:
+            return "it names no heading"
     ours = tier is not Tier.NOTE or proposal.target in (layout.corrections, layout.rewards)
     return "" if ours and proposal.target[-3:] == ".md" else f"it would change {proposal.target}, which is yours alone"
 

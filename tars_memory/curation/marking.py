@@ -41,6 +41,9 @@ def marked(
 ) -> tuple[bytes, int]:
     """A note with other states for some of its lines, and how many of them were marked.
 
+    Of lines that are alike in every byte the first one is taken: it says something else from then on, and a second mark
+    finds the next one.
+
     Args:
         data: the note.
         wanted: in order.
@@ -60,7 +63,7 @@ def marked(
             most = count // 2
         else:
             one = wanted[at]
-            entry = locate(data, one.mark.raw, path=path, timed=timed)
+            entry = locate(data, one.mark.raw, path=path, timed=timed, occurrence=0)
             if chosen(entry, one) and not isinstance(entry, str):
                 name = one.mark.block_id if one.named else ""
                 splices = marking.mark_bullet(data, entry, one.state, block_id=name, child=one.child, timed=timed)
@@ -85,7 +88,7 @@ class _Bundle:
         """Plan the first marks; how many of them were."""
         for count, one in enumerate(wanted):
             raw = re.sub(r"\r\n|\r", "\n", one.mark.raw)
-            entry = None if raw in self._changed else self.sheet.named(raw, None)
+            entry = None if raw in self._changed else self.sheet.named(raw, 0)
             if entry is None or entry.line in self._touched or not self._free(entry, one):
                 return count
             if chosen(entry, one):

@@ -56,7 +56,8 @@ class Op(NamedTuple):
     Attributes:
         kind: see :data:`OP_KINDS`.
         section: heading under which to append, or which to add or remove.
-        text: the new words, neutralised; for ``append`` a provenance may follow in ``provenance``.
+        text: the new words, neutralised; of ``add_section`` those of a line below it, if there is to be one; for
+            ``append`` a provenance may follow in ``provenance``.
         target: for ``replace`` and ``remove`` the entry's own lines as they stood (:attr:`Entry.raw`); for
             ``remove_section`` the section's lines.
         provenance: ``2026-11-21#^d-abc``, the line that this came from; empty for none.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.capture.placing import heading
 from tars_memory.curation.bundle import Wanted, bundle, words_of
 from tars_memory.curation.model import Op, Outcome
-from tars_memory.errors import TarsError
+from tars_memory.errors import TarsError, counted
 from tars_memory.vault.markdown import adding, edits, facts
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
@@ -153,7 +153,7 @@ def locate(data: bytes, target: str, *, path: str, timed: bool = False, occurren
         return same[0]
     said = " ".join(target.split())[:200]
     if same:
-        return f"{path} holds {said!r} {len(same)} times"
+        return f"{path} holds {said!r} {counted(len(same), 'time')}"
     was = next(iter(grammar.read(path, Document(_encoded(target.lstrip(" \t"))), timed=timed)), None)
     if was is None:
         return f"{said!r} is no entry"
@@ -199,6 +199,8 @@ def _remove(data: bytes, op: Op, path: str, timed: bool) -> Found:
 
 
 def _add_section(data: bytes, op: Op, path: str, timed: bool) -> Found:
+    if op.text:  # a bullet makes its heading, and is there as well if the heading is
+        return _append(data, op, path, timed)
     title = heading(op.section)
     if Document(data).find_section(title):
         return data, f"{path} has the heading {title!r}"
@@ -213,7 +215,13 @@ def _remove_section(data: bytes, op: Op, path: str, timed: bool) -> Found:
     named = [section for section in document.sections if section.level and section.title == wanted]
     same = [section for section in named if _section_text(document, section) == lines]
     if len(same) != 1:
-        many = f"stands there {len(same)} times" if same else "does not say that any more" if named else "is gone"
+        many = (
+            f"stands there {counted(len(same), 'time')}"
+            if same
+            else "does not say that any more"
+            if named
+            else "is gone"
+        )
         raise _RejectedError(f"{path}: the section {wanted!r} {many}")
     start = document.lines[same[0].start_line - 1].start
     end = document.lines[same[0].end_line - 1].next
@@ -235,7 +243,7 @@ def _fact(data: bytes, op: Op, path: str, timed: bool) -> Found:
         said.object,
         since=said.since,
         until=said.until,
-        today=date.fromisoformat(op.label) if op.label else said.since or date.min,
+        today=_said_on(op, said),
         predicates=Predicates([said.predicate] if op.single else [], [], []),
         link=link if link[0] else None,
         author=op.author,
@@ -245,6 +253,10 @@ def _fact(data: bytes, op: Op, path: str, timed: bool) -> Found:
     new = apply(data, made.splices)
     gone = [entry.text for entry, _ in made.ended]
     return _checked(data, new, path, timed, gone=gone, come=(made.words, *(words for _, words in made.ended))), ""
+
+
+def _said_on(op: Op, said: facts.Said) -> date:
+    return date.fromisoformat(op.label) if op.label else said.since or date.min
 
 
 def ended(data: bytes, op: Op, path: str) -> tuple[str, ...]:
@@ -261,7 +273,7 @@ def ended(data: bytes, op: Op, path: str) -> tuple[str, ...]:
         said.object,
         since=said.since,
         until=said.until,
-        today=said.since or date.min,
+        today=_said_on(op, said),
         predicates=Predicates([said.predicate], [], []),
     )
     return tuple(known[ending.fact.ref] for ending in plan.endings)

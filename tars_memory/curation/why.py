@@ -20,7 +20,7 @@ from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.spans import bare, changed
 from tars_memory.vault.model import Tier
-from tars_memory.vault.sessions.note import QUOTE, SAID_BY
+from tars_memory.vault.sessions.note import QUOTE, SAID_BY, quote_in, speaker_in
 from tars_memory.vault.writing.history import entries as writes
 from tars_memory.vault.writing.journal import base_of, unpack
 
@@ -198,7 +198,7 @@ class _Walk:
                 fits = said["target"] == entry.path and said["text"] == entry.text
                 if fits:
                     yield Step("proposed", str(said["why"]), date=str(said["date"]), actor=str(said["source"]))
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 continue
 
     def _candidate(self, provenance: str) -> Iterator[Step]:
@@ -264,16 +264,15 @@ class _Walk:
         yield _end("no session note quotes it: it was noted otherwise, or the session note was edited or removed")
 
     def _quoted(self, fact: Entry) -> Step:
-        quote = speaker = turn = ""
+        quote, speaker, turn = "", "", 0
         for child in self._children(fact):
             if child.text.startswith(QUOTE):
-                quote = re.sub(r'^["“](.*)["”]$', r"\1", child.text.removeprefix(QUOTE).strip())
+                quote = quote_in(child.text)
             elif child.text.startswith(SAID_BY):
-                said = re.match(r"(.*?)(?:,?\s*turn\s+(\d{1,9}))?$", child.text.removeprefix(SAID_BY).strip())
-                speaker, turn = (said[1], said[2] or "") if said else ("", "")
+                speaker, turn = speaker_in(child.text)
         date = re.match(r"\d{4}-\d\d-\d\d", fact.path.rpartition("/")[2])
         when = str(Document(self._bytes(fact.path)).front_matter.get("date") or (date[0] if date else ""))
-        return Step("said", fact.text, fact.path, fact.line, when, speaker, quote, int(turn or 0))
+        return Step("said", fact.text, fact.path, fact.line, when, speaker, quote, turn)
 
     def _sessions(self, entry: Entry) -> list[str]:
         """The session notes of our scope, those of the line's own day first."""
@@ -300,9 +299,18 @@ class _Walk:
 
 def _step(write: JournalEntry) -> Step:
     approved = write.command in APPROVES
-    text = f"{'approved' if approved else 'written'} by {write.actor} ({write.command})"
+    text = f"{'approved' if approved else 'written'} by {write.actor} ({write.command}){_ticked(write)}"
     kind = "approved" if approved else "written"
     return Step(kind, text, write.file, write.line, write.time, actor=write.actor, txn=write.txn)
+
+
+def _ticked(write: JournalEntry) -> str:
+    """That nobody was there but a tick, and whether an agent's process knew it first."""
+    tick = write.record.get("tick")
+    if not isinstance(tick, dict):
+        return ""
+    found = str(tick.get("recorded") or "")[:16].replace("T", " ")
+    return ", by a tick in a note" + (f" that an agent's process found first ({found})" if found else "")
 
 
 def _end(text: str) -> Step:

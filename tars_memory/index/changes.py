@@ -9,6 +9,7 @@ import sys
 from struct import Struct, error, pack
 from typing import TYPE_CHECKING
 
+from tars_memory.errors import counted
 from tars_memory.hashing import blake2b
 
 if TYPE_CHECKING:
@@ -138,10 +139,10 @@ def brake(stored: int, found: int, changes: Changes, *, other_device: bool = Fal
     if not stored or not missing:
         return None
     if not found:
-        return f"looks empty: all of its {stored} notes are gone"
+        return f"looks empty: all of it is gone ({counted(stored, 'note')})"
     share = missing / stored
     if other_device and share > BRAKE_SHARE:
-        return f"is on another device than before and {missing} of its {stored} notes are gone"
+        return f"is on another device than before and {missing} of {counted(stored, 'note')} gone"
     if share > BRAKE_SHARE and missing > BRAKE_COUNT and not changes.added:
-        return f"looks unmounted or emptied: {missing} of its {stored} notes are gone and none is new"
+        return f"looks unmounted or emptied: {missing} of {counted(stored, 'note')} gone, and none is new"
     return None

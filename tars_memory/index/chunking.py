@@ -39,10 +39,14 @@ _DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _TAG = re.compile(r"(?<![^\s(,;\[])#([\w/-]*[^\W\d_][\w/-]*)")
 _CODE = re.compile(r"`[^`]*`")
 _LINK = re.compile(
-    r"\[\[([^\[\]|#^\n]{1,500})(?:[|#^][^\]\n]{0,1000})?\]\]|\]\(<?([^)<>\s]{1,2000})>?(?:[ \t]+\"[^\"\n]{0,1000}\")?\)"
+    r"\[\[([^\[\]|#^\n]{1,500})(?:[|#^][^\[\]\n]{0,1000})?\]\]"
+    r"|\]\(<?((?:[^)<>\s\]]|\](?!\()){1,2000}+)>?(?:[ \t]+\"[^\"\n]{0,1000}\")?\)"
 )
 _BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
-_MACHINERY = re.compile(r"\^[A-Za-z0-9-]+[ \t]*$|\[(?:extracted|promoted|rejected|expired)\]|\(\[\[[^\]\n]*#\^|\[by::")
+_REPLACED = re.compile(r"[ \t]+[-*+][ \t]+replaced:: ")
+_MACHINERY = re.compile(
+    r"\^[A-Za-z0-9-]+[ \t]*$|\[(?:extracted|promoted|rejected|expired)\]|\(\[\[[^\[\]\n]*#\^|\[by::"
+)
 
 
 class Chunk:
@@ -131,7 +135,9 @@ def embedded_text(head: str, text: str) -> str:
 
 
 def plain(line: str) -> str:
-    """A line without state tag, block id, provenance and bold marks."""
+    """A line without state tag, block id, provenance and bold marks; nothing of one that keeps what was replaced."""
+    if "replaced:: " in line and _REPLACED.match(line):
+        return ""
     if ("^" in line or "[" in line) and _MACHINERY.search(line):
         from tars_memory.vault.markdown import entries
 
@@ -180,11 +186,11 @@ def _day(stem: str, properties: dict[str, Any], day: date | None, modified: date
     said = _first_date(stem)
     if said:
         return said, "name"
-    for key in ("date", "created"):
-        value = properties.get(key)
-        said = _first_date(value) if isinstance(value, str) else 0
-        if said:
-            return said, "property"
+    if properties:
+        from tars_memory.vault.markdown import frontmatter
+
+        if (stated := frontmatter.day(properties)) is not None:
+            return _number(stated), "property"
     return (_number(modified), "mtime") if modified is not None else (0, "")
 
 
@@ -323,7 +329,7 @@ def _finish(made: tuple[list[Unit], list[str], bool], note: Parsed, shown_date: 
     chunk.partial = partial
     chunk.until = min(note.until, units[0].until)
     within = next((unit for unit in units if unit.kind != "heading"), units[0])
-    chunk.headings = tuple(clean(name) for name in within.path)
+    chunk.headings = tuple(clean(name[:MAX_TITLE]) for name in within.path)  # each chunk bears them
     heads = [note.title, *(name for name in chunk.headings if name and name != note.title)]
     chunk.head = SEPARATOR.join([*heads, shown_date] if shown_date else heads)
     identity = _BLOCK_ID.search(text[-1]) if len(units) == 1 and not partial else None

@@ -51,7 +51,10 @@ _TOKEN = re.compile(r"[^\W_]")
 @cache
 def _sign() -> re.Pattern[str]:
     """One sign; compiled on first use, for it takes 3 ms and a question in plain words needs none."""
-    return re.compile(rf"[{_UNSPACED}]|[{_SYMBOLS}]|[^\W_]+[+#]+(?![^\W_])")
+    return re.compile(
+        rf"[{_UNSPACED}]|[{_SYMBOLS}]"
+        rf"|(?:(?<![^\W_])|(?<=[{_UNSPACED}{_SYMBOLS}]))[^\W_]++[+#]+(?![^\W_])"
+    )
 
 
 @cache

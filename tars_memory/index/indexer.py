@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tars_memory.errors import UnwritableError, VaultError
+from tars_memory.errors import UnwritableError, VaultError, counted
 from tars_memory.index import changes, database, intake, schema
 from tars_memory.index.files import IndexFiles
 from tars_memory.index.opened import OpenIndex, create, spoken
@@ -137,7 +137,7 @@ class Index:
             return
         if complete and budget.notes is not None and len(difference) > budget.notes:
             report.stale = len(difference)
-            report.notices.append(f"{report.stale} notes changed since the last reindex and are not searched yet")
+            report.notices.append(f"{counted(report.stale, 'note')} changed since the last reindex, not searched yet")
             return
         wait = WRITER_WAIT if not complete else budget.wait if difference or difference.unsure else 0.0
         reason = "the index is busy in another process"

@@ -177,6 +177,23 @@ class IndexReader(VectorReader):
             found.update(rows.fetchall())
         return list(found.values())
 
+    def rejected_texts(self, phrases: Iterable[str]) -> list[str]:
+        """The texts of the chunks of daily notes, in any scope, that hold a rejected line and one of these phrases."""
+        wanted = [fulltext.quoted(each) for each in dict.fromkeys(phrases)]
+        found: dict[int, str] = {}
+        for start in range(0, len(wanted), fulltext.MAX_TERMS):
+            rows = self._connection.execute(
+                "SELECT c.id, t.text FROM chunk_words w CROSS JOIN chunks c ON c.id = w.rowid"
+                " JOIN chunk_texts t ON t.id = c.id WHERE w.chunk_words MATCH ? AND c.tier = ? LIMIT ?",
+                (
+                    f"rejected AND ({' OR '.join(wanted[start : start + fulltext.MAX_TERMS])})",
+                    TIERS.index("daily"),
+                    CANDIDATES,
+                ),
+            )
+            found.update(rows.fetchall())
+        return list(found.values())
+
     def texts_before(self, note: int, position: int, count: int) -> list[tuple[int, str]]:
         """First line and text of so many chunks of a note before the one at a position, in order."""
         return self._connection.execute(

@@ -12,9 +12,9 @@ from tars_memory.index.fulltext import SIGNS, WORDS
 if TYPE_CHECKING:
     import sqlite3
 
-CHUNKER = 2
+CHUNKER = 3
 """Raise it with every change that makes other chunks or other embedded text of the same bytes."""
-VERSION = 7
+VERSION = 8
 """Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic")

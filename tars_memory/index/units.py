@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SCAN_BYTES = 1_000_000
 """Notes above this are read by a plain line scanner: block structure of a megabyte is data, not prose."""
 
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
@@ -146,7 +146,7 @@ def _scan(data: bytes, *, facts: bool) -> Structure:
         if heading:
             while path and path[-1][0] >= len(heading[1]):
                 path.pop()
-            path.append((len(heading[1]), heading[2]))
+            path.append((len(heading[1]), heading[2].rstrip(" \t").rstrip("#").rstrip(" \t")))
             units.append(Unit("heading", number, number, tuple(name for _, name in path)))
             unit = None
         elif not line.strip():

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.index.reader import IndexReader
     from tars_memory.index.rows import ChunkRow
@@ -26,6 +26,18 @@ REPEATING = "decisions"
 BACK = 8
 """Chunks before one that begins within an item, to find the item's first line: a fact and its quote are three."""
 
+STEM = "reject"
+"""What the index makes of a rejected line's state."""
+LEAST = 3
+"""Words (letters, in scripts that part none) of a statement that a longer name can say; shorter ones must be all of it.
+"""
+CUT = 30
+"""Characters of a name that may be the beginning of a longer statement."""
+
+_WORDS = re.compile(r"[^\W_]+")
+_STAMP = re.compile(r"\d{4}-\d\d-\d\d(?: \d{4})? ")
+_TOPIC = re.compile(r"\[\[(?:[^\[\]|#]*/)?\d{4}-\d\d-\d\d \d{4} ([^\[\]|#]{1,300})")
+_TITLE = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*)")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _LINK = re.compile(
@@ -39,12 +51,19 @@ _BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
 class _Item:
     """A list item's own lines: how far it is indented, where they are, what they say."""
 
-    __slots__ = ("indent", "numbers", "text")
+    __slots__ = ("indent", "numbers", "parts")
 
     def __init__(self, indent: int, number: int, text: str) -> None:
         self.indent = indent
         self.numbers = [number]
-        self.text = text
+        self.parts = [text]
+
+    @property
+    def text(self) -> str:
+        """Its lines as one."""
+        if len(self.parts) > 1:
+            self.parts = [" ".join(self.parts)]
+        return self.parts[0]
 
 
 def ids(lines: Iterable[str]) -> list[str]:
@@ -129,6 +148,101 @@ def in_chunks(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int, dict[i
     return found
 
 
+def unnamed(reader: IndexReader, rows: Iterable[ChunkRow]) -> tuple[set[int], dict[int, set[int]]]:
+    """Take what was rejected out of what session notes are called: out of title, aliases and headings of these rows.
+
+    A file's name can't be changed without a word, and a title may be a person's own; so both stay in the vault.
+
+    Returns:
+        The notes whose names say it, and by chunk the lines that do so: headings, links to such a note, and decisions.
+    """
+    sessions = [row for row in rows if row.tier == TIER]
+    if not sessions or not any(reader.frequencies([STEM]).values()):
+        return set(), {}
+    said: dict[int, list[str]] = {row.note_id: [] for row in sessions}
+    for note, texts in reader.linking_texts(said).items():
+        said[note] = [line for text in texts for line in text.split("\n")]
+    own = looked_up(reader, dict.fromkeys(name for lines in said.values() for name in ids(lines)))
+    own_names = {row.note_id: _names_of(row) for row in sessions}
+    naming = {row.id: list(_naming(row)) for row in sessions}
+    names = {*(name for each in own_names.values() for name in each), *(n for each in naming.values() for _, n in each)}
+    phrases = {name for name in names if " " in name or not name.isascii()}
+    refused_words = {
+        words
+        for text in (reader.rejected_texts(phrases) if phrases else ())
+        for line in text.split("\n")
+        if (state := _STATE.match(line)) and state[1] == REJECTED and (words := _spread(line[state.end() :]))
+    }
+    known_in = {
+        note: refused_words
+        | {_spread(text) for text, state in _refused(_items(texts), own).items() if state == REJECTED}
+        for note, texts in said.items()
+    }
+    notes = {note for note, called in own_names.items() if any(_tells(name, known_in[note]) for name in called)}
+    lines: dict[int, set[int]] = {}
+    for row in sessions:
+        known = known_in[row.note_id]
+        if row.note_id in notes:
+            stamp = _STAMP.match(row.path.rpartition("/")[2])
+            row.title = stamp[0].strip() if stamp else row.date or ""
+            row.aliases = tuple(alias for alias in row.aliases if not _tells(_spread(alias), known))
+        row.headings = tuple(heading for heading in row.headings if not _tells(_spread(heading), known))
+        lines[row.id] = {index for index, name in naming[row.id] if _tells(name, known)}
+    return notes, lines
+
+
+def called(path: str, lines: Sequence[str], decided: Mapping[str, str]) -> str:
+    """The path of a session note as a prompt may show it: without a topic that says what was rejected.
+
+    Args:
+        path: of the note.
+        lines: all of it.
+        decided: :func:`states` of the lines that it links to.
+    """
+    folder, slash, name = path.rpartition("/")
+    stamp = _STAMP.match(name)
+    words = {_spread(text) for text, state in refused(lines, decided).items() if state == REJECTED}
+    if stamp is None or not _tells(_spread(name[stamp.end() : -3]), words):
+        return path
+    return f"{folder}{slash}{stamp[0]}….md"
+
+
+def _names_of(row: ChunkRow) -> list[str]:
+    """What a note is called, as words: title, aliases, and its file's name without the day."""
+    stem = row.path.rpartition("/")[2].removesuffix(".md")
+    return [_spread(name) for name in (row.title, *row.aliases, _STAMP.sub("", stem))]
+
+
+def _naming(row: ChunkRow) -> Iterator[tuple[int, str]]:
+    """The lines that may say a statement a second time, by their index, with the words: headings, links, decisions."""
+    lines = row.text.split("\n")
+    for index, line in enumerate(lines):
+        for name in (*_TOPIC.findall(line), *_TITLE.findall(line)):
+            yield index, _spread(name)
+    for item in _items(lines) if _repeats(row) else ():
+        if not item.indent and not _LINK.search(item.text):
+            yield item.numbers[0], _spread(_ITEM.sub("", item.text, count=1))
+
+
+def _spread(text: str) -> str:
+    """The words of a text and nothing else, parted by blanks; no case."""
+    return " ".join(_WORDS.findall(_LINK.sub("", _BLOCK_ID.sub("", text)).casefold()))
+
+
+def _tells(name: str, refused: Collection[str]) -> bool:
+    """Whether a name says a rejected statement: just this, more than it, or its beginning, cut for a file's name."""
+    if not name or name in refused:
+        return bool(name)
+    for said in refused:
+        if said in name:
+            words = said.isascii()
+            if (said.count(" ") + 1 if words else len(said)) >= LEAST and (not words or f" {said} " in f" {name} "):
+                return True
+        elif len(name) >= CUT and said.startswith(name):
+            return True
+    return False
+
+
 def _refused(items: Iterable[_Item], decided: Mapping[str, str]) -> dict[str, str]:
     told = {_words(item): state for item in items if (state := _state(item, decided))}
     told.pop("", None)
@@ -159,7 +273,7 @@ def _items(lines: Iterable[str]) -> Iterator[_Item]:
             item = None
         elif item is not None:
             item.numbers.append(number)
-            item.text = f"{item.text} {line.strip()}"
+            item.parts.append(line.strip())
     if item is not None:
         yield item
 

@@ -1,12 +1,17 @@
-"""Which facts belong into a prompt: those about the user, and those that the question touches. Pure."""
+"""Which facts are about a name, and which belong into a prompt: those about the user, and those that the question
+touches. Pure.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tars_memory.index.naming import folded as plain
 from tars_memory.index.words import STOP_WORDS, tokens
 from tars_memory.recall.ranking.words import unspaced_runs
+from tars_memory.recall.selecting import Names
+from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import folded
 
 if TYPE_CHECKING:
@@ -17,6 +22,39 @@ if TYPE_CHECKING:
 
 MOST = 40
 """Facts in one prompt, about 800 tokens: more are noise to the model, and the budget is for other lines as well."""
+
+
+def about(facts: Iterable[Fact], name: str) -> list[Fact]:
+    """The facts about a name: those whose subject is called so, then those whose subject holds all its words (``anna``
+    is in ``Anna Kelly``), then those whose object holds the name; in their order. Case and accents aside.
+    """
+    whole = Names([plain_heading(name)])
+    words = [Names([word]) for word in re.findall(r"[^\s,;]+", plain_heading(name))]
+
+    def place(fact: Fact) -> int:
+        if whole.equals(fact.subject):
+            return 0
+        subject = plain_heading(fact.subject)
+        if words and all(word.held_in(subject) for word in words):
+            return 1
+        return 2 if whole.held_in(plain_heading(fact.object)) else 3
+
+    placed = [(place(fact), fact) for fact in facts]
+    return [fact for at in range(3) for where, fact in placed if where == at]
+
+
+def near(facts: Iterable[Fact], name: str) -> list[str]:
+    """Subjects, as written, that are spelt much like a name or hold a word that is; the likest first, at most three."""
+    from difflib import get_close_matches
+
+    subjects = dict.fromkeys(fact.subject for fact in facts)
+    spelt: dict[str, list[str]] = {}
+    for subject in subjects:
+        for form in (plain(plain_heading(subject)), *plain(plain_heading(subject)).split()):
+            spelt.setdefault(form, []).append(plain_heading(subject))
+    wanted = plain(plain_heading(name))
+    forms = [form for one in (wanted, *wanted.split()) for form in get_close_matches(one, spelt)]
+    return list(dict.fromkeys(subject for form in forms for subject in sorted(spelt[form], key=len)))[:3]
 
 
 def relevant(

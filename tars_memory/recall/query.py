@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import UsageError
+from tars_memory.errors import UsageError, counted
 from tars_memory.index.words import STOP_WORDS, WORD, fold, tokens
 from tars_memory.recall.ranking import dates
 from tars_memory.recall.ranking.words import ASKING_WORDS, symbols, unspaced_runs
@@ -312,7 +312,9 @@ class _Reading:
         query.phrases = tuple(self.phrases)[:MOST_WORDS]
         query.literals = tuple(self.literals)[:MOST_WORDS]
         if len(self.words) > MOST_WORDS:
-            query.notices.append(f"the query has {len(self.words)} words: the first {MOST_WORDS} are looked up")
+            query.notices.append(
+                f"the query has {counted(len(self.words), 'word')}: the first {MOST_WORDS} are looked up"
+            )
         query.meaning = " ".join(part for part in self.said if part)
         dated = dates.dated(query.meaning, self.today)
         query.dates = [named for named, _ in dated]

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tars_memory.recall.model import Hit, SearchResult, obsidian_url
-from tars_memory.recall.ranking.candidates import decided, unasked
+from tars_memory.recall.ranking.candidates import decided, silent, unasked
 from tars_memory.recall.ranking.passages import passages, whole
 from tars_memory.recall.ranking.ranked import narrowed_by, scored
 from tars_memory.recall.verify import verified
@@ -100,7 +100,8 @@ def _newest(reader: IndexReader, query: Query, narrowed: Filter, limit: int) -> 
     """For a query of nothing but filters: what they leave, newest first, whole chunks but for what was rejected."""
     ids = reader.newest(narrowed, limit if query.selection is None else limit * SPARE)
     rows = reader.chunks(ids)
-    told = decided(reader, rows.values())
+    told, _ = decided(reader, rows.values())
     for row in (rows[i] for i in ids if i in rows):
         refused = {index for index, state in told.get(row.id, {}).items() if state == "rejected"}
-        yield from whole(row, refused | unasked(reader, query, row, row.text.split("\n")))
+        texts = row.text.split("\n")
+        yield from whole(row, refused | silent(row, texts) | unasked(reader, query, row, texts))

@@ -42,7 +42,13 @@ def original_of(path: str) -> str:
 
 def has_markers(data: bytes) -> bool:
     """Whether a merge left a note with all three of its markers, each at the start of a line."""
-    return b"<<<<<<< " in data and re.search(rb"(?ms)^<{7} .*^={7}[\r\n].*^>{7} ", data) is not None
+    at = 0
+    for mark in (rb"(?m)^<{7} ", rb"(?m)^={7}[\r\n]", rb"(?m)^>{7} ") if b"<<<<<<< " in data else ():
+        found = re.compile(mark).search(data, at)  # one after the other: a pattern of all three would try them all
+        if found is None:
+            return False
+        at = found.end()
+    return at > 0
 
 
 def lacks(original: bytes, copy: bytes) -> list[bytes]:

@@ -14,6 +14,9 @@ LONGEST = 200
 _COSTLY = r"\)[*+{]|(?:[*+{].*){3}"
 """A repeated group, or three repetitions: such a pattern may take for ever on a path made for it."""
 
+_CHOICES = 256
+"""Ways through a pattern's choices, at most: groups that follow each other multiply theirs."""
+
 
 class Excluded:
     """Which paths are excluded.
@@ -50,9 +53,18 @@ class Excluded:
 
 
 def _compiled(text: str) -> re.Pattern[str] | None:
-    if len(text) > LONGEST or re.search(_COSTLY, text):
+    if len(text) > LONGEST or re.search(_COSTLY, text) or _choices(text) > _CHOICES:
         return None
     try:
         return re.compile(text, re.IGNORECASE)
     except (re.error, OverflowError):
         return None
+
+
+def _choices(text: str) -> int:
+    """In how many ways its choices (``|`` of each group, ``?``) can be made together, counted too high if in doubt."""
+    plain = re.sub(r"\\.|(?<=\()\?", "", text)
+    ways: int = 2 ** plain.count("?")
+    for group in re.split(r"[()]", plain):
+        ways *= 1 + group.count("|")
+    return ways

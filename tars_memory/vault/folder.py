@@ -30,6 +30,9 @@ SAVE_WAIT = 2.0
 SETTLE = 0.02
 """Seconds that a note must have been left alone before it is read, where there are no leases to tell."""
 
+REMOVE_TRIES = 20
+"""How often a removal is tried that something interrupts."""
+
 EMPTY_WAIT = 0.3
 """Seconds that a note must have been empty before that is believed, where there are no leases to tell."""
 
@@ -125,11 +128,21 @@ class Folder:
         self.sync()
 
     def remove(self, name: str) -> bool:
-        """Remove a file; False if there is none."""
-        try:
-            os.unlink(self._at(name), dir_fd=self.fd)
-        except FileNotFoundError:
-            return False
+        """Remove a file; False if there is none.
+
+        Raises:
+            OSError: it can't be removed; interrupted calls are repeated for a while, as network file systems need it.
+        """
+        for attempt in range(REMOVE_TRIES):
+            try:
+                os.unlink(self._at(name), dir_fd=self.fd)
+            except FileNotFoundError:
+                return False
+            except InterruptedError:
+                if attempt == REMOVE_TRIES - 1:
+                    raise
+            else:
+                return True
         return True
 
     def rename(self, name: str, new: str) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import re
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from tars_memory import bounded
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.options import LayoutOptions
 from tars_memory.settings import PROJECTS
@@ -100,6 +101,9 @@ class Layout:
             if options is not None:
                 layout.log_heading, layout.notes_section = options.log_heading, options.notes_section
             layout.problem = error
+            if options is not None and None not in (options.daily_folder, options.daily_format):
+                with contextlib.suppress(UsageError):  # then it is known, whatever Obsidian says
+                    layout = cls(options, scope=scope)
         layout.template_folders = _template_folders(root, layout)
         layout.excluded = _excluded(root)
         return layout
@@ -281,14 +285,12 @@ def _template_folders(root: Path, layout: Layout) -> tuple[str, ...]:
 
 def _json(root: Path, path: str) -> dict[str, Any]:
     try:
-        value = json.loads((root / path).read_bytes())
-    except OSError:
-        return {}
-    except (ValueError, RecursionError) as error:
+        return bounded.json_object(root / path, root)
+    except UsageError as error:
         raise UsageError(
-            f"{path} in the vault is no valid JSON: {error}", "open the vault in Obsidian and set the daily notes anew"
+            f"where the daily notes are is not known: {error.message}",
+            "set the daily notes anew in Obsidian; or say daily_folder and daily_format under [layout]",
         ) from error
-    return value if isinstance(value, dict) else {}
 
 
 def _folder(path: str, source: str) -> str:

@@ -115,20 +115,23 @@ def find_block(data: bytes, block_id: str) -> int | None:
         block_id: without the caret.
     """
     wanted = block_id.casefold()
-    if f"^{wanted}".encode() not in data.lower():
-        return None
-    document = Document(data)
+    return block_ids(Document(data)).get(wanted) if f"^{wanted}".encode() in data.lower() else None
+
+
+def block_ids(document: Document) -> dict[str, int]:
+    """The block ids of a note, without case and caret, each with the 1-based line that bears it at its end."""
+    found: dict[str, int] = {}
     for entry in entries.read("", document):
-        if entry.block_id and entry.block_id.casefold() == wanted:
-            return entry.line
+        if entry.block_id:
+            found.setdefault(entry.block_id.casefold(), entry.line)
     for block in document.blocks:
         if block.kind in _NO_BLOCK:
             continue
         for number in range(block.start_line, block.end_line + 1):
             match = re.search(_BLOCK, document.text(number))
-            if match and match[1].casefold() == wanted:
-                return number
-    return None
+            if match:
+                found.setdefault(match[1].casefold(), number)
+    return found
 
 
 def key_of(path: str) -> str:

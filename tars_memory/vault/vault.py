@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError, PartialError, UnwritableError, VaultError
 from tars_memory.options import LayoutOptions, LimitsOptions
-from tars_memory.settings import VAULT_FOLDER
+from tars_memory.settings import ID_FILE, VAULT_FOLDER, read_id
 from tars_memory.vault import folder as beneath
 from tars_memory.vault.sweep import TEMPORARY, sweep
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.sweep import FolderSweep
 
-ID_FILE = "vault-id"
 READ_TRIES = 5
 """How often a note that changes under the reading is read again before its last bytes are taken."""
 
@@ -48,7 +46,7 @@ class Vault:
     ) -> None:
         self.root = root
         self.scope = scope
-        self.id = _read_id(root)
+        self.id = read_id(root)
         self.skipped: dict[str, int] = {}
         self.limits = limits or LimitsOptions()
         self._options = layout
@@ -94,18 +92,30 @@ class Vault:
         other.id, other.problem = self.id, self.problem
         return other
 
-    def ensure_id(self) -> str | None:
+    def ensure_id(self, lost: str | None = None) -> str | None:
         """The vault's id, made by the first writer. Of several at once one wins, and all return its id.
+
+        Args:
+            lost: the id that it had, if that is known; it gets it back.
 
         Returns:
             None if the vault can't be written: the write that follows will say so, and keep what was typed.
         """
         if self.id is None:
             try:
-                self.id = _make_id(self.root)
+                self.id = _make_id(self.root, lost)
             except (OSError, UnwritableError):
-                self.id = _read_id(self.root)
+                self.id = read_id(self.root)
         return self.id
+
+    def is_one(self) -> bool:
+        """Whether the folder holds what makes it a vault: ``.tars``, ``.obsidian`` or a note; True if none can tell."""
+        try:
+            with os.scandir(self.root) as found:
+                names = [each.name for each in found]
+        except OSError:
+            return True
+        return any(name in (VAULT_FOLDER, ".obsidian") or name[-3:].lower() == ".md" for name in names)
 
     def sweep(self) -> list[FolderSweep]:
         """The notes with what tells whether they changed; what is passed over is counted in :attr:`skipped`.
@@ -189,20 +199,11 @@ def _unreadable(message: str, hint: str = "look at it with ls -l") -> PartialErr
     return PartialError(message, hint)
 
 
-def _read_id(root: Path) -> str | None:
-    try:
-        with open(root / VAULT_FOLDER / ID_FILE, "rb") as file:
-            name = file.read(200).strip().decode("ascii")
-    except (OSError, UnicodeDecodeError):
-        return None
-    return name if re.fullmatch(r"[0-9A-Za-z-]{8,64}", name) else None
-
-
-def _make_id(root: Path) -> str | None:
-    """Write a new id unless another process does so first; returns the one that stands there then."""
+def _make_id(root: Path, lost: str | None) -> str | None:
+    """Write an id, new or the lost one, unless another process does so first; returns the one that is there then."""
     made = os.urandom(16).hex()
-    made = "-".join((made[:8], made[8:12], made[12:16], made[16:20], made[20:]))
     temporary = f".{ID_FILE}.{made}{TEMPORARY}"  # of this call alone: threads share a process
+    made = lost or "-".join((made[:8], made[8:12], made[12:16], made[16:20], made[20:]))
     folder = beneath.Folder.open(root)
     try:
         folder.make(VAULT_FOLDER)
@@ -230,4 +231,4 @@ def _make_id(root: Path) -> str | None:
             inner.close()
     finally:
         folder.close()
-    return _read_id(root)
+    return read_id(root)

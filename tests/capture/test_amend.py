@@ -11,6 +11,7 @@ from tars_memory.capture.daily import log
 from tars_memory.capture.listing import entries, find, show
 from tars_memory.capture.remember import remember
 from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
+from tars_memory.vault.markdown import entries as grammar
 
 
 def test_editing_by_name_keeps_everything_else(bench):
@@ -18,10 +19,11 @@ def test_editing_by_name_keeps_everything_else(bench):
     ref = entries(bench.ctx(), "daily")[0].ref
     receipt = edit(bench.ctx(), ref.upper(), "new\nwords")
     assert (
-        bench.get("2026-11-20.md") == "## Log\r\n- 09:00 [extracted] new words ([[s#^d]]) ^d-1\r\n  - child\r\n- z\r\n"
+        bench.get("2026-11-20.md")
+        == "## Log\r\n- 09:00 [extracted] new words #t ([[s#^d]]) ^d-1\r\n  - child\r\n- z\r\n"
     )
-    assert (receipt.line, receipt.text, receipt.written) == (2, "new words", True)
-    assert show(bench.ctx(), receipt.ref).text == "new words"
+    assert (receipt.line, receipt.text, receipt.written) == (2, "new words #t", True)
+    assert show(bench.ctx(), receipt.ref).text == "new words #t"
 
 
 def test_the_same_words_change_nothing(bench):
@@ -139,3 +141,30 @@ def test_a_task_stays_a_task(bench):
     assert bench.get("Memory.md") == "## Notes\n- [x] pay rent by Friday\n- [x] call Anna\n- \\[x] forged\n"
     with pytest.raises(UsageError):
         edit(bench.ctx(), "by Friday", "[ ] ")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "more", "expected"),
+    [
+        ("likes tea #food #home/kitchen", "likes green tea", {}, "likes green tea #food #home/kitchen"),
+        ("likes tea #food", "likes coffee #drinks", {}, "likes coffee #drinks"),
+        ("met #anna in Cork", "met Anna in Galway", {}, "met Anna in Galway #anna"),
+        ("likes tea #food", "likes coffee", {"tags": ["#hot", "food"]}, "likes coffee #food #hot"),
+        ("likes tea #food [until:: 2026-12-01]", "likes coffee", {"bare": True}, "likes coffee"),
+        ("a permit [until:: 2026-12-01] #car", "the permit", {}, "the permit [until:: 2026-12-01] #car"),
+        ("a permit [until:: 2026-12-01] #car", "it [until:: 2027-01-01]", {}, "it [until:: 2027-01-01] #car"),
+        ("it (Until:: [[2026-12-01|then]])", "so (a:: b)", {}, "so (a:: b) (Until:: [[2026-12-01|then]])"),
+        ("see `#code [a:: b]` and #1", "see this", {}, "see this"),
+        ("[ ] call Anna #phone", "[x] call Ben", {}, "[x] call Ben #phone"),
+    ],
+)  # fmt: skip
+def test_an_edit_keeps_tags_and_fields_unless_it_brings_its_own(bench, old, new, more, expected):
+    bench.put("Memory.md", f"## Notes\n\n- {old} ([[2026-11-14#^d-abc|2026-11-14]]) ^m-1\n  - below\n")
+    entry = entries(bench.ctx())[0]
+    receipt = edit(bench.ctx(), entry.ref, new, **more)
+    assert receipt.text == expected
+    assert bench.get("Memory.md") == f"## Notes\n\n- {expected} ([[2026-11-14#^d-abc|2026-11-14]]) ^m-1\n  - below\n"
+    kept = [part for part in grammar.carried(old, new) if not more.get("bare")]
+    assert [notice for notice in receipt.notices if notice.startswith("kept")] == (
+        [f"kept of the old text: {' '.join(kept)} (--bare leaves it out)"] if kept else []
+    )

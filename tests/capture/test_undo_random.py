@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from random_documents import document, scale
+from random_documents import document, scale, seeded
 
 from tars_memory.capture.amend import edit, forget
 from tars_memory.capture.daily import log
@@ -25,7 +25,7 @@ def write(bench, random: Random, words: str):
 
 
 def there_and_back(bench, seed: int, count: int) -> None:
-    random = Random(seed)
+    random = seeded(seed)
     for number in range(count):
         before = document(random)
         bench.put("Memory.md", before)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import io
 import json
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,32 @@ class Answer:
     @property
     def json(self) -> Any:
         return json.loads(self.out)
+
+
+Inside = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
+    """Run what ``program()`` gives in this process, in a pipe; models are asked by a process that is forked."""
+    from curation import warm
+
+    from tars_memory.cli.app import run
+    from tars_memory.cli.call import Call
+
+    def call(argv: Sequence[str], env: Mapping[str, str], cwd: Path, text: str = "") -> Any:
+        words = list(argv[argv.index("tars_memory") + 1 :])
+        warm.install(monkeypatch)
+        monkeypatch.chdir(cwd)
+        monkeypatch.setattr(sys, "argv", ["tars-memory", *words])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        capsys.readouterr()
+        code = run(words, Call(dict(env)))
+        sys.stdout.flush()
+        said = capsys.readouterr()
+        return subprocess.CompletedProcess(argv, code, said.out, said.err)
+
+    return call
 
 
 @pytest.fixture

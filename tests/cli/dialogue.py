@@ -42,7 +42,7 @@ class Dialogue:
         self.screen = b""
         self._read = 0
 
-    def wait_for(self, text: str, timeout: float = 30.0) -> str:
+    def wait_for(self, text: str, timeout: float = 120.0) -> str:
         """Everything shown since the last wait, up to and with this text."""
         deadline = time.monotonic() + timeout
         wanted = text.encode()
@@ -57,7 +57,7 @@ class Dialogue:
     def type(self, text: str) -> None:
         os.write(self.leader, text.encode())
 
-    def end(self, timeout: float = 30.0) -> int:
+    def end(self, timeout: float = 120.0) -> int:
         """Wait until it ends; its exit code."""
         deadline = time.monotonic() + timeout
         while self._more(deadline):
@@ -70,12 +70,12 @@ class Dialogue:
     def hang_up(self) -> None:
         """Close the terminal's window."""
         os.close(self.leader)
-        self.process.wait(30)
+        self.process.wait(120)
 
     def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(30)
+        self.process.wait(120)
         with contextlib.suppress(OSError):
             os.close(self.leader)
 

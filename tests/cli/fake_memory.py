@@ -34,7 +34,15 @@ if TYPE_CHECKING:
 
 
 def receipt(**values: Any) -> SimpleNamespace:
-    told = {"txn": "t1", "path": "Memory.md", "line": 7, "ref": "abcd2345", "text": "likes tea", "written": True}
+    told = {
+        "txn": "t1",
+        "path": "Memory.md",
+        "line": 7,
+        "ref": "abcd2345",
+        "text": "likes tea",
+        "written": True,
+        "gone": b"",
+    }
     return SimpleNamespace(**{**told, "spooled": False, "notices": [], **values})
 
 
@@ -107,6 +115,7 @@ class FakeMemory:
     notices: ClassVar[list[str]] = []
     root = Path("/vault")
     state = Path(os.devnull) / "state"
+    settings = SimpleNamespace(unknown_variables=list, unknown_keys=list)
     closed = 0
 
     def __init__(self, vault: str | None = None, **options: Any) -> None:
@@ -141,7 +150,7 @@ FINDING = Finding(
 DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("remember", "log", "feedback", "forget", "edit"), receipt()),
     "today": SimpleNamespace(path="2026-11-21.md", date=date(2026, 11, 21), text="## Log\n\n- 14:30 tea\n"),
-    "undo": [SimpleNamespace(txn="t2", path="Memory.md", line=7, before=b"- likes tea\n", after=b"")],
+    "undo": [SimpleNamespace(txn="t2", path="Memory.md", line=7, before=b"- likes tea\n", after=b"", text=b"")],
     "history": [
         SimpleNamespace(
             txn="t1", time="2026-11-21T14:30:00+01:00", command="remember", actor="person", file="Memory.md",
@@ -153,7 +162,9 @@ DEFAULTS: dict[str, Any] = {
     "search": result(hit()),
     "context": packed(),
     "evaluate": evaluated(),
-    "review": SimpleNamespace(waiting=lambda **_: SimpleNamespace(proposals=[proposal()], total=1, notices=[])),
+    "review": SimpleNamespace(
+        waiting=lambda **_: SimpleNamespace(proposals=[proposal()], total=1, notices=[], recorded=())
+    ),
     "reindex": SimpleNamespace(
         changed=2, removed=0, pending_vectors=0, stale=0, skipped={"conflict copy": 1}, took=0.1, notices=[]
     ),
@@ -174,6 +185,7 @@ DEFAULTS: dict[str, Any] = {
 def install(monkeypatch: pytest.MonkeyPatch) -> type[FakeMemory]:
     """Put a fresh fake in the place of the memory's module."""
     fresh = type("Memory", (FakeMemory,), {"answers": {}, "asked": [], "opened": {}, "notices": [], "closed": 0})
+    fresh.root = Path.cwd()
     module = types.ModuleType("tars_memory.memory")
     module.Memory = fresh  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "tars_memory.memory", module)

@@ -32,7 +32,7 @@ def program(*argv: str) -> list[str]:
     return [sys.executable, "-m", "tars_memory", *argv]
 
 
-def on_a_terminal(argv: list[str], env: dict[str, str], cwd: Path, *, timeout: float = 30.0) -> tuple[int, bytes]:
+def on_a_terminal(argv: list[str], env: dict[str, str], cwd: Path, *, timeout: float = 120.0) -> tuple[int, bytes]:
     """Run with stdin, stdout and stderr on one pty; exit code and everything that reached the screen."""
     import pty
 

@@ -23,7 +23,7 @@ def typed(argv: list[str], env: dict[str, str], cwd: Path, answer: bytes) -> tup
         argv, stdin=follower, stdout=follower, stderr=follower, env=env, cwd=cwd, start_new_session=True
     )
     os.close(follower)
-    screen, sent, deadline = b"", False, time.monotonic() + 30
+    screen, sent, deadline = b"", False, time.monotonic() + 120
     while time.monotonic() < deadline:
         ready, _, _ = select.select([leader], [], [], 0.1)
         if ready:
@@ -36,7 +36,7 @@ def typed(argv: list[str], env: dict[str, str], cwd: Path, answer: bytes) -> tup
                 sent = True
         elif process.poll() is not None:
             break
-    process.wait(5)
+    process.wait(120)
     os.close(leader)
     return process.returncode, screen
 
@@ -51,7 +51,7 @@ def test_it_is_kept_masked_or_not_written(
     tmp_path: Path, command: str, answer: bytes, code: int, written: str | None
 ) -> None:
     vault = tmp_path / "vault"
-    vault.mkdir()
+    (vault / ".obsidian").mkdir(parents=True)
     env = environment(tmp_path / "home", TERM="dumb")
     argv = program("--vault", str(vault), command, f"the deploy key is {KEY}")
     returned, screen = typed(argv, env, tmp_path, answer)
@@ -66,7 +66,7 @@ def test_it_is_kept_masked_or_not_written(
 
 
 def test_an_agent_on_a_terminal_is_not_asked(tmp_path: Path) -> None:
-    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault/.obsidian").mkdir(parents=True)
     env = environment(tmp_path / "home", TERM="dumb", CLAUDECODE="1")
     argv = program("--vault", str(tmp_path / "vault"), "remember", f"key {KEY}")
     returned, screen = typed(argv, env, tmp_path, b"y\n")

@@ -116,7 +116,7 @@ def test_what_fits_several_entries_lists_them(tm: Run, memory: Any) -> None:
 
 def test_undo(tm: Run, memory: Any) -> None:
     answer = tm("undo")
-    assert (answer.out, answer.err) == ("Memory.md:7\n", "tars-memory: removed: - likes tea\n")
+    assert (answer.out, answer.err) == ("Memory.md:7\n", "tars-memory: taken out: Memory.md:7: - likes tea\n")
     tm("undo", "t9")
     tm("undo", "--last", "3", "--json")
     assert [call[1:] for call in memory.asked] == [
@@ -304,6 +304,9 @@ def test_reindex_verify_status_doctor_models(tm: Run, memory: Any) -> None:
     assert (tm("verify").code, tm("verify").out) == (1, "Memory.md: a row too many\n")
     assert tm("status").out == "vault  /vault\nindex\n  notes    3\n  vectors  none\n"
     assert tm("status", "--json").json["index"] == {"notes": 3, "vectors": None}
+    memory.answers["status"] = {"index": {"indexed": 1795348335}}
+    assert tm("status").out == f"index\n  indexed  {datetime.fromtimestamp(1795348335).astimezone():%Y-%m-%d %H:%M}\n"
+    assert tm("status", "--json").json["index"] == {"indexed": 1795348335}
     assert tm("doctor").code == 0
     memory.answers["doctor"] = {"findings": [{"kind": "lost", "message": "Memory.md:3 x", "hint": "undo"}]}
     assert (tm("doctor").code, tm("doctor").out) == (1, "lost: Memory.md:3 x\n  undo\n")
@@ -422,3 +425,33 @@ def test_an_editor_that_is_no_command_is_said(
     answer = tm("open", EDITOR=editor)
     assert answer.code == 2
     assert "EDITOR=nano" in answer.err
+
+
+def test_what_was_taken_out_and_put_back_is_said_line_by_line(tm: Run, memory: Any) -> None:
+    def written(path: str, line: int, before: bytes, after: bytes, text: bytes = b"") -> SimpleNamespace:
+        return SimpleNamespace(txn="t2", path=path, line=line, before=before, after=after, text=text)
+
+    memory.answers["undo"] = [
+        written("Memory.md", 3, b"", b"- a\r\n  - b\r\n- c\r\n", b"## Notes\r\n\r\n- a\r\n  - b\r\n- x\r\n- c\r\n"),
+        written("b.md", 1, b"- new\n- kept\n", b"- old\n- kept\n"),
+        written("c.md", 2, b"- same\n- same\n", b"- same\n"),
+        written(".tars/decided.jsonl", 1, b"{}", b""),
+    ]
+    answer = tm("undo", "--last", "2")
+    assert answer.out.splitlines() == ["Memory.md:3", "b.md:1", "c.md:2", ".tars/decided.jsonl:1"]
+    assert [said.removeprefix("tars-memory: ") for said in answer.err.splitlines()] == [
+        "put back: Memory.md:3: - a",
+        "put back: Memory.md:4: - b",
+        "put back: Memory.md:6: - c",
+        "changed back: b.md:1: - new → - old",
+        "taken out: c.md:2: - same",
+    ]
+    memory.answers["forget"] = receipt(gone=b"- likes tea\n  - green\n")
+    assert tm("forget", "tea").err.splitlines() == [
+        "tars-memory: taken out: Memory.md:7: - likes tea",
+        "tars-memory: taken out: Memory.md: - green",
+    ]
+    memory.answers["forget"] = receipt(gone=b"- the code is 4711\n")
+    assert "4711" not in tm("forget", "code", "--everywhere").err
+    memory.answers["undo"] = [written("a.md", 1, b"".join(b"- %d\n" % row for row in range(50)), b"")]
+    assert tm("undo").err.splitlines()[-1] == "tars-memory: and 30 more lines of a.md"

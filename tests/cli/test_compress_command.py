@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ HEAD = "---\ndate: {day}\nsource_hash: {hash}\nturns: 12\n---\n\n"
 
 
 class Place:
-    def __init__(self, base: Path) -> None:
-        self.base = base
+    def __init__(self, base: Path, inside: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+        self.base, self.inside = base, inside
         self.vault = base / "vault"
         (self.vault / "sessions").mkdir(parents=True)
+        (self.vault / ".obsidian").mkdir()
         self.env = environment(base / "home")
         self.session("2024-12-30", "## Decisions\n\n- Skip the fireworks\n")
         self.session("2025-03-04", "## Decisions\n\n- The van comes on Friday\n\n## Facts\n\n- Anna pays 300 euro\n")
@@ -30,10 +32,8 @@ class Place:
         (self.vault / f"sessions/{day} 1000 talk.md").write_bytes((head + body).encode())
 
     def run(self, *argv: str, said: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            program("--vault", str(self.vault), "tidy", "--compress", *argv),
-            input=said, capture_output=True, text=True, env={**self.env, **env}, check=False,
-        )  # fmt: skip
+        command = program("--vault", str(self.vault), "tidy", "--compress", *argv)
+        return self.inside(command, {**self.env, **env}, self.vault, said)
 
     def told(self, *argv: str, **env: str) -> tuple[int, dict[str, Any]]:
         run = self.run("--json", *argv, **env)
@@ -52,8 +52,8 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def place(tmp_path: Path, inside: Callable[..., subprocess.CompletedProcess[str]]) -> Place:
+    return Place(tmp_path, inside)
 
 
 def test_in_a_pipe_the_plan_is_shown_and_nothing_may_be_applied(place: Place) -> None:

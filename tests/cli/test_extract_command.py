@@ -11,6 +11,7 @@ from typing import Any
 
 import conversations as logs
 import pytest
+from curation import warm
 from curation.extracting import FACTS, House, claims, spoken
 from curation.loopback import Loopback, good
 
@@ -43,6 +44,7 @@ def tm(house: House, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
 
     def call(*argv: object, stdin: bytes = b"", **env: str) -> Answer:
         words = [str(word) for word in argv]
+        monkeypatch.chdir(house.root)
         monkeypatch.setattr(sys, "argv", ["tars-memory", *words])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         fixed = {"TERM": "xterm", "TARS_MEMORY_DIR": str(house.root), "TARS_NOW": "2026-11-25T10:00"}
@@ -58,7 +60,7 @@ def test_it_prints_where_what_stands(tm: Callable[..., Answer], house: House, ch
     told = tm("extract", chat)
     assert told.code == 0
     rows = told.out.splitlines()
-    assert rows[0].startswith("sessions/2026-11-21 1016 Remember that the NAS")
+    assert rows[0].startswith("sessions/2026-11-21 1016 matter.md:1:")
     assert rows[0].endswith(f".md:1:{chat}, 32 turns examined")
     assert [row.split(":", 2)[::2] for row in rows[1:]] == [["2026-11-21.md", text] for text in KEPT]
     for row in rows[1:]:
@@ -102,8 +104,9 @@ def test_a_dry_run_by_rules(tm: Callable[..., Answer], house: House, chat: Path)
 
 
 def test_a_dry_run_with_a_model_prints_exactly_what_would_be_sent(
-    tm: Callable[..., Answer], house: House, chat: Path
+    tm: Callable[..., Answer], house: House, chat: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    warm.install(monkeypatch)
     before = house.files()
     with Loopback([good(ANSWER)]) as server:
         told = tm("extract", "--dry-run", chat, **server.env())

@@ -52,7 +52,7 @@ def program(tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
     def run(*argv: str, now: str = "2026-11-21T12:00", **extra: str) -> tuple[int, str, str]:
         said = {**env, "TARS_MEMORY_DIR": str(vault), "TARS_NOW": now, **extra}
         command = [sys.executable, "-m", "tars_memory", *argv]
-        done = subprocess.run(command, env=said, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(command, env=said, capture_output=True, text=True, timeout=120, check=False, cwd=vault)
         return done.returncode, done.stdout, done.stderr
 
     return run

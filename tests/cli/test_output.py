@@ -109,3 +109,14 @@ def test_any_character_fits_into_any_stream() -> None:
     out.data("Zürich \udcff")
     out.flush()
     assert raw.getvalue() == ("Zürich \\udcff" + os.linesep).encode()
+
+
+def test_a_path_is_never_masked_and_the_text_beside_it_is() -> None:
+    name = "Passwort Xk92kdls!.md"
+    piped = io.StringIO()
+    out = Output({}, stdout=piped, stderr=io.StringIO())
+    out.data(f"{out.place(name, 3)}:password: hunter22")
+    out.record({"path": name, "text": "password: hunter22"}, lines=True)
+    first, second = piped.getvalue().splitlines()
+    assert first == f"{name}:3:password: (masked password)"
+    assert json.loads(second) == {"path": name, "text": "password: (masked password)"}

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import reference
 
-from tars_memory.cli.call import instant
-from tars_memory.cli.parsing import separate
+from tars_memory.cli.app import run
+from tars_memory.cli.call import Call, instant
+from tars_memory.cli.parsing import SHARED, separate
 from tars_memory.errors import UsageError
 
 FLAGS, VALUED = {"--json", "--stdin"}, {"--tier", "--since"}
@@ -79,13 +81,46 @@ WRITERS = ["remember x", "log x", "feedback good x", "edit abcd2345 x", "forget 
 
 @pytest.mark.parametrize("call", WRITERS)
 def test_every_writer_can_be_tried_without_writing(tm: Callable[..., Any], memory: Any, call: str) -> None:
-    answer = tm(*call.split(), "--dry-run")
-    assert (answer.code, memory.opened["dry_run"]) == (0, True)
-    assert "dry run: nothing was written" in answer.err
+    for argv in ([*call.split(), "--dry-run"], ["--dry-run", *call.split()]):
+        answer = tm(*argv)
+        assert (answer.code, memory.opened["dry_run"]) == (0, True)
+        assert "dry run: nothing was written" in answer.err
 
 
 def test_readers_have_no_dry_run(tm: Callable[..., Any]) -> None:
     assert tm("status", "--dry-run").code == 2
+    before = tm("--dry-run", "status")
+    assert before.code == 2 and "status has no --dry-run: it writes nothing" in before.err
+
+
+GIVEN = {
+    "vault": ["--vault", "/v"],
+    "project": ["--project", "p"],
+    "json": ["--json"],
+    "quiet": ["--quiet"],
+    "now": ["--now", "2026-11-21T09:00"],
+    "dry_run": ["--dry-run"],
+}
+
+
+@pytest.mark.parametrize("name", reference.NAMES)
+def test_every_command_takes_every_shared_option_in_both_places(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(GIVEN) == set(SHARED)
+    made = reference.command(name)
+    told: list[tuple[Any, ...]] = []
+
+    def invoke(_: Any, ctx: Any) -> None:
+        call = ctx.obj
+        told.append((call.vault, call.project, call.out.json, call.out.quiet, call._now_text, call.dry_run))
+
+    monkeypatch.setattr(type(made), "invoke", invoke)
+    needed = ["x"] if name in ("extract", "eval") else []
+    for option, words in GIVEN.items():
+        if option in [param.name for param in made.params]:
+            told.clear()
+            for argv in ([*words, name, *needed], [name, *words, *needed], [name, *needed, *words]):
+                assert run(argv, Call({})) == 0
+            assert told[0] == told[1] == told[2] != (None, None, False, False, None, False), (name, option)
 
 
 BAD_CALLS = """

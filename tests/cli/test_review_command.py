@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +23,13 @@ NOTES = {
 
 
 class Shell:
-    def __init__(self, base: Path) -> None:
-        self.base = base
+    def __init__(self, base: Path, inside: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+        self.base, self.inside = base, inside
         self.root = make_vault(base / "v", NOTES)
 
     def __call__(self, *argv: str, text: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            program("--vault", str(self.root), "review", *argv),
-            env=environment(self.base / "home", **env),
-            cwd=self.base,
-            input=text,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = program("--vault", str(self.root), "review", *argv)
+        return self.inside(command, environment(self.base / "home", **env), self.root, text or "")
 
     def note(self, path: str) -> str:
         return (self.root / path).read_text("utf-8")
@@ -45,8 +39,9 @@ class Shell:
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    return Shell(tmp_path)
+def shell(tmp_path: Path, inside: Callable[..., subprocess.CompletedProcess[str]]) -> Shell:
+    """The command in this process, as a pipe meets it; what a process adds is shown by ``test_process.py``."""
+    return Shell(tmp_path, inside)
 
 
 def test_in_a_pipe_it_lists_a_line_each(shell: Shell) -> None:
@@ -135,6 +130,27 @@ def test_the_note_and_back(shell: Shell) -> None:
     assert shell.note("Procedural.md").count("- Ask first ([[corrections#^") == 1
     assert "dentist on 15 Oct" not in shell.note("Memory.md")
     assert "[extracted] owns a boat" in shell.note("2026-11-20.md")
+
+
+@pytest.mark.parametrize("mark", ["CLAUDECODE", "CURSOR_AGENT", "CODEX_THREAD_ID", "GEMINI_CLI", "AI_AGENT"])
+def test_an_agent_ticks_and_nothing_comes_of_it_until_somebody_else_is_there(shell: Shell, mark: str) -> None:
+    shell("--note")
+    path = shell.root / "Review.md"
+    path.write_text(shell.note("Review.md").replace("- [ ] Ask", "- [x] Ask"), "utf-8")
+    before = {name: shell.note(name) for name in (*NOTES, "Review.md")}
+    for env in ({mark: "1"}, {mark: "1", "TARS_MEMORY_ACTOR": "cron"}, {mark: "1", "TARS_MEMORY_ACTOR": "person"}):
+        told = shell("--from-note", **env)
+        assert told.returncode == 3
+        assert "\trecorded\tReview.md:" in told.stdout
+        assert "run tars-memory review outside of the agent" in told.stderr
+        assert {name: shell.note(name) for name in before} == before
+    listed = json.loads(shell("--list", "--json").stdout)
+    assert [(each["decision"], each["path"]) for each in listed["recorded"]] == [("accepted", "Review.md")]
+    assert json.loads(shell("--from-note", "--json", **{mark: "1"}).stdout)["recorded"] == listed["recorded"]
+    done = shell("--from-note")
+    assert done.returncode == 0 and "\taccepted\tProcedural.md:" in done.stdout
+    assert shell.note("Procedural.md").count("Ask first") == 1
+    assert shell("--from-note").stdout == ""
 
 
 def test_what_the_note_says_and_cannot_be_done_is_in_the_exit_code(shell: Shell) -> None:

@@ -85,7 +85,7 @@ def test_transcript(path: Path, shell: Path, tmp_path: Path) -> None:
     assert told
     for step in told:
         done = subprocess.run(
-            ["sh", "-c", step.command], env=env, cwd=vault, capture_output=True, timeout=60, check=False,
+            ["sh", "-c", step.command], env=env, cwd=vault, capture_output=True, timeout=120, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
         out, err = done.stdout.decode().rstrip("\n"), done.stderr.decode().rstrip("\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import types
+from pathlib import Path
 from typing import Any
 
 from fake_memory import DEFAULTS, FakeMemory, entry, hit, packed, receipt, result
@@ -15,10 +16,10 @@ from tars_memory.__main__ import main
 
 def search(text: str, **_: Any) -> Any:
     if text == "huge":
-        return result(*(hit(rank=i + 1, path=f"notes/{i}.md") for i in range(50_000)))
+        return result(*(hit(rank=i + 1, path=f"notes/{i}.md") for i in range(6_000)))
     if text == "slow":
         print("started", file=sys.stderr, flush=True)
-        time.sleep(30)
+        time.sleep(600)
     if text == "hostile":
         bad = hit(path=f"notes/{HOSTILE}.md", headings=(HOSTILE,), text=f"{HOSTILE}\n{HOSTILE}", date="2026-03-15")
         return result(bad, query="tea link", notices=[HOSTILE])
@@ -36,6 +37,7 @@ def reindex(full: bool, embed: bool, progress: Any) -> Any:
 
 if __name__ == "__main__":
     module = types.ModuleType("tars_memory.memory")
+    FakeMemory.root = Path.cwd()
     FakeMemory.answers.update(
         {
             "search": search,

@@ -31,7 +31,7 @@ TALK = dialogue(
 
 def context(vault: str, state: str) -> Context:
     root = Path(vault)
-    store = Store(root, Path(state), now=lambda: NOW, actor="script", lock_timeout=5)
+    store = Store(root, Path(state), now=lambda: NOW, actor="script", lock_timeout=300)
     return Context(Vault(root), store, Spool(Path(state) / "spool"), now=NOW, actor="script")
 
 

@@ -108,7 +108,7 @@ class Loopback:
 
     def env(self, **settings: object) -> dict[str, str]:
         """The variables that make a command ask this server; ``timeout=2`` and the like are further settings."""
-        values: dict[str, object] = {"model": "openai/scripted", "endpoint": self.url, "timeout": 20, **settings}
+        values: dict[str, object] = {"model": "openai/scripted", "endpoint": self.url, "timeout": 300, **settings}
         return {f"TARS_MEMORY_LLM_{name.upper()}": str(value) for name, value in values.items()}
 
 
@@ -165,7 +165,7 @@ def raw(data: bytes, status: int = 200, kind: str = "text/html", **headers: str)
 
 def hang(exchange: Exchange) -> None:
     """Nothing, until the test is over."""
-    exchange.server.over.wait(120)
+    exchange.server.over.wait(600)
 
 
 def drip(exchange: Exchange) -> None:

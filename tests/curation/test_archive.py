@@ -11,16 +11,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_documents import examples
 
 from curation.tidykit import Desk
 from tars_memory.curation.tidying import archive as archiving
 from tars_memory.curation.tidying.archive import archive
 from tars_memory.curation.tidying.outlinks import outlinks
-from tars_memory.curation.tidying.retention import CUT_OFF, Step
+from tars_memory.curation.tidying.retention import CUT_OFF, WAITING, Step
 from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.memory import Memory
-from tars_memory.vault.inbox import INBOX
+from tars_memory.vault.inbox import FIELDS, INBOX, keep
 from tars_memory.vault.links import Links, resolve
+from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.transaction import Transaction
 
@@ -331,7 +333,7 @@ def led(files: dict[str, bytes]) -> dict[tuple[str, str], tuple[str | None, byte
     return found
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(
     st.sampled_from(LAYOUTS), NOTES, st.lists(LINES, max_size=3), st.lists(st.booleans(), min_size=1, max_size=3),
     st.integers(1, 120),
@@ -434,6 +436,7 @@ def test_a_line_promoted_long_ago_still_says_where_it_is_from(tmp_path: Path) ->
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: "-".join(layout.values()) or "default")
 def test_every_line_is_found_as_a_line_of_its_day(tmp_path: Path, layout: dict[str, str]) -> None:
     desk = Desk(tmp_path, **layout)
+    (desk.root / ".obsidian").mkdir()
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     env |= {f"TARS_MEMORY_LAYOUT_{name.upper()}": value for name, value in layout.items()}
     words: dict[str, date] = {}
@@ -454,3 +457,31 @@ def test_every_line_is_found_as_a_line_of_its_day(tmp_path: Path, layout: dict[s
             assert memory.vault.layout.is_archived(hit.path) is ((TODAY - day).days > 90)
         assert memory.verify() == []
         assert [each["kind"] for each in memory.doctor()["findings"]] in ([], ["index"])
+
+
+def test_what_was_said_long_ago_and_extracted_only_now_keeps_its_note_until_it_is_decided(tmp_path: Path) -> None:
+    """A first import: the conversations are old, their candidates are new."""
+    desk = Desk(tmp_path)
+    with desk.ctx().writing("extract", None) as transaction:
+        line = b"## Log\n- 10:00 [extracted] keeps bees ^d-7f3ak2c\n"
+        transaction.write("2026-01-02.md", lambda data: [] if data else [Splice(0, 0, line)])
+    assert kept(desk) == {"2026-01-02.md": WAITING}
+    assert move(desk) == []
+    desk.put("2026-01-02.md", line.replace(b"extracted", b"rejected"))
+    assert move(desk) == ["2026-01-02.md"]
+
+
+def test_a_line_that_was_said_again_lately_is_still_offered_with_both_its_notes(desk: Desk) -> None:
+    desk.put("2026-01-02.md", "## Log\n- 10:00 [extracted] keeps bees ^d-1\n")
+    desk.put("2026-11-20.md", "## Log\n- 10:00 [extracted] keeps bees ^d-2\n")
+    assert kept(desk) == {"2026-01-02.md": WAITING}
+
+
+def test_a_proposal_in_the_inbox_keeps_the_note_of_the_line_that_it_decides(desk: Desk) -> None:
+    line = "- 10:00 [expired] keeps bees ^d-1"
+    desk.put("2026-01-02.md", f"## Log\n{line}\n")
+    mark = ["2026-01-02.md", line, "d-1"]
+    told = {"op": "append", "target": "Memory.md", "section": "Notes", "text": "keeps bees", "marks": [mark]}
+    with desk.ctx().writing("suggest", None) as transaction:
+        keep(transaction, {**dict.fromkeys(FIELDS, ""), "conflicts": [], "date": "2026-01-02", **told})
+    assert kept(desk) == {"2026-01-02.md": WAITING}

@@ -136,11 +136,24 @@ class TestWhoMay:
         commit(both, accept(desk.rule()))
         assert "Use miles" in desk.get("Procedural.md")
 
-    def test_a_tick_is_the_persons_whoever_finds_it(self, desk: Desk) -> None:
-        ctx = desk.ctx("agent", interactive=False)
+    def test_a_tick_is_the_persons_whoever_finds_it_but_an_agent(self, desk: Desk) -> None:
+        for actor in ("agent", "model"):
+            before = desk.all()
+            with pytest.raises(UsageError, match="takes a person"):
+                commit(desk.ctx(actor, interactive=False), accept(desk.rule()), by_tick=True)
+            assert desk.all() == before
+        ctx = desk.ctx("cron", interactive=False)
         commit(ctx, accept(desk.rule()), by_tick=True)
         assert {entry.actor for entry in ctx.store.history()} == {"person"}
-        assert ctx.store.actor == "agent"
+        assert ctx.store.actor == "cron"
+        assert ctx.store.tick is None
+
+    def test_what_an_agent_may_accept_it_accepts_in_its_own_name(self, desk: Desk) -> None:
+        ctx = desk.ctx("agent", interactive=False, unattended_review=True)
+        with pytest.raises(UsageError, match="rule"):
+            commit(ctx, accept(desk.rule()), by_tick=True)
+        commit(ctx, accept(desk.promote("likes hiking")), by_tick=True)
+        assert {entry.actor for entry in ctx.store.history()} == {"agent"}
 
     @pytest.mark.parametrize("target", ["projects.md", "../out.md", ".obsidian/app.json", "/etc/x.md", "note.md"])
     def test_no_note_but_ours_is_a_target(self, desk: Desk, target: str) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from random_documents import document, scale
+from random_documents import document, scale, seeded
 
 from curation.committer import batch
 from curation.deciding import DAILY, DAY, MEMORY, Desk, accept
@@ -89,7 +89,7 @@ def check(chance: random.Random, base: Path) -> str:
 
 
 def check_many(count: int, seed: int, base: Path) -> Counter[str]:
-    chance = random.Random(seed)
+    chance = seeded(seed)
     told: Counter[str] = Counter()
     for number in range(count):
         told[check(chance, base / str(number))] += 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_documents import examples, within
 
 from curation.oldsessions import Past, day, lead_nowhere, links, session, stamps, statements, summaries
 from curation.tidykit import ZONE
@@ -228,15 +228,15 @@ def test_names_that_are_no_text(past: Past) -> None:
     assert past.files() == before
 
 
+@pytest.mark.timed
 def test_a_hostile_line_costs_no_time(past: Past) -> None:
     past.old("2025-03-04", Decisions="x y z")
     past.put("2025-03-04.md", "- 10:00 " + "[extracted] ^" * 70_000 + "\n- 10:00 [extracted] " + "^a" * 200_000 + "\n")
     past.put("sessions/2025-03 summary.md", summary.render(summary.Summary("2025-03", "2025-03-31", "rules", (), ())))
     many = "## Sessions\n- " + "[[a]] (" * 100_000 + "\n"
     past.put("sessions/2025-03 summary.md", past.get("sessions/2025-03 summary.md") + many)
-    begun = time.process_time()
-    assert len(past.compress().summaries) == 1
-    assert time.process_time() - begun < 20
+    with within(20):
+        assert len(past.compress().summaries) == 1
 
 
 def test_a_note_that_changes_meanwhile_stops_all_of_it(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -463,7 +463,7 @@ def build(past: Past, made: list[Any]) -> None:
         past.put(f"{when}.md", "\n".join(["## Log", *lines, ""]).encode("utf-8", "surrogateescape"))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(SESSIONS, st.sampled_from(["month", "year"]), st.integers(1, 300), st.integers(10, 12))
 def test_any_vault_keeps_every_byte_and_every_link(made: Any, by: str, days: int, lines: int) -> None:
     with TemporaryDirectory() as folder:

@@ -105,6 +105,7 @@ def test_a_conversation_that_goes_on_grows_in_the_archive_and_is_summed_up_again
 
 def test_two_hundred_canaries_are_found_and_come_back(tmp_path: Path) -> None:
     past = Past(tmp_path)
+    (past.root / ".obsidian").mkdir()
     for number in range(40):
         day = (date(2024, 1, 3) + timedelta(days=17 * number)).isoformat()
         facts = [f"canary{5 * number + index}x sings about thing {index}" for index in range(5)]
@@ -124,6 +125,7 @@ def test_two_hundred_canaries_are_found_and_come_back(tmp_path: Path) -> None:
 
 def test_who_may_apply_it(tmp_path: Path) -> None:
     past = Past(tmp_path)
+    (past.root / ".obsidian").mkdir()
     past.old("2025-03-04", Decisions="x y z")
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_MEMORY_PERMISSIONS_UNATTENDED_COMPRESS": "1"}
     before = past.files()

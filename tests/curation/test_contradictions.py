@@ -112,7 +112,7 @@ def test_projects_are_not_shown_and_many_lines_are_cut_and_said(desk: Desk) -> N
     asked = material(desk.ctx())
     assert "secret" not in str(asked.prompt)
     assert (len(asked.lines), asked.left_out) == (LINES, 4)
-    assert "were not compared" in " ".join(told(desk).notices)
+    assert "not compared" in " ".join(told(desk).notices)
 
 
 def test_credentials_are_masked_in_the_prompt(desk: Desk) -> None:

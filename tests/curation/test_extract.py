@@ -13,9 +13,11 @@ from pathlib import Path
 import conversations as logs
 import pytest
 from conversations import FORMATS, START, talk
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_documents import examples
 
+from curation import warm
 from curation.extracting import FACTS, NOW, House, claims, dialogue, scripted, spoken, texts
 from curation.loopback import Loopback, made
 from tars_memory.errors import ModelUnavailableError, UsageError
@@ -386,7 +388,9 @@ def test_credentials_are_neither_noted_nor_sent(house: House) -> None:
     assert token.encode() not in everything
 
 
-def test_over_http_with_the_loopback_server(house: House) -> None:
+def test_over_http_with_the_loopback_server(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    warm.install(monkeypatch)
+
     def answer(body: dict[str, object]) -> str:
         assert "I prefer night trains" in str(body)
         return claims(
@@ -549,7 +553,7 @@ def test_an_assistant_alone_or_nobody_says_nothing(house: House) -> None:
     assert NOW.year == 2026
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25))
 @given(data=st.data())
 def test_whatever_a_model_answers_only_what_was_said_is_kept(data: st.DataObject, house: House) -> None:
     said = spoken(12)

@@ -46,7 +46,7 @@ def test_killed_where_something_changes(tmp_path: Path) -> None:
     it, new = case(tmp_path)
     calls = [each for each in it.calls if each[0] in CHANGING]
     assert len(calls) > 10
-    it.every(lambda call, number, slot: check(it, new, call, number, slot), calls[:: max(1, len(calls) // 12)])
+    it.every(lambda call, number, slot: check(it, new, call, number, slot), calls[:: max(1, len(calls) // 3)])
 
 
 @pytest.mark.prove

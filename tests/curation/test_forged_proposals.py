@@ -110,3 +110,15 @@ def test_nobody_but_a_person_accepts(tmp_path: Path, actor: str) -> None:
     with pytest.raises(UsageError):
         memory.review().decide(accept=[name])
     assert dict(notes(memory)) == before
+
+
+def test_a_new_section_comes_with_its_words_and_one_without_a_name_can_only_be_rejected(tmp_path: Path) -> None:
+    memory, name = opened(
+        tmp_path, {"op": "add_section", "section": "Health", "text": "no nuts"}, actor="person", interactive=True
+    )
+    memory.review().decide(accept=[name])
+    assert (memory.root / "Memory.md").read_text("utf-8").endswith("## Health\n- no nuts\n")
+    memory, name = opened(tmp_path / "other", {"op": "add_section", "section": "# "}, actor="person", interactive=True)
+    with pytest.raises(UsageError, match="names no heading"):
+        memory.review().decide(accept=[name])
+    memory.review().decide(reject=[name])

@@ -7,6 +7,7 @@ from datetime import date
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_documents import examples
 
 from curation.paraphrases import FAIR, UNFAIR
 from tars_memory.capture.turns import Turn
@@ -127,7 +128,7 @@ def test_all_that_was_said_may_be_a_single_word() -> None:
 words = st.text(st.sampled_from("aeiou  .,'\"`>|\n12ICork"), max_size=40)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(st.lists(st.builds(Fact, words, words, st.integers(-1, 9), st.sampled_from(["fact", "decision", "x"]))), words)
 def test_whatever_a_model_says_every_kept_quote_stands_in_the_persons_turn(facts: list[Fact], said: str) -> None:
     talk = [Turn(1, "user", "user", said or "-"), Turn(2, "assistant", "a", "no"), Turn(3, "tool", "t", said or "-")]

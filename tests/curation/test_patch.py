@@ -7,7 +7,7 @@ import re
 from collections import Counter
 
 import pytest
-from random_documents import document, scale
+from random_documents import document, scale, seeded
 
 from tars_memory.curation.model import OP_KINDS, Op
 from tars_memory.curation.patch import locate, patch, splices_between
@@ -67,6 +67,11 @@ class TestOps:
         assert text == NOTE.decode().replace("- two ^keep\n  - child\n", "")
         text, _ = run(Op("remove", target="  - child"))
         assert text == NOTE.decode().replace("  - child\n", "")
+
+    def test_a_section_that_comes_with_words_holds_them(self) -> None:
+        text, told = run(Op("add_section", "Fresh", "new"), Op("add_section", "old", "newer"))
+        assert told == ["applied", "applied"]
+        assert text == NOTE.decode().replace("- gone\n", "- gone\n- newer\n") + "\n## Fresh\n- new\n"
 
     def test_sections_come_and_go(self) -> None:
         assert run(Op("add_section", "Fresh")) == (NOTE.decode() + "\n## Fresh\n", ["applied"])
@@ -214,7 +219,7 @@ def unended(gone: Counter[bytes]) -> list[bytes]:
 
 
 def check_many(count: int, seed: int) -> Counter[str]:
-    chance = random.Random(seed)
+    chance = seeded(seed)
     told: Counter[str] = Counter()
     for _ in range(count):
         told += check(chance)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -346,3 +347,37 @@ def test_an_unusable_answer_writes_nothing(vault: Vault) -> None:
         with pytest.raises(ModelUnavailableError):
             suggest.suggest(review, asked, ScriptedLLM([said, said]))
     assert vault.files() == before
+
+
+@pytest.mark.parametrize("second", ["09:07", "09:06"], ids=["a minute later", "alike in every byte"])
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [("2026-11-20.md", "- {} [extracted] keeps bees"), ("corrections.md", "- 2026-11-20 {} keeps bees")],
+    ids=["candidates", "feedback"],
+)
+def test_the_same_words_twice_are_accepted_once_and_no_two_lines_share_a_block_id(
+    tmp_path: Path, path: str, line: str, second: str
+) -> None:
+    vault = Vault(tmp_path, {path: f"## Log\n{line.format('09:06')}\n{line.format(second)}\n", "Memory.md": ""})
+    before = vault.files()
+    (text,) = vault.ids()
+    done = vault.review().decide(accept=[vault.ids()[text]])
+    (result,) = done.decided
+    assert vault[result.path].count(text) == 1
+    marks = re.findall(r"\[promoted\] keeps bees \^(\S+)$", vault[path], re.MULTILINE)
+    assert len(marks) == len(set(marks)) == 2
+    assert f"#^{marks[0]}|" in vault[result.path]
+    vault.memory().undo(done.txn)
+    assert {name: data for name, data in vault.files().items() if name in before} == before
+
+
+def test_a_block_id_of_another_line_is_not_given_again(tmp_path: Path) -> None:
+    """The id is made of the words, and a hand may have put other words before it since."""
+    vault = Vault(tmp_path, {"2026-11-20.md": "## Log\n- 09:06 [extracted] keeps bees\n", "Memory.md": ""})
+    vault.review().decide(accept=[vault.ids()["keeps bees"]])
+    reworded = vault["2026-11-20.md"].replace("keeps bees", "keeps many bees")
+    vault["2026-11-20.md"] = reworded + "- 09:09 [extracted] keeps bees\n"
+    vault["Memory.md"] = ""
+    vault.review().decide(accept=[vault.ids()["keeps bees"]])
+    marks = re.findall(r"\^(\S+)$", vault["2026-11-20.md"], re.MULTILINE)
+    assert len(marks) == len(set(marks)) == 2

@@ -6,9 +6,9 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_documents import document, scale
+from random_documents import document, examples, scale
 
 from curation.reviewing import NOTES, Vault
 from tars_memory.curation.model import Proposal
@@ -128,14 +128,14 @@ def plain(said: dict[str, note.Said]) -> dict[str, tuple[bool, bool, str]]:
     return {name: (each.accept, each.both, each.words) for name, each in said.items()}
 
 
-@settings(max_examples=scale(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(decided_notes())
 def test_exactly_what_was_decided_is_read(case: tuple[bytes, dict[str, tuple[bool, bool, str]]]) -> None:
     data, expected = case
     assert plain(taken(data)) == expected
 
 
-@settings(max_examples=scale(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40))
 @given(decided_notes(), st.data())
 def test_of_a_half_saved_note_only_whole_decisions_are_read(
     case: tuple[bytes, dict[str, tuple[bool, bool, str]]], data: st.DataObject
@@ -163,7 +163,7 @@ def test_every_single_prefix() -> None:
     assert said == expected
 
 
-@settings(max_examples=scale(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(decided_notes(), st.sets(st.sampled_from([each.id for each in PROPOSALS])))
 def test_taking_items_out_leaves_every_other_item_and_line(
     case: tuple[bytes, dict[str, tuple[bool, bool, str]]], ids: set[str]
@@ -498,12 +498,12 @@ def test_without_the_note_a_writer_imports_nothing_of_it(tmp_path: Path) -> None
         "Memory(sys.argv[1], env={'TARS_MEMORY_HOME': sys.argv[2]}).log('x')\n"
         "print([name for name in sys.modules if 'curation' in name])"
     )
-    (tmp_path / "v").mkdir()
+    (tmp_path / "v/.obsidian").mkdir(parents=True)
     out = subprocess.run([sys.executable, "-c", code, tmp_path / "v", tmp_path / "h"], capture_output=True, check=True)
     assert out.stdout.strip() == b"[]"
 
 
-@settings(max_examples=scale(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15))
 @given(st.data())
 def test_any_decisions_cut_anywhere_then_whole(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """In the vault: a half-saved note, another half, then the whole, sometimes gone in between: each decision once."""

@@ -78,6 +78,18 @@ def test_a_ticked_line_whose_mark_is_gone_is_told(vault: Vault, box: str) -> Non
     assert "left for later: its mark (^r-…) is gone" in done.notices[0]
 
 
+def test_what_is_left_in_the_note_is_told_where_it_is_asked_for_alone(vault: Vault) -> None:
+    vault.review().write_note()
+    name = tick(vault, "dentist on 16 Oct", "x")
+    tick(vault, "Anna moves to Cork in March 2027", "x")
+    vault["Review.md"] = vault["Review.md"].replace(f" ^r-{name}", "")
+    assert not any("left for later" in notice for notice in vault.memory().log("met Anna").notices)
+    assert not any("left for later" in notice for notice in vault.memory().remember("Ben paints").notices)
+    assert any("left for later" in notice for notice in vault.memory().status()["notices"])
+    assert any("left for later" in notice for notice in vault.review().waiting().notices)
+    assert any("left for later" in notice for notice in vault.review().from_note().notices)
+
+
 def test_a_task_of_the_person_is_none(vault: Vault) -> None:
     vault.review().write_note()
     vault["Review.md"] += "\n## Mine\n- [x] buy milk\n  - oat\n- [x] to:: nobody\n"

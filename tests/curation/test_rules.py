@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from datetime import date
 
 import pytest
+from random_documents import within
 
 from curation.statements import SAID
 from tars_memory.capture.turns import Turn
@@ -162,12 +162,13 @@ def test_open_ends_decisions_topics_and_title() -> None:
         "Fine.",
         "I need to renew the passport by tomorrow. Lisbon in spring is lovely, is it not?",
     )
-    assert found.title == "Let us plan the trip to Lisbon"
+    assert found.title == ""  # a sentence would stand in a file's name for ever
     assert found.decisions == ("We decided to fly with the morning plane",)
     assert found.open_ends == ("I need to renew the passport by 2026-11-22",)
     assert "Lisbon" in found.topics
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_no_pattern_takes_longer_than_the_text_grows(code: str) -> None:
     """The worst that a hostile transcript can do: words that nearly fit, again and again."""
@@ -175,12 +176,11 @@ def test_no_pattern_takes_longer_than_the_text_grows(code: str) -> None:
     starts = ["my ", "i really ", "we have ", "the meeting for ", "mein ", "mi ", "ma ", "il mio ", "mijn ", "o meu "]
     for start in starts:
         text = (start + "really always also " * 40)[:600]
-        begun = time.process_time()
-        for phrase in lang.phrases:
-            phrase.pattern.fullmatch(text)
-        for pattern in (lang.leads, lang.unsure, lang.asks, lang.open_ends, lang.written):
-            pattern.search(text)
-        assert time.process_time() - begun < 0.5, start
+        with within(0.5):
+            for phrase in lang.phrases:
+                phrase.pattern.fullmatch(text)
+            for pattern in (lang.leads, lang.unsure, lang.asks, lang.open_ends, lang.written):
+                pattern.search(text)
 
 
 def test_whatever_the_rules_keep_is_grounded() -> None:

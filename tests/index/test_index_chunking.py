@@ -8,6 +8,7 @@ from datetime import date
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_documents import examples
 
 from tars_memory.index import chunking, units
 from tars_memory.index.chunking import OVERLAP, SIZE, parse, pieces, plain
@@ -42,7 +43,7 @@ MARKDOWN = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(MARKDOWN, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
 def test_every_chunk_is_the_notes_own_lines_and_no_word_is_lost(parts: list[str], ending: str, bom: bool) -> None:
     data = (b"\xef\xbb\xbf" if bom else b"") + ending.join(parts).encode()
@@ -175,6 +176,8 @@ def test_a_long_list_is_cut_on_lines_of_about_equal_length() -> None:
         ("sessions/2026-03-15 1015 tea.md", "---\ndate: 2020-01-01\n---\n", None, (20260315, "name")),
         ("a.md", "---\ndate: 2020-01-02T10:00\n---\n", None, (20200102, "property")),
         ("a.md", "---\ncreated: '[[2020-01-03]]'\n---\n", None, (20200103, "property")),
+        ("a.md", "---\nDate Created: Sunday, March 1st 2026, 10:00:00 am\n---\n", None, (20260301, "property")),
+        ("a.md", "---\ndate modified: 2026-04-01\ndate created: 2026-03-01\n---\n", None, (20260301, "property")),
         ("2026-99-15.md", "", None, (20260707, "mtime")),
         ("a.md", "---\ndate: soon\n---\n", None, (20260707, "mtime")),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_documents import examples
 
 from tars_memory.index import database, fulltext, schema
 from tars_memory.index.fulltext import expression, fold, signs
@@ -116,7 +117,7 @@ def test_plain_text_has_no_signs() -> None:
     assert signs("plain words, #tag and a+b = c; Zürich") == ""
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(st.text(max_size=60), st.lists(st.text(max_size=20), max_size=3), st.lists(st.text(max_size=20), max_size=3))
 def test_no_text_is_a_syntax_error(text: str, prefixes: list[str], negations: list[str]) -> None:
     connection = _memory()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
+from random_documents import examples
 from vault_machine import VaultMachine
 
-VaultMachine.TestCase.settings = settings(
-    max_examples=15, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
-)
+VaultMachine.TestCase.settings = settings(max_examples=examples(10), stateful_step_count=15)
 TestVaultMachine = VaultMachine.TestCase

@@ -401,7 +401,7 @@ def test_two_processes_refresh_at_once(make_index) -> None:
     argv = [sys.executable, "-c", code, str(index.vault.root), str(index.files.folder), str(index.cache)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(Path(__file__).parents[2]), *filter(None, sys.path)))}
     running = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=env) for _ in range(3)]
-    assert [process.communicate(timeout=60)[0] for process in running] == ["60\n"] * 3
+    assert [process.communicate(timeout=120)[0] for process in running] == ["60\n"] * 3
     assert index.verify() == []
 
 

@@ -336,5 +336,5 @@ def test_searching_by_words_imports_nothing_heavy(make_index) -> None:
     )
     argv = [sys.executable, "-c", code, str(index.vault.root), str(index.files.folder), str(index.cache)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(Path(__file__).parents[2]), *filter(None, sys.path)))}
-    said = subprocess.run(argv, capture_output=True, text=True, env=env, timeout=60, check=True)
+    said = subprocess.run(argv, capture_output=True, text=True, env=env, timeout=120, check=True)
     assert said.stdout == "1\n[]\n[]\n"

@@ -45,6 +45,7 @@ class House:
 
     def __init__(self, place: Path) -> None:
         self.root = make_vault(place / "vault", NOTES, vault_id=None)
+        (self.root / ".obsidian").mkdir()
         self.home = place / "home"
         self.env = {"PATH": os.environ["PATH"], "TARS_MEMORY_HOME": str(self.home), "TARS_MEMORY_DIR": str(self.root)}
         with self.memory() as memory:

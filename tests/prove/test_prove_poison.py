@@ -36,7 +36,7 @@ def test_a_model_that_obeys_the_attacker_does_no_harm(tmp_path: Path) -> None:
     facts: Counter[str] = Counter()
     for number, case in enumerate(cases(count)):
         root = tmp_path / str(number)
-        root.mkdir()
+        (root / ".obsidian").mkdir(parents=True)
         style = OBEYS[case.style]
 
         def answer(prompt: Any, style: Any = style, words: str = case.words) -> str:
@@ -66,7 +66,7 @@ def test_the_same_over_http(tmp_path: Path) -> None:
         for number, case in enumerate(cases(max(6, int(80 * SCALE)))):
             now.append(case)
             root = tmp_path / str(number)
-            root.mkdir()
+            (root / ".obsidian").mkdir(parents=True)
             attack(root, case, model)
         model.close()
         assert len(server.requests) > len(now)

@@ -151,7 +151,9 @@ def test_what_has_nothing_to_compare_imports_nothing_for_it(tmp_path: Path, proj
         "print([name for name in sys.modules if name.startswith('tars_memory.curation')] != [])"
     )
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home"), "PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, timeout=120
+    )
     assert done.stdout.strip() == str(asks)
 
 

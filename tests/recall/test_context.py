@@ -277,8 +277,8 @@ def test_the_json_object(vault: Vault) -> None:
 
 def test_an_unreadable_journal_is_said(vault: Vault) -> None:
     folder = vault.memory().state / "journal"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "0001-2026-11.jsonl").mkdir()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.symlink_to(folder.name)  # a link to itself
     result = vault.context()
     assert said(result, "procedural") == ""
     assert any("journal" in notice for notice in result.notices)

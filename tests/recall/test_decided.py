@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tars_memory.index.chunking import embedded_text
 from tars_memory.memory import Memory
 from tars_memory.recall import decided
-from tars_memory.testing import make_vault
+from tars_memory.testing import HashEmbedder, make_vault
 
 NOW = datetime(2026, 11, 21, 15, 0, tzinfo=UTC)
 DAILY = "2026-11-20.md"
@@ -176,3 +177,123 @@ def test_notes_without_a_decision_cost_no_question() -> None:
 )
 def test_the_state_stands_on_the_line_itself(lines: list[str], said: dict[str, str]) -> None:
     assert dict(decided.states(lines)) == said
+
+
+def test_front_matter_is_no_answer(tmp_path: Path) -> None:
+    session = f'---\ndate: 2026-11-20\ntitle: "walnut cupboards"\nsource_hash: {"a" * 64}\n---\n'
+    notes = {
+        SESSION: session,
+        "Desk.md": "---\ntitle: Walnut desk\nwood: walnut\n---\n",
+        "Bed.md": "---\ntitle: Walnut bed\n---\n",
+    }
+    asked = Asked(tmp_path, notes)
+    for text in ("walnut", "walnut cupboards", "tier:episodic", "path:Desk"):
+        with asked.memory() as memory:
+            lines = {line for hit in memory.search(text, mode="lexical").hits for line in hit.text.split("\n")}
+        assert lines <= {"wood: walnut", "title: Walnut bed"}, text
+    assert set(asked.found("walnut")) == {"Desk.md", "Bed.md"}
+
+
+def test_words_that_a_line_replaced_are_no_hits_whatever_finds_them(tmp_path: Path) -> None:
+    daily = (
+        "## Log\n- 10:00 [promoted] Anna lives in Cork ^d-aaaaaaa\n"
+        "  - replaced:: Anna lives in Berlin, by the canal\n- 10:01 saw a heron\n"
+    )
+    feedback = (
+        "## Feedback\n- 2026-11-19 10:00 [promoted] use miles ^f-aaaaaaa\n  - replaced:: use furlongs by the canal\n"
+    )
+    own = "## Kitchen\n- tap\n  - replaced:: washer, by the canal shop\n"
+    asked = Asked(tmp_path, {DAILY: daily, "corrections.md": feedback, "House.md": own})
+    with Memory(
+        asked.root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, actor="person", now=NOW, embedder=HashEmbedder()
+    ) as memory:
+        memory.reindex(full=True)
+        for mode in ("lexical", "semantic", "hybrid"):
+            for text in ("Berlin canal", "lives in Berlin, by the canal", "furlongs by the canal"):
+                hits = memory.search(text, mode=mode).hits
+                assert not [hit for hit in hits if "Berlin" in hit.text or "furlongs" in hit.text], (mode, text)
+        assert "Berlin" not in "".join(hit.text for hit in memory.search("tier:daily").hits)
+        assert "Berlin" not in memory.context("Berlin canal").text
+        assert [hit.path for hit in memory.search("washer", mode="lexical").hits] == ["House.md"]
+    near = {line for line in embedded_text("2026-11-20", daily).split("\n") if "Berlin" in line}
+    assert not near
+
+
+def test_why_still_tells_what_a_line_replaced(asked: Asked) -> None:
+    note = asked.root / DAILY
+    line = "- 10:00 [promoted] I prefer walnut cupboards ^d-aaaaaaa\n  - replaced:: I prefer oak cupboards\n"
+    note.write_text("## Log\n" + line, "utf-8")
+    with asked.memory() as memory:
+        chain = memory.why("I prefer walnut cupboards").chain
+    assert "I prefer oak cupboards" in [step.text for step in chain]
+
+
+def session(title: str, body: str) -> str:
+    return f'---\ndate: 2026-11-20\ntitle: "{title}"\naliases: ["{title}"]\nsource_hash: {"a" * 64}\n---\n\n{body}'
+
+
+REFUSED = {
+    "I own a purple boat": "I own a purple boat",
+    "Remember that I own a purple boat!": "I own a purple boat",
+    "我有一条紫色的船": "我有一条紫色的船",
+    "ich hasse türkise Tapeten und alle Leute, die sie seit": (
+        "Ich hasse türkise Tapeten und alle Leute, die sie seit Jahren so sehr lieben"
+    ),
+    "Я не люблю зелёный цвет": "я не люблю зелёный цвет",
+}
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+@pytest.mark.parametrize(
+    ("title", "said", "linked"),
+    [(*each, True) for each in REFUSED.items()]
+    # where it was known from another session, a title that says more than the statement isn't taken for it
+    + [(*each, False) for each in REFUSED.items() if not each[0].startswith("Remember")],
+)
+def test_what_was_rejected_is_no_name_of_its_session(
+    tmp_path: Path, title: str, said: str, linked: bool, mode: str
+) -> None:
+    path = f"sessions/2026-11-20 1000 {title.replace(',', '')}.md"
+    fact = f"- {said} ([[2026-11-20#^d-aaaaaaa|2026-11-20]])\n" if linked else ""
+    body = f"## Decisions\n\n- {said}\n- keep the oars\n\n## Facts\n\n{fact}- oars are kept\n\n## {said}\n\nropes\n"
+    notes = {
+        DAILY: f"## Log\n- 10:00 [rejected] {said} ^d-aaaaaaa\n- 10:01 [promoted] oars are kept ^d-bbbbbbb\n",
+        path: session(title, body),
+        "sessions/2026 summary.md": "---\nperiod: 2026\n---\n\n## Sessions\n\n- [[" + path[9:-3] + "]] (2 turns)\n",
+    }
+    root = make_vault(tmp_path / "vault", notes)
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    with Memory(root, embedder=HashEmbedder(), env=env, actor="person", now=NOW) as memory:
+        memory.reindex(full=True)
+        for asked in (title, said, "oars", "ropes", "tier:episodic"):
+            for hit in memory.search(asked, mode=mode).hits:
+                if hit.tier == "episodic":
+                    shown = f"{hit.title} {' '.join(hit.headings)} {hit.text}".casefold()
+                    assert said.casefold() not in shown and title.casefold() not in shown, (asked, hit.text)
+        assert not [hit for hit in memory.search(said, mode="lexical").hits if hit.tier == "episodic"]
+        assert [hit.path for hit in memory.search("ropes", mode="lexical").hits] == [path]
+        told = memory.context(f"oars ropes {said}", mode=mode).text
+        assert "ropes" in told and (not linked or said.casefold() not in told.casefold())
+
+
+def test_a_rejected_line_stands_beside_no_other_hit(asked: Asked) -> None:
+    asked.state("d-aaaaaaa", "rejected")
+    assert "walnut" not in asked.found("ferry")[DAILY].split("\n")[0]
+    with asked.memory() as memory:
+        hits = memory.search("ferry leaves at seven", mode="lexical").hits
+    assert "walnut" not in hits[0].text
+
+
+def test_the_word_rejected_alone_hides_no_title(tmp_path: Path) -> None:
+    notes = {
+        DAILY: "## Log\n- 10:00 [rejected] boats ^d-aaaaaaa\n- 10:01 they rejected the plan for the harbour\n",
+        "sessions/2026-11-20 1000 Boats and harbours.md": session("Boats and harbours", "## Summary\n\nropes\n"),
+        "sessions/2026-11-20 1100 the plan for the harbour.md": session(
+            "the plan for the harbour", "## Facts\n\n- x\n"
+        ),
+    }
+    found = Asked(tmp_path, notes).found("boats and harbours")
+    assert "sessions/2026-11-20 1000 Boats and harbours.md" in found
+    with Asked(tmp_path / "again", notes).memory() as memory:
+        titles = {hit.title for hit in memory.search("tier:episodic").hits}
+    assert titles == {"Boats and harbours", "the plan for the harbour"}

@@ -9,8 +9,9 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_documents import examples
 
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
@@ -65,7 +66,7 @@ def written(
     return texts, ends
 
 
-@settings(max_examples=max(25, int(25 * SCALE)), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(8))
 @given(notes=NOTES, again=NOTES, hour=st.sampled_from([0, 23]))
 def test_search_as_a_naive_reading(notes, again, hour):
     with tempfile.TemporaryDirectory() as folder:

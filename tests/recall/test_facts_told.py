@@ -114,3 +114,53 @@ def test_what_has_ended_in_another_project_is_not_told_of(tmp_path: Path) -> Non
     with Memory(root, embedder=HashEmbedder(), env=env, now=datetime(2026, 11, 21, 12).astimezone()) as memory:
         assert memory.search("canary", mode="lexical").notices == []
         assert memory.search("canary", mode="lexical", project="boat").notices != []
+
+
+PEOPLE = (
+    "## Anna Kelly\n- lives in:: Cork\n## Anna\n- likes:: tea\n"
+    "## José Müller\n- works at:: Acme\n## 王芳\n- 住在:: 上海\n"
+    "## Анна Ёлкина\n- likes:: Anna Kelly\n## [[people/bob|Bob]] Stone\n- sister:: Belarus\n## राम\n- likes:: चाय\n"
+    "## रामायण\n- likes:: books\n## Ivan\n- lives in:: Rome [until:: 2021-01-01]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "objects"),
+    [
+        ("anna", ["tea", "Cork", "Anna Kelly"]),
+        ("ANNA KELLY", ["Cork", "Anna Kelly"]),
+        ("kelly, anna", ["Cork"]),
+        ("[[Anna]]", ["tea", "Cork", "Anna Kelly"]),
+        ("ann", []),
+        ("jose", ["Acme"]),
+        ("MULLER", ["Acme"]),
+        ("王芳", ["上海"]),
+        ("王", ["上海"]),
+        ("елкина", ["Anna Kelly"]),
+        ("bob", ["Belarus"]),
+        ("राम", ["चाय"]),
+        ("belarus", ["Belarus"]),
+        ("bela", []),
+        ("Ivan", []),
+        ("...", []),
+    ],
+)
+def test_facts_are_found_by_words_of_a_name_in_any_script(tmp_path: Path, name: str, objects: list[str]) -> None:
+    root = make_vault(tmp_path / "vault", {"Facts.md": PEOPLE})
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    with Memory(root, env=env, now=datetime(2026, 11, 21, 12).astimezone()) as memory:
+        assert [fact.object for fact in memory.facts(name)] == objects
+        assert {fact.object for fact in memory.timeline(name)} == {*objects, *(["Rome"] if name == "Ivan" else [])}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("Ana", "near: Anna, Anna Kelly"), ("kely", "near: Anna Kelly"), ("jossé", "near: José Müller"),
+     ("Ivan", "has ended"), ("nobody at all", "")],
+)  # fmt: skip
+def test_where_nobody_is_called_so_near_names_are_told(tmp_path: Path, name: str, said: str) -> None:
+    root = make_vault(tmp_path / "vault", {"Facts.md": PEOPLE})
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    with Memory(root, env=env, now=datetime(2026, 11, 21, 12).astimezone()) as memory:
+        assert memory.facts(name) == []
+        assert said in " ".join(memory.notices) if said else not memory.notices

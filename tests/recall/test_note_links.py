@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from random_documents import within
 
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.index.properties import of_note, parsed
@@ -128,9 +129,7 @@ def test_the_properties_of_a_note() -> None:
     assert parsed("due <= 2026-12-01") == ("due", "<=", "2026-12-01")
 
 
+@pytest.mark.timed
 def test_a_line_of_a_megabyte_is_read_in_time() -> None:
-    import time
-
-    begun = time.process_time()
-    of_note({}, ["a" * 500_000 + "::", "[" * 200_000, "a:: " * 50_000, "[a::" * 20_000])
-    assert time.process_time() - begun < 5
+    with within(5):
+        of_note({}, ["a" * 500_000 + "::", "[" * 200_000, "a:: " * 50_000, "[a::" * 20_000])

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import packed
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
+from random_documents import examples
 
 from tars_memory.recall.packing import fence
 from tars_memory.recall.packing.budget import characters, tokens
 from tars_memory.recall.packing.packing import LONG_NOTE, Packing, Unit, by_worth
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(200))
 @given(packed.cases())
 def test_whatever_the_notes_hold(case):
     packed.check(case, packed.pack(case))

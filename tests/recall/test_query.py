@@ -5,6 +5,7 @@ from datetime import date
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from random_documents import examples
 
 from tars_memory.errors import UsageError
 from tars_memory.recall.query import LONGEST, MOST_WORDS, parse
@@ -156,7 +157,7 @@ def test_nothing_to_look_for(text):
     assert not query.filters
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 @given(st.text(max_size=60) | st.text(alphabet="ab\"-*: tagsincepath:/'“”\0東🚀C+#", max_size=40))
 @example("\ud800")
 @example('"""')

@@ -8,8 +8,9 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_documents import examples
 
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.memory import Memory
@@ -268,7 +269,7 @@ NESTED = st.lists(st.tuples(st.integers(0, 3), SAID), min_size=1, max_size=30)
 HEADED = st.lists(st.tuples(st.sampled_from(["One", "With Anna", "Two #kin/far"]), NESTED), min_size=1, max_size=3)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20))
 @given(sections=HEADED)
 def test_search_as_a_naive_reading(sections):
     """Each line by its own words, those of the bullets that it is nested in, and its heading."""

@@ -129,7 +129,7 @@ def foretold(packed: Context) -> None:
 
 
 def test_a_share_is_never_exceeded(tmp_path: Path) -> None:
-    cases(tmp_path, 300, 1)
+    cases(tmp_path, 80, 1)
 
 
 @pytest.mark.prove

@@ -15,7 +15,7 @@ import pytest
 from conversations import FORMATS, Said, talk
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_documents import scale
+from random_documents import examples, scale, seeded, within
 
 from tars_memory.capture.transcripts import Unknown, read
 from tars_memory.capture.turns import Transcript
@@ -60,7 +60,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(st.lists(json_values, min_size=1, max_size=5))
 def test_any_json_of_the_logs_own_words_is_answered(values: list[object]) -> None:
     all_of(b"\n".join(json.dumps(value).encode() for value in values))
@@ -68,7 +68,7 @@ def test_any_json_of_the_logs_own_words_is_answered(values: list[object]) -> Non
     all_of(json.dumps({"conversations": values, "messages": values}).encode())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.binary(max_size=200))
 def test_any_bytes_are_answered(data: bytes) -> None:
     for more in (data, b"{" + data, b"[" + data, b"PK\x03\x04" + data, b"\xff\xfe" + data, b"User: a\nAI: b\n" + data):
@@ -77,7 +77,7 @@ def test_any_bytes_are_answered(data: bytes) -> None:
 
 @pytest.mark.parametrize("shape", FORMATS)
 def test_any_damage_to_a_log_leaves_what_can_be_read(shape: str) -> None:
-    random = Random(shape)
+    random = seeded(sum(shape.encode()))
     data = FORMATS[shape][1](talk(8))
     for _ in range(scale(60)):
         hurt = bytearray(data)
@@ -179,6 +179,7 @@ def test_brackets_within_texts_are_no_nesting() -> None:
     assert isinstance(found, Transcript) and len(found.turns) == 40
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "words",
     ["<system-reminder>" * 20_000, "<bash-stdout></bash-stdout>" * 10_000 + "hi", "<command-args>" * 20_000 + "hi",
@@ -186,13 +187,10 @@ def test_brackets_within_texts_are_no_nesting() -> None:
     ids=lambda words: words[:16],
 )  # fmt: skip
 def test_no_words_take_time_out_of_proportion(words: str) -> None:
-    import time
-
     data = logs.dumps({"type": "user", "sessionId": "s", "message": {"role": "user", "content": words}})
-    began = time.process_time()
-    all_of(data + b"\n" + logs.claude_code(talk(2), "s"))
-    all_of(logs.dumps([{"role": "user", "content": words}, {"role": "assistant", "content": "x"}]))
-    assert time.process_time() - began < 10
+    with within(10):
+        all_of(data + b"\n" + logs.claude_code(talk(2), "s"))
+        all_of(logs.dumps([{"role": "user", "content": words}, {"role": "assistant", "content": "x"}]))
 
 
 def test_an_escape_that_a_chunk_cuts_stays_whole() -> None:

@@ -8,6 +8,7 @@ import pytest
 from conversations import talk
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_documents import examples
 
 from tars_memory.capture.turns import Role, Turn
 from tars_memory.curation.extraction.windows import LABEL, LEAST, Window, windows
@@ -33,7 +34,7 @@ def size_of(window: Window) -> int:
     return sum(len(piece.text) + LABEL for piece in window.pieces)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(conversations, st.integers(0, 2_000), st.integers(0, 45), st.integers(0, 4))
 def test_every_turn_is_examined_exactly_once(turns: list[Turn], size: int, after: int, overlap: int) -> None:
     made = list(windows(turns, size, after=after, overlap=overlap))

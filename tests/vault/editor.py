@@ -17,8 +17,8 @@ from pathlib import Path
 
 
 def reread(note: Path, number: int) -> bytes:
-    """The note's text, once it holds the save before this one; after a second as it is."""
-    deadline = time.monotonic() + 1
+    """The note's text, once it holds the save before this one; after a minute as it is."""
+    deadline = time.monotonic() + 60
     while True:
         text = note.read_bytes()
         if not number or b"- save %d\n" % (number - 1) in text or time.monotonic() > deadline:

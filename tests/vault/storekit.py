@@ -36,7 +36,7 @@ class Place:
         self.clock = Clock()
         self.exchange = exchange
 
-    def store(self, *, lock_timeout: float = 10.0, dry_run: bool = False) -> Store:
+    def store(self, *, lock_timeout: float = 300.0, dry_run: bool = False) -> Store:
         return Store(
             self.root,
             self.state,

@@ -237,8 +237,10 @@ def test_hostile_notes_are_parsed(data: bytes) -> None:
     assert len(Document(data * 3).lines) >= 1
 
 
-def test_a_text_looked_at_again_is_not_parsed_again_unless_it_is_long() -> None:
+def test_a_text_looked_at_again_is_not_parsed_again_unless_it_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     from tars_memory.vault.markdown import blocks
+
+    monkeypatch.setattr(blocks, "REMEMBERED", 1_000)
 
     assert blocks.parse("- one\n- two\n") is blocks.parse("- one\n- two\n")
     long = "x\n" * blocks.REMEMBERED

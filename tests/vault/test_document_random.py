@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 from markdown_it import MarkdownIt
-from random_documents import document, scale
+from random_documents import document, scale, seeded
 
 from tars_memory.errors import ConflictError
 from tars_memory.vault.markdown import edits, entries
@@ -86,7 +86,7 @@ def check_amend(data: bytes, random: Random) -> None:
 
 
 def run(seed: int, count: int) -> None:
-    random = Random(seed)
+    random = seeded(seed)
     refused = 0
     for _ in range(count):
         data = document(random)

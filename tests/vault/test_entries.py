@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import pytest
 from markdown_it import MarkdownIt
-from random_documents import scale
+from random_documents import scale, seeded
 
 from tars_memory.errors import UsageError
 from tars_memory.vault.markdown import entries
@@ -180,7 +178,7 @@ FRAMES = [
 
 def forge(seed: int, count: int) -> None:
     """Any text, in any frame, is one bullet; all else in the note, by markdown-it's account too, is as it was."""
-    random = Random(seed)
+    random = seeded(seed)
     before, after = "# A\n\n## Notes\n- before\n", "- after\n  - child\n\ntext\n\n## Next\n- z\n"
     usual = Document(f"{before}- x\n{after}".encode())
     tokens = [(token.type, token.map, token.level) for token in MARKDOWN.parse(f"{before}- x\n{after}")]

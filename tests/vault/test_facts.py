@@ -127,6 +127,37 @@ def test_a_back_dated_value_never_ends_a_later_one() -> None:
     assert plan([later], "Cork", "2020-01-01", "2021-01-01").until == day("2021-01-01")
 
 
+@pytest.mark.parametrize("since", [None, "2019-01-01", "2024-06-01"])
+def test_what_is_over_already_ends_nothing(since: str | None) -> None:
+    current = fact("Dublin", day("2018-03-01"))
+    made = plan([current], "Cork", since, "2024-12-31")
+    assert made == (None, since and day(since), day("2024-12-31"), ())
+    over = fact("Cork", since and day(since), day("2024-12-31"))
+    assert plan([current, over], "cork", since, "2024-12-31").same == over
+    assert plan([current], "Cork", None, "2100-01-01").endings == (Ending(current, TODAY),)
+
+
+def test_a_fact_by_hand_that_never_held_counts_for_nothing() -> None:
+    never = fact("Cork", day("2030-01-01"), day("2020-01-01"))
+    assert plan([never], "Bonn", "2025-01-01") == (None, day("2025-01-01"), None, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("Cork [until:: soon]", "[until:: soon]"),
+        ("Cork (Since::2026-02-30)", "(Since::2026-02-30)"),
+        ("Cork [by:: Bob], perhaps", "[by:: Bob]"),
+        ("Cork [until:: [[tomorrow]]]", "[until:: [[tomorrow]]]"),
+        ("Cork [until::]", "[until::]"),
+        ("Cork", ""),
+        ("Cork [nearby:: Bob] until:: x", ""),
+    ],
+)
+def test_a_field_that_is_no_date_is_noticed(text: str, field: str) -> None:
+    assert facts.stray(text) == field
+
+
 def test_there_and_back_again() -> None:
     known = [fact("Cork", day("2020-01-01"), day("2024-03-01")), fact("Dublin", day("2024-03-01"))]
     made = plan(known, "Cork")
@@ -156,12 +187,6 @@ def test_events_end_and_temporary_ones_coexist() -> None:
     assert met.until == day("2027-01-30")
     trip = fact("Rome", day("2026-11-20"), predicate="is in")
     assert plan([trip], "Milan", predicate="is in").endings == ()
-
-
-def test_about_a_name() -> None:
-    found = [fact("Bela", predicate="knows"), fact("Belarus", predicate="visited"), fact("Cork")]
-    assert [f.object for f in facts.about(found, "bela")] == ["Bela"]
-    assert len(facts.about(found, "ANNA")) == 3
 
 
 @pytest.mark.parametrize(

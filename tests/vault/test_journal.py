@@ -48,6 +48,14 @@ class TestTail:
         place.write("a.md", add(b"- two\n"))
         assert len(place.store().undo(last=2)) == 2
 
+    def test_a_name_that_no_transaction_has_is_rubbish(self, place: Place) -> None:
+        place.write("a.md", add(b"- one\n"))
+        with only_file(place).open("ab") as file:
+            file.write(b'{"t":"mark","txn":"' + b"z" * 40 + b'"}\n')
+        only_file(place).rename(only_file(place).with_name("0001-1999-01.jsonl"))
+        place.write("a.md", add(b"- two\n"))
+        assert len(place.store().undo(last=2)) == 2
+
     def test_records_longer_than_the_first_look(self, place: Place) -> None:
         big = b"- " + b"x" * (journals.TAIL_BYTES * 5) + b"\n"
         place.write("a.md", add(big))
@@ -126,7 +134,7 @@ class TestFiles:
     def test_a_failed_write_leaves_no_half_record(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         journal = Journal(tmp_path / "journal")
         journal.open(datetime(2026, 1, 1, tzinfo=UTC))
-        journal.append([{"t": "end", "txn": "1"}], durable=True)
+        journal.append([{"t": "mark", "txn": "1"}], durable=True)
         write = os.write
 
         def full(fd: int, data: bytes) -> int:
@@ -137,8 +145,8 @@ class TestFiles:
         with monkeypatch.context() as patch:
             patch.setattr(os, "write", full)
             with pytest.raises(OSError, match="No space"):
-                journal.append([{"t": "end", "txn": "22222"}], durable=False)
-        journal.append([{"t": "end", "txn": "3"}], durable=False)
+                journal.append([{"t": "mark", "txn": "22222"}], durable=False)
+        journal.append([{"t": "mark", "txn": "3"}], durable=False)
         journal.close()
         assert [record["txn"] for record in journal.records()] == ["3", "1"]
 
@@ -149,7 +157,7 @@ class TestPurge:
         place.write("a.md", add(b"- d\n"))
         place.write("a.md", swap(b"- secret tea\n", b""))
         place.write("a.md", swap(b"- c", b"- C"))
-        assert place.store().purge("secret tea") == 1
+        assert place.store().purge(["secret tea"]) == 1
         assert b"secret" not in b"".join(file.read_bytes() for file in place.store().journal.files())
         assert stat.S_IMODE(only_file(place).stat().st_mode) == 0o600
         entries = list(place.store().history())
@@ -166,19 +174,19 @@ class TestPurge:
         place.write("a.md", swap(b"- b", b"- B"))
         place.write("new.md", add(b"- other secret\n"))
         place.store().undo()
-        assert place.store().purge("Zoë's secret") == 1
-        assert place.store().purge("other secret") == 2
+        assert place.store().purge(["Zoë's secret"]) == 1
+        assert place.store().purge(["other secret"]) == 2
         assert "secret" not in only_file(place).read_text("ascii")
 
     def test_part_of_other_words_is_not_meant(self, place: Place) -> None:
         place.put("a.md", b"")
         place.write("a.md", add(b"- coffee instead of green tea\n"))
         place.write("a.md", add(b"- tea\n"))
-        assert place.store().purge("tea") == 1
+        assert place.store().purge(["tea"]) == 1
         assert [entry.purged for entry in place.store().history()] == [True, False]
 
     def test_no_journal(self, place: Place) -> None:
-        assert place.store().purge("x") == 0
+        assert place.store().purge(["x"]) == 0
 
 
 class TestSpool:

@@ -172,6 +172,18 @@ def test_every_day_is_read_back_from_its_name(form: str) -> None:
         assert moment.day(form, matcher, moment.render(form, day)) == day
 
 
+def test_a_format_that_parts_a_name_in_countless_ways_is_no_format() -> None:
+    for form in ("YYYY-MM-DD" + "dddd" * 20, "YYYY-MM-DD" + "wW" * 10, "YYYYMMDD" + "[x]" * 10_000):
+        with pytest.raises(ValueError, match="too"):
+            moment.pattern(form)
+
+
+def test_a_format_may_name_its_day_again_and_again() -> None:
+    form = "YYYY/[Q]Q/MM-MMMM/[W]W/YYYY-MM-DD dddd MMM Do wo"
+    for day in (date(2026, 5, 1), date(2026, 9, 30), date(2024, 12, 31)):
+        assert moment.day(form, moment.pattern(form), moment.render(form, day)) == day
+
+
 def test_no_time_of_day_from_a_date() -> None:
     with pytest.raises(ValueError, match="time of day"):
         moment.render("HH", date(2026, 1, 1))

@@ -84,5 +84,5 @@ def test_pruning_again_changes_nothing(place: Place) -> None:
 def test_what_is_kept_for_ever_can_be_forgotten(place: Place) -> None:
     place.write("Procedural.md", add(b"- a secret rule\n"), command="remember")
     later(place)
-    assert place.store().purge("a secret rule") == 1
+    assert place.store().purge(["a secret rule"]) == 1
     assert not any(b"secret" in path.read_bytes() for path in place.store().journal.files())

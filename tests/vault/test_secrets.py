@@ -1,15 +1,19 @@
 """What is a credential and what is none, and that a text without them reads on."""
 
+import re
+from random import Random
 from time import process_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from random_documents import within
 
-from bench.seeded import LABELLED, SHAPED, credentials
+from bench.seeded import ALNUM, LABELLED, NAMED, SENTENCES, SHAPED, codes, credentials, password, remains
 from tars_memory.suspicion import suspicious
 from tars_memory.vault.secrets import credentials as table
 from tars_memory.vault.secrets.masking import find, mask, veil
+from tars_memory.visible import IGNORABLE
 
 SECRETS = {
     "password: hunter22": "hunter22",
@@ -40,6 +44,39 @@ SECRETS = {
     "비밀번호는 uZ3kQ9wLmP4x입니다": "uZ3kQ9wLmP4x",
     "Пароль — uZ3kQ9wLmP4x": "uZ3kQ9wLmP4x",
     "my wifi password is nRwXPukFKsMq": "nRwXPukFKsMq",
+    "Password=Tr0ub4dor&3xY9;": "Tr0ub4dor&3xY9",
+    "postgres://anna:Tr0ub/4dor#3@db:5432/x": "Tr0ub/4dor#3",
+    '{"note":"password: hunter22","x":1}': "hunter22",
+    "password: 'Tr0ub4'dor\"x9'": "Tr0ub4'dor\"x9",
+    "password:\u00a0hunter22": "hunter22",
+    "| wifi password | Sunflower42 |": "Sunflower42",
+    "WIFI:S:My\\;Net;T:WPA;P:pass\\;word\\:x;H:false;;": "pass\\;word\\:x",
+    "localhost:5432:app:anna:Tr0ub4\\:dor": "Tr0ub4\\:dor",
+    "*:*:*:anna:Tr0ub4dor": "Tr0ub4dor",
+    "the pgpass is this: db.example.org:5432:app:anna:Tr0ub4dor": "Tr0ub4dor",
+    "Cookie: connect.sid=s%3AabcDEF123456.ghiJKL789/xx; theme=dark": "s%3AabcDEF123456.ghiJKL789/xx",
+    "IBAN DE89 3704 0044 0532 0130 00": "DE89 3704 0044 0532 0130 00",
+    "to NO93 8601 1117 947 please": "NO93 8601 1117 947",
+    "000011-000022-000033-000044-000055-000066-000077-000088": "000033-000044-000055",
+    "ghp_AbCdEfGhIjKlMnOp\nQrStUvWxYz0123456789 and more": "QrStUvWxYz0123456789",
+    "ghp_AbCdEfGhIjKlMnOp\u2028QrStUvWxYz0123456789 and more": "QrStUvWxYz0123456789",
+    "> AKIAABCDEF\n> GHIJ234567 ok": "GHIJ234567",
+    "**Password:** Tr0ub4dor&3xY9": "Tr0ub4dor&3xY9",
+    "password: |\n  Tr0ub4dor&3xY9": "Tr0ub4dor&3xY9",
+    "password: #Blau!77kl": "#Blau!77kl",
+    "password: (Tr0ub)4dor": "(Tr0ub)4dor",
+    "I changed the password to Tr0ub4dor&3xY9 today": "Tr0ub4dor&3xY9",
+    "login anna, pw Tr0ub4dor&3xY9": "Tr0ub4dor&3xY9",
+    "| user | password |\n|---|---|\n| anna | `Tr0ub4dor&3xY9` |": "Tr0ub4dor&3xY9",
+    "name,url,password\r\nNAS,https://x.example,Tr0ub4dor&3xY9\r\n": "Tr0ub4dor&3xY9",
+    "name;password;note\nNAS;Tr0ub4dor&3xY9;": "Tr0ub4dor&3xY9",
+    "Hasło do wifi to Zielony!88kot": "Zielony!88kot",
+    "Jelszó: Macska!8837": "Macska!8837",
+    "Mật khẩu: Meo!8837x": "Meo!8837x",
+    "كلمة السر: Qamar#7741": "Qamar#7741",
+    "Die PIN der Karte ist 4821.": "4821",
+    "my pin's 4821": "4821",
+    "CVV 123, please": "123",
     "gh\u200bp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789": "AbCdEfGhIjKl",
 }
 
@@ -65,9 +102,23 @@ NONE = (
     "api_key = os.environ['API_KEY']",
     "ISBN 978-3-16-148410-0 and phone +353 21 427 1234",
     "- 14:30 [promoted] Anna moves to Cork ^d-7f3ak2c",
-    "IBAN DE89 3704 0044 0532 0130 00",
+    "IBAN DE89 3704 0044 0532 0130 01",  # the check digits are wrong
+    "order GB12 3456 7890 1234 5678 90",
+    "<https://www.asad.pw> ^website",
+    "[site](https://www.asad.pw) and https://example.pw > Notes2Go!x",
+    "[[Password manager]]: [[Tr0ub4dor note]] ^d-7f3ak2c",
+    "the years 2012 2013 2014 2015 2016",
+    "1. milk 2. eggs 3. bread 4. butter 5. cheese 6. jam 7. tea 8. rice 9. beans 10. salt 11. soap 12. oil",
+    "main.c:120:5:error:undefined",
+    "2001:1234:abcd:ef01:2345:6789:abcd:ef01",
+    "session = requests.Session(timeout=12, retries=34)",
     "the secret of good bread: time, 24 h at 5 °C",
     "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7v2 anna@host",
+    "password: $DB_PASS or ${DB_PASS:-x1}, @see-note, #todo/x1, (see the safe)",
+    "| password | length |\n|--|--|\n| policy | 12 |\n| RFC2898 | x |",
+    "Passwords\n- rotate every 90d\n- see IEEE-802.1X",
+    "user, password, and email\nA, B2B, C",
+    "the password to 1Password is in the safe, PIN: 3.14",
 )
 
 
@@ -113,6 +164,7 @@ UNITS = (
 """What a pattern may begin with, or be led astray by."""
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("unit", UNITS)
 def test_time_is_linear_in_the_text(unit: str) -> None:
     def took(size: int) -> float:
@@ -122,14 +174,15 @@ def test_time_is_linear_in_the_text(unit: str) -> None:
         return process_time() - begun
 
     took(1000)  # compiles
-    assert took(80_000) < 10 * max(took(10_000), 0.005) + 0.2
+    with within(10 * max(took(10_000), 0.005) + 0.2):
+        took(80_000)
 
 
+@pytest.mark.timed
 def test_a_line_of_a_megabyte_is_read_in_seconds() -> None:
     text = "x" * 500_000 + " token " + "y1" * 250_000
-    begun = process_time()
-    find(text)
-    assert process_time() - begun < 5
+    with within(5):
+        find(text)
 
 
 @pytest.mark.parametrize("where", ["{}", "key {} end", "a\n{}\nb", '"{}"', "<{}>", "[[{}]]", "\u200b{}\u200b"])
@@ -145,6 +198,133 @@ def test_values_beside_a_word_are_masked() -> None:
         assert value not in mask(text), name
 
 
+SEPARATORS = (
+    *(
+        ": ",
+        "=",
+        " = ",
+        ":",
+        " → ",
+        ":\u00a0",
+        " – ",
+        ":\u3000",
+        " == ",
+        ' : "{}"',
+        ": `{}`",
+        ": '{}'",
+        ": **{}**",
+        ": „{}“",
+    ),
+)
+SIGNS = ALNUM + "!@#%^*+=?&;,'|~$/\\<>()[]{}\".:-_"
+
+
+def named(word: str, separator: str, value: str) -> str:
+    return word + (separator.format(value) if "{}" in separator else separator + value)
+
+
+@pytest.mark.parametrize("language", NAMED)
+def test_of_a_password_nothing_is_left_whatever_leads_on_to_it(language: str) -> None:
+    word, leads, _, _ = NAMED[language]
+    dice = Random(language)
+    for separator in (*SEPARATORS, leads):
+        for _ in range(4):
+            value = password(dice)
+            text = f"- 14:30 {named(word, separator, value)} ok"
+            assert not remains(text, value, mask(text)), text
+
+
+@pytest.mark.parametrize("language", NAMED)
+def test_what_is_announced_as_masked_is_masked_to_its_end(language: str) -> None:
+    word, leads, _, _ = NAMED[language]
+    dice = Random(language)
+    for separator in (*SEPARATORS, leads):
+        for _ in range(8):
+            value = "".join(dice.choices(SIGNS, k=dice.randrange(8, 24)))
+            text = f"{named(word, separator, value)} ok"
+            masked = mask(text)
+            assert masked == text or not remains(text, value, masked), text
+
+
+@pytest.mark.parametrize("language", NAMED)
+def test_a_second_password_of_the_sentence_goes_too(language: str) -> None:
+    word, leads, other, _ = NAMED[language]
+    dice = Random(language)
+    for lead in (": ", leads):
+        for _ in range(5):
+            one, two = password(dice), password(dice)
+            for text in (
+                f"{word}{lead}{one}{other}{two}.",
+                f"{word}{lead}{one}, new: {two}",
+                f"{word}{lead}{one} / {two}",
+            ):
+                assert not remains(text, one, mask(text)) | remains(text, two, mask(text)), text
+
+
+@pytest.mark.parametrize("mark", ["- ", "* ", "1. ", "- [ ] ", "- NAS: ", "* NAS – ", "\t- "])
+@pytest.mark.parametrize("head", ["passwords:\n", "## Passwords\n\n", "**Passwörter:**\r\n", "Contraseñas\n"])
+def test_of_a_list_of_passwords_all_are_masked(head: str, mark: str) -> None:
+    values = ["Tr0ub4dor&3xY9", "Sp4rrow!77kl", "G4to!44kl12"]
+    text = head + "\n".join(mark + value for value in values)
+    assert not any(remains(text, value, mask(text)) for value in values), mask(text)
+
+
+def test_of_codes_in_a_list_of_chinese_all_are_masked() -> None:
+    assert not set("abcdef") & set(mask("恢复代码：a1b2c3d4、e5f6g7h8、a9c0e1f2").replace("(masked recovery code)", ""))
+
+
+@pytest.mark.parametrize("language", NAMED)
+@pytest.mark.parametrize("gap", [", ", " ", "\n", "\n- ", "\n- [ ] ", " / ", " | ", "; ", "\r\n", "\n{}. "])
+def test_of_recovery_codes_all_are_masked(language: str, gap: str) -> None:
+    dice = Random(language + gap)
+    for head in (": ", ":\n", "\n", ":\n\n- ", " for GitHub: "):
+        for _ in range(1):
+            given = codes(dice)
+            listed = "".join((gap.format(at) if at else "") + code for at, code in enumerate(given))
+            text = f"my {NAMED[language][3]}{head}{listed}\n\nthe end"
+            masked = mask(text)
+            assert not [code for code in given if remains(text, code, masked)], text
+            assert masked.endswith("the end")
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_of_every_format_nothing_is_left_in_a_sentence(language: str) -> None:
+    for number, (name, value, _) in enumerate(one for one in credentials(seed=7) if one[0] in SHAPED):
+        around = ("{}", "`{}`", "**{}**", "({})", '"{}"', "„{}“", "<{}>", "{}.", "{},", "[[{}]]")[number % 10]
+        text = SENTENCES[language].format(around.format(value))
+        assert not remains(text, value, mask(text)), (name, text)
+
+
+@pytest.mark.parametrize("gap", ["\n", "\r\n", "\n> ", "\\\n", " \n", "=\n"])
+def test_a_key_that_is_broken_over_two_lines_is_masked(gap: str) -> None:
+    dice = Random(gap)
+    numbers = ("card number", "bank account", "bitlocker key", "numbered seed phrase")
+    for name, value, _ in credentials(seed=8, each=2):
+        if name in SHAPED and "\n" not in value and "://" not in value and name not in (*numbers, "azure storage"):
+            at = dice.randrange(12, len(value) - 4)
+            if re.fullmatch("[A-Za-z]?[a-z]*|[0-9]{1,4}", value[at:]):
+                continue  # it may be the next word
+            text = f"the new one is {value[:at]}{gap}{value[at:]} and it works"
+            assert not remains(text, value[:at], mask(text)) | remains(text, value[at:], mask(text)), (name, text)
+            assert veil(text).count("\n") == text.count("\n")
+
+
+def test_a_line_below_a_key_stays() -> None:
+    key = "ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
+    for below in ("Then I went home", "rotate in May", "- tea", "", "note: x", key):
+        assert mask(f"{key}\n{below}") == mask(key) + "\n" + mask(below)
+
+
+def test_no_character_that_nobody_sees_hides_a_key() -> None:
+    unseen = [chr(code) for code in range(0x110000) if re.match(f"[{IGNORABLE}]", chr(code))]
+    dice = Random(3)
+    key = "ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
+    for sign in (*unseen[:80], *dice.choices(unseen, k=100)):
+        at = dice.randrange(1, len(key) - 1)
+        assert mask(f"a {key[:at]}{sign}{key[at:]} b") == "a (masked github token) b", ascii(sign)
+        assert mask(f"pass{sign}word: hunt{sign}er22") == f"pass{sign}word: (masked password)"
+
+
 def test_the_first_look_passes_over_nothing() -> None:
     for _, _, text in credentials(seed=9, each=3):
         assert suspicious(text)
@@ -156,4 +336,8 @@ def test_the_first_look_passes_over_nothing() -> None:
     )
     assert [word for word in words if not suspicious(f"my {word}: x")] == []
     assert [text for text in SECRETS if not suspicious(text)] == []
+    for country in table.IBAN.split():
+        assert suspicious(f"{country[:2]}12 ABCD EFGH IJKL MNOP"), country
+    for language, (word, _, _, listed) in NAMED.items():
+        assert suspicious(f"{word}: x") and suspicious(f"{listed}: x"), language
     assert not suspicious("- 14:30 met Anna at the harbour, 3 km\n\tfrom here")

@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 from conversations import claude_code, talk
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from random_documents import document, scale
+from random_documents import document, examples, scale
 
 from tars_memory.capture.transcripts import read as read_log
 from tars_memory.capture.turns import Transcript
@@ -68,6 +68,7 @@ facts = st.builds(
     quote=texts,
     speaker=texts,
     turn=st.integers(0, 500),
+    claim=texts,
 )
 turns = st.builds(
     SessionTurn,
@@ -135,8 +136,48 @@ def test_the_grammar_is_what_the_page_says() -> None:
     assert note.facts and note.kept and note.summary
 
 
-@settings(max_examples=150, deadline=None)
+BLANKS = "\0\x0b\x0c\x1c\x1d\x1e\x1f\x20\x85\xa0\xad\u115f\u1680\u180e\u2003\u200b"
+BLANKS += "\ufffe\uffff\u2028\u202e\u202f\u2060\u3000\u3164\ufe0f\ufeff"
+ROUND = ("{}", "0{}", "{}0", "{}0{}", "0 {}", "{} 0", "0{}0", '"0{}"', "0{}, turn 3", "turn 1{}", "0{}turn 2 ,{}")
+
+
+@pytest.mark.parametrize("shape", ROUND)
+def test_no_blank_of_any_kind_is_lost_between_writing_and_reading(shape: str) -> None:
+    for blank in [*BLANKS, "turn 1"]:
+        text = shape.replace("{}", blank)
+        fact = SessionFact(f"x{text}y", "2026-11-21#^d-3fa7abc", "2026-11-21", text, text, 0, text)
+        note = PLAIN._replace(
+            **dict.fromkeys(("title", "source", "session", "format", "summary"), text),
+            **dict.fromkeys(("topics", "decisions", "open_ends", "tools"), (text, f"{text}x")),
+            facts=(fact, fact._replace(text=text), fact._replace(text="z", turn=7)),
+            kept=(SessionTurn(1, text, text), SessionTurn(2, f"{text}x", f"x{text}", "14:30")),
+        )
+        data = sessions.render(note)
+        found = parsed(data)
+        assert sessions.render(found) == data, ascii(text)
+        assert [fact.turn for fact in found.facts if fact.text != words_of(text)] == [0, 7], ascii(text)
+        assert len(found.kept) == 2, ascii(text)
+        assert {fact.claim for fact in found.facts} == {words_of(text)}
+        assert sessions.grow(data, note._replace(source_hash=note.source_hash)) == [], ascii(text)
+
+
+def test_a_name_of_many_blanks_is_written_at_once() -> None:
+    data = sessions.render(PLAIN._replace(facts=(PLAIN.facts[0]._replace(speaker=f"a{' ' * 500}b{' ,turn 1' * 500}"),)))
+    assert parsed(data).facts[0].speaker == "a"
+
+
+def test_a_conversation_is_known_by_the_log_s_name_whatever_is_around_it(tmp_path: Path) -> None:
+    for name in ("\xa0x\u3000", "x\u202ey", "x\ny ", "\ufeffx"):
+        data = sessions.render(PLAIN._replace(session=name, format="claude-code"))
+        vault = Vault.open(make_vault(tmp_path / ascii(name).strip("'"), {"sessions/2026-11-21 1015 x.md": data}))
+        assert sessions.session_key("claude-code", name) in sessions.catalogue(vault)
+
+
+@settings(max_examples=examples(150))
 @given(notes)
+@example(PLAIN._replace(facts=(PLAIN.facts[0]._replace(claim="0\xa0"),)))
+@example(PLAIN._replace(title="x\uffff", source="\ufffe"))
+@example(PLAIN._replace(facts=(PLAIN.facts[0]._replace(speaker="0turn 1", turn=0),), format="\0"))
 def test_whatever_comes_from_outside_forges_nothing(note: SessionNote) -> None:
     data = sessions.render(note)
     document = Document(data)
@@ -157,7 +198,7 @@ def test_whatever_comes_from_outside_forges_nothing(note: SessionNote) -> None:
     assert sessions.render(found) == data
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(notes, notes)
 def test_growing_changes_only_what_it_must(note: SessionNote, more: SessionNote) -> None:
     data = sessions.render(note)

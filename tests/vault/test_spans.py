@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from noise import PIECES, document, splices
+from random_documents import examples
 from storekit import Place
 
 from tars_memory.errors import ConflictError
@@ -37,7 +38,7 @@ def edits(draw: st.DrawFn) -> tuple[bytes, list[Splice]]:
 
 
 @given(edits())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 def test_spans_say_what_the_splices_do(edit: tuple[bytes, list[Splice]]) -> None:
     data, chosen = edit
     new = apply(data, chosen)
@@ -51,7 +52,7 @@ def test_spans_say_what_the_splices_do(edit: tuple[bytes, list[Splice]]) -> None
 
 
 @given(edits())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 def test_taking_back_by_text_gives_the_old_lines_or_refuses(edit: tuple[bytes, list[Splice]]) -> None:
     data, chosen = edit
     new = apply(data, chosen)
@@ -66,7 +67,7 @@ def test_taking_back_by_text_gives_the_old_lines_or_refuses(edit: tuple[bytes, l
 
 
 @given(edits())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 def test_the_first_changed_line_differs(edit: tuple[bytes, list[Splice]]) -> None:
     data, chosen = edit
     new = apply(data, chosen)

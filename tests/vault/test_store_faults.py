@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,104 @@ def test_a_call_fails(tmp_path: Path, name: str, number: int) -> None:
             assert place.get("a.md") == write.new
         place.store().recover()
     assert refused > 10
+
+
+@contextmanager
+def no_unlink(number: int) -> Iterator[None]:
+    """No file can be removed."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "unlink", fail)
+        os.supports_dir_fd.add(fail)
+        yield
+
+
+def check_left(place: Place, *, whole: bool = True) -> None:
+    """Each file of ours is seen by doctor, and may go if it was written whole."""
+    left = [name for name in place.files() if ".tars-" in name]
+    store = place.store()
+    assert store.pending() == []
+    assert store.leftovers() == left
+    assert [name for name in left if whole and not store.is_ours(name)] == []
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EINTR, errno.EACCES, errno.EPERM])
+@pytest.mark.parametrize("name", sorted(WRITES))
+def test_no_file_can_be_removed_for_good(tmp_path: Path, name: str, number: int) -> None:
+    write, place = WRITES[name], Place(tmp_path)
+    write.prepare(place)
+    before = len(list(place.store().history()))
+    with no_unlink(number):
+        write.act(place)
+        assert place.get("a.md") == write.new
+        assert len(list(place.store().history())) == before + 1
+        check_left(place)
+        place.write("b.md", add(b"- another\n"))
+        check_left(place)
+        for entry in list(place.store().history())[:2]:
+            place.store().undo(entry.txn)
+        assert (place.get("a.md"), place.get("b.md")) == (write.old, None)
+        check_left(place)
+
+
+def extract(place: Place) -> None:
+    with place.store().transaction("extract", whole=True) as transaction:
+        transaction.write("session.md", add(b"- session\n"))
+        transaction.write("a.md", swap(b"one", b"ours"))
+        transaction.write("a.md", add(b"- ours\n"))
+        raise OSError(errno.EIO, "something else")
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EINTR, errno.EACCES])
+def test_what_fails_as_a_whole_is_taken_back_even_if_no_file_can_be_removed(tmp_path: Path, number: int) -> None:
+    place = Place(tmp_path)
+    place.put("a.md", OLD)
+    with no_unlink(number):
+        with pytest.raises(UnwritableError):
+            extract(place)
+        assert (place.get("a.md"), place.get("session.md")) == (OLD, None)
+        check_left(place)
+        place.write("c.md", add(b"- later\n"))
+        assert [entry.file for entry in place.store().history() if not entry.undone and not entry.undoes] == ["c.md"]
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES])
+@pytest.mark.parametrize("name", sorted(WRITES))
+def test_a_call_fails_and_no_file_can_be_removed_from_then_on(tmp_path: Path, name: str, number: int) -> None:
+    write = WRITES[name]
+    with pytest.MonkeyPatch.context() as patch:
+        steps = Steps(patch)
+        at = 0
+        while at == 0 or steps.count >= at:
+            at += 1
+            (tmp_path / str(at)).mkdir()
+            place = Place(tmp_path / str(at), SteppedExchange(steps))
+            write.prepare(place)
+            before = len(list(place.store().history()))
+            broken = no_unlink(number)
+
+            def fail(broken: AbstractContextManager[None] = broken) -> None:
+                broken.__enter__()
+                raise OSError(number, os.strerror(number))
+
+            steps.begin(at, fail)
+            try:
+                write.act(place)
+            except TarsError:
+                pass
+            finally:
+                steps.on = False
+            if steps.acted:
+                place.write("b.md", add(b"- another\n"))
+                broken.__exit__(None, None, None)
+            check_left(place, whole=False)
+            assert place.get("a.md") in (write.old, write.new), at
+            done = place.get("a.md") == write.new
+            assert len([entry for entry in place.store().history() if entry.file == "a.md"]) - before == done, at
+    assert at > 20
 
 
 @pytest.mark.parametrize("name", sorted(WRITES))

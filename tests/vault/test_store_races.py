@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from steps import SteppedExchange, Steps
-from storekit import Place, add, swap
+from storekit import Place, add, after, swap
 
 from tars_memory.errors import TarsError
 from tars_memory.vault.folder import Folder
@@ -97,6 +97,24 @@ def save_by_rename(place: Place) -> None:
     temp.replace(place.root / "a.md")
 
 
+def begin(save: Callable[[], None], place: Place) -> None:
+    """Save in a thread: until it is done, or until the kernel holds it up because the store has a lease on the note."""
+    thread = threading.Thread(target=save, name="editor")
+    thread.start()
+    while thread.is_alive() and not (place.exchange.leases and opens(thread)):
+        thread.join(0.001)
+
+
+def opens(thread: threading.Thread) -> bool:
+    """Whether a thread sleeps in the call that opens a file."""
+    try:
+        call = Path(f"/proc/self/task/{thread.native_id}/syscall").read_text().split()[0]
+    except OSError:  # it has just ended, or the kernel doesn't tell
+        thread.join(0.1)
+        return True
+    return call in ("56", "257")
+
+
 def save_in_place(place: Place) -> None:
     """As Obsidian does; in another thread, because the kernel may hold the editor up while the store works."""
 
@@ -104,9 +122,7 @@ def save_in_place(place: Place) -> None:
         with (place.root / "a.md").open("wb") as file:
             file.write(THEIRS)
 
-    thread = threading.Thread(target=save, name="editor")
-    thread.start()
-    thread.join(0.005)
+    begin(save, place)
 
 
 def save_over_without_truncating(place: Place) -> None:
@@ -115,14 +131,82 @@ def save_over_without_truncating(place: Place) -> None:
             file.write(THEIRS)
             file.truncate()
 
-    thread = threading.Thread(target=save, name="editor")
-    thread.start()
-    thread.join(0.005)
+    begin(save, place)
 
 
 SAVES = [save_by_rename, save_in_place, save_over_without_truncating]
 
 RESULTS = {"append": OLD + b"- ours\n", "edit": OLD.replace(b"- one\n", b"- ours\n")}
+
+
+def once(plan: Plan) -> Plan:
+    """As ``remember`` plans: nothing, if the note has our line already."""
+    return lambda data: () if b"- ours\n" in (data or b"") else plan(data)
+
+
+def in_place(note: Path, text: bytes) -> None:
+    note.write_bytes(text)
+
+
+def by_rename(note: Path, text: bytes) -> None:
+    temporary = note.with_name("editor~")
+    temporary.write_bytes(text)
+    temporary.replace(note)
+
+
+REREADS: dict[str, Plan] = {
+    "remember": once(add(b"- ours\n")),
+    "log": add(b"- ours\n"),
+    "edit": swap(b"- one\n", b"- ours\n"),
+    "insert": once(after(b"- one\n", b"- ours\n")),
+}
+
+
+@pytest.mark.parametrize("delay", [0, 1, 4])
+@pytest.mark.parametrize("save", [in_place, by_rename])
+@pytest.mark.parametrize("kind", REREADS)
+def test_what_an_editor_read_of_our_write_and_saves_is_known_as_ours(
+    tmp_path: Path, patch: pytest.MonkeyPatch, kind: str, save: Callable[[Path, bytes], None], delay: int
+) -> None:
+    """It reads the note at each step and saves it, with a line of its own, some steps later."""
+    steps = Steps(patch)
+    saved_with_ours = 0
+    for at in range(1, 80, 5 if delay else 1):
+        (tmp_path / str(at)).mkdir()
+        place = Place(tmp_path / str(at), SteppedExchange(steps, leases=False))
+        note = place.put("a.md", OLD)
+
+        def read(note: Path = note) -> None:
+            text = note.read_bytes() if note.exists() else OLD
+
+            def write() -> None:
+                nonlocal saved_with_ours
+                saved_with_ours += b"- ours\n" in text
+                save(note, b"- theirs\n" + text)
+
+            if delay:
+                steps.at, steps.action = steps.count + delay, write
+            else:
+                write()
+
+        steps.begin(at, read)
+        written = place.write("a.md", REREADS[kind])
+        steps.on = False
+        if not steps.acted:
+            break
+        place.store().recover()
+        text = note.read_bytes()
+        assert written.changed, at
+        assert text.count(b"- ours\n") <= 1, at
+        assert [entry.txn for entry in place.store().history()] == [written.txn], at
+        lost = [line.text for line in place.store().lost_lines()]
+        assert lost == ([] if b"- ours\n" in text else ["- ours"]), at
+        if b"- ours\n" in text:
+            place.store().undo()
+            assert note.read_bytes() in (OLD, b"- theirs\n" + OLD), at
+    else:
+        pytest.fail("the write has more steps than were tried")
+    assert saved_with_ours or delay
 
 
 @pytest.mark.parametrize("leases", [True, False], ids=["leases", "no leases"])
@@ -171,9 +255,7 @@ def save_later_in_place(place: Place) -> None:
                 file.seek(0)
             file.write(LATER)
 
-    thread = threading.Thread(target=save, name="editor")
-    thread.start()
-    thread.join(0.005)
+    begin(save, place)
 
 
 class OvertakenExchange(SteppedExchange):

@@ -124,6 +124,35 @@ class TestMovedOn:
         place.store().undo()
         assert place.get("a.md") == b"## A\n- x\n## B\nlater\n"
 
+    @pytest.mark.parametrize(
+        ("old", "more", "then"),
+        [
+            (b"## A\n- x\n", b"\n## A\n- y\n", b"## A\n- x\n\n## A\n- y\n"),
+            (b"## A\r\n- x\r\n", b"## A\r\n", b"## A\r\n- x\r\n## A\r\n"),
+            (b"## A\n- x", b"- y\n", b"## A\n- x\n- y\n"),
+        ],
+    )
+    def test_what_was_added_behind_hides_no_place(self, place: Place, old: bytes, more: bytes, then: bytes) -> None:
+        place.put("a.md", old)
+        place.write("a.md", swap(old[old.index(b"- x") :], b""))
+        place.put("a.md", place.get("a.md") + more)
+        place.store().undo()
+        assert place.get("a.md") == then
+
+    @pytest.mark.parametrize(
+        "now", [b"# T\n- one\n- x\n- two\n- x\n", b"- x\n- one\n- two\n- x\n", b"- one\n- two\n- x\n\n## New\n- x\n"]
+    )
+    def test_a_removed_line_that_was_written_again_is_not_doubled(self, place: Place, now: bytes) -> None:
+        place.put("a.md", b"- one\n- x\n- two\n- x\n")
+        place.write("a.md", swap(b"one\n- x\n", b"one\n"))
+        place.put("a.md", now)
+        with pytest.raises(ConflictError, match=r"'- x' was removed from a\.md by .* and was written again since"):
+            place.store().undo()
+        assert place.get("a.md") == now
+        place.put("a.md", b"# T\n- one\n- two\n- x\n")
+        place.store().undo()
+        assert place.get("a.md") == b"# T\n- one\n- x\n- two\n- x\n"
+
     def test_a_new_note_with_more_in_it_loses_only_our_lines(self, place: Place) -> None:
         place.write("a.md", add(b"- ours\n"), create=b"# Template\n")
         place.put("a.md", b"# Template\n- ours\n- theirs\n")

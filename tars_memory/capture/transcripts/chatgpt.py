@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 FORMAT = "chatgpt"
 
-_SHOWN = frozenset({"text", "multimodal_text", "execution_output", "tether_quote", "tether_browsing_display"})
+_GIVEN_BACK = frozenset({"execution_output", "tether_quote", "tether_browsing_display"})
+"""What is no word of the person's, whoever is named as its author."""
+_SHOWN = _GIVEN_BACK | {"text", "multimodal_text"}
 _INSTRUCTIONS = frozenset({"user_editable_context", "model_editable_context"})
 
 
@@ -77,6 +79,7 @@ def _add(found: Draft, message: Mapping[str, Any]) -> None:
     elif kind in _SHOWN or kind is None:
         if notes.get("is_visually_hidden_from_conversation") or notes.get("is_user_system_message"):
             speaks = "system"
-        text = messages.content(held.get("parts") or held.get("text") or held.get("result")).text
-        speaker = name(author.get("name"))
-        found.say(speaks, text, speaker=speaker, time=when)
+        elif speaks == "user" and kind in _GIVEN_BACK:
+            speaks = "tool"
+        shown = messages.content(held.get("parts") or held.get("text") or held.get("result")).said
+        found.say(speaks, shown, speaker=name(author.get("name")), time=when)

@@ -27,7 +27,7 @@ def draft(value: Mapping[str, Any]) -> Draft:
         for text, call in held.results:
             found.say("tool", text, speaker=found.called(call), time=when)
         written = message.get("text")
-        found.say(speaks, held.text or (written if isinstance(written, str) else ""), time=when)
+        found.say(speaks, held.said if held.text else written if isinstance(written, str) else "", time=when)
         for tool, call in held.called:
             found.call(tool, call)
     return found

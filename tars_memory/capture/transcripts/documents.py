@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.capture.transcripts import conversations
+from tars_memory.capture.transcripts.fields import DamagedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,12 @@ DEEPEST = 1_000
 
 CHUNK = 1_000_000
 """Bytes parsed at once: the parser reads a text that spans chunks anew with each of them."""
+
+MAX_TEXT = 16_000_000
+"""Bytes of one text or name; the time that the parser takes for one grows by the square."""
+
+_ENDS = re.compile(rb"[\s,:\[\]{}\"]")
+"""What ends a number or a word."""
 
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(\\?\Z|")', re.DOTALL)
 """A JSON string up to its end, or to the end of what is there."""
@@ -37,10 +44,6 @@ _CUT = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z
 """An escape that may go on after the end, or half a pair."""
 
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), " ")
-
-
-class DamagedError(Exception):
-    """The document ends early, or is none; the message says where."""
 
 
 class Clean:
@@ -70,7 +73,11 @@ class Clean:
             text = _SURROGATE.sub(_paired, text)
         made = text.encode("utf-8")
         if self._depth.deepest(made) > DEEPEST:
-            raise DamagedError("it is nested too deeply")
+            raise DamagedError(f"it is nested too deeply (more than {DEEPEST:,} levels)")
+        if self._depth.longest > MAX_TEXT:
+            raise DamagedError(f"a text in it is longer than {MAX_TEXT // 1_000_000} MB")
+        if self._depth.is_endless:
+            raise DamagedError(f"a number in it is longer than {CHUNK // 1_000_000} MB")
         return made
 
     def _whole_escapes(self, text: str, *, final: bool) -> str:
@@ -92,9 +99,16 @@ def _paired(found: re.Match[str]) -> str:
 
 
 class Depth:
-    """How deep a document is nested, chunk by chunk; brackets within strings are none."""
+    """How deep a document is nested, chunk by chunk; brackets within strings are none.
+
+    Attributes:
+        longest: bytes, about, of the text that the last chunk ended within.
+        is_endless: whether a number or a word filled the last chunk.
+    """
 
     def __init__(self) -> None:
+        self.longest = 0
+        self.is_endless = False
         self._open = 0
         self._string = b""  # what to put before the next chunk if this one ended within a string
 
@@ -102,9 +116,12 @@ class Depth:
         """The deepest level of the next chunk."""
         text = self._string + chunk
         bare, strings = _STRING.subn(rb"\1", text)
+        goes_on = bool(self._string) and strings == 1
+        self.is_endless = not self._string and len(chunk) >= CHUNK and _ENDS.search(chunk) is None
         self._string = b""
         if bare.count(b'"') < strings:  # the last one goes on
             self._string = b'"\\' if bare.endswith(b"\\") else b'"'
+        self.longest = (len(chunk) if self._string else 0) + (self.longest if goes_on else 0)
         before = self._open
         brackets = bare.translate(None, _NO_BRACKETS)
         opened = brackets.count(b"[") + brackets.count(b"{")
@@ -148,7 +165,7 @@ def _prefix(head: bytes) -> str:
             events.append(event)
             if len(events) > 20_000:
                 break
-    except (ijson.JSONError, DamagedError, ValueError, OverflowError):
+    except (ijson.JSONError, DamagedError, ValueError, OverflowError, RecursionError):
         pass  # it is only the beginning
     for key in conversations.LISTS:
         within = {name for prefix, kind, name in events if kind == "map_key" and prefix == f"{key}.item"}

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.capture.transcripts import fields
-from tars_memory.capture.transcripts.fields import TOOL_CHARACTERS, clean
+from tars_memory.capture.transcripts.fields import TOOL_CHARACTERS, clean, own_words
 from tars_memory.capture.turns import Transcript, Turn
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from tars_memory.capture.turns import Role
@@ -42,8 +43,19 @@ class Draft:
         self._waiting: list[str] = []
         self._answers = -1
 
-    def say(self, role: Role, text: str, *, speaker: str = "", time: datetime | None = None) -> None:
-        """Add a turn; a text without words adds none."""
+    def say(self, role: Role, text: str | Sequence[str], *, speaker: str = "", time: datetime | None = None) -> None:
+        """Add a turn; a text without words adds none.
+
+        Args:
+            role: of the person only :func:`own_words` are added.
+            text: all of it, or its parts as the log has them: a program puts its own into parts of their own.
+            speaker: by default the role.
+            time: aware, or None.
+        """
+        parts = [text] if isinstance(text, str) else text
+        if role == "user":
+            parts = [own_words(part) for part in parts]
+        text = "\n\n".join(part for part in parts if part.strip())
         cut = role == "tool" and len(text) > TOOL_CHARACTERS
         text = clean(text[:TOOL_CHARACTERS]) + " …" if cut else clean(text)
         if not text:

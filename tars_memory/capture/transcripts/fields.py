@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from tars_memory.capture.turns import Role
 
@@ -52,9 +52,36 @@ TIMES = (
 )  # fmt: skip
 TITLES = ("title", "conversation_name", "name", "summary", "subject")
 
+_INSERTED = frozenset({
+    "system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "new-diagnostics",
+    "user-prompt-submit-hook", "session-start-hook", "post-tool-use-hook", "task-notification", "command-name",
+    "command-message", "local-command-caveat", "local-command-stdout", "local-command-stderr", "bash-stdout",
+    "bash-stderr", "bash-input", "environment_context", "user_instructions", "turn_aborted", "user_shell_command",
+    "subagent_notification",
+})  # fmt: skip
+"""Elements that programs, not the person, put into a message. Any other one with ``-`` or ``_`` in its name counts
+likewise where it is closed; one of these counts also if it never is."""
+
+_OWN = frozenset({"command-args", "user-memory-input"})
+"""Elements in which a program puts what the person typed."""
+
+_UNSEEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\U000e0000-\U000e0fff"
+)
+_TAG = re.compile(
+    rf"<[\s{_UNSEEN}]{{0,8}}(/?)[\s{_UNSEEN}]{{0,8}}([A-Za-z][\w{_UNSEEN}-]{{0,200}})(?=[\s/>]|\Z)(?:[^<>]{{0,200}}>)?"
+)
+_OWN_TAG = re.compile(rf"(?i)</?(?:{'|'.join(sorted(_OWN))})>")
+_INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]\n]{0,40}\]")
+
 _DROPPED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]+")
 _MARKUP = re.compile("\ue200[^\ue200\ue201]{0,4000}\ue201|[\ue200-\ue206]")
 """ChatGPT's marks of citations, in characters that no font shows."""
+
+
+class DamagedError(Exception):
+    """A log ends early, or can't be read further; the message says why."""
 
 
 def clean(text: str) -> str:
@@ -64,6 +91,40 @@ def clean(text: str) -> str:
         text = _MARKUP.sub("", _DROPPED.sub("", text))
         text = re.sub("[\ud800-\udfff]", "\ufffd", text)
     return text.strip(" \t\n")
+
+
+def own_words(text: str) -> str:
+    """A message of the person without what a program put into it: reminders, output of commands, what an editor shows.
+
+    Whoever writes what stands in such an element (a tool, a web page) may write its closing tag and go on, so only what
+    no such text can reach counts: what comes before the first element, and, if each one is closed, after the last. What
+    stands between two is nobody's: it may be the person's as well as the end of a forged element.
+    """
+    tags = [(match, *_tag_of(match)) for match in _TAG.finditer(text)]
+    closed = {name for _, closes, name in tags if closes and ("-" in name or "_" in name)}
+    tags = [each for each in tags if each[2] in (_INSERTED | closed) - _OWN]
+    if tags:
+        first, closes, _ = tags[0]
+        kept = "" if closes else text[: first.start()]
+        kept += text[tags[-1][0].end() :] if _are_balanced([each[1:] for each in tags]) else ""
+        text = re.sub(r"\n{3,}", "\n\n", clean(kept))
+    return _INTERRUPTED.sub("", _OWN_TAG.sub("", text))
+
+
+def _tag_of(match: re.Match[str]) -> tuple[bool, str]:
+    """Whether a tag closes, and its name as it looks."""
+    return bool(match[1]), re.sub(f"[{_UNSEEN}]", "", match[2]).lower()
+
+
+def _are_balanced(tags: Iterable[tuple[bool, str]]) -> bool:
+    """Whether each opening tag has its closing one, within or beside the others."""
+    still_open: list[str] = []
+    for closes, name in tags:
+        if not closes:
+            still_open.append(name)
+        elif not still_open or still_open.pop() != name:
+            return False
+    return not still_open
 
 
 def name(value: object) -> str:

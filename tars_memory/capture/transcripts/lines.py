@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.capture.transcripts import claude_code, codex, conversations, fields, messages
 from tars_memory.capture.transcripts.draft import Draft
-from tars_memory.capture.transcripts.fields import time_of
+from tars_memory.capture.transcripts.fields import DamagedError, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.turns import Transcript
 
-MAX_LINE = 256_000_000
+MAX_LINE = 64_000_000
 """Bytes of one line; a longer one is passed over and counted as damaged."""
+
+MAX_PASSED = 2 * MAX_LINE
+"""Bytes of a longer line that are passed over; one that still goes on then ends the file."""
 
 HELD_TURNS = 200_000
 """So many turns of unfinished conversations are held at once; then the one that is silent longest is given out. Only a
@@ -155,12 +158,18 @@ def read(stream: BinaryIO, reader: Reader) -> Iterator[Transcript]:
     """The conversations of a file of JSON lines. A line that can't be read is counted; the rest is read all the same.
 
     A last line without its line ending that can't be read is half a line of a session that goes on: no damage.
+
+    Raises:
+        DamagedError: a line has no end. What came before waits in :meth:`Reader.finish`, as for a stream that breaks.
     """
     while line := stream.readline(MAX_LINE):
         whole = line.endswith(b"\n")
         if not whole and len(line) >= MAX_LINE:
-            while (rest := stream.readline(MAX_LINE)) and not rest.endswith(b"\n"):
-                pass
+            passed = len(line)
+            while (rest := stream.readline(MAX_LINE // 64)) and not rest.endswith(b"\n"):
+                passed += len(rest)
+                if passed > MAX_PASSED:
+                    raise DamagedError(f"a line is longer than {MAX_PASSED // 1_000_000} MB")
             reader.damaged += 1
             continue
         for value in values(line):
@@ -170,7 +179,6 @@ def read(stream: BinaryIO, reader: Reader) -> Iterator[Transcript]:
                 yield from reader.take(value)
         if reader.is_hopeless:
             break
-    yield from reader.finish()
 
 
 def values(line: bytes) -> Iterator[Any]:

@@ -80,7 +80,7 @@ def add(draft: Draft, message: Mapping[str, Any], *, time: datetime | None = Non
     speaker = name(message.get("name"))
     if speaks == "tool":
         speaker = speaker or draft.called(message.get("tool_call_id") or message.get("toolCallId"))
-    draft.say(speaks, held.text, speaker=speaker, time=when)
+    draft.say(speaks, held.said, speaker=speaker, time=when)
     for tool, call in (*held.called, *_calls(message)):
         draft.call(tool, call)
 

@@ -11,6 +11,8 @@ import zipfile
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture.transcripts import documents, lines, text
+from tars_memory.capture.transcripts.fields import DamagedError
+from tars_memory.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,14 +20,25 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.turns import Transcript
 
+CHUNK = 1_000_000
+"""Bytes that are read at once."""
 HEAD = 65_536
 """Bytes that are looked at to tell the shape."""
 FIRST_LINE = 32_000_000
 """So long may the first line be while it is looked at whole."""
 MAX_UNPACKED = 4_000_000_000
-"""Bytes read of one file of an archive; an archive that unpacks to more is a trap, or no export."""
+"""Bytes read of one file, or of all files of an archive; what is more is a trap, or no export."""
+TRAP = 100
+"""So many times its size an archive's file unpacks to if it is a trap: text comes to 20."""
+NO_TRAP = 50_000_000
+"""Bytes that any file of an archive may unpack to."""
 MEMBERS = (".json", ".jsonl", ".ndjson", ".md", ".txt")
 """Ends of the names of an archive's files that are looked at; an export holds pictures and sounds beside them."""
+
+
+CANT, NO_JSON, BREAKS_OFF = "it can't be read: ", "it is no whole JSON: ", "it is damaged after "
+BROKEN = (CANT, NO_JSON, BREAKS_OFF)
+"""How it begins to be said that a file may be a conversation, but not all of it could be read."""
 
 
 class Unknown(NamedTuple):
@@ -52,7 +65,7 @@ def read(source: str | os.PathLike[str] | BinaryIO, name: str | None = None) -> 
         raised for what a file holds.
     """
     if not isinstance(source, (str, os.PathLike)):
-        yield from _guarded(source, name or "-")
+        yield from _guarded(Peeked(source), name or "-")
         return
     path = os.fspath(source)
     name = name or path
@@ -65,31 +78,60 @@ def read(source: str | os.PathLike[str] | BinaryIO, name: str | None = None) -> 
             yield Unknown(name, "it is no regular file")
             return
         with open(path, "rb") as stream:
-            yield from _guarded(stream, name)
+            yield from _guarded(Peeked(stream), name)
     except (OSError, ValueError) as error:
-        yield Unknown(name, f"it can't be read: {getattr(error, 'strerror', None) or error}")
+        yield _unreadable(name, error)
 
 
 def _folder(path: str, name: str) -> Iterator[Transcript | Unknown]:
     """All files below a folder but hidden ones; links to folders are not followed."""
-    any_file = False
-    for folder, folders, files in os.walk(path):
+    found = False
+    closed: list[OSError] = []
+    for folder, folders, files in os.walk(path, onerror=closed.append):
         folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
         for file in sorted(files):
-            inner = os.path.join(folder, file)
-            if file.startswith(".") or not os.path.isfile(inner):
-                continue
-            any_file = True
-            yield from read(inner, os.path.join(name, os.path.relpath(inner, path)))
-    if not any_file:
+            if not file.startswith("."):
+                found = True
+                inner = os.path.join(folder, file)
+                yield from _file(inner, os.path.join(name, os.path.relpath(inner, path)))
+    for error in closed:
+        yield _unreadable(os.path.join(name, os.path.relpath(os.fspath(error.filename), path)), error)
+    if not found and not closed:
         yield Unknown(name, "the folder holds no files")
 
 
-def _guarded(stream: BinaryIO, name: str) -> Iterator[Transcript | Unknown]:
+def _file(path: str, name: str) -> Iterator[Transcript | Unknown]:
+    """A file of a folder; a pipe or a device that lies there is none, and is not waited for."""
     try:
-        yield from _stream(Peeked(stream), name)
-    except (OSError, EOFError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        yield Unknown(name, f"it can't be read: {getattr(error, 'strerror', None) or error}")
+        regular = stat.S_ISREG(os.stat(path).st_mode)
+        if regular:
+            with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as stream:
+                regular = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+                if regular:
+                    yield from _guarded(Peeked(stream), name)
+    except OSError as error:
+        yield _unreadable(name, error)
+        return
+    if not regular:
+        yield Unknown(name, "it is no regular file")
+
+
+def _guarded(peeked: Peeked, name: str, *, inside: bool = False) -> Iterator[Transcript | Unknown]:
+    """What a stream holds; whatever is wrong with it costs no other one."""
+    try:
+        yield from _stream(peeked, name, inside=inside)
+    except Exception as error:  # the parsers of archives alone raise a dozen kinds, and each is the file's fault
+        yield _unreadable(name, error)
+
+
+def _unreadable(name: str, error: Exception) -> Unknown:
+    return Unknown(name, CANT + _told(error))
+
+
+def _told(error: Exception) -> str:
+    """What went wrong, in a few words."""
+    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return re.split(r"[\r\n]", str(said))[0].strip(" .")[:200]
 
 
 class Peeked(io.RawIOBase):
@@ -100,7 +142,7 @@ class Peeked(io.RawIOBase):
         self._stream = stream
         self._head = b""
         self._at = 0
-        self._left = limit
+        self._limit = self._left = limit
 
     def peek(self, size: int) -> bytes:
         """The first bytes, of which none was read yet: ``size``, or fewer if there are no more."""
@@ -135,7 +177,7 @@ class Peeked(io.RawIOBase):
             data = self._stream.read(len(buffer))
         self._left -= len(data)
         if self._left < 0:
-            raise OSError("it is too large")
+            raise OSError(f"it is larger than {self._limit // 1_000_000} MB")
         buffer[: len(data)] = data
         return len(data)
 
@@ -213,24 +255,24 @@ def _by_lines(peeked: Peeked, bare: bytes) -> bool:
 def _json(peeked: Peeked, bare: bytes, name: str) -> Iterator[Transcript | Unknown]:
     reader = lines.Reader(name)
     why = ""
-    if _by_lines(peeked, bare) or not bare.startswith((b"{", b"[")):
-        yield from lines.read(io.BufferedReader(peeked), reader)
-    else:
-        try:
-            yield from documents.read(io.BufferedReader(peeked), bare, reader)
-        except documents.DamagedError as error:
-            why = str(error)
-            reader.damaged += 1
-        yield from reader.finish()
-    if not reader.found:
-        yield Unknown(name, _why(reader, why))
+    try:
+        if _by_lines(peeked, bare) or not bare.startswith((b"{", b"[")):
+            yield from lines.read(io.BufferedReader(peeked, CHUNK), reader)
+        else:
+            yield from documents.read(io.BufferedReader(peeked, CHUNK), bare, reader)
+    except Exception as error:  # what came before the damage is read all the same
+        why = f"{'' if isinstance(error, DamagedError) else CANT}{_told(error)}"
+        reader.damaged += 1
+    yield from reader.finish()
+    if why and not reader.found:
+        yield Unknown(name, why if why.startswith(CANT) else NO_JSON + why)
+    elif not reader.found:
+        yield Unknown(name, _why(reader))
     elif why:
-        yield Unknown(name, f"it is damaged after {reader.found} conversations: {why}")
+        yield Unknown(name, f"{BREAKS_OFF}{counted(reader.found, 'conversation')}: {why}")
 
 
-def _why(reader: lines.Reader, why: str) -> str:
-    if why:
-        return f"it is no whole JSON: {why}"
+def _why(reader: lines.Reader) -> str:
     if reader.strange:
         keys = f" with {', '.join(map(json.dumps, reader.keys))}" if reader.keys else ""
         return f"its JSON{keys} has no known shape of a conversation"
@@ -243,22 +285,51 @@ def _archive(peeked: Peeked, name: str) -> Iterator[Transcript | Unknown]:
     import tempfile
 
     with tempfile.TemporaryFile() as copy:
-        shutil.copyfileobj(io.BufferedReader(peeked), copy)
+        shutil.copyfileobj(io.BufferedReader(peeked, CHUNK), copy, CHUNK)
         unknown: list[Unknown] = []
         found = 0
+        left = MAX_UNPACKED
         with zipfile.ZipFile(copy) as archive:
             for member in sorted(archive.infolist(), key=lambda info: info.filename):
                 if member.is_dir() or not member.filename.lower().endswith(MEMBERS):
                     continue
-                inner = f"{name}/{member.filename}"
-                with archive.open(member) as stream:
-                    for one in _stream(Peeked(stream), inner, inside=True):  # type: ignore[arg-type]
-                        if isinstance(one, Unknown):
-                            unknown.append(one)
-                        else:
-                            found += 1
-                            yield one
+                for one in _member(archive, member, f"{name}/{member.filename}", left):
+                    if isinstance(one, Unknown):
+                        unknown.append(one)
+                    else:
+                        found += 1
+                        yield one
+                left -= min(left, member.file_size)
     if not found:
         yield from unknown or [Unknown(name, "the archive holds no text")]
     else:
-        yield from (one for one in unknown if "damaged" in one.why)
+        yield from (one for one in unknown if one.why.startswith(BROKEN))
+
+
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, left: int) -> Iterator[Transcript | Unknown]:
+    """The conversations of one file of an archive; one that is broken, or a trap, costs no other.
+
+    Args:
+        archive: opened.
+        member: of it.
+        name: to call it by.
+        left: bytes that may still be unpacked.
+    """
+    why = ""
+    if member.flag_bits & 1:
+        why = "it is encrypted"
+    elif member.file_size > left:
+        why = f"the archive unpacks to more than {MAX_UNPACKED // 1_000_000} MB"
+    elif member.file_size > max(NO_TRAP, TRAP * member.compress_size):
+        size = member.file_size // 1_000_000
+        why = f"it would unpack to {size} MB, more than {TRAP} times its size: unpack it yourself if you trust it"
+    if why:
+        yield Unknown(name, CANT + why)
+        return
+    try:
+        stream = archive.open(member)
+    except Exception as error:  # an unknown method, a header that says otherwise
+        yield _unreadable(name, error)
+        return
+    with stream:
+        yield from _guarded(Peeked(stream, left), name, inside=True)  # type: ignore[arg-type]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture.transcripts import moments
 from tars_memory.capture.transcripts.draft import Draft
-from tars_memory.capture.transcripts.fields import ROLES, clean, name
+from tars_memory.capture.transcripts.fields import ROLES, YEARS, clean, name
+from tars_memory.vault.markdown import frontmatter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,8 +56,23 @@ WORDS: dict[str, Role] = {
     "assistent": "assistant",
     "assistente": "assistant",
     "asistente": "assistant",
-}
-"""Labels that say the role; every other speaker is a person."""
+    "yo": "user", "moi": "user", "ik": "user", "mig": "user", "я": "user", "我": "user", "你": "user", "私": "user",
+    "użytkownik": "user", "uživatel": "user", "používateľ": "user", "felhasználó": "user", "utilizator": "user",
+    "utilizador": "user", "käyttäjä": "user", "bruker": "user", "bruger": "user", "användare": "user",
+    "kullanıcı": "user", "χρήστησ": "user", "người dùng": "user", "pengguna": "user", "пользователь": "user",
+    "человек": "user", "користувач": "user", "用户": "user", "用戶": "user",
+    "使用者": "user", "人类": "user", "人類": "user", "ユーザー": "user", "ユーザ": "user",
+    "あなた": "user", "사용자": "user", "المستخدم": "user", "משתמש": "user",
+    "उपयोगकर्ता": "user", "ผู้ใช้": "user",
+    "ki": "assistant", "ia": "assistant", "asystent": "assistant", "asistent": "assistant", "asszisztens": "assistant",
+    "asistan": "assistant", "yapay zeka": "assistant", "avustaja": "assistant", "assistant ia": "assistant",
+    "βοηθόσ": "assistant", "trợ lý": "assistant", "asisten": "assistant", "ассистент": "assistant",
+    "помощник": "assistant", "ии": "assistant", "асистент": "assistant", "помічник": "assistant", "助手": "assistant",
+    "助理": "assistant", "人工智能": "assistant", "机器人": "assistant", "機器人": "assistant",
+    "アシスタント": "assistant", "어시스턴트": "assistant", "비서": "assistant", "المساعد": "assistant",
+    "עוזר": "assistant", "सहायक": "assistant", "ผู้ช่วย": "assistant",
+}  # fmt: skip
+"""Labels that say the role, as ``casefold`` leaves them; every other speaker is a person."""
 
 _ORDINARY = (
     "note notes todo date time subject from to cc bcc re fwd ps http https ftp mailto summary result results example "
@@ -68,7 +85,7 @@ NO_SPEAKERS = frozenset(_ORDINARY.split())
 
 _DAY = r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}"
 _CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,6})?(?:[  ]?[AaPp]\.?[Mm]\.?)?(?:Z|[ ]?(?:UTC|GMT))?"
-_LABEL = r"(?P<name>[^\W\d_][^\s:*_#>()\[\]|`]{0,30}(?: [^\s:*_#>()\[\]|`]{1,30}){0,3})"
+_LABEL = r"(?P<name>[^\W\d_][^\s:：*_#>()\[\]|`]{0,30}(?: [^\s:：*_#>()\[\]|`]{1,30}){0,3})"
 
 
 def _stamp(number: int) -> str:
@@ -78,15 +95,21 @@ def _stamp(number: int) -> str:
 
 _BEFORE = rf"(?:{_stamp(1)}[ ]{{0,3}}[-–—|]?[ ]{{0,3}})?"
 _AFTER = rf"(?:[ ]?[·—–-]?[ ]?{_stamp(2)})?"
-_PLAIN = re.compile(rf"{_BEFORE}{_LABEL}[ ]?:(?:[  \t]+(?P<said>.*))?$")
+_PLAIN = re.compile(rf"{_BEFORE}{_LABEL}[ ]?(?::(?=[ \xa0\t]|$)|：)[ \xa0\t]*(?P<said>.*)$")
 _BOLD = re.compile(
-    rf"(?:[-*+][ ])?{_BEFORE}(?:\*\*|__){_LABEL}{_AFTER}"
-    rf"(?::(?:\*\*|__)|(?:\*\*|__)(?:[ ]?{_stamp(3)})?[ ]?(?::|$))[ \t]*(?P<said>.*)$"
+    rf"(?:[-*+][ ])?{_BEFORE}(?:\*\*|__)(?:[^\w\s#*]{{1,3}}[ ])?{_LABEL}{_AFTER}"
+    rf"(?:[:：](?:\*\*|__)|(?:\*\*|__)(?:[ ]?{_stamp(3)})?[ ]?(?:[:：]|$))[ \t]*(?P<said>.*)$"
 )
-_HEADING = re.compile(rf"#{{1,6}}[ ]+(?:[^\w\s#*]{{1,3}}[ ])?(?:\*\*)?{_LABEL}(?:\*\*)?{_AFTER}[ ]?:?(?:\*\*)?[ ]*$")
+_HEADING = re.compile(
+    rf"#{{1,6}}[ ]+(?:[^\w\s#*]{{1,3}}[ ])?(?:\*\*)?{_LABEL}(?:\*\*)?{_AFTER}[ ]?[:：]?(?:\*\*)?[ ]*$"
+)
 _DAY_LINE = re.compile(rf"[\W_]{{0,12}}(?P<day>{_DAY})[\W_]{{0,12}}$")
+_QUOTED = re.compile(r"^[ ]{0,3}>[ ]?")
 _FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})")
 _TITLE = re.compile(r"#[ ]+(?P<title>\S.{0,200})$")
+_MODELS = re.compile(
+    r"(?:chat)?gpt[- ]?\d|claude[- ]|gemini[- ]|llama|mistral|deepseek|grok|qwen|kimi|perplexity|le chat|豆包|通义|文心"
+)
 _SAID = re.compile(r"(?i)[ ](?:said|says|wrote|asked|replied)$")
 
 
@@ -135,6 +158,7 @@ class _Text:
         self.rows = rows
         self.source = source
         self.title = ""
+        self.doubt = ""
         self.day = moments.day_in(os_name(source))
         self.body = self._front_matter()
         self.labels = self._labels()
@@ -143,7 +167,7 @@ class _Text:
     def transcript(self) -> Transcript | None:
         """The conversation, if there is one."""
         names = self._speakers()
-        labels = [label for label in self.labels if (label.style, label.name.casefold()) in names]
+        labels = self._marks([label for label in self.labels if (label.style, label.name.casefold()) in names])
         if len(labels) < 2:
             return None
         draft = Draft(title=self._title(labels[0].row))
@@ -158,13 +182,53 @@ class _Text:
             moment, day = self._moment(label, moment, day)
             lines = [label.said, *self.rows[label.row + 1 : end]]
             if label.style.startswith(">"):
-                lines = [re.sub(r"^[ ]{0,3}>[ ]?", "", line) for line in lines]
+                if _role(label.name) == "user":  # below its quote somebody else goes on
+                    lines = [label.said, *takewhile(_QUOTED.match, lines[1:])]
+                lines = [_QUOTED.sub("", line) for line in lines]
             while lines and (not lines[-1].strip() or self._is_ruler(lines[-1])):
                 lines.pop()
             draft.say(_role(label.name), "\n".join(lines), speaker=name(label.name), time=moment)
         if draft.start is None and self.day is not None and not any(turn.time for turn in draft.turns):
             draft.start = moments.local(self.day, time(0, 0))
-        return draft.done(self.source, FORMAT)
+        found = draft.done(self.source, FORMAT)
+        return found._replace(doubt=self.doubt) if found else None
+
+    def _marks(self, labels: list[Label]) -> list[Label]:
+        """The labels that begin a turn. An answer may hold lines that look like turns of the person, and what it says
+        is not theirs: so where a model answers, theirs must have the form that the log's first marks have.
+
+        What is left out stays in the answer that it stands in. A mark of anybody else always counts.
+        """
+        roles = [_role(label.name) for label in labels]
+        if len(labels) < 2 or "assistant" not in roles:
+            return labels
+        spaced = self._is_apart(labels[1].row)
+        first = next((label for label, role in zip(labels, roles, strict=True) if role == "user"), labels[0])
+        by_role = first.name.casefold() in WORDS  # else people have names, and there may be several
+        stamps: dict[str, tuple[bool, bool]] = {}
+        kept: list[Label] = []
+        answered = False
+        for label, role in zip(labels, roles, strict=True):
+            answered = answered or role == "assistant"
+            if role == "user":
+                stamp = (bool(label.day), bool(label.clock))
+                alike = stamps.setdefault(label.name, stamp) == stamp and (label.name == first.name or not by_role)
+                if not alike or (answered and spaced and not self._is_apart(label.row)):
+                    continue
+                if answered and by_role and not label.clock and _role(kept[-1].name) == "user":
+                    kept.pop()  # of two in a row the answer may go on behind the first
+            kept.append(label)
+        left_out = len(labels) - len(kept)
+        if left_out:
+            self.doubt = f"lines in answers that look like turns of the person and don't count as such: {left_out}"
+        elif not (spaced or first.clock):
+            self.doubt = "no blank lines part its turns: a line of an answer that begins with a name counts as one"
+        return kept
+
+    def _is_apart(self, row: int) -> bool:
+        """Whether a line has nothing right above it, or only what parts turns."""
+        above = self.rows[row - 1] if row > self.body else ""
+        return not above.strip(" \t>") or self._is_ruler(above)
 
     def _is_ruler(self, row: str) -> bool:
         """Whether a line only parts turns: a rule, or the day of what follows."""
@@ -174,15 +238,17 @@ class _Text:
         """Take title and day from the properties; answers with the first row after them."""
         if not self.rows or self.rows[0].rstrip() != "---":
             return 0
+        said: dict[str, str] = {}
         for number, row in enumerate(self.rows[1:200], 1):
             if row.rstrip() == "---":
+                day = frontmatter.day(said)
+                self.day = day if day is not None and day.year in YEARS else self.day
                 return number + 1
             key, _, value = row.partition(":")
             value = value.strip().strip("\"'")
             if key == "title":
                 self.title = name(value)
-            elif key in ("date", "created", "day"):
-                self.day = moments.day_in(value) or self.day
+            said.setdefault(key, value)
         self.title = ""
         return 0
 
@@ -209,7 +275,7 @@ class _Text:
         for row in range(self.body, len(self.rows)):
             if "```" not in self.rows[row] and "~~~" not in self.rows[row]:
                 continue
-            line = re.sub(r"^[ ]{0,3}>[ ]?", "", self.rows[row][:200])
+            line = _QUOTED.sub("", self.rows[row][:200], count=1)
             match = _FENCE.match(line)
             if not match:
                 continue
@@ -221,7 +287,11 @@ class _Text:
         return closes
 
     def _speakers(self) -> set[tuple[str, str]]:
-        """Style and name of those who speak, judged by all the lines together."""
+        """Style and name of those who speak, judged by all the lines together.
+
+        The style is the one of the most lines; but where the person and a model speak in another one before, that one:
+        an answer may hold a whole conversation.
+        """
         counts = Counter((label.style, label.name.casefold()) for label in self.labels)
         stamped = {(label.style, label.name.casefold()) for label in self.labels if label.clock}
         best: set[tuple[str, str]] = set()
@@ -229,6 +299,8 @@ class _Text:
         for style in dict.fromkeys(label.style for label in self.labels):
             speakers = _of_style(style, counts, stamped)
             lines = sum(counts[speaker] for speaker in speakers)
+            if {"user", "assistant"} <= {_role(said) for _, said in best}:
+                break
             if lines > weight and self._is_talk(speakers, lines, counts, stamped):
                 best, weight = speakers, lines
         return best
@@ -284,13 +356,13 @@ def os_name(source: str) -> str:
 
 def _label(row: int, line: str) -> Label | None:
     """What a line says of who speaks, if it may begin a turn."""
-    if ":" not in line and "#" not in line and "**" not in line and "__" not in line:
+    if ":" not in line and "：" not in line and "#" not in line and "**" not in line and "__" not in line:
         return None
     if len(line) > 400:
         head, tail = line[:400], line[400:]
     else:
         head, tail = line, ""
-    quoted = re.match(r"[ ]{0,3}>[ ]?", head)
+    quoted = _QUOTED.match(head)
     mark = ">" if quoted else ""
     head = head[quoted.end() :] if quoted else head
     for style, pattern in (("heading", _HEADING), ("bold", _BOLD), ("plain", _PLAIN)):
@@ -319,6 +391,4 @@ def _role(label: str) -> Role:
     said = label.casefold()
     if said in WORDS:
         return WORDS[said]
-    if re.match(r"(?:chat)?gpt[- ]?\d|claude[- ]|gemini[- ]|llama|mistral|deepseek|grok", said):
-        return "assistant"
-    return "user"
+    return "assistant" if _MODELS.match(said) else "user"

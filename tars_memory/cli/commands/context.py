@@ -59,7 +59,8 @@ def context(
     text = read_stdin() if stdin else " ".join(question or ())
     given = {"budget": budget, "window": window, "days": days, "file_cap": file_cap}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    options |= {name: tuple(names) for name, names in (("about", about), ("topics", topic)) if names}
+    options |= {"about": tuple(map(call.note, about))} if about else {}
+    options |= {"topics": tuple(topic)} if topic else {}
     options |= validity(call, as_of, expired=expired)
     if found_only:
         options["loaded"] = False

@@ -18,13 +18,17 @@ def edit(
     text: Annotated[
         list[str] | None, typer.Argument(metavar="TEXT…", help="The new text: all remaining words.")
     ] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Add #TAG; repeatable.")] = None,
+    bare: Annotated[bool, typer.Option("--bare", help="Keep no tags and no [field:: value] of the old text.")] = False,
 ) -> int:
-    """Put TEXT in place of an entry's text; its time, block id and nested lines stay."""
+    """Put TEXT in place of an entry's text; its time, block id and nested lines stay, its tags unless TEXT has some."""
     call = call_of(ctx)
     if not target:
         raise UsageError("REF is missing", "tars-memory list shows them")
+    call.hold("edit", target=target, tags=tag or [], bare=bare)
     words = about_secrets(call, call.words(text, "TEXT"))
-    return report(call, call.memory().edit(target, words), repeated="it says so already; nothing was written")
+    receipt = call.memory().edit(call.target(target), words, tags=tuple(tag or ()), bare=bare)
+    return report(call, receipt, repeated="it says so already; nothing was written")
 
 
 COMMAND = command(edit, writes=True, words=True)

@@ -107,11 +107,12 @@ def _asked(call: Call, found: "Prompts", *, plain: bool) -> int:
         costs = [one.cost for one in found.prompts]
         price = "the cost is unknown" if None in costs else f"at most ${sum(filter(None, costs)):.4f}"
         tokens = sum(one.tokens for one in found.prompts)
-        call.out.say(
-            f"would ask {found.model} at {where}: {counted(len(found.prompts), 'prompt')}, {tokens} tokens, {price}"
-        )
+        size = f"{counted(len(found.prompts), 'prompt')}, {counted(tokens, 'token')}"
+        call.out.say(f"would ask {found.model} at {where}: {size}, {price}")
     elif len(found.prompts) > 1:
-        call.out.say(f"{len(found.prompts)} prompts, a line with a form feed between two: answer each, likewise")
+        call.out.say(
+            f"{counted(len(found.prompts), 'prompt')}, a line with a form feed between two: answer each, likewise"
+        )
     return PARTLY if any(one.failed for one in found.skipped) else 0
 
 
@@ -128,9 +129,10 @@ def _report(call: Call, done: "Extracted") -> int:
         call.out.record({"sessions": sessions, "skipped": skipped, "model": done.model, "notices": notices})
     else:
         for session in done.sessions:
-            call.out.data(f"{line(session.path)}:1:{line(session.source)}, {session.examined} turns examined")
+            place = call.out.place(session.path, 1)
+            call.out.data(f"{place}:{line(session.source)}, {counted(session.examined, 'turn')} examined")
             for fact in session.facts:
-                call.out.data(f"{line(fact.path)}:{fact.line}:{line(fact.text)}")
+                call.out.data(f"{call.out.place(fact.path, fact.line)}:{line(fact.text)}")
         _say_skipped(call, done.skipped)
         _say_sum(call, done)
     if done.failure is not None:

@@ -80,10 +80,14 @@ def _when(fact: "Fact", today: date) -> str:
 
 
 def _change(call: Call, verb: str, rest: list[str], since: date | None, until: date | None, on: str | None) -> int:
-    memory: Any = call.memory()
     if verb == "add":
         if len(rest) != 3:
             raise UsageError(f"facts add takes three words or quoted parts, not {len(rest)}", VERBS["add"])
+        parts: dict[str, Any] = dict(zip(("subject", "predicate", "object"), rest, strict=True), text=" ".join(rest))
+        days = {name: None if each is None else each.isoformat() for name, each in (("since", since), ("until", until))}
+        call.hold("facts add", **parts, **days)
+    memory: Any = call.memory()
+    if verb == "add":
         return report(call, memory.add_fact(*rest, since=since, until=until), repeated="already known; nothing written")
     target = " ".join(rest)
     if not target:

@@ -23,6 +23,7 @@ def feedback(
     call = call_of(ctx)
     if verdict not in VERDICTS:
         raise UsageError("say good or bad first", "tars-memory feedback bad cited the wrong day")
+    call.hold("feedback", good=verdict == "good", question=question, answer=answer)
     words = about_secrets(call, call.words(note, "NOTE"))
     question, answer = (text and about_secrets(call, text) for text in (question, answer))
     return report(call, call.memory().feedback(verdict == "good", words, question=question, answer=answer))

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tars_memory.cli.parsing import call_of, command
-from tars_memory.cli.receipts import report
+from tars_memory.cli.receipts import report, say_change
 
 
 def forget(
@@ -22,7 +22,9 @@ def forget(
     If the words fit several entries nothing is removed and they are listed.
     """
     call = call_of(ctx)
-    receipt = call.memory().forget(call.words(target, "REF"), everywhere=everywhere)
+    receipt = call.memory().forget(call.target(call.words(target, "REF")), everywhere=everywhere)
+    if receipt.gone and not everywhere and not call.out.json:  # what is to leave no trace is not said once more
+        say_change(call, receipt.path, receipt.line, receipt.gone, b"")
     return report(call, receipt, repeated="nothing was removed")
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tars_memory.cli.output import fields, line
+from tars_memory.cli.output import Output, fields, line
 from tars_memory.cli.parsing import call_of, command
 
 ENTRY = "txn time command actor file op before after undone"
@@ -22,7 +22,7 @@ def history(
     In a pipe one line a write, parted by tabs.
     """
     call = call_of(ctx)
-    entries = list(call.memory().history(limit=limit, path=path))
+    entries = list(call.memory().history(limit=limit, path=path and call.note(path)))
     notices = call.notices()
     if call.out.json:
         call.out.record({"entries": [fields(entry, ENTRY) for entry in entries], "notices": notices})
@@ -34,11 +34,11 @@ def history(
         show_history(call.out, entries)
     else:
         for entry in entries:
-            call.out.data("\t".join(row(entry)))
+            call.out.data("\t".join(row(call.out, entry)))
     return 0
 
 
-def row(entry: object) -> list[str]:
+def row(out: Output, entry: object) -> list[str]:
     """One write as columns of plain text."""
     told = fields(entry, ENTRY)
     change = change_of(told["before"], told["after"])
@@ -46,7 +46,7 @@ def row(entry: object) -> list[str]:
     return [
         *(line(_text(told[name])) for name in ("txn", "time", "command", "actor")),
         mark,
-        line(told["file"]),
+        out.path(str(told["file"])),
         change,
     ]
 

@@ -3,20 +3,20 @@
 import os
 import signal
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tars_memory.cli.call import Call
-from tars_memory.cli.output import clean, discard, masked
+from tars_memory.cli.output import clean, counted, discard, masked
 from tars_memory.cli.parsing import Command, call_of, command
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.hooks import COMPACT, END, LONGEST_EVENT, PROMPT, START, Desk, Event, begin, event_of
 from tars_memory.options import HookOptions
-from tars_memory.settings import AUTO, PROJECT, Places, Settings, find_vault, here, may_run_by_itself
+from tars_memory.settings import AUTO, PROJECT, Places, Settings, find_vault, here, may_run_by_itself, read_id
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import FrameType
 
 OK = 0
@@ -81,7 +81,7 @@ def hook(ctx: typer.Context) -> int:
         os.chdir(event.folder)
     settings = Settings(call.env, Places.of(call.env))
     root = find_vault(call.vault, settings, here())
-    desk = Desk(settings.places.vault_state(root, _id(root), create=True) / "hooks")
+    desk = Desk(settings.places.vault_state(root, read_id(root), create=True) / "hooks")
     ctx.meta["desks"].append(desk)
     options = settings.options("hook", HookOptions)
     _set_timer(options.timeout)
@@ -92,12 +92,12 @@ def hook(ctx: typer.Context) -> int:
     elif event.kind == PROMPT and event.prompt.strip():
         text = _context(call, event.prompt, budget=options.found_budget, loaded=False)
     _set_timer(0)  # from here on the answer is whole
-    desk.log(f"{event.name}: {done or 'nothing begun'}, {len(text)} characters told")
+    desk.log(f"{event.name}: {done or 'nothing begun'}, {counted(len(text), 'character')} told")
     _print(call, event, text)
     return OK
 
 
-def _background(call: Call, event: Event, desk: Desk, root: Path, options: HookOptions) -> str:
+def _background(call: Call, event: Event, desk: Desk, root: "Path", options: HookOptions) -> str:
     """Begin what the event asks for; what was done, for the log. A failure must not cost the answer."""
     if not may_run_by_itself(call.env):
         return f"{AUTO} is set to {call.env[AUTO]}"
@@ -136,13 +136,6 @@ def _print(call: Call, event: Event, text: str) -> None:
     else:
         call.out.data(text)
     call.out.flush()
-
-
-def _id(root: Path) -> str | None:
-    try:
-        return (root / ".tars" / "vault-id").read_text("ascii").strip() or None
-    except (OSError, ValueError):
-        return None
 
 
 def _general(call: Call) -> Desk:

@@ -24,15 +24,15 @@ def init(
     call = call_of(ctx)
     if path == "" or call.vault == "":
         raise UsageError("PATH is empty", "name the folder, or stand in it and leave PATH out")
-    place = path or call.vault or call.env.get("TARS_MEMORY_DIR") or "."
+    root = path or call.vault or call.env.get("TARS_MEMORY_DIR") or "."
     made = Memory.init(
-        place, actor=call.actor, interactive=call.interactive, now=call.now, dry_run=call.dry_run, env=call.env
+        root, actor=call.actor, interactive=call.interactive, now=call.now, dry_run=call.dry_run, env=call.env
     )
     notices = call.notices(made.notices)
     if call.out.json:
         call.out.record({"path": str(made.root), "created": list(made.created), "notices": notices})
         return 0
-    call.out.data(line(str(made.root)))
+    call.out.data(line(str(made.root)), of_notes=False)
     would = "would make" if call.dry_run else "made"
     call.out.say(f"{would} {', '.join(made.created)}" if made.created else "nothing was missing")
     return 0

@@ -17,18 +17,18 @@ def links(
     In a pipe one line a link: out or back, the path (empty if the link is dead) and the target as written.
     """
     call = call_of(ctx)
-    found = call.memory().links(call.words(note, "NOTE").removeprefix("[[").removesuffix("]]"))
+    found = call.memory().links(call.note(call.words(note, "NOTE").removeprefix("[[").removesuffix("]]")))
     notices = call.notices()
     if call.out.json:
         out = [{"target": target, "path": path} for target, path in found.out]
         call.out.record({"path": found.path, "out": out, "back": found.back, "notices": notices})
     else:
         for target, path in found.out:
-            call.out.data(f"out\t{line(path or '')}\t{line(target)}")
+            call.out.data(f"out\t{call.out.path(path or '')}\t{line(target)}")
         for path in found.back:
-            call.out.data(f"back\t{line(path)}")
+            call.out.data(f"back\t{call.out.path(path)}")
         if not found.out and not found.back:
-            call.out.say(f"{line(found.path)} has no links, and no note links to it")
+            call.out.say(f"{call.out.path(found.path)} has no links, and no note links to it")
     return 0 if found.out or found.back else 1
 
 

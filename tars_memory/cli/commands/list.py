@@ -24,7 +24,7 @@ def list_(
     In a pipe one line an entry: REF, path:line and text, parted by tabs.
     """
     call = call_of(ctx)
-    given = {"about": about, "topics": topic}
+    given = {"about": [call.note(each) for each in about or ()], "topics": topic}
     narrowed: dict[str, Any] = {name: tuple(names) for name, names in given.items() if names}
     entries = list(call.memory().list(tier=tier, section=section, **narrowed))
     notices = call.notices()
@@ -38,7 +38,7 @@ def list_(
         show_entries(call.out, entries)
     else:
         for entry in entries:
-            call.out.data(f"{entry.ref}\t{line(entry.path)}:{entry.line}\t{line(entry.text)}{signed(entry)}")
+            call.out.data(f"{entry.ref}\t{call.out.place(entry.path, entry.line)}\t{line(entry.text)}{signed(entry)}")
     return 0 if entries else 1
 
 

@@ -18,7 +18,9 @@ def log(
     """Add a line with the time to today's note and print path:line. Without TEXT, show today's note."""
     call = call_of(ctx)
     if text or stdin:
-        return report(call, call.memory().log(about_secrets(call, call.words(text, "TEXT", stdin=stdin))))
+        call.hold("log")
+        words = about_secrets(call, call.words(text, "TEXT", stdin=stdin))
+        return report(call, call.memory().log(words))
     today = call.memory().today()
     notices = call.notices()
     if call.out.json:
@@ -26,7 +28,7 @@ def log(
     elif today.text.strip():
         call.out.data(clean(today.text).rstrip("\n"))
     else:
-        call.out.say(f"nothing is noted today ({today.path})")
+        call.out.say(f"nothing is noted today ({call.out.path(today.path)})")
     return 0
 
 

@@ -48,7 +48,7 @@ def open_(
     if call.out.json:
         call.out.record({"path": path, "line": at, "obsidian_url": url, "opened": bool(opener), "notices": notices})
     elif not opener:
-        call.out.data(f"{line(str(note))}:{at}")
+        call.out.data(f"{line(str(note))}:{at}", of_notes=False)
     if opener:
         call.out.flush()
         try:

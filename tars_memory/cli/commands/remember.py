@@ -32,6 +32,7 @@ def remember(
     call = call_of(ctx)
     if tier not in TIERS:
         raise UsageError(f"--tier {tier!r} can't be written to", f"it is {' or '.join(TIERS)}")
+    call.hold("remember", tier=tier, section=section, tags=list(tag or ()))
     words = about_secrets(call, call.words(text, "TEXT", stdin=stdin))
     receipt = call.memory().remember(words, tier=tier, section=section, tags=tuple(tag or ()))
     return report(call, receipt)

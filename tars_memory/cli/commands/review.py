@@ -97,7 +97,8 @@ def _list(call: Call, listed: Any) -> int:
     notices = call.notices(listed.notices)
     if call.out.json:
         proposals = [each.as_dict() for each in listed.proposals]
-        call.out.record({"proposals": proposals, "total": listed.total, "notices": notices})
+        more = _recorded(listed.recorded)
+        call.out.record({"proposals": proposals, "total": listed.total, **more, "notices": notices})
     elif not listed.proposals:
         call.out.say("nothing else waits for a decision" if listed.unsettled else "nothing waits for a decision")
     elif call.out.screen:
@@ -106,28 +107,35 @@ def _list(call: Call, listed: Any) -> int:
         show(call, listed.proposals)
     else:
         for each in listed.proposals:
-            place = each.target + (f" › {each.section}" if each.section else "")
+            where = call.out.path(each.target) + (f" › {line(each.section)}" if each.section else "")
             ends = "; ".join(line(end.becomes) for end in each.fact.ends) if each.fact else ""
             told = f"{line(each.text or each.replaces)}{f'{chr(9)}ends: {ends}' if ends else ''}"
-            call.out.data(f"{each.id}\t{line(place)}\t{each.op}\t{told}")
+            call.out.data(f"{each.id}\t{where}\t{each.op}\t{told}")
     if len(listed.proposals) < listed.total and not call.out.json:
         call.out.say(f"{counted(listed.total - len(listed.proposals), 'more proposal')} after these: --limit N")
     return 0 if listed.proposals else 1
 
 
+def _recorded(ticks: Any) -> dict[str, Any]:
+    """Ticks that only agents' processes have found, where there are any."""
+    return {"recorded": [each.as_dict() for each in ticks]} if ticks else {}
+
+
 def _told(call: Call, done: Any) -> int:
     """What became of decisions: one line each, where an accepted one stands."""
-    code = (PARTLY if done.decided else CONFLICT) if done.left else 0
+    code = (PARTLY if done.decided or done.recorded else CONFLICT) if done.left or done.recorded else 0
     notices = call.notices([*done.notices, *(["dry run: nothing was written"] if call.dry_run else [])])
     if call.out.json:
         decided = [each.as_dict() for each in done.decided]
-        call.out.record({"txn": done.txn, "decided": decided, "notices": notices})
+        call.out.record({"txn": done.txn, "decided": decided, **_recorded(done.recorded), "notices": notices})
         return code
     for each in done.decided:
-        place = f"{line(each.path)}:{each.line}" if each.path and each.line else line(each.proposal.target)
+        place = call.out.place(each.path, each.line) if each.line else call.out.path(each.proposal.target)
         call.out.data(f"{each.proposal.id}\t{each.decision}\t{place if each.decision == 'accepted' else ''}".rstrip())
         if each.reason:
             call.out.say(f"{each.proposal.id}: {each.reason}")
+    for each in done.recorded:
+        call.out.data(f"{each.id}\trecorded\t{line(each.path)}:{each.line}")
     if not done.decided:
         call.out.say("nothing was decided")
     return code
@@ -140,7 +148,7 @@ def _noted(call: Call, written: tuple[str, int]) -> int:
     if call.out.json:
         call.out.record({"path": path, "proposals": count, "notices": notices})
     elif count:
-        call.out.data(line(path))
+        call.out.data(call.out.path(path))
         call.out.say(f"{counted(count, 'proposal')} to decide there; tars-memory review --from-note does what you tick")
     else:
         call.out.say("nothing waits for a decision")

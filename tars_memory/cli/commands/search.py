@@ -1,5 +1,6 @@
 """``search``: find passages."""
 
+import re
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,11 +66,14 @@ def search(
     call = call_of(ctx)
     if mode is not None and mode not in MODES:
         raise UsageError(f"--mode {mode!r} is unknown", f"it is one of {', '.join(MODES)}")
+    below = tuple(call.note(each, folders=True) for each in path or ())
     options: dict[str, Any] = {
-        "tiers": tuple(tier or ()), "tags": tuple(tag or ()), "paths": tuple(path or ()),
-        "since": since, "until": until, "explain": explain,
+        "tiers": tuple(tier or ()), "tags": tuple(tag or ()), "paths": below, "since": since,
+        "until": until, "explain": explain,
     }  # fmt: skip
-    lists = {"where": where, "linked_to": linked_to, "links_to": links_to, "about": about, "topics": topic}
+    named = {"linked_to": linked_to, "links_to": links_to, "about": about}
+    lists = {name: [call.note(each) for each in given or ()] for name, given in named.items()}
+    lists |= {"where": where or [], "topics": topic or []}
     narrowed = {name: tuple(given) for name, given in lists.items() if given}
     options |= narrowed | validity(call, as_of, expired=expired)
     options |= ({"mode": mode} if mode else {}) | ({"limit": limit} if limit else {})
@@ -80,9 +84,25 @@ def search(
     text = " ".join(query or ())
     if not text.strip() and not narrowed:
         raise UsageError("the query is empty", "tars-memory search green tea")
-    result = call.memory().search(text, **options)
+    result = _ask(call, text, options)
     _keep(call, result)
     return _answer(call, text, result, paths_only=paths)
+
+
+def _ask(call: Call, text: str, options: dict[str, Any]) -> "SearchResult":
+    """The answer to a query whose ``path:`` filters are as they are named from here."""
+    asked = text
+    if "path:" in text:
+
+        def named(found: "re.Match[str]") -> str:
+            given = found[2].strip('"')
+            path = call.note(given, folders=True)
+            return found[0] if path == given else f'{found[1]}path:"{path}"' if path else ""
+
+        asked = re.sub(r'(?<!\S)(-?)path:("[^"]*"|\S+)', named, text)
+    result = call.memory().search(asked, **options)
+    result.query = text
+    return result
 
 
 def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
@@ -92,7 +112,7 @@ def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
     for raw in sys.stdin.buffer if sys.stdin is not None else ():
         text = raw.decode("utf-8", "surrogateescape").rstrip("\r\n").removeprefix("\ufeff")
         try:
-            result = memory.search(text, **options) if text.strip() else None
+            result = _ask(call, text, options) if text.strip() else None
             why = "the query is empty"
         except UsageError as error:
             if not _is_wrong(text, memory.now().date()):
@@ -130,7 +150,7 @@ def _answer(call: Call, text: str, result: "SearchResult", *, paths_only: bool, 
         call.out.record({**result.to_json(), "notices": notices}, lines=one_of_many)
     elif result.hits and paths_only:
         for path in dict.fromkeys(hit.path for hit in result.hits):
-            call.out.data(line(path))
+            call.out.data(call.out.path(path))
     elif result.hits:
         _print_hits(call, result)
     if not result.hits:
@@ -146,10 +166,10 @@ def _print_hits(call: Call, result: "SearchResult") -> None:
         return
     for hit in result.hits:
         number, words = hit.best_line
-        call.out.data(f"{line(hit.path)}:{number}:{line(words)}")
+        call.out.data(f"{call.out.place(hit.path, number)}:{line(words)}")
         if hit.explain:
             parts = ", ".join(f"{name} {value:.4f}" for name, value in hit.explain.items())
-            call.out.complain(f"{line(hit.path)}:{number}: {hit.score:.4f} = {parts}")
+            call.out.complain(f"{call.out.place(hit.path, number)}: {hit.score:.4f} = {parts}")
 
 
 def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: bool) -> None:

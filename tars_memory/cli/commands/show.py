@@ -17,13 +17,13 @@ def show(
 ) -> int:
     """Show one entry: where it stands, under which heading, and its lines as they are."""
     call = call_of(ctx)
-    entry = call.memory().show(call.words(target, "REF"))
+    entry = call.memory().show(call.target(call.words(target, "REF")))
     notices = call.notices()
     if call.out.json:
         call.out.record({**entry_json(entry), "raw": entry.raw, "notices": notices})
         return 0
     under = f"  {line(entry.section)}" if entry.section else ""
-    call.out.data(f"{line(entry.path)}:{entry.line}{under}  [{entry.ref}]")
+    call.out.data(f"{call.out.place(entry.path, entry.line)}{under}  [{entry.ref}]")
     call.out.data(clean(entry.raw).rstrip("\n"))
     return 0
 

@@ -36,7 +36,7 @@ def sleep(
 
         more = ["--project", memory.project] if memory.project else []
         more += ["--", *(os.path.abspath(os.path.expanduser(source)) for source in sources)] if sources else []
-        call.out.data(unit(print_schedule, memory.root, call.env, night=True, more=more))
+        call.out.data(unit(print_schedule, memory.root, call.env, night=True, more=more), of_notes=False)
         if not sources and not memory.settings.options("sleep", SleepOptions).sources:
             call.out.say("no conversations will be examined: name SOURCES, or set [sleep] sources")
         return 0

@@ -1,5 +1,7 @@
 """``status``: vault, index, model."""
 
+from datetime import datetime
+
 import typer
 
 from tars_memory.cli.parsing import call_of, command
@@ -14,6 +16,9 @@ def status(ctx: typer.Context) -> int:
     if call.out.json:
         call.out.record(told)
     else:
+        if seconds := (told.get("index") or {}).get("indexed"):
+            when = datetime.fromtimestamp(seconds).astimezone()
+            told["index"] = {**told["index"], "indexed": f"{when:%Y-%m-%d %H:%M}"}
         show_tree(call.out, {name: value for name, value in told.items() if name != "notices"})
     return 0
 

@@ -121,11 +121,11 @@ def _show(call: "Call", told: "Tidied") -> int:
     else:
         for done in told.applied:
             reason = f" ({line(done.reason)})" if done.reason else ""
-            call.out.data(f"{done.outcome}  {line(done.finding.path)}  {line(done.finding.text)}{reason}")
+            call.out.data(f"{done.outcome}  {call.out.path(done.finding.path)}  {line(done.finding.text)}{reason}")
         done_ids = {done.finding.id for done in told.applied}
         for path, group in groupby((f for f in told.findings if f.id not in done_ids), key=lambda found: found.path):
             for found in group:
-                call.out.data(f"{line(path)}:{found.line}: {found.kind}: {line(found.text)}")
+                call.out.data(f"{call.out.place(path, found.line)}: {found.kind}: {line(found.text)}")
                 call.out.data(f"  {found.id}  {line(found.suggestion)}")
         if told.findings:
             fixable = sum(found.fixable and found.id not in done_ids for found in told.findings)

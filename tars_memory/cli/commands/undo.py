@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from tars_memory.cli.commands.history import change_of
-from tars_memory.cli.output import fields, line
+from tars_memory.cli.output import fields
 from tars_memory.cli.parsing import call_of, command
+from tars_memory.cli.receipts import say_change
 from tars_memory.errors import UsageError
 
 
@@ -29,11 +29,10 @@ def undo(
         call.out.record({"undone": [fields(each, "txn path line") for each in written], "notices": notices})
         return 0
     for each in written:
-        call.out.data(f"{line(each.path)}:{each.line}" if each.line else line(each.path))
+        call.out.data(call.out.place(each.path, each.line))
         if each.path.startswith(".tars/"):
             continue  # our own books, which say nothing to a person
-        change = change_of(each.before, each.after)
-        call.out.say(change if each.before else f"put back: {change}")
+        say_change(call, each.path, each.line, each.before, each.after, each.text)
     if not written:
         call.out.say("there is nothing to undo")
     return 0

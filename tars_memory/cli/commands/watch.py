@@ -40,7 +40,7 @@ def watch(
     if print_service is not None:
         from tars_memory.cli.services import unit
 
-        call.out.data(unit(print_service, call.memory().root, call.env))
+        call.out.data(unit(print_service, call.memory().root, call.env), of_notes=False)
         return 0
     from tars_memory.index.live.watcher import Watcher
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tars_memory.cli.output import line
+from tars_memory.cli.output import Output, line
 from tars_memory.cli.parsing import call_of, command
 
 if TYPE_CHECKING:
@@ -37,26 +37,26 @@ def why(
     It is read from the notes and the journal. Where the trail ends, that is said.
     """
     call = call_of(ctx)
-    trail = call.memory().why(call.words(target, "REF"))
+    trail = call.memory().why(call.target(call.words(target, "REF")))
     notices = call.notices()
     if call.out.json:
         call.out.record({**trail.as_dict(), "notices": notices})
         return 0
-    call.out.data(f"{line(trail.path)}:{trail.line}  {line(trail.text)}{_signed(trail.author)}  [{trail.ref}]")
+    call.out.data(f"{call.out.place(trail.path, trail.line)}  {line(trail.text)}{_signed(trail.author)}  [{trail.ref}]")
     for step in trail.chain:
-        for text in rows(step):
+        for text in rows(call.out, step):
             call.out.data(f"  {text}")
     return 0
 
 
-def rows(step: "Step") -> list[str]:
+def rows(out: Output, step: "Step") -> list[str]:
     """One step as lines of plain text: what it is, when, where, the words; then the quote and who said it."""
-    place = f"{line(step.path)}:{step.line}" if step.path and step.kind not in ("approved", "written") else ""
+    where = out.place(step.path, step.line) if step.path and step.kind not in ("approved", "written") else ""
     when = line(step.date)[:16].replace("T", " ")
     head = [
         f"{TITLES.get(step.kind, step.kind):<9}",
         when,
-        place,
+        where,
         line(step.text) + _signed(step.author),
         step.txn and f"[{step.txn}]",
     ]

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.extraction import grounding, rules, stating
-from tars_memory.curation.extraction.subjects import title_of
 from tars_memory.curation.extraction.windows import OVERLAP, windows
 from tars_memory.curation.model import Extraction
 from tars_memory.curation.models import llm, prompts, replies
+from tars_memory.vault.secrets.masking import MARK, mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 WINDOW = 6_000
 """Tokens of a conversation that a model sees at once: more, and facts of the middle are passed over."""
 
+MOST_FACTS = 1_000
+"""That the rules draw from a conversation at once: a person is to decide on each. The next run goes on behind them."""
+
 Moments = dict[int, datetime]
 """When each turn was said, by its number, in the local zone."""
 
@@ -31,10 +34,12 @@ class Drawn(NamedTuple):
     Attributes:
         extraction: its facts are grounded.
         dropped: why facts were not kept, counted.
+        until: number of the last turn that was looked at; 0 if all were.
     """
 
     extraction: Extraction
     dropped: dict[str, int]
+    until: int = 0
 
 
 class Asked(NamedTuple):
@@ -116,8 +121,6 @@ def draw(transcript: Transcript, after: int, when: Moments, model: LanguageModel
     whole = _joined(parts)
     days = {number: moment.date() for number, moment in when.items()}
     whole = whole._replace(facts=stating.claimed(whole.facts, transcript.turns, days))
-    if not whole.title:
-        whole = whole._replace(title=title_of([turn for turn in transcript.turns if turn.role == "user"]))
     return Drawn(whole, dropped)
 
 
@@ -133,10 +136,17 @@ def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
     shown = spoken[max(0, first - OVERLAP) :]
     days = {number: moment.date() for number, moment in when.items()}
     speakers = {turn.speaker for turn in spoken if turn.role == "user"}
-    found = rules.extract(shown, examined, days, named=len(speakers) > 1)
-    held = grounding.ground(found.facts, shown, examined | {turn.number for turn in shown if turn.role == "assistant"})
+    # A turn is masked as a whole, because one line of a list of codes is none by itself; what holds one is no fact.
+    shown = [turn._replace(text=mask(turn.text)) for turn in shown]
+    found = rules.extract(shown, examined, days, named=len(speakers) > 1, most=MOST_FACTS)
+    until = found.facts[-1].turn if len(found.facts) >= MOST_FACTS else 0
+    if until:
+        shown = [turn for turn in shown if turn.number <= until + 1]  # the answer to a proposal that was agreed to
+    plain = tuple(fact for fact in found.facts if MARK not in fact.text)
+    held = grounding.ground(plain, shown, examined | {turn.number for turn in shown if turn.role == "assistant"})
     claimed = stating.claimed(held.facts, transcript.turns, days)
-    return Drawn(found._replace(facts=claimed), dict(held.dropped))
+    secret = {"secret": len(found.facts) - len(plain)} if len(plain) < len(found.facts) else {}
+    return Drawn(found._replace(facts=claimed), {**held.dropped, **secret}, until)
 
 
 def _has_user(window: Window) -> bool:

@@ -17,7 +17,7 @@ from tars_memory.curation.extraction.extracted import RULES, Extracted, Priced, 
 from tars_memory.curation.extraction.keeping import KEEPS, Kept, Place, keep, words_of
 from tars_memory.curation.extraction.known import Known
 from tars_memory.curation.models import llm
-from tars_memory.errors import ModelUnavailableError, TarsError, UsageError
+from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.options import ExtractOptions
 from tars_memory.settings import AUTO, may_run_by_itself
 from tars_memory.vault.markdown import claims
@@ -215,11 +215,22 @@ class Examiner:
                 failure = error
                 self.skipped.append(Skipped(task.transcript.source, error.message, failed=True))
                 break
+            if drawn.until:
+                task = self._cut(task, drawn.until)
             session = self._kept(task, drawn)
             if session is not None:
                 done.append(session)
         name = RULES if self._model is None else self._model.name
         return Extracted(done, self.skipped, name, self.ctx.notices, failure)
+
+    def _cut(self, task: _Task, until: int) -> _Task:
+        """The conversation up to a turn: the next run will find it grown."""
+        turns = task.transcript.turns
+        self.ctx.notices.append(
+            f"{task.transcript.source}: {drawing.MOST_FACTS:,} candidates at once are enough; turns {until + 1:,} to "
+            f"{len(turns):,} are for the next extract"
+        )
+        return task._replace(transcript=task.transcript._replace(turns=turns[:until]))
 
     def task(self, transcript: Transcript | Unknown) -> _Task | None:
         """What is to be done for a conversation; None if nothing is, which is noted in :attr:`skipped`."""
@@ -231,7 +242,8 @@ class Examiner:
             return None
         mine = transcript.user_turns
         if not mine or mine < self._least:
-            why = f"{mine} turns of a person are too few (at least {self._least}; --force takes all)"
+            few = counted(mine, "turn of a person is", "turns of a person are")
+            why = f"{few} too few (at least {self._least}; --force takes all)"
             self.skipped.append(Skipped(transcript.source, why if mine else "no person says anything in it"))
             return None
         place = self._place(transcript)
@@ -243,6 +255,8 @@ class Examiner:
             return None
         if transcript.damaged:
             self.ctx.notices.append(f"{transcript.source}: {transcript.damaged} damaged places were passed over")
+        if transcript.doubt:
+            self.ctx.notices.append(f"{transcript.source}: {transcript.doubt}")
         if transcript.start is None and not any(turn.time for turn in transcript.turns):
             self.ctx.notices.append(f"{transcript.source} does not say when it was: it counts as said now")
         return _Task(transcript, place, drawing.moments(transcript, self.ctx.now))
@@ -321,7 +335,8 @@ class Examiner:
 
     def _chosen(self, drawn: Drawn, when: Moments, author: str) -> tuple[Drawn, dict[str, int]]:
         """The facts worth a person's look, their words as they will stand; and why the others are not, counted."""
-        counted = {"ungrounded": sum(drawn.dropped.values()), "known": 0, "rejected": 0, "secret": 0}
+        secret = drawn.dropped.pop("secret", 0)
+        counted = {"ungrounded": sum(drawn.dropped.values()), "known": 0, "rejected": 0, "secret": secret}
         chosen = []
         for fact in drawn.extraction.facts:
             words = words_of(fact)

@@ -147,12 +147,14 @@ class _Said:
         spoken = [turn for turn in turns if turn.role in ("user", "assistant")]
         self._turns = {turn.number: turn for turn in spoken}
         self._folded = {turn.number: folded(turn.text) for turn in spoken}
-        self._mine = [turn.number for turn in spoken if turn.role == "user" and turn.number in examined]
-        self._agreed = [
+        self._order = [*self._folded]
+        self._at = {number: at for at, number in enumerate(self._order)}
+        self._mine = {turn.number for turn in spoken if turn.role == "user" and turn.number in examined}
+        self._agreed = {
             turn.number
             for turn, answer in pairwise(spoken)
             if turn.role == "assistant" and answer.role == "user" and answer.number in examined and _agrees(answer)
-        ]
+        }
         self._names = " ".join(dict.fromkeys(turn.speaker for turn in spoken))
         self._before: dict[int, str] = {}
         self._own: dict[int, list[str]] = {}
@@ -160,9 +162,8 @@ class _Said:
     def before(self, number: int) -> str:
         """What was said up to a turn, its own words included, and who speaks."""
         if number not in self._before:
-            numbers = list(self._folded)
-            at = numbers.index(number)
-            near = (self._folded[other] for other in numbers[max(0, at - CONTEXT) : at + 1])
+            at = self._at[number]
+            near = (self._folded[other] for other in self._order[max(0, at - CONTEXT) : at + 1])
             self._before[number] = " ".join([self._names, *near])
         return self._before[number]
 
@@ -181,9 +182,8 @@ class _Said:
 
     def _near(self, number: int) -> list[int]:
         """The numbers of a turn and of those right before it, which it may point at."""
-        numbers = list(self._folded)
-        at = numbers.index(number)
-        return numbers[max(0, at - NEAR) : at + 1]
+        at = self._at[number]
+        return self._order[max(0, at - NEAR) : at + 1]
 
     def _carried(self, text: str, quote: str, number: int) -> bool:
         """Whether each word of content was said, see :mod:`tars_memory.curation.extraction.carried`."""
@@ -204,14 +204,18 @@ class _Said:
         quote = folded(fact.quote).strip("\"“”„«»' …")
         if not quote:
             return NO_QUOTE
-        places = [number for number, text in self._folded.items() if quote in text]
+        allowed = self._mine | self._agreed if fact.kind == "decision" else self._mine
+        there = fact.turn in allowed and quote in self._folded[fact.turn] and self.own(fact.turn, quote)
+        if there and len(_WORD.findall(quote)) >= LEAST_QUOTE:
+            places = [fact.turn]  # where it is said to stand; the other turns need not be looked through
+        else:
+            places = [number for number, text in self._folded.items() if quote in text]
         if not places:
             return NOT_SAID
         if len(_WORD.findall(quote)) < LEAST_QUOTE and all(
             quote != self._folded[number].strip(" .!") for number in places
         ):
             return NO_QUOTE
-        allowed = self._mine + (self._agreed if fact.kind == "decision" else [])
         own = [number for number in places if number in allowed and self.own(number, quote)]
         if not own:
             return NOT_OWN
@@ -233,9 +237,16 @@ def supported(text: str, quote: str, said: str, day: date | None = None) -> bool
         said: everything up to the quoted turn, its words included, and who spoke.
         day: on which it was said: what "next year" means is no number that nobody said.
     """
+    if _bare(text) == _bare(quote):
+        return True
     if _turned(text, quote) or _reversed(text, quote):
         return False
     return _of_what_was_said(text, quote, said, meant.years(quote, day) if day else frozenset())
+
+
+def _bare(text: str) -> str:
+    """A text without what only ends it, case aside: a fact that is its own quote claims no more."""
+    return text.rstrip(" \t.!;,…:").casefold()
 
 
 def mentioned(lines: Sequence[str], turns: Sequence[Turn]) -> tuple[str, ...]:

@@ -11,17 +11,16 @@ from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault.dailies import daily_of
 from tars_memory.vault.links import links_of
 from tars_memory.vault.markdown import claims, edits, entries
-from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Splice
 from tars_memory.vault.secrets.masking import find, mask
 from tars_memory.vault.sessions import reading as sessions
-from tars_memory.vault.sessions.growing import Changes
 from tars_memory.vault.sessions.reading import SessionFact, SessionNote, SessionTurn
 from tars_memory.vault.template import daily_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
+    from datetime import date, datetime
 
     from tars_memory.capture.context import Context
     from tars_memory.capture.turns import Transcript, Turn
@@ -29,8 +28,13 @@ if TYPE_CHECKING:
     from tars_memory.curation.model import Fact
     from tars_memory.vault.writing.store import Plan, Transaction
 
+_BLOCK_ID = re.compile(rb"\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
+
 KEEPS = ("facts", "quotes", "full")
 """What a session note holds of the turns: none, those that a fact quotes, all that was said."""
+
+NAMING = 3
+"""Topics that name a conversation which has no title of its own."""
 
 
 class Kept(NamedTuple):
@@ -104,7 +108,8 @@ def keep(
         the session note's path, and the facts with their lines.
     """
     daily = _Dailies(ctx, transaction)
-    kept = [daily.add(fact, when[fact.turn], _speaker(transcript, fact.turn)) for fact in drawn.extraction.facts]
+    speakers = {turn.number: turn.speaker for turn in transcript.turns}
+    kept = [daily.add(fact, when[fact.turn], speakers.get(fact.turn, "")) for fact in drawn.extraction.facts]
     kept = daily.write(kept)
     note = _note(transcript, drawn, when, place, keeps, [daily.linked(one) for one in kept])
     return _write_session(ctx, transaction, note, when[transcript.turns[0].number], place), kept
@@ -117,21 +122,26 @@ class _Dailies:
         self._ctx = ctx
         self._transaction = transaction
         self._title = heading(ctx.layout.log_heading)
-        self._lines: dict[str, list[tuple[str, str]]] = {}
+        self._lines: dict[str, dict[str, str]] = {}
+        """By note and block id: the same words are one line."""
         self._first: dict[str, datetime] = {}
         self._days: dict[str, str] = {}
+        self._paths: dict[date, str] = {}
         self._names: dict[str, str] = {}
 
     def add(self, fact: Fact, moment: datetime, speaker: str) -> Kept:
         """Plan a fact's line in the note of its day."""
-        path = daily_of(self._ctx.vault, moment.date())
+        day = moment.date()
+        if day not in self._paths:
+            self._paths[day] = daily_of(self._ctx.vault, day)
+        path = self._paths[day]
         name = entries.block_id(path, fact.text)
         parts = entries.Parts(
             fact.text, time=f"{moment:%H:%M}", state="extracted", block_id=name, author=self._ctx.author
         )
-        self._lines.setdefault(path, []).append((name, entries.render(parts)))
+        self._lines.setdefault(path, {}).setdefault(name, entries.render(parts))
         self._first.setdefault(path, moment)
-        self._days[path] = moment.date().isoformat()
+        self._days[path] = day.isoformat()
         quote = mask(fact.quote)
         claim = mask(claims.render(fact.claim)) if fact.claim else ""
         return Kept(entries.ref(path, fact.text), fact.text, quote, speaker, fact.turn, path, 0, fact.kind, claim)
@@ -142,7 +152,7 @@ class _Dailies:
         for path, lines in self._lines.items():
             new = self._ctx.vault.look(path) is None
             create = daily_note(self._ctx.vault, path, self._first[path], self._ctx.notices) if new else b""
-            texts[path] = self._transaction.write(path, self._plan(lines), create=create).text
+            texts[path] = self._transaction.write(path, self._plan([*lines.items()]), create=create).text
         found = {
             (path, entry.block_id): entry
             for path, text in texts.items()
@@ -165,44 +175,11 @@ class _Dailies:
     def _plan(self, lines: Sequence[tuple[str, str]]) -> Plan:
         def plan(data: bytes | None) -> Sequence[Splice]:
             data = data or b""
-            new = [(name, line) for name, line in lines if not _has_block(data, name)]
-            at_once = _together(data, new, self._title) if len(new) > 1 else None
-            if at_once is not None:
-                return at_once
-            changes = Changes(data)
-            for _, line in new:
-                changes.make(edits.insert_bullet(changes.data, line, section=self._title))
-            return changes.splices()
+            held = {found[1].decode("ascii") for found in _BLOCK_ID.finditer(data)}
+            new = [line for name, line in lines if name not in held]
+            return edits.insert_bullets(data, new, section=self._title)
 
         return plan
-
-
-def _has_block(data: bytes, name: str) -> bool:
-    """Whether a line of the note ends in this block id."""
-    return re.search(rb"\^" + name.encode("ascii") + rb"[ \t]*$", data, re.MULTILINE) is not None
-
-
-def _together(data: bytes, lines: Sequence[tuple[str, str]], title: str) -> list[Splice] | None:
-    """All lines in the place that the first one takes; None if they would not all be bullets of their own there.
-
-    One after the other they would cost a parse of the note each.
-    """
-    first, *others = (line.encode("utf-8", "surrogateescape") for _, line in lines)
-    (splice,) = edits.insert_bullet(data, first.decode("utf-8", "surrogateescape"), section=title)
-    at = splice.data.index(first)
-    end = at + len(first)
-    indent = re.search(rb"[^\r\n]*$", splice.data[:at])
-    ending = re.match(rb"\r\n|\r|\n", splice.data[end:])
-    if indent is None or ending is None:
-        return None
-    more = b"".join(ending[0] + indent[0] + line for line in others)
-    whole = Splice(splice.start, splice.end, splice.data[:end] + more + splice.data[end:])
-    before = entries.read("", Document(data), timed=True)
-    after = entries.read("", Document(apply(data, [whole])), timed=True)
-    placed = {entry.block_id for entry in after if entry.state == "extracted" and not entry.depth}
-    if len(after) != len(before) + len(lines) or not placed >= {name for name, _ in lines}:
-        return None
-    return [whole]
 
 
 def _write_session(ctx: Context, transaction: Transaction, note: SessionNote, start: datetime, place: Place) -> str:
@@ -246,7 +223,8 @@ def _note(
         turns=len(transcript.turns),
         session=mask(transcript.id),
         format=transcript.format,
-        title=mask(transcript.title or found.title),
+        # Never a sentence: what the person rejects later would stand in the file's name for ever.
+        title=mask(transcript.title or found.title or ", ".join(found.topics[:NAMING])),
         summary=mask(found.summary),
         topics=tuple(map(mask, found.topics)),
         decisions=tuple(map(mask, found.decisions)),
@@ -269,8 +247,3 @@ def _turns(turns: Sequence[Turn], when: Moments, keeps: str, quoted: set[int], s
             time = clock if turn.time is not None else ""
             kept.append(SessionTurn(turn.number, mask(turn.speaker), mask(turn.text), time))
     return kept
-
-
-def _speaker(transcript: Transcript, number: int) -> str:
-    turn = next((turn for turn in transcript.turns if turn.number == number), None)
-    return turn.speaker if turn else ""

@@ -31,7 +31,7 @@ TIERS = (Tier.SEMANTIC, Tier.PROCEDURAL, Tier.DAILY, Tier.EPISODIC)
 Key = tuple[tuple[str, ...], frozenset[str]]
 
 _BULLET = re.compile(r"(?:^|(?<=[\r\n]))[ \t]*[-*+][ \t]+([^\r\n]+)")
-_FIELD = re.compile(r"[ \t]*\[\w+::[^\[\]]*\]")
+_FIELD = re.compile(r"(?<![ \t])[ \t]*\[\w+::[^\[\]]*\]")
 
 
 class _Line(NamedTuple):
@@ -60,7 +60,8 @@ class Known:
     def __init__(self, vault: Vault, notices: list[str], options: FactsOptions | None = None) -> None:
         self._held: set[Key] = set()
         self._kept: set[Key] = set()
-        self._rejected: list[str] = []
+        self._rejected: dict[tuple[str, ...], list[statements.Statement]] = {}
+        """By their content in order: what says the same holds the same."""
         self._facts: list[facts.Fact] = []
         options = options or FactsOptions()
         self._me = facts.names(options.me)
@@ -77,7 +78,8 @@ class Known:
             elif line.tier is Tier.DAILY:
                 (self._held if line.state == "extracted" else noted).add(_key(line.text))
                 if line.state == "rejected":
-                    self._rejected.append(line.text)
+                    said = statements.read(line.text)
+                    self._rejected.setdefault(tuple(sorted(said.content)), []).append(said)
                     refused.add(line.link)
                 if line.state == "extracted" and line.link and line.day:
                     waiting[line.link] = line.day
@@ -111,7 +113,9 @@ class Known:
         """
         if claim is not None and claim.key in self._refused:
             return "rejected"
-        if any(similarity.relation(old, text) in ("same", "near") for old in self._rejected):
+        new = statements.read(text)
+        alike = self._rejected.get(tuple(sorted(new.content)), ())
+        if any(similarity.compare(old, new) in ("same", "near") for old in alike):
             return "rejected"
         if claim is None or day is None:
             return "known" if _key(text) in self._held else ""

@@ -41,15 +41,15 @@ class Pattern:
 
     def match(self, text: str, start: int = 0) -> re.Match[str] | None:
         """As of a regular expression."""
-        return self.compiled.match(text, start)
+        return (self._compiled or self.compiled).match(text, start)
 
     def search(self, text: str, start: int = 0) -> re.Match[str] | None:
         """As of a regular expression."""
-        return self.compiled.search(text, start)
+        return (self._compiled or self.compiled).search(text, start)
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
         """As of a regular expression."""
-        return self.compiled.fullmatch(text)
+        return (self._compiled or self.compiled).fullmatch(text)
 
 
 class Phrase(NamedTuple):

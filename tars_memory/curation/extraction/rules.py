@@ -15,12 +15,12 @@ from tars_memory.curation.extraction.dating import absolute, names_relative
 from tars_memory.curation.extraction.phrasebook import LANGUAGES, agrees, in_any, language
 from tars_memory.curation.extraction.sentences import Sentence, sentences
 from tars_memory.curation.extraction.stating import stated
-from tars_memory.curation.extraction.subjects import title_of, topics_of
+from tars_memory.curation.extraction.subjects import topics_of
 from tars_memory.curation.model import Extraction, Fact
 from tars_memory.recall.ranking.dates import named_dates
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import date
 
     from tars_memory.capture.turns import Turn
@@ -69,7 +69,12 @@ class _Statement(NamedTuple):
 
 
 def extract(
-    turns: Sequence[Turn], examined: Collection[int], day_of: dict[int, date], *, named: bool = False
+    turns: Sequence[Turn],
+    examined: Collection[int],
+    day_of: dict[int, date],
+    *,
+    named: bool = False,
+    most: int | None = None,
 ) -> Extraction:
     """What the person plainly said in some turns of a conversation.
 
@@ -79,25 +84,28 @@ def extract(
             what the next user turn agrees to.
         day_of: the day of each turn, by its number; relative dates count from it.
         named: several people speak as users, so that each fact begins with its speaker's name.
+        most: facts; the turn that gives the last of them is the last that is looked at. None for no limit.
 
     Returns:
-        Facts whose quotes are verbatim, in order; title, topics, decisions and open ends.
+        Facts whose quotes are verbatim, in order; topics, decisions and open ends.
     """
-    facts: list[Fact] = []
+    facts: dict[str, Fact] = {}  # each text once, where it was said first
+    said: list[Turn] = []
     open_ends: list[str] = []
     for at, turn in enumerate(turns):
+        if most is not None and len(facts) >= most:
+            break
         if turn.role == "user" and turn.number in examined:
             before = turns[at - 1] if at and turns[at - 1].role == "assistant" else None
             talk = _Talk(turn, day_of[turn.number], before)
-            facts += talk.facts(f"{turn.speaker}: " if named else "")
+            _take(facts, talk.facts(f"{turn.speaker}: " if named else ""))
             open_ends += talk.open_ends
+            said.append(turn)
         if turn.role == "assistant" and at + 1 < len(turns) and turns[at + 1].number in examined:
-            facts += _agreed(turn, turns[at + 1], day_of[turn.number])
-    said = [turn for turn in turns if turn.number in examined and turn.role == "user"]
-    decisions = tuple(dict.fromkeys(fact.text for fact in facts if fact.kind == "decision"))
+            _take(facts, _agreed(turn, turns[at + 1], day_of[turn.number]))
+    decisions = tuple(dict.fromkeys(fact.text for fact in facts.values() if fact.kind == "decision"))
     return Extraction(
-        facts=tuple(_once(facts)),
-        title=title_of(said),
+        facts=tuple(facts.values()),
         topics=topics_of(said),
         decisions=decisions,
         open_ends=tuple(dict.fromkeys(open_ends))[:MOST_OPEN_ENDS],
@@ -302,9 +310,6 @@ def _trimmed(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _once(facts: list[Fact]) -> list[Fact]:
-    """Each text once, where it was said first."""
-    seen: dict[str, Fact] = {}
-    for fact in facts:
-        seen.setdefault(fact.text.casefold(), fact)
-    return list(seen.values())
+def _take(facts: dict[str, Fact], new: Iterable[Fact]) -> None:
+    for fact in new:
+        facts.setdefault(fact.text.casefold(), fact)

@@ -30,10 +30,11 @@ _NO_TALK = re.compile(
 )
 """How lines begin that are quotes, tables, prompts, comments, logs, mail headers or code."""
 
+_CLOSER = re.compile(r"</([A-Za-z][A-Za-z0-9_-]*)>")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _QUOTED = re.compile(r"[ \t]*>")
 _MARK = re.compile(r"(?:[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?[ \t*_]*")
-_STOP = re.compile(r"[.!?…]+[\"”’»)\]*_]*(?=\s|$)|[。！？]|\n")
+_STOP = re.compile(r"(?<![.!?…])[.!?…]++[\"”’»)\]*_]*+(?=\s|$)|[。！？]|\n")
 _SHORT_WORDS = """
 dr mr mrs ms prof st vs etc approx ca no nr inc ltd e.g i.e z.b d.h u.a bzw usw evtl ggf sig sr sra dra m mme mlle p.ex
 ex dott ing dhr mevr bijv d.w.z av pág págs jan feb mar apr jun jul aug sep sept oct okt nov dec dez
@@ -85,6 +86,7 @@ def own_words(text: str, *, pasted: bool = False) -> list[tuple[int, int]]:
 def _paragraphs(text: str, no_talk: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """Runs of lines of talk: blank lines and lines of anything else stand between two of them."""
     fence = closing = ""
+    closers = {found[1]: found.start() for found in _CLOSER.finditer(text)}
     first: int | None = None
     at = 0
     for line in _LINE.findall(text):
@@ -93,7 +95,7 @@ def _paragraphs(text: str, no_talk: re.Pattern[str]) -> Iterator[tuple[int, int]
         talk = not (fence or closing or opened or tag or no_talk.match(line) or not line.strip())
         if opened and not closing:
             fence = "" if fence and opened[1].startswith(fence) else fence or opened[1]
-        if tag and f"</{tag[1]}>" in text[at:]:
+        if tag and closers.get(tag[1], -1) >= at:
             closing = f"</{tag[1]}>"
         if closing and closing in line:
             closing = ""

@@ -7,6 +7,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any
 
+from tars_memory import bounded
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.refusal import writing
 
@@ -27,7 +28,7 @@ class Record:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        said = _object(path)
+        said = bounded.own_object(path)
         self.sources: dict[str, Any] = _table(said.get("sources"))
         self.failed = {name: count for name, count in _table(said.get("failed")).items() if isinstance(count, int)}
 
@@ -108,13 +109,6 @@ def _stamp(path: str) -> list[int] | None:
     except FileNotFoundError:
         return None
     return [found.st_size, found.st_mtime_ns, found.st_ino]
-
-
-def _object(path: Path) -> dict[str, Any]:
-    try:
-        return _table(json.loads(path.read_bytes()))
-    except (OSError, ValueError):
-        return {}
 
 
 def _table(said: object) -> dict[str, Any]:

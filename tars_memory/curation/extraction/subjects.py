@@ -1,4 +1,4 @@
-"""What a conversation is about, without a model: its title and topics, from the person's own words. Pure."""
+"""What a conversation is about, without a model: its topics, from the person's own words. Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from tars_memory.capture.turns import Turn
 
 MOST_TOPICS = 5
-TITLE = 60
-"""Characters of a title."""
 
 _NAME = re.compile(r"(?<=[\w,;'’] )[A-ZÀ-Þ][\w'’&-]{2,}(?: (?:of |de |van |von |der |del |da )?[A-ZÀ-Þ][\w'’&-]+)*")
 _WORD = re.compile(r"[^\W\d_]{5,}")
@@ -35,17 +33,6 @@ muito nada obrigado onde porque posso quando quero sempre também tenho tudo voc
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
 """Words that are everywhere and so say nothing of what a conversation is about."""
-
-
-def title_of(turns: Sequence[Turn]) -> str:
-    """A few words: the first thing the person said, cut at a word; empty if there is no talk."""
-    for turn in turns:
-        for sentence in sentences(turn.text):
-            words = sentence.text.strip(" .!?…")
-            if len(words.split()) >= 3:
-                cut = words[:TITLE].rpartition(" ")[0].rstrip(",;: ") or words[:TITLE]
-                return words if len(words) <= TITLE else cut
-    return ""
 
 
 def topics_of(turns: Sequence[Turn]) -> tuple[str, ...]:

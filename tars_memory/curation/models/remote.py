@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.models import provider
 from tars_memory.curation.models.llm import INSTALL, Completion, Prompt, Spent, tokens
-from tars_memory.errors import ModelUnavailableError
+from tars_memory.errors import ModelUnavailableError, counted
 from tars_memory.recall.packing.fence import visible
 from tars_memory.vault.secrets.masking import mask
 
@@ -146,7 +146,8 @@ class ProviderModel:
     def _check_caps(self, asked: int, answered: int) -> None:
         if self.spent.tokens + asked + answered > self._options.max_tokens:
             raise _capped(
-                f"{self.spent.tokens:,} tokens, and the next call may take {asked + answered:,}", "llm.max_tokens"
+                f"{counted(self.spent.tokens, 'token')}, and the next call may take {asked + answered:,}",
+                "llm.max_tokens",
             )
         cost = 0.0 if self._prices is None else asked * self._prices[0] + answered * self._prices[1]
         if self.spent.cost + cost > self._options.max_cost:

@@ -248,12 +248,12 @@ def _listed(text: str, turns: Collection[int]) -> Iterator[Fact]:
     """Facts of an answer in prose: list items with a quote and ``turn N``."""
     for line in re.split(r"\r\n|\r|\n", text[:MAX_REPAIR])[:MAX_FACTS]:
         mark = _MARK.match(line)
-        place = re.search(r"\bturn[ \t]*#?[ \t]*\[?(\d{1,9})\b", line, re.IGNORECASE)
+        place = re.search(r"\bturn[ \t]*+#?[ \t]*+\[?(\d{1,9})\b", line, re.IGNORECASE)
         quoted = list(_QUOTED.finditer(line))
         if mark is None or place is None or not quoted:
             continue
         quote = quoted[-1]
-        said = re.split(r"[ \t]+[(\[—–-]|[(\[]turn\b", line[mark.end() : quote.start()], maxsplit=1)[0]
+        said = re.split(r"(?<![ \t])[ \t]+[(\[—–-]|[(\[]turn\b", line[mark.end() : quote.start()], maxsplit=1)[0]
         words = said.strip(" \t*_:—–-(")
         words = words or next(part for part in quote.groups() if part)
         number = int(place[1])
@@ -314,7 +314,7 @@ def _object(text: str) -> dict[str, Any] | None:
 def _starts(text: str) -> Iterator[int]:
     """Where an object may begin: at a fence's content, at the first brace and bracket, at the last line of a brace."""
     seen = set()
-    fenced = [found.end() for found in re.finditer(r"(?:```|~~~)[A-Za-z0-9]*[ \t]*\r?\n?[ \t\r\n]*(?=[{\[])", text)]
+    fenced = [found.end() for found in re.finditer(r"(?:```|~~~)[A-Za-z0-9]*[ \t\r\n]*+(?=[{\[])", text)]
     first = [place for place in (text.find("{"), text.find("[")) if place >= 0]
     lines = [found.start() for found in re.finditer(r"^\{", text, re.MULTILINE)]
     for place in (*fenced[:3], *sorted(first), *lines[:3], *lines[-1:]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,17 +14,14 @@ from tars_memory.settings import PROJECTS
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
+from tars_memory.vault.sessions.note import BLANKS, QUOTE, SAID_BY, quote_in
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from tars_memory.vault.markdown.claims import Claim
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
-
-QUOTE = "quote::"
-SPEAKER = "said by::"
-"""How the lines under a fact of a session note begin."""
 
 
 class Candidate(NamedTuple):
@@ -85,9 +83,11 @@ def read(vault: Vault, *, expired: bool = False) -> Waiting:
             continue
         data = _data(vault, path, notices)
         if any(f"[{state}]".encode() in data for state in states):
+            entries = grammar.read(path, Document(data), timed=True)
+            marks = _Marks(entries)
             found += (
-                Candidate(_mark(entry), entry.text, day, state=entry.state)
-                for entry in grammar.read(path, Document(data), timed=True)
+                Candidate(marks.of(entry), entry.text, day, state=entry.state)
+                for entry in entries
                 if entry.state in states
             )
     for path, kind in ((layout.corrections, "correction"), (layout.rewards, "reward")):
@@ -143,9 +143,9 @@ def _quoted(path: str, data: bytes) -> Iterator[tuple[str, Quote]]:
     for entry in grammar.read(path, Document(data)):
         if name and entry.depth > depth:
             if entry.text.startswith(QUOTE):
-                words = entry.text.removeprefix(QUOTE).strip().strip('"“”„«»')
-            elif entry.text.startswith(SPEAKER):
-                speaker = entry.text.removeprefix(SPEAKER).strip()
+                words = quote_in(entry.text)
+            elif entry.text.startswith(SAID_BY):
+                speaker = entry.text.removeprefix(SAID_BY).strip(BLANKS)
             continue
         if name and words:
             yield name, Quote(words, speaker)
@@ -156,6 +156,7 @@ def _quoted(path: str, data: bytes) -> Iterator[tuple[str, Quote]]:
 
 def _feedback(path: str, data: bytes, kind: str) -> Iterator[Candidate]:
     entries = grammar.read(path, Document(data), timed=True)
+    marks = _Marks(entries, "f")
     for number, entry in enumerate(entries):
         if entry.depth or entry.state or not entry.time:
             continue
@@ -172,12 +173,25 @@ def _feedback(path: str, data: bytes, kind: str) -> Iterator[Candidate]:
         except ValueError:
             when = None
         if when is not None:
-            yield Candidate(_mark(entry, "f"), entry.text, when, kind, None, said[QUESTION], said[ANSWER])
+            yield Candidate(marks.of(entry), entry.text, when, kind, None, said[QUESTION], said[ANSWER])
 
 
-def _mark(entry: Entry, prefix: str = "d") -> Mark:
-    """The line, with the block id that it is to get if it has none, so that a link can lead to it."""
-    return Mark(entry.path, entry.raw, entry.block_id or grammar.block_id(entry.path, entry.text, prefix))
+class _Marks:
+    """The candidates of a note, each with the block id that it is to get if it has none: a link leads to it alone."""
+
+    def __init__(self, entries: Sequence[Entry], prefix: str = "d") -> None:
+        self._prefix = prefix
+        self._taken = {entry.block_id.lower() for entry in entries if entry.block_id}
+        self._repeats: Counter[str] = Counter()
+
+    def of(self, entry: Entry) -> Mark:
+        """The mark of the next candidate."""
+        name = entry.block_id
+        while name is None:
+            free = grammar.block_id(entry.path, entry.text, self._prefix, self._repeats[entry.text])
+            self._repeats[entry.text] += 1
+            name = None if free in self._taken else free
+        return Mark(entry.path, entry.raw, name)
 
 
 def _data(vault: Vault, path: str, notices: list[str]) -> bytes:

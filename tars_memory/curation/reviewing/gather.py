@@ -14,9 +14,9 @@ from tars_memory.curation import similarity
 from tars_memory.curation.alike import BESIDE, Index
 from tars_memory.curation.extraction import statements
 from tars_memory.curation.model import Mark, Proposal
-from tars_memory.curation.reviewing import candidates, distil, inboxed, stated
+from tars_memory.curation.reviewing import arrivals, candidates, distil, inboxed, stated
 from tars_memory.curation.reviewing.placing import Sections
-from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.errors import NotFoundError, TarsError, counted
 from tars_memory.options import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from datetime import date
 
+    from tars_memory.capture.context import Context
     from tars_memory.curation.reviewing.candidates import Candidate
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
@@ -136,6 +137,27 @@ def gather(
     return Gathered(ordered, aged, settled, waiting.notices)
 
 
+def offered(ctx: Context, window_days: int) -> frozenset[tuple[str, str]]:
+    """Note and block id, in lower case, of every candidate that is offered now: by itself, with a like one that was
+    said later, as extracted only lately, or by a proposal in the inbox. Such lines keep their notes where they are.
+
+    Args:
+        ctx: the command's view of the vault.
+        window_days: how long a candidate is offered.
+    """
+    today = ctx.now.date()
+    since = candidates.earliest(today, window_days)
+    found = gather(
+        ctx.vault,
+        today,
+        window_days=window_days,
+        told=0,
+        arrived=lambda: arrivals.arrived(ctx.store.journal, since),
+        facts=ctx.facts_options,
+    )
+    return frozenset((mark.path, mark.block_id.lower()) for each in found.proposals for mark in each.marks)
+
+
 def quoted(vault: Vault, proposals: Sequence[Proposal]) -> list[Proposal]:
     """The proposals with what was said, as the session notes quote it."""
     wanted = [mark.block_id for each in proposals if not each.quote for mark in each.marks[:1]]
@@ -231,7 +253,7 @@ class _Standing:
             parts.append("a correction of yours" if first.kind == "correction" else "praise of yours")
         if len(group) > 1:
             days = list(dict.fromkeys(each.day.isoformat() for each in group))
-            parts.append(f"said {len(group)} times: {', '.join(days)}")
+            parts.append(f"said {counted(len(group), 'time')}: {', '.join(days)}")
         others = list(dict.fromkeys(each.text for each in group if each.text != first.text))
         if others:
             parts.append("also as " + ", ".join(f"“{_cut(text)}”" for text in others[:3]))

@@ -39,11 +39,15 @@ ODD = "decides nothing here: [x] accepts, [-] rejects"
 
 _KEYS = ("to", "said", "instead of", "ends", "beside", "why", "or")
 _MARK = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})(?![0-9A-Za-z-])")
-_BOX = re.compile(r"\[[ \t]*([^\[\]][\u0300-\u036f\u20e3\ufe0e\ufe0f]*)[ \t]*\](?:[ \t]+|$|(?![(\[:]))")
+_BOX = re.compile(
+    r"\[(?:[ \t]*+(?!\])|[ \t]*(?=[ \t]\]))([^\[\]][\u0300-\u036f\u20e3\ufe0e\ufe0f]*)[ \t]*\](?:[ \t]+|$|(?![(\[:]))"
+)
 """A task's box, also as a thumb types it: ``[ x]``, or no blank behind it. What a link begins with is none."""
 
 _OURS = re.compile(r"[ \t]+[-*+][ \t]+(?:" + "|".join(_KEYS) + r"):: ")
-_STAMP = re.compile(r"[ \t]+(?:[✅❌][\ufe0f]?[ \t]*\d{4}-\d\d-\d\d|\[completion:: ?\d{4}-\d\d-\d\d\])$", re.ASCII)
+_STAMP = re.compile(
+    r"(?<![ \t])[ \t]+(?:[✅❌][\ufe0f]?[ \t]*\d{4}-\d\d-\d\d|\[completion:: ?\d{4}-\d\d-\d\d\])$", re.ASCII
+)
 """What Obsidian's plugins for tasks put behind the words when they tick one; it is no change of the words."""
 
 _TICKED = re.compile(rb"^[ \t]*[-*+][ \t]+\[[ \t]*[xX+mM-][ \t]*\]", re.MULTILINE)
@@ -258,6 +262,8 @@ def words_of(proposal: Proposal) -> str:
     """What stands on a proposal's own line until the person changes it."""
     if proposal.op in ("remove", "remove_section"):
         return f"Remove: {one_line(shown(proposal.replaces or proposal.quote))}"
+    if proposal.op == "add_section" and not proposal.text.strip():
+        return f"Add the heading: {one_line(proposal.section)}"
     return _harmless(proposal.text)
 
 

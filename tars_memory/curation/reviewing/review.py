@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.commit import Decided
     from tars_memory.curation.model import Proposal
     from tars_memory.curation.reviewing.gather import Gathered
+    from tars_memory.curation.reviewing.ticks import Recorded
     from tars_memory.options import ReviewOptions
     from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.store import Transaction
@@ -43,12 +44,14 @@ class Listed(NamedTuple):
         total: how many there are in all.
         notices: what could not be read, and what a command that was cut off has left undone.
         unsettled: whether one has: then the notes show half of what it did, and its proposals are not among these.
+        recorded: ticks in Review.md that agents' processes found, and that nobody has done.
     """
 
     proposals: list[Proposal]
     total: int
     notices: list[str]
     unsettled: bool = False
+    recorded: tuple[Recorded, ...] = ()
 
 
 class Answer(NamedTuple):
@@ -59,12 +62,14 @@ class Answer(NamedTuple):
         decided: in the order of the decisions.
         notices: what the person should know.
         left: how many decisions of Review.md could not be done, each told in the notices.
+        recorded: those that were only recorded, because an agent runs this.
     """
 
     txn: str | None
     decided: list[Decided]
     notices: list[str]
     left: int = 0
+    recorded: tuple[Recorded, ...] = ()
 
 
 class Review:
@@ -91,7 +96,10 @@ class Review:
         shown = found.proposals[:most] if most else found.proposals
         left = self.ctx.store.pending()
         told = [f"{each}; until the next command that writes, what it decided is not listed" for each in left]
-        return Listed(quoted(self.ctx.vault, shown), len(found.proposals), [*found.notices, *told], bool(left))
+        proposals = quoted(self.ctx.vault, shown)
+        recorded = tuple(ticks.recorded(self.ctx))
+        told += [*ticks.waiting(self.ctx, recorded), *ticks.left(self.ctx.vault)]
+        return Listed(proposals, len(found.proposals), [*found.notices, *told], bool(left), recorded)
 
     def settle(self) -> None:
         """Finish or take back what a killed command has left: until then the notes show half of it.
@@ -166,15 +174,18 @@ class Review:
     def from_note(self) -> Answer:
         """Do what was decided in Review.md and its conflict copies; what can't be done stays there, and is told.
 
+        If an agent runs this, and nobody has allowed it to accept, it is only recorded.
+
         Raises:
             BusyError: another process writes.
             UnwritableError: the vault can't be written.
         """
         self.settle()
-        done, notices = ticks.take(self)
+        done, notices, recorded = ticks.take(self)
         results = [each for bundle in done for each in bundle.outcomes]
         txns = [bundle.txn for bundle in done if bundle.txn]
-        return Answer(txns[-1] if txns else None, results, [*self.ctx.notices, *notices], len(notices))
+        told = [*self.ctx.notices, *notices, *ticks.waiting(self.ctx, recorded)]
+        return Answer(txns[-1] if txns else None, results, told, len(notices), tuple(recorded))
 
     def write_note(self, *, limit: int | None = None, expired: bool = False) -> tuple[str, int]:
         """Write what waits into Review.md; what was ticked there already stays.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tars_memory.capture.placing import heading
 from tars_memory.curation import similarity
 from tars_memory.curation.model import Ends, Instead, Proposal, Stated
-from tars_memory.errors import TarsError
+from tars_memory.errors import TarsError, counted
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import claims, facts
 from tars_memory.vault.markdown.facts import Predicates, folded
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 OP = "fact"
 """The op of these proposals."""
 
-_BULLET = re.compile(r"[-*+][ \t]+(.*?)[ \t]*\(\[\[[^\[\]|]*#\^([A-Za-z0-9-]+)(?:\|[^\[\]]*)?\]\]\)")
+_BULLET = re.compile(r"[-*+][ \t]+(.*?)\(\[\[[^\[\]|]*#\^([A-Za-z0-9-]+)(?:\|[^\[\]]*)?\]\]\)")
 _NESTED = re.compile(r"[ \t]+[-*+][ \t]+" + FACT.strip() + r"[ \t]*(.+)")
 _NAMED = re.compile(rb"#\^([A-Za-z0-9-]+)")
 _SAYS = {"conflict": "contradicts", "update": "changes", "near": "says much the same as", "same": "repeats"}
@@ -201,7 +201,7 @@ class Facts:
             parts.append(f"{line.target} says something else about it: {line.why[:1].lower()}{line.why[1:]}")
         elif len(group) > 1:
             days = dict.fromkeys(each.day.isoformat() for each in group)
-            parts.append(f"said {len(group)} times: {', '.join(days)}")
+            parts.append(f"said {counted(len(group), 'time')}: {', '.join(days)}")
         text = "; ".join(parts)
         return text[:1].upper() + text[1:] if text else "New: no fact about it stands in your notes"
 
@@ -271,7 +271,7 @@ def _stated(data: bytes) -> Iterator[tuple[str, str, Claim]]:
     text = name = ""
     for row in re.split(r"\r\n|\r|\n", data.decode("utf-8", "surrogateescape")):
         if bullet := _BULLET.match(row):
-            text, name = bullet[1], bullet[2]
+            text, name = bullet[1].rstrip(" \t"), bullet[2]
         elif not row[:1].isspace():
             name = ""
         elif name and (nested := _NESTED.match(row)) and (claim := claims.parse(nested[1])):

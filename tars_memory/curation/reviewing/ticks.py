@@ -3,12 +3,16 @@
 Ticks in conflict copies of the note (a second device) count like those in the note itself. A decision is done once:
 what was decided stands in ``.tars/decided.jsonl`` by its id, so a note that a sync brings back is cleared of it without
 a word.
+
+A process that an agent runs does none of it: it may have ticked them itself. It records that it found them, in the
+state folder and nowhere else, and the next process of anybody else does them, or the walk decides them.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation.commit import commit
 from tars_memory.curation.model import Decision
@@ -16,12 +20,15 @@ from tars_memory.curation.patch import splices_between
 from tars_memory.curation.reviewing import aging, note
 from tars_memory.curation.reviewing.choices import as_line, kept_beside, one_each
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
+from tars_memory.hashing import sha256
 from tars_memory.vault import inbox
 from tars_memory.vault.conflicts import is_conflict_copy
 from tars_memory.vault.folder import digest
+from tars_memory.vault.writing.journal import replace_file
+from tars_memory.vault.writing.refusal import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from tars_memory.capture.context import Context
     from tars_memory.curation.commit import Committed
@@ -31,6 +38,124 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Splice
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import Transaction
+
+
+RECORD = "ticks.json"
+"""In the state folder: by the note, the ticks that agents' processes found. Words stand there as a hash alone."""
+
+MAX_RECORD = 4_000_000
+"""Bytes of that file; a bigger one is none of ours."""
+
+
+class Recorded(NamedTuple):
+    """A tick that a process which an agent runs has found, and that nobody has done since.
+
+    Attributes:
+        id: of the proposal.
+        decision: ``accepted`` or ``rejected``, once somebody does it.
+        path, line: where it stands.
+        time: when it was found, ISO 8601.
+        is_new: whether it was found just now.
+    """
+
+    id: str
+    decision: str
+    path: str
+    line: int
+    time: str
+    is_new: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {name: getattr(self, name) for name in ("id", "decision", "path", "line", "time")}
+
+
+class Taken(NamedTuple):
+    """What became of the ticks of a note.
+
+    Attributes:
+        done: what was carried out, all together or else each alone.
+        notices: what the person should know.
+        recorded: what was only recorded.
+    """
+
+    done: list[Committed]
+    notices: list[str]
+    recorded: list[Recorded] = []  # noqa: RUF012  # never changed
+
+
+def waiting(ctx: Context, found: Sequence[Recorded]) -> list[str]:
+    """What to do about recorded ticks, in a sentence; none if there are none."""
+    if not found:
+        return []
+    where = f"{note.NOTE}:{', '.join(str(each.line) for each in found[:5])}{', …' * (len(found) > 5)}"
+    what = f"{len(found)} tick{'s' * (len(found) > 1)} recorded, not done ({where})"
+    if ctx.may_tick:
+        return [f"{what}: an agent found them, who may have set them; decide here, or review --from-note does them"]
+    return [f"{what}: an agent runs this, so they wait for you; run tars-memory review outside of the agent"]
+
+
+def recorded(ctx: Context) -> list[Recorded]:
+    """The ticks that only agents' processes have found, as far as they stand in the note as they were found."""
+    known = _record(ctx).get(ctx.layout.review)
+    if not known:
+        return []
+    said, _ = note.decisions([note.read(data) for data in _texts(ctx.vault).values()])
+    return [
+        _recorded(ctx, name, what, str(known[name][1]))
+        for name, what in said.items()
+        if name in known and known[name][0] == _hash(what)
+    ]
+
+
+def _recorded(ctx: Context, name: str, what: Said, time: str, *, is_new: bool = False) -> Recorded:
+    decision = "accepted" if what.accept else "rejected"
+    return Recorded(name, decision, ctx.layout.review, what.line, time, is_new)
+
+
+def _put_down(ctx: Context, said: dict[str, Said]) -> list[Recorded]:
+    """Record what an agent's process has found; what is not ticked any more is forgotten.
+
+    Raises:
+        UnwritableError: the state folder can't be written.
+    """
+    every = _record(ctx)
+    known = every.get(ctx.layout.review, {})
+    now = ctx.now.isoformat()
+    found = []
+    for name, what in said.items():
+        old = known[name][1] if name in known and known[name][0] == _hash(what) else None
+        found.append(_recorded(ctx, name, what, old or now, is_new=old is None))
+    _save(ctx, every, {each.id: [_hash(said[each.id]), each.time] for each in found})
+    return found
+
+
+def _record(ctx: Context) -> dict[str, dict[str, Any]]:
+    """All of the file, as far as it is what it should be."""
+    try:
+        with open(ctx.store.state / RECORD, "rb") as file:
+            held = json.loads(file.read(MAX_RECORD))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return {
+        path: {name: pair for name, pair in known.items() if isinstance(pair, list) and len(pair) == 2}
+        for path, known in (held.items() if isinstance(held, dict) else ())
+        if isinstance(known, dict)
+    }
+
+
+def _save(ctx: Context, every: dict[str, dict[str, Any]], known: dict[str, Any]) -> None:
+    if ctx.store.dry_run or every.get(ctx.layout.review, {}) == known:
+        return
+    every = {path: held for path, held in {**every, ctx.layout.review: known}.items() if held}
+    path = ctx.store.state / RECORD
+    with writing(os.fspath(path)):
+        replace_file(path, json.dumps(every, indent=1).encode("ascii"))
+
+
+def _hash(what: Said) -> str:
+    """What a tick says, without its words."""
+    return sha256(repr((what.accept, what.both, what.as_line, what.words)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def notes(vault: Vault) -> list[str]:
@@ -49,6 +174,8 @@ def notes(vault: Vault) -> list[str]:
 def by_the_way(open_review: Callable[[], Review], notices: list[str]) -> None:
     """Do what is ticked before another command writes; nothing that goes wrong here ends that command.
 
+    What can't be done stays in the note and is told where the person asks for it: by ``review`` and ``status``.
+
     Nothing is done while another review goes on, nor with a note that an undo brought back as it was.
 
     Args:
@@ -61,7 +188,7 @@ def by_the_way(open_review: Callable[[], Review], notices: list[str]) -> None:
         if not any(map(note.ticked, texts.values())) or undone(review.ctx, texts.get(review.ctx.layout.review, b"")):
             return
         with review.alone():
-            done, told = take(review)
+            done, _, found = take(review)
     except BusyError:
         return
     except Exception as error:  # what was typed comes first
@@ -72,7 +199,15 @@ def by_the_way(open_review: Callable[[], Review], notices: list[str]) -> None:
         accepted = [each for each in results if each.decision == "accepted"]
         notices.append(f"decided in {note.NOTE}: {len(accepted)} accepted, {len(results) - len(accepted)} rejected")
         notices += [f"{each.proposal.id} changed nothing: {each.reason}" for each in accepted if each.reason]
-    notices += told
+    if any(each.is_new for each in found):
+        notices += waiting(review.ctx, found)
+
+
+def left(vault: Vault) -> list[str]:
+    """What is ticked in the note or its copies and can't be taken so, a sentence each."""
+    texts = _texts(vault)
+    notices = note.decisions([note.read(data) for data in texts.values()])[1]
+    return [*notices, *(told for path, data in texts.items() for told in note.unmarked(path, data))]
 
 
 def undone(ctx: Context, data: bytes) -> bool:
@@ -81,13 +216,10 @@ def undone(ctx: Context, data: bytes) -> bool:
     return last is not None and last.undoes is not None and last.record.get("new") == digest(data)
 
 
-def take(review: Review) -> tuple[list[Committed], list[str]]:
-    """Do what the note and its copies say.
+def take(review: Review) -> Taken:
+    """Do what the note and its copies say; if an agent runs this, only record it.
 
     What can't be done (the line it replaces has changed, a cut-off line) is left in the note, and told.
-
-    Returns:
-        What became of the decisions, all together or else each alone, and what the person should know.
 
     Raises:
         UnwritableError: the vault can't be written.
@@ -95,12 +227,14 @@ def take(review: Review) -> tuple[list[Committed], list[str]]:
     ctx = review.ctx
     texts = _texts(ctx.vault)
     items = {path: note.read(data) for path, data in texts.items()}
-    said, notices = note.decisions(list(items.values()))
-    notices += [told for path, data in texts.items() for told in note.unmarked(path, data)]
+    said, _ = note.decisions(list(items.values()))
+    notices = left(ctx.vault)
     known = inbox.decided(ctx.vault).keys()
     present = {item.id for each in items.values() for item in each}
+    if not (ctx.may_tick or ctx.may_accept):
+        return Taken([], notices, _put_down(ctx, {name: what for name, what in said.items() if name not in known}))
     if not said and not present & known:
-        return [], notices
+        return Taken([], notices)
     found = review.gather(expired=True)
     offered = {proposal.id: proposal for proposal in found.proposals}
     unfit = {name: what for name, what in said.items() if what.as_line and name in offered and not offered[name].fact}
@@ -117,14 +251,22 @@ def take(review: Review) -> tuple[list[Committed], list[str]]:
     deciding = {mark for each in chosen for mark in each.proposal.marks}
     aging.settle(ctx, lambda: review.gather(expired=True), found, but=deciding)
     taken = {(item.id, item.box, item.words) for each in items.values() for item in each if item.id in said}
-    done, more = _commit(ctx, chosen, stale, taken)
-    return done, [*notices, *more]
+    seen = {each.id: each.time for each in recorded(ctx)}
+    done, more = _commit(ctx, chosen, stale, taken, seen)
+    return Taken(done, [*notices, *more])
 
 
 def _commit(
-    ctx: Context, chosen: Sequence[Decision], stale: set[str], taken: set[tuple[str, str, str]]
+    ctx: Context,
+    chosen: Sequence[Decision],
+    stale: set[str],
+    taken: set[tuple[str, str, str]],
+    seen: Mapping[str, str],
 ) -> tuple[list[Committed], list[str]]:
-    """All at once; if that can't be, one by one, and what can't be done is told."""
+    """All at once, but those apart that an agent's process found first (``seen``): then the journal can say so.
+
+    If that can't be, one by one, and what can't be done is told.
+    """
     if not chosen:
         with ctx.writing("review", None, whole=True) as transaction:
             clear(transaction, ctx.vault, stale, taken)
@@ -136,21 +278,26 @@ def _commit(
         def also(transaction: Transaction) -> None:
             clear(transaction, ctx.vault, ids, taken)
 
-        return commit(ctx, bundle, by_tick=True, also=also)
+        ticked = min((seen[each.proposal.id] for each in bundle if each.proposal.id in seen), default="")
+        return commit(ctx, bundle, by_tick=True, ticked=ticked, also=also)
 
     ready = one_each(chosen)
-    try:
-        return [do(ready)], []
-    except (ConflictError, UsageError) as error:
-        if len(ready) == 1:
-            return [], [f"{note.NOTE}: left for later: {error.message}"]
+    apart = [each for each in ready if each.proposal.id in seen]
     done: list[Committed] = []
     notices: list[str] = []
-    for each in ready:
+    for bundle in ([each for each in ready if each.proposal.id not in seen], apart):
         try:
-            done.append(do([each]))
+            done += [do(bundle)] if bundle else []
+            continue
         except (ConflictError, UsageError) as error:
-            notices.append(f"{note.NOTE}: left for later: {error.message}")
+            if len(bundle) == 1:
+                notices.append(f"{note.NOTE}: left for later: {error.message}")
+                continue
+        for one in bundle:
+            try:
+                done.append(do([one]))
+            except (ConflictError, UsageError) as error:
+                notices.append(f"{note.NOTE}: left for later: {error.message}")
     return done, notices
 
 

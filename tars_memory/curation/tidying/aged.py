@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import date
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tars_memory.curation.reviewing import candidates
+from tars_memory.curation.reviewing.gather import offered
 from tars_memory.curation.tidying import digest
 from tars_memory.curation.tidying.archive import all_files, links_by_source
 from tars_memory.curation.tidying.retention import WAITING, held_by_links
-from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.errors import NotFoundError, TarsError, counted
 from tars_memory.vault.conflicts import has_markers
 from tars_memory.vault.links import Links
 from tars_memory.vault.model import Tier
@@ -19,6 +18,7 @@ from tars_memory.vault.sessions import summary as notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import date
 
     from tars_memory.capture.context import Context
     from tars_memory.curation.tidying.compression import Terms
@@ -122,7 +122,7 @@ def survey(ctx: Context, terms: Terms, *, last: Survey | None = None) -> Survey:
     if not old and not grown:
         return Survey(undated, {}, frozenset(), {})
     files = frozenset(all_files(ctx.vault))
-    states = _states(ctx)
+    states = _states(ctx, terms.window_days)
     aged: dict[str, Aged] = {}
     known = last.notes if last is not None and last.states == states.words else {}
 
@@ -137,9 +137,7 @@ def survey(ctx: Context, terms: Terms, *, last: Survey | None = None) -> Survey:
         summary = found.summaries.get(period) or _free(ctx, period)
         said = told(path, found.sessions[path], day)
         aged[path] = Aged(path, found.sessions[path], day, period, summary, 0, said)
-        obstacle = (
-            WAITING if states.open(said, today, terms.window_days) else _obstacle(ctx, path, found.sessions[path])
-        )
+        obstacle = WAITING if states.open(said) else _obstacle(ctx, path, found.sessions[path])
         if obstacle:
             reasons[path] = obstacle
     moves = {path: ctx.layout.archived(path) for path in old if path not in reasons}
@@ -148,7 +146,7 @@ def survey(ctx: Context, terms: Terms, *, last: Survey | None = None) -> Survey:
     for path, (summary, period, since, data) in grown.items():
         day = digest.day_of(path, data)
         said = told(path, data, day or today)
-        if day is not None and not states.open(said, today, terms.window_days):
+        if day is not None and not states.open(said):
             aged[path] = Aged(path, data, day, period, summary, since, said)
     order = sorted(aged.values(), key=lambda each: (each.day, each.path))
     return Survey([*(_step(ctx, each, reasons, today) for each in order), *undated], aged, files, states.words)
@@ -163,11 +161,17 @@ def is_old(day: date, today: date, terms: Terms) -> bool:
 
 def _step(ctx: Context, each: Aged, reasons: dict[str, str], today: date) -> Step:
     if each.since:
-        return Step(each.path, each.path, each.period, "add", f"it grew since {each.since} turns were summed up")
+        return Step(
+            each.path,
+            each.path,
+            each.period,
+            "add",
+            f"it grew since {counted(each.since, 'turn was', 'turns were')} summed up",
+        )
     to = ctx.layout.archived(each.path)
     if each.path in reasons:
         return Step(each.path, to, each.period, "keep", reasons[each.path])
-    return Step(each.path, to, each.period, "move", f"{(today - each.day).days} days old")
+    return Step(each.path, to, each.period, "move", f"{counted((today - each.day).days, 'day')} old")
 
 
 def _read(ctx: Context) -> _Found:
@@ -247,13 +251,13 @@ class _States:
         words: the state by the block id, in lower case.
     """
 
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, window_days: int) -> None:
         self._ctx = ctx
-        self._days: dict[str, date] = {}
-        self._arrived: frozenset[str] | None = None
+        self._window_days = window_days
+        self._offered: frozenset[str] | None = None
         self.words: dict[str, str] = {}
 
-    def add(self, data: bytes, day: date) -> None:
+    def add(self, data: bytes) -> None:
         """Take in a daily note."""
         for row in re.split(rb"[\r\n]+", data):
             head, mark, name = row.rstrip(b" \t").rpartition(b"^")
@@ -261,25 +265,17 @@ class _States:
             if state is not None and head[-1:] in b" \t" and _BLOCK_ID.fullmatch(name):
                 key = name.decode("ascii").lower()
                 self.words[key] = state[1].decode("ascii")
-                self._days[key] = day
 
-    def open(self, told: Told, today: date, window_days: int) -> bool:
-        """Whether a candidate of a session is still offered: of a day within the window, or extracted in it."""
-        since = candidates.earliest(today, window_days)
-        return any(self._days.get(name, date.min) >= since or name in self._new(since) for name in told.waiting)
-
-    def _new(self, since: date) -> frozenset[str]:
-        """The candidates that were extracted within the window, whenever they were said."""
-        if self._arrived is None:
-            from tars_memory.curation.reviewing.arrivals import arrived
-
-            self._arrived = arrived(self._ctx.store.journal, since)
-        return self._arrived
+    def open(self, told: Told) -> bool:
+        """Whether a candidate of a session is still offered."""
+        if told.waiting and self._offered is None:
+            self._offered = frozenset(name for _, name in offered(self._ctx, self._window_days))
+        return any(name in (self._offered or ()) for name in told.waiting)
 
 
-def _states(ctx: Context) -> _States:
+def _states(ctx: Context, window_days: int) -> _States:
     layout = ctx.layout
-    states = _States(ctx)
+    states = _States(ctx, window_days)
     for path in ctx.vault.paths():
         day = layout.day_of(path) if layout.is_ours(path) and layout.tier_of(path) is Tier.DAILY else None
         if day is None:
@@ -289,5 +285,5 @@ def _states(ctx: Context) -> _States:
         except TarsError:
             continue
         if b"^" in data:
-            states.add(data, day)
+            states.add(data)
     return states

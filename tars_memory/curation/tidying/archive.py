@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory.curation.reviewing.gather import offered
 from tars_memory.curation.tidying.outlinks import Outlink, outlinks, stored_links
 from tars_memory.curation.tidying.retention import Daily, Step, past, plan
 from tars_memory.errors import NotFoundError, TarsError, UnwritableError
-from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
 from tars_memory.vault.writing.moving import move
 
@@ -61,7 +60,7 @@ def archive(ctx: Context, *, days: int, window_days: int, apply: bool = False) -
     Args:
         ctx: the command's view of the vault.
         days: how long a daily note stays in its place.
-        window_days: how long an undecided line keeps its note.
+        window_days: how long an undecided line is offered, and so keeps its note.
         apply: move them.
 
     Raises:
@@ -91,9 +90,12 @@ def survey(ctx: Context, *, days: int, window_days: int) -> list[Step]:
     layout = ctx.layout
     paths = [path for path in ctx.vault.paths() if layout.is_ours(path)]
     dailies = [daily for path in paths if (daily := _daily(ctx, path, days)) is not None]
+    if dailies:
+        waiting = {path for path, _ in offered(ctx, window_days)}
+        dailies = [daily._replace(waiting=daily.path in waiting) for daily in dailies]
     files = set(all_files(ctx.vault))
     outgoing = links_by_source(ctx.vault, files) if dailies else {}
-    return plan(dailies, outgoing, files, today=today, days=days, window_days=window_days)
+    return plan(dailies, outgoing, files, today=today, days=days)
 
 
 def all_files(vault: Vault) -> Iterator[str]:
@@ -132,8 +134,6 @@ def _daily(ctx: Context, path: str, days: int) -> Daily | None:
         data = ctx.vault.read(path)
     except TarsError as error:
         return Daily(path, to, day, obstacle=error.message)
-    found = entries.read(path, Document(data), timed=True)
-    waiting = any(entry.state == "extracted" for entry in found)
     copied, obstacle = False, ""
     if layout.day_of(to) != day or layout.tier_of(to) is not Tier.DAILY or layout.is_template(to):
         obstacle = f"{to} would be no daily note in this vault"
@@ -145,7 +145,7 @@ def _daily(ctx: Context, path: str, days: int) -> Daily | None:
             obstacle = f"{to} is a link or no file" if os.path.lexists(ctx.vault.root / to) else ""
         except TarsError as error:
             obstacle = error.message
-    return Daily(path, to, day, waiting, copied, obstacle)
+    return Daily(path, to, day, copied=copied, obstacle=obstacle)
 
 
 def _carried_out(ctx: Context, transaction: Transaction, step: Step) -> Step:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.curation.extraction import statements
 from tars_memory.curation.models import llm, prompts, replies
 from tars_memory.curation.tidying.tidy import quiet_ids
-from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.errors import NotFoundError, UsageError, counted
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
@@ -81,7 +81,7 @@ def compare(ctx: Context, asked: Material, model: LanguageModel) -> Compared:
     answer = llm.ask(model, asked.prompt, lambda text: replies.ops(text, 0, len(asked.lines), code=code))
     notices = [f"left out of the answer: {reason}" for reason in answer.rejected]
     if asked.left_out:
-        notices.append(f"{asked.left_out} lines more than a model is shown at once were not compared")
+        notices.append(f"not compared, as a model is shown so many at once: {counted(asked.left_out, 'line')}")
     quiet = quiet_ids(ctx)
     made: list[dict[str, Any]] = []
     used: set[int] = set()

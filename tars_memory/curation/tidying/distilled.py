@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.extraction import statements
 from tars_memory.curation.models import llm, prompts, replies
-from tars_memory.errors import UsageError
+from tars_memory.errors import UsageError, counted
 from tars_memory.vault.markdown.entries import neutralise
 from tars_memory.vault.secrets.masking import mask
 
@@ -55,7 +55,7 @@ def numbered(shown: Sequence[Merged]) -> list[str]:
     """The statements as the prompt numbers them: with day, kind and how often."""
     told = []
     for each in shown:
-        often = f", {len(each.all)} times" if len(each.all) > 1 else ""
+        often = f", {counted(len(each.all), 'time')}" if len(each.all) > 1 else ""
         kept = ", kept by the person" if each.promoted else ""
         told.append(f"{each.first.day} {each.first.kind}{often}{kept}: {each.first.text}")
     return told

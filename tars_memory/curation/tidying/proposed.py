@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
+from tars_memory import bounded
 from tars_memory.curation.models.llm import Reply
 from tars_memory.curation.tidying import digest, distilled
 from tars_memory.errors import ConflictError
@@ -270,12 +271,12 @@ class _Answers:
     def _before(self, key: str, shown: Sequence[Merged]) -> distilled.Distilled | None:
         """What it said before; each sentence is checked again."""
         try:
-            said = json.loads((self._folder / f"{key}.json").read_bytes())
+            said = bounded.own_object(self._folder / f"{key}.json")
             sentences = [
                 distilled.Sentence(kind, text, tuple(shown[number] for number in numbers))
                 for kind, text, numbers in said["sentences"]
             ]
             held = [each for each in sentences if not distilled.strange(each.text, each.rests_on)]
             return distilled.Distilled(held, [str(why) for why in said["dropped"]]) if held else None
-        except (OSError, ValueError, KeyError, TypeError, IndexError):
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
             return None

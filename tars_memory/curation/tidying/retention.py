@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tars_memory.curation.tidying.outlinks import Outlink, lead
+from tars_memory.errors import counted
 from tars_memory.vault.links import Links
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Daily(NamedTuple):
         path: where it is.
         to: where it would go.
         day: that it is of.
-        waiting: whether it holds extracted lines that nobody has decided about.
+        waiting: whether a line in it is still offered for review.
         copied: whether the very same text stands at ``to`` already.
         obstacle: why it can't go there, or empty.
     """
@@ -73,7 +74,6 @@ def plan(
     *,
     today: date,
     days: int,
-    window_days: int,
 ) -> list[Step]:
     """What happens to the daily notes past the window, oldest first.
 
@@ -83,7 +83,6 @@ def plan(
         files: the paths of all files of the vault.
         today: the local day.
         days: how long a daily note stays in its place.
-        window_days: how long an undecided line is offered for review, and so keeps its note.
 
     Returns:
         A step for each daily note past the window, and none for the others.
@@ -93,7 +92,7 @@ def plan(
     for daily in old:
         if daily.obstacle:
             reasons[daily.path] = daily.obstacle
-        elif daily.waiting and not past(daily.day, today, window_days):
+        elif daily.waiting:
             reasons[daily.path] = WAITING
     reasons |= held_by_links({daily.path: daily.to for daily in old if daily.path not in reasons}, outgoing, files)
     return [_step(daily, reasons.get(daily.path), today) for daily in old]
@@ -121,7 +120,7 @@ def _step(daily: Daily, kept: str | None, today: date) -> Step:
     if kept is not None:
         return Step(daily.path, daily.to, "keep", kept)
     age = (today - daily.day).days
-    return Step(daily.path, daily.to, "move", CUT_OFF if daily.copied else f"{age} days old")
+    return Step(daily.path, daily.to, "move", CUT_OFF if daily.copied else f"{counted(age, 'day')} old")
 
 
 def _near(outgoing: Mapping[str, Collection[Outlink]], moves: Mapping[str, str]) -> list[tuple[str, Outlink]]:

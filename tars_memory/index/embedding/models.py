@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tars_memory import bounded
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.hashing import sha256
 
@@ -175,16 +176,35 @@ def folder_of(manifest: Manifest, cache: Path) -> Path:
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a prepared folder; None unless each of its files has the length that was written down."""
-    import json
-
     try:
-        record = json.loads((folder / "manifest.json").read_bytes())
-        lengths: dict[str, int] = record["lengths"]
-        if any((folder / name).stat().st_size != length for name, length in lengths.items()):
+        record = bounded.own_object(folder / "manifest.json")
+        if not _lengths_hold(folder, record["lengths"]):
             return None
-        return Manifest(**record["manifest"])
-    except (OSError, ValueError, KeyError, TypeError):
+        made = Manifest(**record["manifest"])
+        return made if _is_sound(made) else None
+    except (KeyError, TypeError, ValueError):
         return None
+
+
+def _lengths_hold(folder: Path, lengths: object) -> bool:
+    """Whether each named file is there, and as long as it was when that was written down."""
+    try:
+        return isinstance(lengths, dict) and all(
+            (folder / name).stat().st_size == length for name, length in lengths.items()
+        )
+    except (OSError, ValueError):
+        return False
+
+
+def _is_sound(manifest: Manifest) -> bool:
+    """Whether each member is of its type."""
+    kinds = dict.fromkeys(("dimension", "max_tokens"), int) | {"normalised": bool, "files": dict}
+    said = manifest.as_dict()
+    return (
+        all(type(value) is kinds.get(name, str) for name, value in said.items())
+        and all(0 < number < 1 << 20 for number in (manifest.dimension, manifest.max_tokens))
+        and all(isinstance(part, str) for pair in manifest.files.items() for part in pair)
+    )
 
 
 def optimised_folder(folder: Path, version: str) -> Path:
@@ -213,13 +233,8 @@ def graph_of(folder: Path, manifest: Manifest, version: str) -> Path:
 
 def is_complete(folder: Path) -> bool:
     """Whether an optimised copy is there and each of its files as long as it was when written."""
-    import json
-
-    try:
-        lengths: dict[str, int] = json.loads((folder / "lengths.json").read_bytes())
-        return all((folder / name).stat().st_size == length for name, length in lengths.items())
-    except (OSError, ValueError, AttributeError):
-        return False
+    lengths = bounded.own_object(folder / "lengths.json")
+    return bool(lengths) and _lengths_hold(folder, lengths)
 
 
 def installed(cache: Path) -> list[Manifest]:

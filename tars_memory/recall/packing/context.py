@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import UsageError
+from tars_memory.errors import UsageError, counted
 from tars_memory.options import FactsOptions
 from tars_memory.recall import facts as about
 from tars_memory.recall import query
@@ -164,8 +164,9 @@ class _Filling(Reading):
             self._hold(layout.scope_of(note.path))
             if rest:
                 self._fill("unapproved", note, rest)
-                named, stand = ("1 rule", "stands") if len(rest) == 1 else (f"{len(rest)} rules", "stand")
-                self.notices.append(f"{note.path}: {named}, not typed or approved here, {stand} with the data")
+                stand = "stands" if len(rest) == 1 else "stand"
+                said = f"{counted(len(rest), 'rule')}, not typed or approved here, {stand} with the data"
+                self.notices.append(f"{note.path}: {said}")
             self._unused_headings(note)
         self._hold("")
         for note in self.read([USER]):
@@ -276,7 +277,7 @@ class _Filling(Reading):
         """The prompt: a mark is drawn that no text holds, and everything is counted."""
         runs = self.packing.runs()
         drawn = fence.mark(text for run in runs for text in (run.path, *run.texts))
-        text, sizes = fence.render(runs, drawn)
+        text, sizes = fence.render(runs, drawn, self.called)
         blocks: list[Block] = []
         at = len(text) - sum(sizes)
         for run, size in zip(runs, sizes, strict=True):
@@ -366,6 +367,6 @@ def _check(budget: int, days: int, file_cap: int, project: str | None) -> None:
         if value < 0:
             raise UsageError(f"the {name} is {value}", "give a number that is not below zero")
     if days > MOST_DAYS:
-        raise UsageError(f"{days} days of daily notes are too many", f"at most {MOST_DAYS}")
+        raise UsageError(f"{counted(days, 'day')} of daily notes: too many", f"at most {MOST_DAYS}")
     if project and (project in (".", "..") or "/" in project or "\\" in project or "\0" in project):
         raise UsageError(f"{project!r} is no project", f"name the folder below {PROJECTS}/")

@@ -12,9 +12,10 @@ import secrets
 from typing import TYPE_CHECKING
 
 from tars_memory.vault.markdown.entries import plain
+from tars_memory.visible import visible as without_unseen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 CONFLICTS = "conflicts"
 """The block of sentences about lines of the other blocks."""
@@ -26,12 +27,8 @@ MARK_BYTES = 5
 """40 bits: nobody guesses them within one call."""
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]+"
-)
-"""Control characters (tab excepted), marks that turn or hide text, and the invisible alphabet of tag characters."""
-_COMMENT = re.compile(r"<!--.*?-->|%%.*?%%")
-_TAG = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(KINDS)})\b|\|)", re.IGNORECASE)
+_COMMENT = re.compile("<!--|%%")
+_TAG = re.compile(rf"<(?=\s*(?:/\s*)?(?:{'|'.join(KINDS)})\b|\|)", re.IGNORECASE)
 """What could pass for a tag of ours, or for a control sign such as ``<|end|>``."""
 _ESCAPED = r"<\\"
 _PLACE = re.compile(r"(?![-*+] )(?:.*\.md)?:\d+$", re.IGNORECASE)
@@ -44,19 +41,33 @@ def shown(line: str) -> str:
     """
     line = visible(line)
     if "%%" in line or "<!" in line:
-        line = _COMMENT.sub("", line)
+        line = _uncommented(line)
     line = plain(line).rstrip()
     if "<" in line:
         line = _TAG.sub(_ESCAPED, line)
-    return "\\" + line if _PLACE.match(line) else line
+    return "\\" + line if line[-1:].isdigit() and _PLACE.match(line) else line
+
+
+def _uncommented(line: str) -> str:
+    """The line without its comments; one that isn't closed is none. Each closer is looked for once."""
+    kept: list[str] = []
+    at = seen = 0
+    last = line.rfind("-->")
+    while opener := _COMMENT.search(line, seen):
+        seen = opener.end()
+        mark = "-->" if opener[0] == "<!--" else "%%"
+        close = line.find(mark, seen) if mark == "%%" or seen <= last else -1
+        if close >= 0:
+            kept.append(line[at : opener.start()])
+            at = seen = close + len(mark)
+    return "".join((*kept, line[at:]))
 
 
 def visible(text: str) -> str:
     """Text without what can't be seen; separators of lines and paragraphs are blanks, stray surrogates U+FFFD."""
-    if text.isprintable():
-        return text
-    text = re.sub("[\n\r\u2028\u2029]", " ", text)
-    return re.sub("[\ud800-\udfff]", "\ufffd", _INVISIBLE.sub("", text))
+    if not text.isprintable():
+        text = re.sub("[\ud800-\udfff]", "\ufffd", re.sub("[\n\r\u2028\u2029]", " ", text))
+    return without_unseen(text)
 
 
 def mark(texts: Iterable[str], draw: Callable[[int], bytes] = secrets.token_bytes) -> str:
@@ -137,12 +148,13 @@ class Run:
         return self.start_line + len(self.texts) - 1
 
 
-def render(runs: Sequence[Run], drawn: str) -> tuple[str, list[int]]:
+def render(runs: Sequence[Run], drawn: str, called: Mapping[str, str] | None = None) -> tuple[str, list[int]]:
     """The prompt text, and for each run how many characters it takes up, place and tags around it included.
 
     Args:
         runs: blocks together, and within a block the runs of a note together, in their order.
         drawn: the mark.
+        called: other names for some notes, no longer than their paths.
 
     Returns:
         text without a final newline ('' for no runs); the numbers add up to its length without the preface.
@@ -157,7 +169,7 @@ def render(runs: Sequence[Run], drawn: str) -> tuple[str, list[int]]:
         if before is None or before.kind != run.kind:
             lines.append(opening(run.kind, drawn))
         same = before is not None and (before.kind, before.path) == (run.kind, run.path)
-        lines.append(further(run.start_line) if same else place(run.path, run.start_line))
+        lines.append(further(run.start_line) if same else place((called or {}).get(run.path, run.path), run.start_line))
         lines += run.texts
         if at + 1 == len(runs) or runs[at + 1].kind != run.kind:
             lines.append(closing(run.kind, drawn))

@@ -5,6 +5,7 @@ them is said. Pure but for the parser.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from tars_memory.recall.packing import fence
@@ -60,12 +61,13 @@ class Loaded:
         self.whole_items = whole_items
         self.lines = note_lines(data)
         self.document = Document(data)
-        self._over = over(self.document)
+        self._over = _joined(over(self.document))
         self.units: list[Unit] = []
         self.rules: dict[int, list[bytes]] = {}
         self.omitted: list[tuple[int, int, str]] = []
         self.headings: list[Unit] = []
         self._above: list[tuple[int, Unit]] = []
+        self._bullets = [bullet.line for bullet in self.document.bullets]
         self._read()
 
     def _read(self) -> None:
@@ -106,12 +108,14 @@ class Loaded:
             self.omitted.append((first, last, COMMENT))
             return
         why = "" if whole else dismissed(self.lines[first - 1])
-        if any(begin <= first and last <= end for begin, end in self._over):
+        at = bisect_right(self._over, first, key=lambda lines: lines[0]) - 1
+        if at >= 0 and last <= self._over[at][1]:
             why = ENDED
         if why:
             self.omitted.append((first, last, why))
             return
-        says = () if whole else (key("\n".join(self.lines[first - 1 : last])), key("\n".join(texts)))
+        raw = self.lines[first - 1 : last]
+        says = () if whole else {key("\n".join(lines)) for lines in ([raw] if raw == texts else [raw, texts])}
         self.units.append(Unit(self.path, first, texts, says, tuple(unit for _, unit in self._above)))
 
     def _parts(self, block: Block) -> Iterator[tuple[int, int]]:
@@ -119,7 +123,8 @@ class Loaded:
         if block.kind != "item":
             yield block.start_line, block.end_line
             return
-        bullets = [b for b in self.document.bullets if block.start_line <= b.line <= block.end_line]
+        within = bisect_left(self._bullets, block.start_line), bisect_right(self._bullets, block.end_line)
+        bullets = self.document.bullets[slice(*within)]
         if self.whole_items:
             if bullets and bullets[0].depth == 0 and bullets[0].line == block.start_line:
                 self.rules[block.start_line] = self.raw(Unit(self.path, block.start_line, [""] * _count(block)))
@@ -138,6 +143,15 @@ class Loaded:
     def _is_comment(self, block: Block) -> bool:
         text = "\n".join(self.lines[block.start_line - 1 : block.end_line]).strip()
         return text.startswith("<!--") and text.find("-->") in (-1, len(text) - 3)
+
+
+def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those spans of lines that no other one holds, in order."""
+    found: list[tuple[int, int]] = []
+    for span in sorted(spans, key=lambda lines: (lines[0], -lines[1])):
+        if not found or span[1] > found[-1][1]:
+            found.append(span)
+    return found
 
 
 def _count(block: Block) -> int:

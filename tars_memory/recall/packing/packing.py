@@ -129,13 +129,16 @@ class Packing:
         for words in unit.says:
             if words in self._said:
                 return f"says the same as {self._said[words]}"
+        room = self.room if most is None else min(self.room, most)
+        if sum(len(text) + 1 for text in unit.texts) > room:
+            return NO_ROOM
         needed = [heading for heading in unit.headings if (heading.path, heading.start_line) not in self._places]
         spent = 0
         added: list[tuple[str, int]] = []
         for each in (*needed, unit):
             spent += self._cost(kind, each)
             self._put(kind, each, added)
-        if spent > min(self.room, self.room if most is None else most):
+        if spent > room:
             self._take_back(kind, added)
             return NO_ROOM
         self._left -= spent

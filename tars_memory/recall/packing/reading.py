@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.recall.decided import REJECTED as DECLINED
-from tars_memory.recall.decided import ids, standing
+from tars_memory.recall.decided import called, ids, standing
 from tars_memory.recall.packing.loaded import COMMENT, ENDED, REJECTED, Loaded
 from tars_memory.recall.packing.packing import NO_ROOM
 from tars_memory.recall.verify import note_lines
@@ -35,6 +35,7 @@ class Reading:
     Attributes:
         notices: sentences for the person.
         notes: the lines of the notes that were read.
+        called: how the prompt names notes whose own path it must not show.
         settled: lines that are left out on purpose: recall must not bring them back.
         gone: what was left out, as (path, first line, last line, why).
     """
@@ -48,6 +49,7 @@ class Reading:
         self.on = on
         self.notices: list[str] = []
         self.notes: dict[str, list[str]] = {}
+        self.called: dict[str, str] = {}
         self.settled: set[tuple[str, int]] = set()
         self.gone: list[tuple[str, int, int, str]] = []
 
@@ -76,6 +78,8 @@ class Reading:
             if data is not None:
                 note = Loaded(path, data, whole_items=whole_items, over=self._over(path))
                 self.notes[path] = note.lines
+                if note.document.by_lines:
+                    self.notices.append(f"{path}: so long, or nested so deep, that it is read line by line")
                 yield note
 
     def _over(self, path: str) -> Callable[[Document], list[tuple[int, int]]]:
@@ -105,7 +109,9 @@ class Reading:
                 self.leave_out(path, first, last, ENDED)
         if b"#^" in data and self.vault.layout.tier_of(path) is Tier.EPISODIC:
             lines = self.notes[path]
-            for index, state in standing(lines, self.decided(ids(lines))).items():
+            states = self.decided(ids(lines))
+            self.called[path] = called(path, lines, states)
+            for index, state in standing(lines, states).items():
                 if state == DECLINED:
                     self.leave_out(path, index + 1, index + 1, REJECTED)
 

@@ -6,6 +6,7 @@ hundred chunks, a rough sum of these picks those that are read line by line.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tars_memory.recall.ranking import interaction
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranking.lexical import Terms
 
+
+_WAS = re.compile(r"([ \t]+)[-*+][ \t]+replaced:: ")
+"""How the line begins that keeps the words which the line above it replaced: ``why`` tells them."""
 
 CHUNKS_BEFORE = 50
 """Chunks that a list is followed back over, to what its lines are nested in: 40,000 characters."""
@@ -167,12 +171,12 @@ def gather(
     asked = interaction.numbers(vector.words) if vector is not None else []
     bits = reader.word_bits(list(rows)) if asked else {}
     excluded = Exclusion(query.negations)
-    told = decided(reader, rows.values())
+    told, hidden = decided(reader, rows.values())
     chunks: list[Candidate] = []
     for row in sorted(rows.values(), key=lambda row: (row.note_id, row.position)):
         chunk = Candidate(row)
         chunk.words = named.words.get(row.id, 0.0)
-        chunk.note_words = named.notes.get(row.note_id, 0.0)
+        chunk.note_words = 0.0 if row.note_id in hidden else named.notes.get(row.note_id, 0.0)
         chunk.meaning = named.near.get(row.id)
         chunk.date = date_fit(query, row)
         chunk.decided = told.get(row.id, {})
@@ -180,6 +184,8 @@ def gather(
         if row.id in bits:
             _compare(chunk, asked, *bits[row.id])
         by_note = chunk.note_words and not excluded
+        if row.note_id in hidden and not chunk.counts:  # nothing but what the note is called can have named it
+            continue
         if chunk.lines and (chunk.counts or by_note or chunk.meaning is not None or chunk.date):
             chunks.append(chunk)
     total = reader.chunk_count()
@@ -189,14 +195,20 @@ def gather(
     return Pool(chunks, idfs, total, nearest, known)
 
 
-def decided(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int, dict[int, str]]:
-    """What became of the candidates that session notes repeat, by chunk and line; nothing is asked without any."""
+def decided(reader: IndexReader, rows: Iterable[ChunkRow]) -> tuple[dict[int, dict[int, str]], set[int]]:
+    """What became of the candidates that session notes repeat, by chunk and line, and the notes whose names repeat one
+    that was rejected; the names are taken out of the rows. Nothing is asked without any.
+    """
     sessions = [row for row in rows if row.tier == "episodic"]
     if not sessions:
-        return {}
-    from tars_memory.recall.decided import in_chunks
+        return {}, set()
+    from tars_memory.recall.decided import REJECTED, in_chunks, unnamed
 
-    return in_chunks(reader, sessions)
+    found = in_chunks(reader, sessions)
+    notes, lines = unnamed(reader, sessions)
+    for chunk, refused in lines.items():
+        found.setdefault(chunk, {}).update(dict.fromkeys(refused, REJECTED))
+    return found, notes
 
 
 def _begun(reader: IndexReader, row: ChunkRow) -> list[str]:
@@ -237,6 +249,7 @@ def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion, left_out: 
     banned = left_out | _banned(chunk.texts, excluded) if excluded else left_out
     if chunk.decided:
         banned |= {index for index, state in chunk.decided.items() if state == "rejected"}
+    banned |= silent(row, chunk.texts)
     kept = [i for i, text in enumerate(chunk.texts) if i not in banned and text.strip() and not _is_machinery(text)]
     if not kept:
         return
@@ -259,13 +272,49 @@ def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion, left_out: 
         chunk.lines.append(line)
 
 
+def silent(row: ChunkRow, texts: Sequence[str]) -> set[int]:
+    """The lines of a chunk that are no answer to anything, by index: front matter, and words that a line replaced."""
+    found = _front(row, texts)
+    if "replaced:: " in row.text:
+        for i, text in enumerate(texts):
+            was = _WAS.match(text)
+            if was is not None:
+                above = next((other for other in reversed(texts[:i]) if _indent(other) < len(was[1])), None)
+                if row.tier == "daily" if above is None else "[promoted]" in above:
+                    found.add(i)
+    return found
+
+
+def _front(row: ChunkRow, texts: Sequence[str]) -> set[int]:
+    """The lines of a note's front matter that are no answer, by index: its marks, and the title, which is shown anyway,
+    if more is there; of a session note all of them, for they only say what the note is.
+    """
+    if row.position or row.start_line > 1 or not texts[0].startswith("---"):
+        return set()
+    end = next((i for i, text in enumerate(texts) if i and text.rstrip() in ("---", "...")), len(texts))
+    marks = {0, end}
+    inner = set(range(1, end))
+    if row.tier == "episodic":
+        return marks | inner
+    titles = {i for i in inner if texts[i].startswith("title:")}
+    return marks | titles if inner > titles else marks
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip(" \t")) if text.strip() else len(text) + 1_000
+
+
 def _is_machinery(text: str) -> bool:
     """Whether a line only says who or which session says the one above it, or what it states: it answers nothing.
 
     What is stated there nobody has decided about; as a fact it stands in Facts.md.
     """
-    line = text.lstrip()
-    return line.startswith(("- said by:: ", "- from:: [")) or (line.startswith("- fact:: ") and " › " in line)
+    line = text.strip()
+    return (
+        line == "---"
+        or line.startswith(("- said by:: ", "- from:: ["))
+        or (line.startswith("- fact:: ") and " › " in line)
+    )
 
 
 def _compare(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.recall.model import Hit
 from tars_memory.recall.ranking.scores import PARTS
+from tars_memory.recall.ranking.standing import REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -44,8 +45,10 @@ def _widened(anchor: Line, taken: set[tuple[int, int]]) -> tuple[Line, Line]:
     size = anchor.length
 
     def free(inner: int, outer: int) -> bool:
-        """Whether the passage may go on over this neighbour: not shown yet, and nothing left out between the two."""
+        """Whether the passage may go on over this neighbour: not shown yet, not rejected, nothing left out between."""
         if not 0 <= outer < len(lines) or (note, lines[outer].number) in taken:
+            return False
+        if lines[outer].validity <= REFUSED < anchor.validity:
             return False
         between = sorted((lines[inner].index, lines[outer].index))
         return not any(text.strip() for text in texts[between[0] + 1 : between[1]])

@@ -73,7 +73,7 @@ def owned(claim: Claim, author: str) -> Claim | None:
 def made(subject: str, predicate: str, object_: str, since: date | None = None) -> Claim | None:
     """A claim of words from outside, each part harmless; None if one of them can't stand where it must."""
     try:
-        parts = [entries.neutralise(part) for part in (subject, predicate, object_)]
+        parts = [entries.neutralise(part).strip() for part in (subject, predicate, object_)]
     except UsageError:
         return None
     fit = not any(map(_UNFIT.search, parts[:2])) and max(map(len, parts)) <= LONGEST and len(parts[1]) <= 80
@@ -90,6 +90,12 @@ def parse(line: str) -> Claim | None:
     """The claim in a line; None if there is none."""
     subject, parted, rest = line.strip(" \t").partition(PARTS)
     said = facts.said(rest.strip(" \t")) if parted else None
-    if said is None or said.until is not None or not subject.strip(" \t") or _UNFIT.search(subject):
+    if (
+        said is None
+        or said.until is not None
+        or facts.stray(said.object)
+        or not subject.strip(" \t")
+        or _UNFIT.search(subject)
+    ):
         return None
     return Claim(subject.strip(" \t"), said.predicate, said.object, said.since)

@@ -93,6 +93,7 @@ class Document:
         blocks: top-level blocks in order; link definitions and blank lines belong to none.
         bullets: list items in order of their lines.
         open_line: the line of a fence or comment that is never closed, or None; all after it is inside it.
+        by_lines: whether the note is so long, or nested so deep, that it was read line by line.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -176,6 +177,7 @@ class Document:
         first = self.body_line
         start = self.lines[first - 1].start if first <= len(self.lines) else len(self.data)
         tokens = parse(self.data[start:].decode("utf-8", "surrogateescape"))
+        self.by_lines = type(tokens) is not list  # the parser's own are a plain one
         self.blocks = tuple(self._blocks(tokens, first))
         self.bullets = tuple(self._bullets(tokens, first))
         self.sections = tuple(self._sections(tokens, first))
@@ -276,12 +278,31 @@ def line_of(data: bytes, offset: int) -> int:
     return len(re.findall(rb"\r\n|\r|\n", data[:offset])) + 1
 
 
+_WIKI_LINK = re.compile(r"!?\[\[([^\]]*)(\]\]?)?")
+_MARKDOWN_LINK = re.compile(r"!?\[([^\]]*)(?:\](?:\([^)]*(\))?)?)?")
+"""Links, and whatever began like one and is none: taken whole, for no link begins within it."""
+_UNDERSCORES = re.compile(
+    r"(?<![\w\\])_+(?=[^\s_])|(?<![\w\\])__+|(?<=[^\s\\_])_+(?!\w)|(?<=\\_)_+(?!\w)"  # each begins at its run's first
+)
+
+
+def wiki_words(text: str) -> str:
+    """The text with the words of its wiki links in their place."""
+
+    def words(found: re.Match[str]) -> str:
+        if found[2] != "]]":
+            return found[0]
+        target, bar, label = found[1].partition("|")
+        return label if bar else target
+
+    return _WIKI_LINK.sub(words, text) if "[[" in text else text
+
+
 def plain_heading(text: str) -> str:
     """The words of a heading without link, emphasis, code and escape marks, spaces collapsed."""
-    text = re.sub(r"!?\[\[([^\]|]*\|)?([^\]]*)\]\]", r"\2", text)
-    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = _MARKDOWN_LINK.sub(lambda found: found[1] if found[2] else found[0], wiki_words(text))
     text = re.sub(r"(?<!\\)(\*+|~~|==|`+)", "", text)
-    text = re.sub(r"(?<![\w\\])_+(?=\S)|(?<=[^\s\\])_+(?!\w)", "", text)
+    text = _UNDERSCORES.sub("", text)
     text = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text)
     return " ".join(text.split())
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from tars_memory.errors import ConflictError
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document, Line, Section, apply, plain_heading
+from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tars_memory.vault.markdown.document import Bullet
     from tars_memory.vault.model import Entry
@@ -45,19 +46,48 @@ def insert_bullet(data: bytes, bullet: str, *, section: str) -> list[Splice]:
     Raises:
         ConflictError: wherever the bullet were put, it would change what stands around it.
     """
+    return _inserted(data, [bullet], section)
+
+
+def insert_bullets(data: bytes, bullets: Sequence[str], *, section: str) -> list[Splice]:
+    """:func:`insert_bullet` for many, which stand one after another.
+
+    All of them are placed at once, for each place is checked by a parse; where that changes what stands around them,
+    the halves are.
+
+    Returns:
+        Splices, in order; one if all fit in one place, none for no bullets.
+    """
+    changes = Changes(data)
+    waiting = [[*bullets]] if bullets else []
+    while waiting:
+        some = waiting.pop()
+        try:
+            changes.make(_inserted(changes.data, some, section))
+        except ConflictError:
+            if len(some) < 2:
+                raise
+            half = len(some) // 2
+            waiting += [some[half:], some[:half]]
+    return changes.splices()
+
+
+def _inserted(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]:
+    """The bullets in the best place that takes all of them."""
     document = Document(data)
     target = document.find_section(section)
-    count = bullet.count("\n") + 1
+    text = "\n".join(bullets)
+    counts = [bullet.count("\n") + 1 for bullet in bullets]
     if target is not None:
-        for splice in _places(document, target, bullet):
+        for splice in _places(document, target, text):
             before, after, first = _around(document, splice)
             line = after.line_at(splice.start - first + _blank(splice))
-            if _added(before, after, line, count):
+            if _added(before, after, line, counts):
                 return [splice]
-    for splice in _new_section(document, bullet, section):
+    for splice in _new_section(document, text, section):
         before, after, first = _around(document, splice)
         made = after.section_at(after.line_at(splice.start - first + _blank(splice)))
-        if made.title == plain_heading(section) and _added(before, after, made.start_line + 1, count, heading=True):
+        if made.title == plain_heading(section) and _added(before, after, made.start_line + 1, counts, heading=True):
             return [splice]
     raise ConflictError(
         f"no place under the heading {section!r} takes a bullet without changing what stands around it",
@@ -258,15 +288,19 @@ def _around(document: Document, splice: Splice) -> tuple[Document, Document, int
     return document, Document(apply(document.data, [splice])), 0
 
 
-def _added(before: Document, after: Document, line: int, count: int, *, heading: bool = False) -> bool:
-    """Whether ``after`` is ``before`` plus one bullet of ``count`` lines at ``line`` (under its new heading, if so).
+def _added(before: Document, after: Document, line: int, counts: Sequence[int], *, heading: bool = False) -> bool:
+    """Whether ``after`` is ``before`` plus bullets of so many lines from ``line`` on (under a new heading, if so).
 
-    Blank lines around it may have come too.
+    Blank lines around them may have come too.
     """
-    new = next((bullet for bullet in after.bullets if bullet.line == line), None)
-    own = range(line - heading, line + count)
-    if not new or new.depth or not new.worded or new.end_line != own[-1]:
-        return False
+    there = {bullet.line: bullet for bullet in after.bullets}
+    own = range(line - heading, line + sum(counts))
+    for count in counts:
+        new = there.get(line)
+        if not new or new.depth or not new.worded or new.end_line != line + count - 1:
+            return False
+        line += count
+    line -= sum(counts)
     grown = len(after.lines) - len(before.lines)
 
     def back(number: int) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.errors import UsageError
 from tars_memory.hashing import sha256
 from tars_memory.vault.model import Entry
+from tars_memory.visible import visible as without_unseen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,6 +37,8 @@ MAX_AUTHOR = 80
 MAX_CHARACTERS = 1_000_000
 """One entry is one line; editors (Obsidian among them) stall on longer ones."""
 
+_BLANKS = r"(?<![ \t])[ \t]"
+"""What a run of blanks begins with: a pattern that tried each blank of the run would take its square."""
 _TIME = r"(?:(\d{4}-\d\d-\d\d )?(?:[01]?\d|2[0-3]):[0-5]\d(?!\S)[ \t]*)"
 _STATE = r"(?:\[(" + "|".join(STATES) + r")\](?!\S)[ \t]*)"
 _BLOCK_ID = r"(?:^|(?<=[ \t]))\^([A-Za-z0-9-]+)$"
@@ -49,13 +52,10 @@ _NO_AUTHOR = r"[\[\]%<>$`^|#\\:\x00-\x1f\x7f]"
 _TAG = r"[^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+"
 """Obsidian's own class of tag characters; a tag needs one that is no digit."""
 
+_FIELD = r"(?<!\\)[\[(]([^\[\]():]{1,80})::(?:[^\[\]()]|\[\[[^\[\]]{0,400}\]\]){0,400}[\])]"
+"""A field in Dataview's brackets; its value may hold links."""
+
 _BREAKS = r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+"
-_DROPPED = r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufeff]+"
-"""Control characters, and the marks that turn the direction of everything after them (``RTL`` letters stay)."""
-
-_HIDDEN = "(?<![\U0001f3f4\U000e0020-\U000e007e])[\U000e0000-\U000e007f]+"
-"""Tag characters: an invisible alphabet, except after the black flag, where they spell a region."""
-
 _START = (
     r"[-+*](?=[ \t]|$)",  # a list
     r"#{1,6}(?=[ \t]|$)",  # a heading
@@ -91,11 +91,11 @@ def parse(words: str, *, timed: bool = False) -> Parts:
     time = state = provenance = label = block_id = author = None
     if timed and (match := re.match(_TIME, text)):
         time, text = match[0].strip(" \t"), text[match.end() :]
-    if match := re.match(_STATE, text):
+    if text[:1] == "[" and (match := re.match(_STATE, text)):
         state, text = match[1], text[match.end() :]
-    if match := re.search(_BLOCK_ID, text):
+    if "^" in text and (match := re.search(_BLOCK_ID, text)):
         block_id, text = match[1], text[: match.start()].rstrip(" \t")
-    if match := re.search(_PROVENANCE + "$", text):
+    if "([[" in text and (match := re.search(_PROVENANCE + "$", text)):
         provenance, label, text = match[1], match[2], text[: match.start()].rstrip(" \t")
     if "[by::" in text and (match := re.search(_AUTHOR, text)):
         author, text = match[1], (text[: match.start()].rstrip(" \t") + text[match.end() :]).strip(" \t")
@@ -131,14 +131,14 @@ def unsigned(line: str) -> str:
     """One line without the author of its entry."""
     if "[by::" not in line:
         return line
-    return re.sub(r"[ \t]*\[by::[^\[\]\r\n]{1,80}\](?=[ \t]*(?:[\[(].*|\^\S*)?$)", "", line)
+    return re.sub(_BLANKS + r"*\[by::[^\[\]\r\n]{1,80}\](?=[ \t]*(?:[\[(]|\^[^\s\[]*$|$))", "", line)
 
 
 def neutralise(text: str) -> str:
     """Outside text as the words of one bullet: nothing in it can end the bullet, hide from the reader, or be read as
     a time's state tag, provenance or block id of ours. All other characters stay. Idempotent.
 
-    Line breaks become one blank; control, direction and invisible tag characters are dropped; bytes that are no
+    Line breaks become one blank; invisible characters are dropped; bytes that are no
     UTF-8 become U+FFFD; what would be structure gets a backslash, which Obsidian does not show.
 
     Raises:
@@ -160,12 +160,12 @@ def neutralise(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Outside text as one line of what a reader sees: line breaks become one blank; control, direction and invisible
-    tag characters are dropped; halves of characters become U+FFFD.
+    """Outside text as one line of what a reader sees: line breaks become one blank; what is invisible is dropped;
+    halves of characters become U+FFFD.
     """
     text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)
     text = " ".join(part for line in re.split(_BREAKS, text) if (part := line.strip(" \t")))
-    return re.sub(_HIDDEN, "", re.sub(_DROPPED, "", text)).strip(" \t")
+    return without_unseen(text).strip(" \t")
 
 
 def harmless(line: str) -> str:
@@ -201,19 +201,22 @@ def ref(path: str, text: str, occurrence: int = 0) -> str:
     return base64.b32encode(digest[:5]).decode("ascii").lower()
 
 
-def block_id(path: str, text: str, prefix: str = "d") -> str:
+def block_id(path: str, text: str, prefix: str = "d", occurrence: int = 0) -> str:
     """The block id that an entry gets when something links to it: the same on every machine, ``d-7f3ak2c``.
 
     Args:
         path: of its note, relative to the vault, with ``/``.
         text: :attr:`Entry.text`.
         prefix: what kind of line it is.
+        occurrence: which of several lines with the same words in the note, from 0.
     """
-    return f"{prefix}-{ref(path, text)[:7]}"
+    return f"{prefix}-{ref(path, text, occurrence)[:7]}"
 
 
 def tags_of(text: str) -> tuple[str, ...]:
     """The ``#tag`` words of a text, without the mark, in order, each once; not those within code."""
+    if "#" not in text:
+        return ()
     found = re.findall(r"(?:^|(?<=\s))#(" + _TAG + ")", re.sub(r"`[^`]*`", "", text))
     return tuple(dict.fromkeys(tag for tag in found if not tag.isdigit()))
 
@@ -223,6 +226,18 @@ def tagged(text: str, names: Iterable[str]) -> str:
     known = {name.casefold() for name in tags_of(text)}
     missing = [name for name in dict.fromkeys(names) if name.casefold() not in known]
     return " ".join([text, *(f"#{name}" for name in missing)])
+
+
+def carried(old: str, new: str) -> list[str]:
+    """What other words for a text keep of it: its tags unless they bring some, its fields unless they bring the same.
+
+    A field is Dataview's ``[key:: value]`` (or in round brackets), a date that it ends on among them.
+    """
+    bare = re.sub(r"`[^`]*`", "", old)
+    known = {found[1].strip().casefold() for found in re.finditer(_FIELD, re.sub(r"`[^`]*`", "", new))}
+    fields = [found[0] for found in re.finditer(_FIELD, bare) if found[1].strip().casefold() not in known]
+    tags = [] if tags_of(new) else [f"#{name}" for name in tags_of(re.sub(_FIELD, "", bare))]
+    return [*fields, *tags]
 
 
 def tag(text: str) -> str:
@@ -296,10 +311,12 @@ def unlisted(path: str, document: Document) -> list[Entry]:
 
 def plain(line: str) -> str:
     """One line without machinery: no state tag, no block id; of a provenance link only its label (the date)."""
-    match = re.match(r"([ \t]*(?:[-*+][ \t]+)?" + _TIME + "?)" + _STATE, line)
-    if match:
+    if "[" in line and (match := re.match(r"([ \t]*(?:[-*+][ \t]+)?" + _TIME + "?)" + _STATE, line)):
         line = match[1] + line[match.end() :]
-    line = re.sub(r"(?:^|[ \t]+)\^[A-Za-z0-9-]+[ \t]*$", "", line)
+    if "^" in line:
+        line = re.sub(rf"(?:^|{_BLANKS}+)\^[A-Za-z0-9-]+[ \t]*$", "", line)
+    if "([[" not in line:
+        return line
     return re.sub(_PROVENANCE + r"[ \t]*$", lambda found: f"({found[2] or found[1].partition('#')[0]})", line)
 
 

@@ -12,13 +12,16 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import Document, plain_heading
+from tars_memory.vault.markdown.document import Document, plain_heading, wiki_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tars_memory.options import FactsOptions
     from tars_memory.vault.model import Entry
+
+HOW = 'name a real day once, as "Cork [since:: 2026-11-14] [until:: 2027-05-01]"; TARS_AUTHOR says whose words they are'
+"""What to do about a :func:`stray` field."""
 
 EVENT_DAYS = 90
 """An event without an end counts so long."""
@@ -27,6 +30,11 @@ _DATE = r"(?:\[\[)?(\d{4}-\d\d-\d\d)(?:T[^\[\]()\s]*|[ \t]+\d\d:\d\d[^\[\]()\s]*
 _WHEN = rf"[ \t]*(since|until)[ \t]*::[ \t]*{_DATE}[ \t]*"
 _FIELD = re.compile(rf"\[{_WHEN}\]|\({_WHEN}\)", re.IGNORECASE)
 """A date, wherever it stands in the line, as Dataview reads it; of a date with a time the day counts."""
+
+_TYPED = re.compile(
+    r"(?<!\\)([\[(])[ \t]*(?:since|until|by)[ \t]*::(?:\[\[[^\[\]]*\]\]|[^\[\]()])*[\])]", re.IGNORECASE
+)
+"""A field of ours as somebody types it, whatever it holds."""
 
 _BRACKETED = re.compile(r"\[[^\[\]]*\]|\([^()]*\)|\[\[[^\[\]]*\]\]")
 
@@ -58,6 +66,10 @@ class Fact(NamedTuple):
     def holds(self, day: date) -> bool:
         """Whether it is true on a day: since ≤ day < until."""
         return (self.since is None or self.since <= day) and (self.until is None or day < self.until)
+
+    def ever_holds(self) -> bool:
+        """Whether there is a day on which it is true: it does not end before it begins."""
+        return self.since is None or self.until is None or self.since < self.until
 
     def as_dict(self, day: date) -> dict[str, Any]:
         """The documented JSON object."""
@@ -94,6 +106,12 @@ def said(text: str) -> Said | None:
         rest = rest[: field.start()].rstrip(" \t") + rest[field.end() :]
     rest = rest.strip()
     return Said(predicate, rest, days.get("since"), days.get("until")) if rest else None
+
+
+def stray(text: str) -> str:
+    """The first field of ours (``[until:: soon]``) in a part of a fact, where none should be left; empty for none."""
+    found = _TYPED.search(text)
+    return found[0] if found else ""
 
 
 def words(predicate: str, object_: str, since: date | None = None, until: date | None = None) -> str:
@@ -160,15 +178,7 @@ def alike(one: str, other: str) -> bool:
 
 def object_key(text: str) -> str:
     """What two objects that are :func:`alike` have in common."""
-    text = re.sub(r"!?\[\[(?:[^\]|]*\|)?([^\]]*)\]\]", r"\1", text)
-    return " ".join(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text).split()).casefold()
-
-
-def about(facts: Iterable[Fact], name: str) -> list[Fact]:
-    """Those whose subject or object is, or whose object holds, the name in any case."""
-    wanted = folded(name)
-    inside = re.compile(r"(?<!\w)" + re.escape(wanted) + r"(?!\w)")
-    return [fact for fact in facts if folded(fact.subject) == wanted or inside.search(folded(fact.object))]
+    return " ".join(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", wiki_words(text)).split()).casefold()
 
 
 class Predicates:
@@ -235,18 +245,21 @@ def plan(
     """What adding a fact to others does. Pure.
 
     A new value of a single-valued predicate ends the one that holds at its start, on that day; a back-dated one is
-    itself ended by the next later one, and ends none that begins later.
+    itself ended by the next later one, and ends none that begins later. One that is over already ends none; one that
+    never held counts for nothing.
     """
-    known = [f for f in facts if folded(f.subject) == folded(subject) and folded(f.predicate) == folded(predicate)]
+    about = folded(subject), folded(predicate)
+    known = [f for f in facts if (folded(f.subject), folded(f.predicate)) == about and f.ever_holds()]
     replaces = predicates.replaces(predicate)
-    if since is None and (replaces or predicates.is_event(predicate)):
+    over = until is not None and until <= today
+    if since is None and not over and (replaces or predicates.is_event(predicate)):
         since = today
     same = _same(known, object_, since, until, today)
     if same is not None:
         return Plan(same, same.since, same.until, ())
     if predicates.is_event(predicate) and until is None and since is not None:
         until = since + timedelta(days=EVENT_DAYS)
-    if not replaces or since is None:
+    if not replaces or since is None or over:
         return Plan(None, since, until, ())
     later = [fact.since for fact in known if fact.since is not None and fact.since > since]
     if later and (until is None or until > min(later)):
@@ -261,7 +274,7 @@ def plan(
 
 def _same(known: list[Fact], object_: str, since: date | None, until: date | None, today: date) -> Fact | None:
     """The fact that holds at the new one's start and says the same."""
-    start = since or today
+    start = since or (min(today, until - timedelta(days=1)) if until else today)
     for fact in known:
         if alike(fact.object, object_) and fact.holds(start) and (until is None or fact.until == until):
             return fact

@@ -36,6 +36,23 @@ _DAY = {
 }
 """Tokens that a day can be read from; of those the others repeat, the text itself is compared."""
 
+_WIDTHS = {
+    **dict.fromkeys(("M", "D", "w", "W"), (1, 2)),
+    **dict.fromkeys(("Mo", "Do", "wo", "Wo"), (3, 4)),
+    "DDD": (1, 3),
+    "DDDo": (3, 5),
+    "Y": (1, 4),
+    "MMMM": (3, 9),
+    "dddd": (6, 9),
+}
+"""Fewest and most letters of the tokens whose text has not always as many."""
+
+_LONGEST = 255
+"""Characters of a format."""
+
+_WAYS = 10_000
+"""Ways to part a name between such tokens, at most: the format comes with the vault, and each name is held to it."""
+
 _CLOCK = frozenset(["HH", "H", "hh", "h", "kk", "k", "mm", "m", "ss", "s", "SSS", "A", "a", "X", "x", "ZZ", "Z"])
 
 
@@ -54,11 +71,13 @@ def pattern(form: str) -> re.Pattern[str]:
     Raises:
         ValueError: a day can't be read back from the format, or it names a time of day.
     """
+    if len(form) > _LONGEST:
+        raise ValueError("it is too long")
     if any(part.strip() in ("", ".", "..") for part in form.split("/")):
         raise ValueError("a folder in it has no name")
     parts: list[str] = []
     groups: set[str] = set()
-    at = 0
+    at, ways = 0, 1
     for found in re.finditer(_TOKENS, form):
         parts.append(re.escape(form[at : found.start()]))
         at = found.end()
@@ -68,16 +87,20 @@ def pattern(form: str) -> re.Pattern[str]:
             continue
         if token in _CLOCK:
             raise ValueError(f"{token} is a time of day, so that each note would have its own name")
-        _part(token, date(2026, 1, 1))  # says so if the token can't be formatted
+        length = len(_part(token, date(2026, 1, 1)))  # says so if the token can't be formatted
+        least, most = _WIDTHS.get(token, (length, length))
+        ways *= most - least + 1
         group = re.search(r"\?P<(\w+)>", _DAY.get(token, ""))
         if group and group[1] not in groups:
             groups.add(group[1])
             parts.append(_DAY[token])
         else:
-            parts.append(r"[\w]+")
+            parts.append(rf"\w{{{least},{most}}}")
     parts.append(re.escape(form[at:]))
     if not groups & {"year", "short"} or not ({"month", "day"} <= groups or "ordinal" in groups):
         raise ValueError("it does not name year, month and day")
+    if ways > _WAYS:
+        raise ValueError("too many parts of it have no fixed length")
     return re.compile("".join(parts))
 
 

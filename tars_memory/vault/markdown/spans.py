@@ -7,6 +7,7 @@ can find the lines again when the note has moved on.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +16,7 @@ from tars_memory.vault.markdown.document import BOM, apply
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 NEIGHBOUR_BYTES = 300
 """A neighbouring line longer than this is not kept as a landmark."""
@@ -164,6 +165,16 @@ def reversed_by_text(data: bytes, spans: Sequence[Span]) -> list[Splice]:
     return splices
 
 
+def still_there(data: bytes, spans: Sequence[Span]) -> list[int]:
+    """How often a note holds what each span removed: the first of its lines that is not blank; -1 if it added some."""
+    sought = []
+    for span in spans:
+        removed, added, _, _ = changed(span)
+        sought.append(None if added else next((bare(line) for line in removed if line.strip()), None))
+    texts = Counter(bare(line) for line in lines_of(data)) if any(sought) else Counter()
+    return [-1 if line is None else texts[line] for line in sought]
+
+
 def present(data: bytes, spans: Sequence[Span]) -> bool:
     """Whether the note holds what the spans wrote (and, for a removal, no longer what they removed)."""
     texts = [bare(line) for line in lines_of(data)]
@@ -174,6 +185,23 @@ def present(data: bytes, spans: Sequence[Span]) -> bool:
                 return False
         elif removed and _positions(texts, [bare(line) for line in removed]):
             return False
+    return True
+
+
+def arrived(data: bytes, before: bytes, spans: Sequence[Span]) -> bool:
+    """Whether what the spans wrote stands in a later text: more often than in the text that they were to change.
+
+    So it does if another program read what a write had made before that was taken back, and saved it.
+    """
+    now, then = ([bare(line) for line in lines_of(text)] for text in (data, before))
+    for span in spans:
+        removed, added, _, _ = changed(span)
+        for lines, sign in ((added, 1), (removed, -1)):
+            wanted = [bare(line) for line in lines]
+            if any(line.strip() for line in wanted):
+                if sign * (len(_positions(now, wanted)) - len(_positions(then, wanted))) <= 0:
+                    return False
+                break
     return True
 
 
@@ -251,3 +279,59 @@ def _replace(
     if new and index == len(lines) and data and not data.endswith((b"\n", b"\r")):
         new = newline_of(data) + new
     return Splice(start, end, new)
+
+
+class Changes:
+    """Several changes of a note, one after the other, as splices against what it was at first.
+
+    Attributes:
+        data: the note with all changes so far.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self._pieces: list[tuple[int, int] | bytes] = [(0, len(data))]
+        self._before = len(data)
+
+    def make(self, splices: Iterable[Splice]) -> None:
+        """Make changes of :attr:`data` as it is now."""
+        made = list(splices)
+        for splice in reversed(made):
+            self._make(splice)
+        self.data = apply(self.data, made)
+
+    def _make(self, splice: Splice) -> None:
+        kept: list[tuple[int, int] | bytes] = []
+        at = 0
+        placed = False
+        for piece in self._pieces:
+            size = len(piece) if isinstance(piece, bytes) else piece[1] - piece[0]
+            head = min(max(splice.start - at, 0), size)
+            tail = min(max(splice.end - at, 0), size)
+            if head or not size:
+                kept.append(_part(piece, 0, head))
+            if not placed and splice.start <= at + size:
+                kept.append(splice.data)
+                placed = True
+            if tail < size:
+                kept.append(_part(piece, tail, size))
+            at += size
+        self._pieces = [piece for piece in kept if not isinstance(piece, bytes) or piece]
+
+    def splices(self) -> list[Splice]:
+        """What changed, in order."""
+        found: list[Splice] = []
+        at = 0
+        new = b""
+        for piece in (*self._pieces, (self._before, self._before)):
+            if isinstance(piece, bytes):
+                new += piece
+                continue
+            if new or piece[0] > at:
+                found.append(Splice(at, piece[0], new))
+            at, new = piece[1], b""
+        return found
+
+
+def _part(piece: tuple[int, int] | bytes, start: int, end: int) -> tuple[int, int] | bytes:
+    return piece[start:end] if isinstance(piece, bytes) else (piece[0] + start, piece[0] + end)

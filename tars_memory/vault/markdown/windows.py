@@ -27,6 +27,7 @@ _SAID = (
 """A date in Dataview's brackets; it may be a link to its daily note."""
 _UNTIL = re.compile(_SAID.format("until"), re.IGNORECASE)
 _SINCE = re.compile(_SAID.format("since"), re.IGNORECASE)
+_TYPED = re.compile(r"(?<!\\)[\[(][ \t]*until[ \t]*::(?:\[\[[^\[\]]*\]\]|[^\[\]()])*[\])]", re.IGNORECASE)
 _CODE = re.compile(r"`[^`]*`")
 _DATE = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 
@@ -103,6 +104,12 @@ def end_in(words: str) -> date | None:
         return None
     days = [day for text in _UNTIL.findall(_CODE.sub("", words)) if (day := _day(text)) is not None]
     return days[-1] if days else None
+
+
+def typed_end(words: str) -> str:
+    """The first end in a bullet's words as it was typed, whether or not it is a date; empty for none."""
+    found = _TYPED.search(_CODE.sub("", words))
+    return found[0] if found else ""
 
 
 def begins_in(words: str) -> date | None:

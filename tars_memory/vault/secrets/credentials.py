@@ -179,29 +179,54 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
 )
 """Shapes that say by themselves what they are. If a pattern has a group, the group is the secret."""
 
-ADDRESS = r"[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s:@/\"'<>]{0,256}:([^\s/\"'<>]{1,256})@(?=[A-Za-z0-9\[.$_{%-])"
-"""``scheme://user:password@host``; the group is the password."""
+ADDRESS = (
+    r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s:@/\"'<>]{0,256}:"
+    r"([^\s/\"'<>]{1,256}|(?!\d{1,5}[/?#])[^\s@\"'<>]{1,256})@(?=[A-Za-z0-9\[.$_{%-])"
+)
+"""``scheme://user:password@host``; the group is the password, in which somebody may have left a ``/`` as it is."""
+
+_COOKIE = (
+    r"(?<![A-Za-z0-9])(?:[A-Za-z0-9_.-]{0,40}?(?:SESSI(?:ON)?ID\w{0,12}|[Ss]ess(?:ion)?(?:[._-]?(?:[Ii]d|[Tt]oken|[Kk]ey))?"
+    r"|PSID(?:TS|CC)?|[._-]sid|remember_\w{0,50}|logged_in_\w{0,50})|\.AspNet\w{0,20}\.\w{1,40}|sid|li_at|SAPISID|HSID|SSID)"
+    r"=[\"']?(?=[^\s\"';,(]{0,80}\d[^\s\"';,(]{0,80}\d)(?![<${])([^\s\"';,(]{16,})"
+)
+_PGPASS = (
+    r"(?<![^\s>*`\"'(])(?![0-9a-fA-F:]{1,80}(?:[\s/]|$)|[^\s:]{1,128}\.(?:md|txt|[ch]|cpp|py|[jt]sx?|go|rs|java|rb|log):)"
+    r"(?:\*|localhost|/[^\s:]{0,100}|[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){0,8}|(?:[^\s:\\]|\\.){1,128})"
+    r":(?:\*|\d{3,5}):(?!\d+:)(?:[^\s:\\]|\\.){1,128}:(?!\d+:)(?:[^\s:\\]|\\.){1,128}:((?:[^\s:\\`]|\\.)(?:[^\s\\`]|\\.){2,})"
+)
+_WIFI = r"(?i)\bWIFI:(?:[A-Z0-9]{1,4}:(?:[^;\\\r\n]|\\.){0,64}+;[ \t]?){0,8}?P:((?:[^;\\\r\n]|\\.)+)"
 
 COMMANDS: tuple[tuple[str, str, str], ...] = (
-    ("password", "curl", r"\bcurl\b[^\r\n]{0,200}?\s(?:-u|--user)[ =][\"']?[^\s:\"']{1,64}:([^\s\"']{3,256})"),
-    ("password", "mysql", r"\bmysql\w{0,8}\b[^\r\n]{0,120}?\s-p([^\s\"'-][^\s\"']{3,256})"),
-    ("password", "sshpass", r"\bsshpass\s+-p\s*[\"']?([^\s\"']{3,256})"),
-    ("password", "redis-cli", r"\bredis-cli\b[^\r\n]{0,120}?\s(?:-a|--pass)\s+[\"']?([^\s\"']{4,256})"),
-    ("password", "login", r"\blogin\s{1,4}\S{1,128}\s{1,4}password\s{1,4}(\S{3,256})"),
-    ("session cookie", "SESSI", r"(?:PHP|J|ASP\.NET_|ASP)SESSI(?:ON)?ID\w{0,12}=([A-Za-z0-9!._-]{16,256})"),
-    ("session cookie", "sessionid=", r"\bsessionid=([A-Za-z0-9!._:-]{20,256})"),
-    ("session cookie", "_session=", r"_session=([A-Za-z0-9%!._:-]{20,512})"),
+    # kind, hints (`|` between), pattern
+    ("password", "curl", r"\bcurl\b[^\r\n]{0,200}?\s(?:-u|--user)[ =][\"']?[^\s:\"']{1,64}:([^\s\"']{3,})"),
+    ("password", "mysql", r"\bmysql\w{0,8}\b[^\r\n]{0,120}?\s-p([^\s\"'-][^\s\"']{3,})"),
+    ("password", "sshpass", r"\bsshpass\s+-p\s*[\"']?([^\s\"']{3,})"),
+    ("password", "redis-cli", r"\bredis-cli\b[^\r\n]{0,120}?\s(?:-a|--pass)\s+[\"']?([^\s\"']{4,})"),
+    ("password", "login", r"\blogin\s{1,4}\S{1,128}\s{1,4}password\s{1,4}(\S{3,})"),
+    ("session cookie", "SESSI|sess|Sess|sid=|SID|remember_|logged_in_|li_at=|.AspNet", _COOKIE),
+    ("wifi password", "WIFI:|wifi:|Wifi:", _WIFI),
+    ("password", ":", _PGPASS),
 )
-"""Passwords at a known place of a command or a header."""
+"""Passwords at a known place of a command, a header, a QR text or a line of ``.pgpass``."""
 
 STRONG = (
     "password passwd passwort passphrase passcode pwd kennwort contraseña contrasena senha wachtwoord hasło haslo "
-    "lösenord losenord salasana heslo şifre пароль 密码 密碼 パスワード 비밀번호"
+    "lösenord losenord salasana heslo şifre пароль 密码 密碼 パスワード 비밀번호 "
+    "adgangskode jelszó jelszava κωδικός סיסמה סיסמא पासवर्ड รหัสผ่าน"
 )
 """Words for a password; what they name is one even if it is short."""
 
-SPOKEN = ("mot de passe", "parola d'ordine", "palavra-passe", "palavra passe", "pass", "pw", "psk", "authorization")
+SPOKEN = ("mot de passe", "parola d'ordine", "palavra-passe", "palavra passe", "pass", "pw", "psk", "authorization",
+    "parola", "mật khẩu", "kata sandi", "كلمة السر", "كلمة المرور",
+)  # fmt: skip
 """As :data:`STRONG`; some of several words, or too short to stand inside another word."""
+
+PASSWORDS = (
+    "passwords|passcodes|passwörter|kennwörter|mots de passe|contraseñas|contrasenas|senhas|wachtwoorden|hasła|hesla|lösenord|"
+    "пароли|密码|密碼|パスワード|비밀번호|credentials|logins|zugangsdaten"
+)
+"""Words for several; a pattern."""
 
 MEDIUM = (
     "secret",
@@ -235,3 +260,33 @@ PROVIDERS = (
     "wandb weaviate yelp zendesk zoho zoom"
 )
 """Services whose keys bear no prefix: a long random value right after the name and a colon or equals sign is one."""
+
+CODES = (
+    r"(?:recovery|back-?up|rescue|emergency|scratch|one[- ]?time|single[- ]use|2fa|mfa|two[- ]factor|security)[ _-]?codes?",
+    r"(?:wiederherstellungs|sicherheits|notfall|ersatz|einmal)-?codes?",
+    r"(?:herstel|reserve|nood)-?codes?",
+    r"codes?[ ]de[ ](?:r[ée]cup[ée]ration|secours|sauvegarde|s[ée]curit[ée])",
+    r"c[óo]digos?[ ]de[ ](?:recuperaci[óo]n|recupera[çc][ãa]o|respaldo|reserva|emerg[eê]ncia|seguridad|seguran[çc]a|back-?up)",
+    r"codic[ei][ ]di[ ](?:recupero|riserva|emergenza|sicurezza|back-?up)",
+    r"kody?[ ](?:zapasow\w{1,3}|odzyskiwania)",
+    r"(?:резервн|запасн)\w{1,4}[ ]код\w{0,3}|код\w{0,3}[ ]восстановления",
+    r"(?:恢复|恢復|备用|備用|备份|備份|救援)(?:验证|驗證)?[代]?[码碼]|(?:リカバリー|バックアップ|復旧|回復)コード|(?:복구|백업)[ ]?코드",
+)
+"""Words for codes of which a person keeps a list; patterns, in lower case."""
+
+PHRASES = (
+    r"(?:seed|recovery|secret|backup|mnemonic|wallet)[ -]?(?:phrase|words?|seed)|mnemonic|"
+    r"(?:seed|wiederherstellungs|mnemonische?r?)[ -]?(?:phrase|wörter|satz)|"
+    r"phrase[ ](?:de[ ](?:r[ée]cup[ée]ration|secours)|secr[èe]te|mn[ée]monique|seed)|"
+    r"frase[ ](?:de[ ](?:recuperaci[óo]n|recupera[çc][ãa]o)|di[ ]recupero|semilla|seed|mnem[óo]nica|secreta|segreta)|"
+    r"(?:herstel|seed)[ -]?(?:zin|woorden)|助记词|助記詞|ニーモニック|シードフレーズ|니모닉|시드[ ]?구문|сид[ -]?фраз\w{0,2}|мнемони\w{0,10}"
+)
+"""Words for the words of a wallet; a pattern, in lower case."""
+
+IBAN = (
+    "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 "
+    "FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 "
+    "LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 "
+    "RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30"
+)
+"""Country and length of each bank account number (SWIFT, IBAN registry, release 99)."""

@@ -2,8 +2,7 @@
 
 Only what is *shaped* like a credential counts: a provider's key (:mod:`tars_memory.vault.secrets.credentials`), a
 private key, a password in an address or beside a word for one, a long random value beside a word for a key, a payment
-card's number. Plain words, dates, commits, UUIDs, links and block ids are none. Bank account numbers (IBAN) are none
-either: they stand on every invoice, and a person wants to find them again.
+card's or an account's number by its check digits. Plain words, dates, commits, UUIDs, links and block ids are none.
 
 Every look takes time linear in the text. Patterns are compiled when a text holds what they begin with, so that an
 ordinary line costs a few substring searches.
@@ -12,11 +11,14 @@ ordinary line costs a few substring searches.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from functools import cache
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.suspicion import LONG, suspicious
+from tars_memory.suspicion import BROKEN, LONG, suspicious
 from tars_memory.vault.secrets import credentials as table
+from tars_memory.visible import unseen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,8 +38,16 @@ MARK = "(masked "
 ROUNDS = 4
 """Masking a text again finds nothing new after this many times; one is nearly always enough."""
 
-_UNSEEN = "[\xad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\0-\x08\x0e-\x1b\x7f\U000e0000-\U000e007f]"
-"""Characters that don't show, and could hide a credential by standing inside it."""
+_FOLDED = str.maketrans(
+    dict.fromkeys((0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000), " ")
+    | dict.fromkeys((0x2028, 0x2029), "\n")
+    | {
+        code: chr(code - 0xFEE0)
+        for span in ((0xFF10, 0xFF1A), (0xFF21, 0xFF3B), (0xFF41, 0xFF5B))
+        for code in range(*span)
+    }
+)
+"""Blanks of all widths, breaks of lines, and full-width letters and digits, as the plain ones; each keeps its place."""
 
 
 def find(text: str) -> list[Secret]:
@@ -50,11 +60,18 @@ def find(text: str) -> list[Secret]:
     """
     if not suspicious(text):
         return []
-    if (text.isascii() and text.isprintable()) or not _compiled(_UNSEEN).search(text):
+    if text.isascii() and text.isprintable():
         return _merged(text, _all(text))
-    seen = _compiled(_UNSEEN).sub("", text)
-    unseen = {match.start() for match in _compiled(_UNSEEN).finditer(text)}
-    places = [place for place in range(len(text)) if place not in unseen]
+    seen = text if text.isascii() else text.translate(_FOLDED)
+    gone = [match.span() for match in unseen().finditer(seen) if match[0] != "\r"]
+    if not gone:
+        return _merged(seen, _all(seen))
+    kept, at = [], 0
+    for start, end in gone:
+        kept.append(range(at, start))
+        at = end
+    places = [*chain(*kept, range(at, len(text)))]
+    seen = "".join([seen[part.start : part.stop] for part in (*kept, range(at, len(text)))])
     found = _merged(seen, _all(seen))
     return [Secret(places[one.start], places[one.end - 1] + 1, one.kind) for one in found]
 
@@ -117,7 +134,9 @@ def _merged(text: str, found: Iterator[Secret]) -> list[Secret]:
         if merged and one.start < merged[-1].end:
             last = merged[-1]
             merged[-1] = Secret(last.start, max(last.end, one.end), last.kind)
-        elif len(set(text[one.start : one.end])) > 1 and not text.startswith(MARK, one.start):
+        elif (len(set(text[one.start : one.end])) > 1 or one.kind == "recovery code") and not text.startswith(
+            MARK, one.start
+        ):
             merged.append(one)
     return merged
 
@@ -125,9 +144,27 @@ def _merged(text: str, found: Iterator[Secret]) -> list[Secret]:
 def _all(text: str) -> Iterator[Secret]:
     if "://" in text:
         yield from _addresses(text)
-    if "-----" in text or "PuTTY-User-Key" in text:
+    if "-----" in text or "PuTTY-User-Key" in text or "Private-Lines" in text:
         yield from _private_keys(text)
-    if any(len(word) >= LONG for word in text.split()):
+    yield from _shaped(text)
+    if "\n" in text:
+        yield from _wrapped(text)
+    for kind, hints, pattern in table.COMMANDS:
+        if any(hint in text for hint in hints.split("|")):
+            for match in _compiled(pattern).finditer(text):
+                if not _compiled(_PLACE).fullmatch(match[1][:80]):
+                    yield Secret(*match.span(1), kind)
+    from tars_memory.vault.secrets import labelled
+
+    yield from (Secret(*one) for one in labelled.values(text))
+
+
+_PLACE = r"(?i)[x*.…•_-]+|<.*>?|\$.*|\{.*|%\w+%|\(masked.*|pass(?:word|wd)?"
+"""What stands where somebody is to put a password."""
+
+
+def _shaped(text: str) -> Iterator[Secret]:
+    if _compiled(rf"[!-~]{{{LONG}}}").search(text):
         for kind, hints, pattern in table.PREFIXED:
             if hints.startswith("*"):
                 if any(hint in text for hint in hints[1:].split("|")):
@@ -136,12 +173,59 @@ def _all(text: str) -> Iterator[Secret]:
                 for hint in hints.split("|"):
                     if hint in text:
                         yield from _told(text, kind, _beginning(text, hint, _compiled(pattern)))
-    for kind, hint, pattern in table.COMMANDS:
-        if hint in text:
-            yield from _told(text, kind, _compiled(pattern).finditer(text))
-    from tars_memory.vault.secrets import labelled
 
-    yield from (Secret(*one) for one in labelled.values(text))
+
+_SIGN = "A-Za-z0-9_+/=.~:$%-"
+_BROKEN = rf"(?<![{_SIGN}])[{_SIGN}]{{3,}}+(?:{BROKEN}[{_SIGN}]{{3,}}+)+"
+
+
+def _wrapped(text: str) -> Iterator[Secret]:
+    """Keys that a terminal or a mail has broken over lines: what only a joined text shows.
+
+    What stands on the next line is part of a key if this is none without it, if it doesn't look like a word, or if it
+    stands alone below a full line.
+    """
+    joined: list[str] = []
+    places: list[int] = []
+    breaks: set[int] = set()
+    for run in _compiled(_BROKEN).finditer(text):
+        at = run.start()
+        for gap in _compiled(BROKEN).finditer(text, run.start(), run.end()):
+            soft = gap.start() - (text[gap.start() - 1] == "=")
+            joined.append(text[at:soft])
+            places.extend(range(at, soft))
+            breaks.add(len(places))
+            at = gap.end()
+        joined += [text[at : run.end()], "\n"]
+        places.extend(range(at, run.end() + 1))
+    if not breaks:
+        return
+    glued = "".join(joined)
+    ends = sorted(breaks)
+    for one in _shaped(glued):
+        inside = ends[bisect_right(ends, one.start) : bisect_left(ends, one.end)]
+        end = one.start
+        for cut, after in pairwise([*inside, one.end]):
+            alone = [found for found in _shaped(glued[one.start : cut] + "\n") if found.start == 0]
+            if alone and not _goes_on(text, places[cut], places[after - 1] + 1, glued[cut:after]):
+                break
+            end = after
+        if end > one.start:
+            yield Secret(places[one.start], places[end - 1] + 1, one.kind)
+
+
+def _goes_on(text: str, start: int, end: int, part: str) -> bool:
+    """Whether the part of a line may belong to a key that could end before it."""
+    if next((True for one in _shaped(text[start : start + 400].split("\n")[0] + "\n") if one.start == 0), False):
+        return False
+    if not _compiled(r"[A-Za-z]?[a-z]*|[A-Z]{1,3}|\d{1,4}").fullmatch(part):
+        return not (part.isupper() and text[end : end + 1] == ":")
+    before = re.split(r"\r\n|\r|\n", text[max(0, start - 400) : start])[-2:]
+    return text[end : end + 1] in ("", "\r", "\n") and max(map(len, before)) >= _WIDTH
+
+
+_WIDTH = 60
+"""Signs of the shortest line that a terminal or a mail breaks."""
 
 
 def _beginning(text: str, hint: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:

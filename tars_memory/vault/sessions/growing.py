@@ -9,7 +9,8 @@ import re
 from typing import TYPE_CHECKING
 
 from tars_memory.vault.markdown import edits
-from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Splice
 from tars_memory.vault.sessions import reading, rendering
 from tars_memory.vault.sessions.note import SECTIONS
@@ -50,8 +51,8 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
         if lines:
             made = new_section(changes.data, title, "\n".join(lines), SECTIONS)
             changes.make(made)
-            for line in [] if made else lines:
-                changes.make(edits.insert_bullet(changes.data, line, section=title))
+            if not made:
+                changes.make(edits.insert_bullets(changes.data, lines, section=title))
     held = {turn.number for turn in note.kept} if note else set()
     for title, blocks in (
         (
@@ -156,59 +157,3 @@ def _append(data: bytes, title: str, blocks: Sequence[str]) -> list[Splice]:
     text = "\n\n".join([*heading, *blocks]).encode("utf-8", "replace").replace(b"\n", nl)
     after = b"" if last >= document.last_line or document.is_blank(last + 1) else nl
     return [Splice(at, at, (nl if at == end else b"") + nl + text + nl + after)]
-
-
-class Changes:
-    """Several changes of a note, one after the other, as splices against what it was at first.
-
-    Attributes:
-        data: the note with all changes so far.
-    """
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self._pieces: list[tuple[int, int] | bytes] = [(0, len(data))]
-        self._before = len(data)
-
-    def make(self, splices: Iterable[Splice]) -> None:
-        """Make changes of :attr:`data` as it is now."""
-        made = list(splices)
-        for splice in reversed(made):
-            self._make(splice)
-        self.data = apply(self.data, made)
-
-    def _make(self, splice: Splice) -> None:
-        kept: list[tuple[int, int] | bytes] = []
-        at = 0
-        placed = False
-        for piece in self._pieces:
-            size = len(piece) if isinstance(piece, bytes) else piece[1] - piece[0]
-            head = min(max(splice.start - at, 0), size)
-            tail = min(max(splice.end - at, 0), size)
-            if head or not size:
-                kept.append(_part(piece, 0, head))
-            if not placed and splice.start <= at + size:
-                kept.append(splice.data)
-                placed = True
-            if tail < size:
-                kept.append(_part(piece, tail, size))
-            at += size
-        self._pieces = [piece for piece in kept if not isinstance(piece, bytes) or piece]
-
-    def splices(self) -> list[Splice]:
-        """What changed, in order."""
-        found: list[Splice] = []
-        at = 0
-        new = b""
-        for piece in (*self._pieces, (self._before, self._before)):
-            if isinstance(piece, bytes):
-                new += piece
-                continue
-            if new or piece[0] > at:
-                found.append(Splice(at, piece[0], new))
-            at, new = piece[1], b""
-        return found
-
-
-def _part(piece: tuple[int, int] | bytes, start: int, end: int) -> tuple[int, int] | bytes:
-    return piece[start:end] if isinstance(piece, bytes) else (piece[0] + start, piece[0] + end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 SECTIONS = ("Summary", "Topics", "Decisions", "Open ends", "Tools", "Facts", "Turns")
@@ -10,6 +11,21 @@ SECTIONS = ("Summary", "Topics", "Decisions", "Open ends", "Tools", "Facts", "Tu
 TAG = "session"
 QUOTE, SAID_BY, FACT = "quote:: ", "said by:: ", "fact:: "
 """How the bullets under a fact begin; the double colon is Obsidian's inline-field convention."""
+
+BLANKS = " \t"
+"""What parts machinery from words. Any other blank (U+00A0, U+3000) is the words' own, as it is to markdown."""
+
+
+def quote_in(text: str) -> str:
+    """The words of a bullet that begins with :data:`QUOTE`, without the marks around them."""
+    return re.sub(r'^["“„«](.*)["”“»]$', r"\1", text.removeprefix(QUOTE).strip(BLANKS))
+
+
+def speaker_in(text: str) -> tuple[str, int]:
+    """The name and the turn that a bullet that begins with :data:`SAID_BY` says; 0 for no turn."""
+    words = text.removeprefix(SAID_BY).strip(BLANKS)
+    turn = re.search(r"(?<![^\s,])turn\s+(\d{1,9})$", words)
+    return words[: turn.start() if turn else None].strip(f"{BLANKS},"), int(turn[1]) if turn else 0
 
 
 class SessionFact(NamedTuple):

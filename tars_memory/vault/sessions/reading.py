@@ -17,8 +17,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.errors import TarsError
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.sessions.note import FACT, QUOTE, SAID_BY, SECTIONS, SessionFact, SessionNote, SessionTurn
-from tars_memory.vault.sessions.rendering import path_for, render
+from tars_memory.vault.sessions.note import (
+    BLANKS,
+    FACT,
+    QUOTE,
+    SAID_BY,
+    SECTIONS,
+    SessionFact,
+    SessionNote,
+    SessionTurn,
+    quote_in,
+    speaker_in,
+)
+from tars_memory.vault.sessions.rendering import path_for, render, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +54,6 @@ __all__ = [
 SHORT = 16
 """Hexadecimal digits of an earlier hash."""
 
-_SAID_BY = re.compile(r"(?P<name>.*?)(?:,?\s*turn\s+(?P<turn>\d{1,9}))?$")
 _TURN = re.compile(
     r"\[(?P<number>\d{1,9})\](?: (?P<time>(?:\d{4}-\d\d-\d\d )?\d\d:\d\d))?"
     r" \*\*(?P<speaker>[^*\n]{0,200}?):\*\* ?(?P<text>.*)$"
@@ -118,16 +128,12 @@ def _facts(found: Sequence[Entry]) -> Iterator[SessionFact]:
             if child.line > entry.end_line:
                 break
             if child.text.startswith(QUOTE) and not quote:
-                quote = re.sub(r'^["“](.*)["”]$', r"\1", child.text.removeprefix(QUOTE).strip())
+                quote = quote_in(child.text)
             elif child.text.startswith(FACT) and not claim:
-                claim = child.text.removeprefix(FACT).strip()
-            elif (
-                turn < 0
-                and child.text.startswith(SAID_BY)
-                and (said := _SAID_BY.match(child.text.removeprefix(SAID_BY)))
-            ):
-                speaker, turn = said["name"].strip(" ,"), int(said["turn"] or 0)
-        label = entries.parse(entry.raw.strip()[1:].strip()).label or ""
+                claim = child.text.removeprefix(FACT).strip(BLANKS)
+            elif child.text.startswith(SAID_BY) and turn < 0:
+                speaker, turn = speaker_in(child.text)
+        label = entries.parse(entry.raw.strip()[1:]).label or ""
         yield SessionFact(entry.text, entry.provenance or "", label, quote, speaker, max(turn, 0), claim)
 
 
@@ -191,6 +197,7 @@ def examined(vault: Vault, digests: Sequence[str], known: Mapping[str, str] | No
 
 def session_key(form: str, name: str) -> str:
     """The key in :func:`catalogue` of the log's own name of a conversation; empty if it has none."""
+    form, name = value_of(form), value_of(name)
     return f"{form} {name}" if form and name else ""
 
 
@@ -224,7 +231,7 @@ def _scalar(value: bytes) -> str:
     if text.startswith('"'):
         try:
             found = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return ""
         return found if isinstance(found, str) else ""
     return text.strip("'")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError
 from tars_memory.vault.conflicts import is_conflict_copy
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.entries import neutralise, visible
-from tars_memory.vault.sessions.note import FACT, QUOTE, SAID_BY, TAG
+from tars_memory.vault.sessions.note import BLANKS, FACT, QUOTE, SAID_BY, TAG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 MAX_TOPIC = 60
 """Characters of the topic in a note's name; in bytes twice as many, so that no file system's limit of 255 is met."""
+
+MAX_NAME = 80
+"""Characters of a speaker's name."""
 
 _RUN = re.compile(
     r"^([ ]{0,3}(?:`{3,}|~{3,})[ \t]*)(?=dataview|datacore|js-engine|meta-bind|templater|customjs)", re.IGNORECASE
@@ -62,11 +66,11 @@ def render(note: SessionNote) -> bytes:
     lines = [
         "---",
         f"date: {note.date}",
-        *([f"title: {_scalar(note.title)}"] if visible(note.title).strip() else []),
+        *([f"title: {_scalar(note.title)}"] if value_of(note.title) else []),
         f"source: {_scalar(note.source)}",
-        *([f"format: {_scalar(note.format)}"] if note.format else []),
+        *([f"format: {_scalar(note.format)}"] if value_of(note.format) else []),
         f"source_hash: {note.source_hash}",
-        *([f"session: {_scalar(note.session)}"] if visible(note.session).strip() else []),
+        *([f"session: {_scalar(note.session)}"] if value_of(note.session) else []),
         f"turns: {note.turns}",
         f"tags: [{TAG}]",
         "---",
@@ -103,10 +107,20 @@ def bullets(texts: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(f"- {words}" for text in texts if (words := words_of(text))))
 
 
+def value_of(text: str) -> str:
+    """Outside text as a property's value, which is compared without blanks of any kind around it."""
+    return visible(text).strip()
+
+
 def words_of(text: str) -> str:
     """Outside text as the words of one bullet; empty if nothing in it can be seen."""
+    return _words(text[: entries.MAX_CHARACTERS])
+
+
+@lru_cache(maxsize=256)
+def _words(text: str) -> str:
     try:
-        return neutralise(text[: entries.MAX_CHARACTERS])
+        return neutralise(text)
     except UsageError:
         return ""
 
@@ -118,13 +132,28 @@ def fact_lines(fact: SessionFact) -> str:
     ]
     if quote := words_of(fact.quote):
         lines.append(f'  - {QUOTE}"{quote}"')
-    # A name that ends like the turn's number would be read as one.
-    speaker = words_of(re.sub(r"(?:[\s,]*\bturn\s+\d+|[\s,]+)*$", "", visible(fact.speaker)).lstrip(" ,"))
+    speaker = _short(visible(fact.speaker), lambda name: words_of(_without_turn(name)))
     if speaker or fact.turn:
         lines.append(f"  - {SAID_BY}{', '.join([*([speaker] if speaker else []), *_turn(fact.turn)])}")
     if claim := words_of(fact.claim):
         lines.append(f"  - {FACT}{claim}")
     return "\n".join(lines)
+
+
+def _short(name: str, made: Callable[[str], str]) -> str:
+    """What is made of a name, or of as much of it as gives :data:`MAX_NAME` characters; made again it stays."""
+    name = name[:MAX_NAME]
+    while len(said := made(name)) > MAX_NAME:
+        name = name[:-1]
+    return said
+
+
+def _without_turn(name: str) -> str:
+    """A speaker's name; what it ends with is cut off if it would be read as the number of a turn."""
+    name = name.lstrip(" ,")
+    while (cut := re.sub(r"\bturn\s+\d+$", "", name.rstrip(f"{BLANKS},"))) != name:
+        name = cut
+    return name
 
 
 def _turn(number: int) -> list[str]:
@@ -133,10 +162,11 @@ def _turn(number: int) -> list[str]:
 
 def turn_lines(turn: SessionTurn) -> str:
     """A turn as one quote: whatever stands in it can't end it, open anything beyond it, or be an entry."""
-    speaker = entries.harmless(re.sub(r"[*\[\]:`]+", "", visible(turn.speaker)).strip()) or "?"
+    plain = re.sub(r"[*\[\]:`]+", "", visible(turn.speaker))
+    speaker = _short(plain, lambda name: entries.harmless(name.strip())) or "?"
     head = f"[{turn.number}] {turn.time + ' ' if turn.time else ''}**{speaker}:** "
     lines = list(_quoted(turn.text))
-    lines[0] = (head + lines[0]).rstrip()
+    lines[0] = (head + lines[0]).rstrip(BLANKS)
     return "\n".join(f"> {line}" if line else ">" for line in lines)
 
 
@@ -173,5 +203,6 @@ def _closed_fences(rows: Sequence[str]) -> dict[int, int]:
 
 
 def _scalar(text: str) -> str:
-    """Text as a YAML scalar in double quotes; Templater's tag is spelled so that only YAML reads it."""
-    return json.dumps(visible(text).strip(), ensure_ascii=False).replace("<%", r"\u003c%")
+    """Text as a YAML scalar in double quotes; Templater's tag, and what YAML takes in no other form, is spelled."""
+    quoted = json.dumps(value_of(text), ensure_ascii=False).replace("<%", r"\u003c%")
+    return re.sub("[\ufffe\uffff]", lambda sign: f"\\u{ord(sign[0]):04x}", quoted)

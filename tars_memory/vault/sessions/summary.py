@@ -11,11 +11,11 @@ import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.errors import ConflictError
 from tars_memory.vault.markdown import edits, entries
-from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Splice
-from tars_memory.vault.sessions.growing import Changes, new_section, renewed
+from tars_memory.vault.sessions.growing import new_section, renewed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -230,33 +230,4 @@ def _placed(data: bytes, title: str, blocks: Sequence[str]) -> list[Splice]:
     """Bullets at the end of their section, which is made where it belongs if it is absent."""
     if made := new_section(data, title, "\n".join(blocks), SECTIONS):
         return made
-    if at_once := _together(data, title, blocks):
-        return at_once
-    changes = Changes(data)
-    for block in blocks:
-        changes.make(edits.insert_bullet(changes.data, block, section=title))
-    return changes.splices()
-
-
-def _together(data: bytes, title: str, blocks: Sequence[str]) -> list[Splice]:
-    """All bullets in the place that the first one takes; nothing if they would not all be bullets of their own there.
-
-    One after the other they would cost a parse of the note each.
-    """
-    lines = [line for block in blocks for line in block.split("\n")]
-    first = lines[0].encode("utf-8", "surrogateescape")
-    try:
-        (splice,) = edits.insert_bullet(data, lines[0], section=title)
-    except ConflictError:
-        return []
-    at = splice.data.index(first)
-    end = at + len(first)
-    indent = re.search(rb"[^\r\n]*$", splice.data[:at])
-    ending = re.match(rb"\r\n|\r|\n", splice.data[end:])
-    nl = ending[0] if ending else Document(data).ending(Document(data).last_line)
-    before = indent[0] if indent else b""
-    more = b"".join(nl + before + line.encode("utf-8", "surrogateescape") for line in lines[1:])
-    whole = Splice(splice.start, splice.end, splice.data[:end] + more + splice.data[end:])
-    old, new = (entries.read("", Document(text)) for text in (data, apply(data, [whole])))
-    tops = sum(not entry.depth for entry in new) - sum(not entry.depth for entry in old)
-    return [whole] if len(new) == len(old) + len(lines) and tops == len(blocks) else []
+    return edits.insert_bullets(data, blocks, section=title)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import NotFoundError
+from tars_memory.errors import NotFoundError, counted
 from tars_memory.vault.inbox import DECIDED, OURS
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.spans import bare, changed
 from tars_memory.vault.model import Splice
-from tars_memory.vault.writing.journal import base_of, text_of, unpack
+from tars_memory.vault.writing.journal import base_of, parse, text_of, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from tars_memory.vault.layout import Layout
+    from tars_memory.vault.markdown.spans import Span
     from tars_memory.vault.writing.journal import Journal, Record
 
 _TARGET = re.compile(r'"target": "([^"\n]+)')
@@ -141,19 +142,24 @@ def find_transactions(journal: Journal, txn: str | None, last: int) -> list[tupl
         raise NotFoundError(f"no write is called {txn}", "tars-memory history lists them")
     if not found:
         raise NotFoundError("nothing to undo", "tars-memory history shows what was written")
-    raise NotFoundError(f"only {len(found)} writes can be undone", "tars-memory history lists them")
+    raise NotFoundError(f"only {counted(len(found), 'write')} can be undone", "tars-memory history lists them")
 
 
-def placed_items(journal: Journal) -> set[str]:
-    """The spool items that were written; one that is still in the spool then was left by a process that was killed."""
+def placed_items(journal: Journal, wanted: Collection[str]) -> set[str]:
+    """Which of these spool items were written; one that is still in the spool then was left by a process that ended."""
+    marks = {f'"settles":"{item}"'.encode(): item for item in wanted}
     items: set[str] = set()
-    ok: dict[tuple[str, int], bool] = {}
-    for record in journal.records(lambda line: line.startswith(b'{"t":"end"') or b'"settles":"' in line):
-        name = (record["txn"], record.get("n", -1))
-        if record["t"] == "end":
-            ok = {name: record["ok"]}  # its beginning comes next
-        elif "settles" in record and ok.get(name):
-            items.add(str(record["settles"]))
+    end = b""
+    for line in journal.backwards():
+        if line.startswith(b'{"t":"end"'):
+            end = line  # its beginning comes next
+            continue
+        for mark, item in marks.items():
+            if mark in line:
+                began, ended = parse(line), parse(end)
+                same = began and ended and (began["txn"], began.get("n")) == (ended["txn"], ended.get("n"))
+                if same and ended and ended["ok"]:
+                    items.add(item)
     return items
 
 
@@ -177,16 +183,35 @@ def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:
             removed, added, _, _ = changed(span)
             for line in map(bare, removed):
                 if line in lines:
-                    lines[line].pop()
+                    lines[line].pop(_of_place(lines[line], line, _place(line, removed, span), -1))
                     if not lines[line]:
                         del lines[line]
             for line in map(bare, added):
                 if line.strip():
                     held = lines.setdefault(line, [])
-                    if held and record["command"] == RESTORE:
-                        held.pop(0)  # it stands for the one that was lost
+                    if held and record["command"] == RESTORE:  # it stands for the one that was lost
+                        held.pop(_of_place(held, line, _place(line, added, span), 0))
                     held.append(record)
     return notes
+
+
+def _place(line: bytes, lines: Sequence[bytes], span: Span) -> bytes | None:
+    """Below what a line stands, of those that a span holds: its heading, else what came before."""
+    plain = list(map(bare, lines))
+    before = plain[: plain.index(line)]
+    return next((each for each in reversed(before) if each.startswith(b"#")), span.previous and bare(span.previous))
+
+
+def _of_place(records: Sequence[Record], line: bytes, place: bytes | None, otherwise: int) -> int:
+    """Which of the records of a line wrote it at a place; several names may have the same words below them."""
+    if len(records) == 1 or place is None:
+        return otherwise
+    for number, record in enumerate(records):
+        for span in unpack(record):
+            added = changed(span)[1]
+            if line in map(bare, added) and _place(line, added, span) == place:
+                return number
+    return otherwise
 
 
 def _created(record: Record) -> bytes:

@@ -14,11 +14,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.errors import UnwritableError
+from tars_memory.errors import ConflictError, UnwritableError
 from tars_memory.vault.folder import close, sync, write_all
 from tars_memory.vault.markdown.spans import Span
+from tars_memory.vault.writing.txn import LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,16 +31,20 @@ Record = dict[str, Any]
 """One line of the journal.
 
 ``begin``: t, txn, n (position in the transaction), time, command, actor, file, op (append, edit, create, remove),
-spans, base (what ``create`` began with, what ``remove`` removed), old and new (SHA-256 of the whole note, None if
-there was or is none), size (old and new length), temp (name of our file beside the note), undoes (transaction),
-settles (spool item), night (whose work it is part of), whole (the transaction that stands whole or not at all; its own
-name, or while it is taken back after a kill the other one's). ``end``: t, txn, n, ok, line, whole. ``mark``: t, txn,
-and undoes: an undo that found nothing left to do, or ``done``: the end of a transaction that stands whole. ``kept``: of
-a month that is gone but for what is kept for ever. ``purged``: its text was forgotten.
+spans, base (what ``create`` began with, what ``remove`` removed), old and new (SHA-256 of the whole note, None if there
+was or is none), size (old and new length), temp (name of our file beside the note), undoes (transaction), settles
+(spool item), night (whose work it is part of), tick (it carries out ticks of a note), twins (how often the note still
+holds what each span removed), whole (the transaction that stands whole or not at all; its own name, or while it is
+taken back after a kill the other one's).
+``end``: t, txn, n, ok, line, whole. ``mark``: t, txn, and undoes: an undo that found nothing left to do, or ``done``:
+the end of a transaction that stands whole. ``kept``: of a month that is gone but for what is kept for ever. ``purged``:
+its text was forgotten.
 """
 
 TAIL_BYTES = 16384
 """How much of the newest file is read at first to find its last record."""
+
+_NAME = re.compile(r"\d{4,}-\d{4}-(?:0[1-9]|1[0-2])\.jsonl")
 
 BLOCK_BYTES = 1 << 18
 """How much is read at once when going back."""
@@ -61,10 +67,63 @@ class Journal:
     def files(self) -> list[Path]:
         """The journal's files, oldest first."""
         try:
-            names = [name for name in os.listdir(self.folder) if name.endswith(".jsonl") and not name.startswith(".")]
-        except FileNotFoundError:
+            with os.scandir(self.folder) as found:
+                plain = [
+                    each.name for each in found if _NAME.fullmatch(each.name) and each.is_file(follow_symlinks=False)
+                ]
+        except (FileNotFoundError, NotADirectoryError):
             return []
-        return [self.folder / name for name in sorted(names)]
+        return [self.folder / name for name in sorted(plain)]
+
+    def damaged(self) -> dict[Path, int]:
+        """How many lines of each file are no record, for doctor; a torn last line was never written."""
+        return {path: count for path in self.files() if (count := sum(1 for _ in self._rubbish(path)))}
+
+    def set_aside(self, path: Path) -> Path:
+        """Move the lines of a file that are no record to a file beside it, which nobody reads. Only under the lock.
+
+        Returns:
+            Where they are.
+
+        Raises:
+            OSError: nothing was moved.
+        """
+        self.close()
+        lines = list(self._rubbish(path))
+        aside = path.with_suffix(".damaged")
+        before = aside.read_bytes() if aside.is_file() else b""
+        replace_file(aside, before + b"".join(line + b"\n" for line in lines))
+        whole, _, _ = path.read_bytes().rpartition(b"\n")
+        kept = [line for line in whole.split(b"\n") if parse(line) is not None]
+        replace_file(path, b"".join(line + b"\n" for line in kept))
+        return aside
+
+    def _rubbish(self, path: Path) -> Iterator[bytes]:
+        fd = os.open(path, os.O_RDONLY | _BINARY)
+        try:
+            lines = list(_lines_backwards(fd, os.fstat(fd).st_size))
+        finally:
+            close(fd)
+        for line in reversed(lines):
+            if line and parse(line) is None:
+                yield line
+
+    def check_whole(self, txn: str) -> None:
+        """See that no record of a transaction is damaged: half of it must not be taken for all.
+
+        Raises:
+            ConflictError: one is.
+        """
+        name = f'"{txn}"'.encode()
+        for line in self.backwards():
+            record = parse(line)
+            if record is None and name in line:
+                raise ConflictError(
+                    f"a record of {txn} in the journal {self.folder} is damaged, so it can't be taken back as a whole",
+                    "make the change by hand; tars-memory history shows the rest of it",
+                )
+            if record is not None and record["txn"] < txn and record["t"] == "begin":
+                return
 
     # -- writing: only under the vault's lock
 
@@ -216,7 +275,8 @@ def replace_file(path: Path, data: bytes) -> None:
             close(fd)
         os.replace(temporary, path)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # why it could not be written matters more
+            temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
 
@@ -257,12 +317,94 @@ def _unfinished(record: Record | None) -> bool:
 
 
 def parse(line: bytes) -> Record | None:
-    """The record of a line; None if it is none."""
+    """The record of a line, each member of the type that :data:`Record` says; None if it is none."""
     try:
         record = json.loads(line)
-    except ValueError:  # a torn line, or what a power cut left of it
+        return record if isinstance(record, dict) and _is_record(record) else None
+    except (ValueError, RecursionError, MemoryError):  # a torn line, or what a power cut left of it
         return None
-    return record if isinstance(record, dict) and "t" in record and "txn" in record else None
+
+
+def _is_record(record: Record) -> bool:
+    """Whether the members that its readers rely on are there, and of their types."""
+    for name, value in record.items():
+        kind = _KINDS.get(name)
+        if kind is not None and not (type(value) in kind and (type(value) is not str or _is_text(value))):
+            return False
+    txn = record.get("txn")
+    if txn is None or len(txn) > LENGTH or not txn.isalnum() or record.get("t") not in ("begin", "end", "mark"):
+        return False
+    if record["t"] == "mark":
+        return True
+    if "n" not in record or not 0 <= record["n"] < _MANY:
+        return False
+    if record["t"] == "end":
+        return "ok" in record and 0 <= record.get("line", -1) < _MANY
+    return _is_begin(record)
+
+
+def _is_begin(record: Record) -> bool:
+    names = {"time", "command", "actor", "file", "op", "spans"} | (
+        set() if "purged" in record else {"old", "new", "size"}
+    )
+    if not names <= record.keys() or record["op"] not in ("append", "edit", "create", "remove"):
+        return False
+    temp = record.get("temp", "")
+    if (
+        any(part in ("", ".", "..") for part in record["file"].split("/"))
+        or "/" in temp
+        or "\0" in record["file"] + temp
+    ):
+        return False
+    if "purged" not in record and not (temp or record["op"] == "append"):
+        return False
+    if record["op"] == "append" and "purged" not in record and len(record["spans"]) != 1:
+        return False
+    pairs = (record.get("size", [0, 0]), record.get("dress", [0, 0]))
+    if not all(len(pair) == 2 and all(type(each) is int and 0 <= each < _HUGE for each in pair) for pair in pairs):
+        return False
+    counted = all(type(each) is int for each in record.get("twins", ()))
+    return counted and all(_is_span(span) for span in record["spans"]) and _is_in_order(record)
+
+
+def _is_span(span: Any) -> bool:
+    if not isinstance(span, list) or len(span) != 5 or type(span[0]) is not int or span[0] < 0:
+        return False
+    texts = all(isinstance(each, str) and _is_text(each) for each in span[1:3])
+    return texts and all(each is None or (isinstance(each, str) and _is_text(each)) for each in span[3:])
+
+
+def _is_in_order(record: Record) -> bool:
+    """Whether the spans follow each other, and those of a new note lie in what it began with."""
+    at = 0
+    for start, before, *_ in record["spans"]:
+        if start < at:
+            return False
+        at = start + len(_bytes(before) or b"")
+    return record["op"] != "create" or at <= len(base_of(record))
+
+
+def _is_text(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+_NONE = type(None)
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("t", "txn", "time", "command", "actor", "file", "op", "temp", "base"), (str,)),
+    **dict.fromkeys(("undoes", "settles", "night", "whole"), (str,)),
+    **dict.fromkeys(("old", "new"), (str, _NONE)),
+    **dict.fromkeys(("spans", "size", "dress", "twins"), (list,)),
+    "tick": (dict,),
+    **dict.fromkeys(("n", "line"), (int,)),
+    **dict.fromkeys(("ok", "direct", "done", "kept", "purged", "recovered", "left"), (bool,)),
+}
+_MANY, _HUGE = 1 << 31, 1 << 63
 
 
 def _read_at(fd: int, start: int, length: int) -> bytes:
@@ -278,19 +420,21 @@ def _read_at(fd: int, start: int, length: int) -> bytes:
 
 
 def _lines_backwards(fd: int, size: int) -> Iterator[bytes]:
-    rest, torn = b"", True
+    parts: list[bytes] = []  # of the line that begins further up, last part first
+    torn = True
     while size > 0:
         start = max(0, size - BLOCK_BYTES)
-        block = _read_at(fd, start, size - start) + rest
+        first, *lines = _read_at(fd, start, size - start).split(b"\n")
         size = start
-        lines = block.split(b"\n")
-        rest = lines.pop(0)
-        if torn and lines:  # what follows the last newline
-            lines.pop()
+        for line in reversed(lines):
+            whole = b"".join((line, *reversed(parts)))
+            parts.clear()
+            if not torn:  # else it is what follows the last newline
+                yield whole
             torn = False
-        yield from reversed(lines)
+        parts.append(first)
     if not torn:
-        yield rest
+        yield b"".join(reversed(parts))
 
 
 def _sync_folder(folder: Path) -> None:

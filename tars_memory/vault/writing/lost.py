@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UnwritableError
@@ -16,12 +15,13 @@ from tars_memory.vault.writing.history import JournalEntry, written_lines
 from tars_memory.vault.writing.journal import text_of, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tars_memory.vault.writing.journal import Journal, Record
 
 _BULLET = re.compile(rb"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+_HEADING = re.compile(rb"#{1,6}[ \t]")
 _BLOCK_ID = re.compile(rb"[ \t]\^([A-Za-z0-9-]+)[ \t]*\Z")
 
 LANDMARKS = 40
@@ -86,16 +86,44 @@ def lost_lines(journal: Journal, root: Path) -> list[LostLine]:
 
 def _missing(lines: Mapping[bytes, list[Record]], standing: bytes, *, gone: bool) -> Iterator[LostLine]:
     """The lines of one note that do not stand where they should."""
-    there = Counter(bare(line) for line in lines_of(standing))
+    there = _headings(standing)
     ids = {found[1] for found in map(_BLOCK_ID.search, there) if found}
     for line, records in lines.items():
-        missing = records[there[line] :]
+        missing = _not_under(records, there.get(line, []), line, lines)
         named = _BLOCK_ID.search(line)
         if not missing or (named and named[1] in ids) or not (gone or _BULLET.match(line)):
             continue
         for record in missing:
             created = JournalEntry(record, 0, undone=False).after if gone and record["op"] == "create" else None
             yield LostLine(record, line, len(records), _above(record, line, lines), created)
+
+
+def _headings(text: bytes) -> dict[bytes, list[bytes]]:
+    """The lines of a note, and under which heading each stands, as often as it does."""
+    found: dict[bytes, list[bytes]] = {}
+    heading = b""
+    for line in map(bare, lines_of(text)):
+        found.setdefault(line, []).append(heading)
+        heading = line if _HEADING.match(line) else heading
+    return found
+
+
+def _not_under(
+    records: Sequence[Record], headings: Sequence[bytes], line: bytes, lines: Mapping[bytes, list[Record]]
+) -> list[Record]:
+    """The records of a line beyond those that stand: what is true of one name may be true of another, word for word."""
+    missing = list(records)
+    if not headings or len(headings) >= len(records):
+        return missing[len(headings) :]
+    elsewhere = 0
+    for heading in headings:
+        for record in missing:
+            if heading == next(filter(_HEADING.match, _above(record, line, lines)), b""):
+                missing.remove(record)
+                break
+        else:
+            elsewhere += 1
+    return missing[elsewhere:]
 
 
 def _above(record: Record, line: bytes, lines: Mapping[bytes, list[Record]]) -> tuple[bytes, ...]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UnwritableError
 from tars_memory.vault.folder import digest, same_file
+from tars_memory.vault.markdown.spans import still_there
 from tars_memory.vault.writing.journal import pack
 from tars_memory.vault.writing.putting_back import ASIDE_SUFFIX, TEMP_SUFFIX, aside_of, put_back
 
@@ -75,6 +76,8 @@ class Job:
         """Make the intent durable, before anything in the vault is touched."""
         if op != "append":
             more["temp"] = self.temp = self._free_name()
+        if op == "edit" and new is not None:
+            more["twins"] = still_there(new, spans)
         record = self.record | {
             "t": "begin",
             "op": op,

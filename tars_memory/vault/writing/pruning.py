@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.vault.writing.journal import Record, parse, replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from tars_memory.vault.writing.journal import Journal
@@ -51,16 +51,21 @@ def prune(journal: Journal, now: datetime, days: int) -> list[str]:
         if stays:
             replace_file(path, b"".join(stays))
         else:
-            path.unlink()
+            try:
+                path.unlink()
+            except OSError:  # it is tried again; that old file must not keep anything from being written
+                continue
         less.append(path.name)
     return less
 
 
-def purge(journal: Journal, text: str) -> int:
-    """Take a text out of every record that holds it; such a write can't be undone any more.
+def purge(journal: Journal, texts: Sequence[str]) -> int:
+    """Take texts out of every record that holds one; such a write can't be undone any more.
+
+    The newest file comes last, so that the removal of an entry is told until all older files are done.
 
     Returns:
-        how many records held it.
+        how many records held one.
 
     Raises:
         OSError: a file could not be rewritten; it is as it was.
@@ -71,7 +76,7 @@ def purge(journal: Journal, text: str) -> int:
         lines, found = [], 0
         for line in io.BytesIO(path.read_bytes()):
             record = parse(line)
-            if record is not None and _holds(record, text):
+            if record is not None and any(_holds(record, text) for text in texts):
                 found += 1
                 line = _line({key: record[key] for key in _HEAD if key in record} | {"purged": True, "spans": []})
             lines.append(line)

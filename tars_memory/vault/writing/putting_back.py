@@ -91,11 +91,16 @@ def _remove_unwritten(folder: Folder, name: str, known: os.stat_result, exchange
             return False
         if not exchange.keeps_open:
             note.close()
-        folder.remove(name)
+        removed = True
+        try:
+            folder.remove(name)
+        except OSError:  # it stays, for doctor to see
+            removed = False
         late = written_late(note)
         if late is None:
             return True
-        save_late(folder, name, late, known.st_mode)
+        if removed:
+            save_late(folder, name, late, known.st_mode)
         return False
     finally:
         note.close()

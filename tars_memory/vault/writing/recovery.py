@@ -57,12 +57,11 @@ def settle(root: Folder, folder: Folder, name: str, record: Record, exchange: Ex
     if left is None:
         return Settled(_stands(note, record))
     if record["op"] == "create":  # our file never holds anybody else's text
-        folder.remove(left)
-        return Settled(_stands(note, record))
+        return Settled(_stands(note, record), *_removed(folder, left))
     settled = _settle_left(root, folder, name, record, exchange, note, left)
     for each in (temp, aside_of(temp)):
         if each != left:
-            folder.remove(each)
+            settled.notices += _removed(folder, each)
     folder.sync()
     return settled
 
@@ -76,11 +75,9 @@ def _settle_left(
     found = None if note is None else digest(note.data)
     held = digest(kept.data)
     if record["op"] == "edit" and held == record["new"]:
-        folder.remove(left)
-        return Settled(found == record["new"])
+        return Settled(found == record["new"], *_removed(folder, left))
     if held == record["old"] and (note is not None or record["op"] == "remove"):
-        folder.remove(left)
-        return Settled(_stands(note, record))
+        return Settled(_stands(note, record), *_removed(folder, left))
     if note is None:
         with contextlib.suppress(FileExistsError):
             exchange.place(folder, left, name)
@@ -92,13 +89,22 @@ def _settle_left(
             return Settled(False, f"{record['file']}: a save that a killed process had displaced is back")
         left = last
     elif found == record["old"] and _result(note.data, record).startswith(kept.data):
-        folder.remove(left)  # our own text, half written
-        return Settled(False)
+        return Settled(False, *_removed(folder, left))  # our own text, half written
     where = keep_in_limbo(root, folder, left)
     return Settled(
         _stands(note, record),
         f"{record['file']}: a text that a killed process left behind is kept as {where}: compare and remove it",
     )
+
+
+def _removed(folder: Folder, name: str) -> list[str]:
+    """Remove a file of ours, or say that it stays; how the write ended does not depend on that."""
+    try:
+        folder.remove(name)
+    except OSError as error:
+        why = error.strerror or error
+        return [f"{folder.at(name)}, a file of ours, can't be removed ({why}): tars-memory doctor --fix tries again"]
+    return []
 
 
 def _finish_new(folder: Folder, name: str, record: Record, note: Note) -> None:

@@ -12,7 +12,8 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.errors import BusyError, UnwritableError
+from tars_memory import bounded
+from tars_memory.errors import BusyError, SettingsError, UnwritableError
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.lock import VaultLock
 
@@ -22,8 +23,44 @@ if TYPE_CHECKING:
 
     from tars_memory.vault.writing.journal import Journal
 
+REMOVALS = ("forget", "facts end", "facts remove")
+"""Commands whose ``text`` only names what is to go."""
+
+LARGEST = 1 << 30
+"""Bytes of an item; what is larger was never typed."""
+
 ELSEWHERE = "for another project, or for none"
 """All that is told of an item whose project is not chosen."""
+
+
+def new_item() -> str:
+    """The name of something that may have to wait; sorts by time. A write that bears it (``settles``) is it, placed."""
+    return f"{time.time_ns():020}-{os.urandom(4).hex()}"
+
+
+def keep_aside(folder: Path, name: str, text: str) -> Path:
+    """Keep words that no command can place by itself, as a plain text that only their owner can read.
+
+    Args:
+        folder: made if it is missing.
+        name: of the file, without its ending.
+        text: the words.
+
+    Returns:
+        Where they are.
+
+    Raises:
+        UnwritableError: they can't be kept; the message repeats them.
+    """
+    path = folder / f"{name}.txt"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(path, text.encode("utf-8", "surrogateescape") + b"\n")
+    except OSError as error:
+        failed = UnwritableError(f"your text could NOT be kept, copy it from here: {text}", f"{folder}: {error}")
+        failed.repeats = True
+        raise failed from error
+    return path
 
 
 class SpooledItem:
@@ -48,17 +85,22 @@ class Spool:
 
     Args:
         folder: in the state folder; made when something must wait.
+
+    Attributes:
+        refused: item to reason, of what was tried and can't be placed as it is.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.refused: dict[str, str] = {}
 
-    def put(self, command: str, arguments: dict[str, Any]) -> str:
+    def put(self, command: str, arguments: dict[str, Any], item: str | None = None) -> str:
         """Keep something until it can be written.
 
         Args:
             command: what was called.
             arguments: whatever it takes to call it again; JSON. ``text`` is what was typed.
+            item: the name that it was given before; see :func:`new_item`.
 
         Returns:
             the item's id.
@@ -66,17 +108,19 @@ class Spool:
         Raises:
             UnwritableError: it can't even be kept; the message repeats the text.
         """
-        item = f"{time.time_ns():020}-{os.urandom(4).hex()}"
+        item = item or new_item()
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             data = json.dumps({"command": command, "arguments": arguments}).encode("ascii")
             replace_file(self.folder / f"{item}.json", data)
         except OSError as error:
             text = arguments.get("text") or json.dumps(arguments, ensure_ascii=False)
-            raise UnwritableError(
+            failed = UnwritableError(
                 f"your text could NOT be kept, copy it from here: {text}",
                 f"{self.folder}: {error.strerror or error}",
-            ) from error
+            )
+            failed.repeats = True
+            raise failed from error
         return item
 
     def pending(self) -> list[SpooledItem]:
@@ -90,6 +134,29 @@ class Spool:
     def remove(self, item: str) -> None:
         """Forget an item, placed or given up; harmless if it is gone."""
         (self.folder / f"{item}.json").unlink(missing_ok=True)
+
+    def drop(self, item: SpooledItem, folder: Path) -> Path | None:
+        """Give an item up: its words become a file of their own; None if it has none (a removal).
+
+        Raises:
+            UnwritableError: they can't be kept; the item stays.
+        """
+        text = item.arguments.get("text")
+        path = None
+        if text and item.command not in REMOVALS:
+            path = keep_aside(folder, f"{item.id}-{item.command.replace(' ', '-')}", text)
+        self.remove(item.id)
+        return path
+
+    def set_aside(self, damaged: Path) -> Path:
+        """Give a damaged file a name that nobody reads; what is left of its words stays there.
+
+        Raises:
+            OSError: it can't be renamed.
+        """
+        target = damaged.with_name(f"{damaged.name}.damaged")
+        damaged.rename(target)
+        return target
 
     def purge(self, words: str) -> int:
         """Remove the items that would become an entry of these words (``forget --everywhere``); returns how many."""
@@ -124,10 +191,12 @@ class Spool:
 
             recover()
             items = []
-            placed = placed_items(journal)
-            for item in self.pending():
+            pending = self.pending()
+            placed = placed_items(journal, {item.id for item in pending})
+            for item in pending:
                 if item.id in placed:
-                    self.remove(item.id)
+                    with contextlib.suppress(OSError):  # the journal knows it
+                        self.remove(item.id)
                 else:
                     items.append(item)
             yield items
@@ -143,10 +212,39 @@ class Spool:
 
     def _load(self, name: str) -> SpooledItem | None:
         try:
-            record = json.loads((self.folder / name).read_bytes())
-            return SpooledItem(name.removesuffix(".json"), str(record["command"]), dict(record["arguments"]))
-        except (OSError, ValueError, KeyError, TypeError):
+            record = bounded.json_of(bounded.read(self.folder / name, most=LARGEST) or b"", name, text=False)
+            command, arguments = record["command"], record["arguments"]
+        except (SettingsError, KeyError, TypeError):
             return None
+        if not isinstance(command, str) or not isinstance(arguments, dict):
+            return None
+        return SpooledItem(name.removesuffix(".json"), command, arguments) if _are_sound(arguments) else None
+
+
+def _are_sound(arguments: dict[str, Any]) -> bool:
+    """Whether each argument has the type of its name, and each text comes from bytes."""
+    for name, value in arguments.items():
+        if name in _FLAGS:
+            fits = isinstance(value, bool)
+        elif name == "tags":
+            fits = isinstance(value, list) and all(isinstance(each, str) and _is_text(each) for each in value)
+        else:
+            fits = (value is None and name in _OPTIONAL) or (isinstance(value, str) and _is_text(value))
+        if not fits:
+            return False
+    return True
+
+
+_FLAGS = ("good", "interactive", "bare")
+_OPTIONAL = ("section", "question", "answer", "since", "until", "on", "asked_vault", "asked_project")
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _would_say(arguments: dict[str, Any], words: str) -> bool:

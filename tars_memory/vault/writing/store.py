@@ -11,7 +11,9 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from tars_memory.vault.folder import Folder
+from tars_memory import bounded
+from tars_memory.errors import SettingsError
+from tars_memory.vault.folder import Folder, digest
 from tars_memory.vault.writing import exchange as exchanges
 from tars_memory.vault.writing.journal import Journal
 from tars_memory.vault.writing.lock import VaultLock
@@ -20,7 +22,7 @@ from tars_memory.vault.writing.putting_back import ASIDE_SUFFIX, TEMP_SUFFIX, as
 from tars_memory.vault.writing.transaction import Plan, Transaction, Written, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -47,6 +49,8 @@ class Store:
     Attributes:
         notices: what the person should know.
         night: the name of the night's work that is done, kept with each write; empty for anything else.
+        tick: kept with each write that carries out ticks of a note: ``recorded`` says since when it is known that an
+            agent's process found them; None for anything else.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class Store:
         self.journal = Journal(state / "journal")
         self.notices: list[str] = []
         self.night = ""
+        self.tick: dict[str, str] | None = None
 
     @contextlib.contextmanager
     def transaction(self, command: str, *, settles: str | None = None, whole: bool = False) -> Iterator[Transaction]:
@@ -159,6 +164,20 @@ class Store:
             )
         return sorted(found)
 
+    def is_ours(self, name: str) -> bool:
+        """Whether a left-over, relative to the vault, holds what the journal says that we put there: safe to remove."""
+        folder, _, base = name.rpartition("/")
+        try:
+            held = digest(bounded.read(self.root / name, self.root, most=bounded.LARGEST_OWN) or b"")
+        except SettingsError:  # a pipe or a link bears a name of ours
+            return False
+        return any(
+            record.get("file", "").rpartition("/")[0] == folder
+            and base in (record.get("temp"), aside_of(str(record.get("temp"))))
+            and held in (record.get("old"), record.get("new"))
+            for record in self.journal.records(lambda line: b'"temp":' in line)
+        )
+
     def limbo(self) -> list[str]:
         """Files in ``.tars/limbo/``: saves that could neither be placed nor destroyed, for a person to look at."""
         try:
@@ -166,13 +185,18 @@ class Store:
         except OSError:
             return []
 
-    def purge(self, text: str) -> int:
-        """Take a text out of the journal for good (``forget --everywhere``); writes that held it can't be undone.
+    def set_aside(self, path: Path) -> Path:
+        """Take the lines of a journal's file that are no record out of it, into a file beside it; returns which."""
+        with self.transaction("doctor"), writing(os.fspath(self.journal.folder)):
+            return self.journal.set_aside(path)
+
+    def purge(self, texts: Sequence[str]) -> int:
+        """Take texts out of the journal for good (``forget --everywhere``); writes that held them can't be undone.
 
         Returns:
-            how many records held it.
+            how many records held one.
         """
         from tars_memory.vault.writing.pruning import purge
 
         with self.transaction("purge"), writing(os.fspath(self.journal.folder)):
-            return 0 if self.dry_run else purge(self.journal, text)
+            return 0 if self.dry_run else purge(self.journal, texts)

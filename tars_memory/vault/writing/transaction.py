@@ -13,11 +13,19 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import ConflictError, NotFoundError, UnwritableError
+from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError
 from tars_memory.vault.conflicts import has_markers
 from tars_memory.vault.folder import Folder, Note, NotPlainError, digest, read_note, steps
 from tars_memory.vault.markdown.document import apply
-from tars_memory.vault.markdown.spans import Span, appended, first_changed_line, spans_of
+from tars_memory.vault.markdown.spans import (
+    Span,
+    appended,
+    arrived,
+    first_changed_line,
+    reversed_by_text,
+    reversed_exactly,
+    spans_of,
+)
 from tars_memory.vault.model import Splice
 from tars_memory.vault.writing.protocol import Job, ending
 from tars_memory.vault.writing.protocol_append import append
@@ -105,13 +113,21 @@ class Transaction:
         """If this transaction is to stand whole, take its writes back when what is done in it fails."""
         try:
             yield
-        except BaseException:
+        except BaseException as error:
             if self._whole and self._count and not self._store.dry_run:
                 self._take_back(self.id)
+            if isinstance(error, Exception):
+                self._settle_last()
             raise
         if self._whole and (self._count or self._marked):
             self._settle()  # a file of ours that could not be removed must not hide its write behind the mark
             self.mark(done=True)
+        self._settle_last()
+
+    def _settle_last(self) -> None:
+        """Settle the last write, if a file of ours could not be removed: undo must know it now, not after the next."""
+        with contextlib.suppress(OSError, TarsError):  # the next writer does it
+            self._settle()
 
     def stand_whole(self) -> None:
         """From the next write on: all of them or none, see :meth:`Store.transaction`."""
@@ -135,6 +151,7 @@ class Transaction:
         self._patience = PATIENCE
         try:
             self._store.notices += take_back(self, self._store.journal, name)
+            self._settle()
             self.mark(name, done=True)
         except UnwritableError as error:
             if self._taking_back:
@@ -179,12 +196,18 @@ class Transaction:
             UnwritableError: the note can't be written; it is as it was.
         """
         with writing(path):
+            tried: list[tuple[bytes, Sequence[Span]]] = []
             for _ in self._attempts():
-                written = self._attempt(path, plan, create, undoes, restore, dress)
+                written = self._attempt(path, plan, create, undoes, restore, dress, tried)
                 if written is not None:
-                    if written.changed:
-                        self.written.append(written)
-                    return written
+                    break
+            else:
+                last = self.read(path)
+                written = None if last is None else self._known(path, last, tried, undoes)
+            if written is not None:
+                if written.changed:
+                    self.written.append(written)
+                return written
         raise ConflictError(f"{path} changes faster than it can be written", "try again when the other program rests")
 
     def remove(self, path: str, expected: str, *, undoes: str | None = None) -> Written | None:
@@ -248,7 +271,9 @@ class Transaction:
         undoes: str | None,
         restore: bool,
         dress: tuple[int, int] | None,
+        tried: list[tuple[bytes, Sequence[Span]]],
     ) -> Written | None:
+        """One attempt; None if somebody else was faster: what it would have written is put into ``tried``."""
         note = self._read(path)
         if note is not None:
             self._seen.add(path)
@@ -257,12 +282,10 @@ class Transaction:
         try:
             base = note.data if note else create
             _check_resolved(path, base)
-            try:
-                splices = list(plan(base if note or create else None))
-            except (NotFoundError, ConflictError):
-                if note is not None or not self._appears(path):
-                    raise
-                return None
+            known = self._known(path, base, tried, undoes) if tried and note is not None else None
+            splices = () if known else self._planned_splices(path, plan, base if note or create else None, note)
+            if known is not None or splices is None:
+                return known
             payload = appended(base, splices)
             if payload is not None:
                 splices = [Splice(len(base), len(base), payload)]
@@ -282,12 +305,44 @@ class Transaction:
             else:
                 done = edit(job, note, new, spans, line)
             if not done:
+                tried.append((base, spans))
                 return None
             self._trusted = digest(new)
             return Written(self.id, path, new, spans, line=line, created=note is None)
         finally:
             if note is not None:
                 note.close()
+
+    def _planned_splices(self, path: str, plan: Plan, base: bytes | None, note: Note | None) -> Sequence[Splice] | None:
+        """What the plan says of a note; None if it finds no target because the note is only coming into being."""
+        try:
+            return list(plan(base))
+        except (NotFoundError, ConflictError):
+            if note is not None or not self._appears(path):
+                raise
+            return None
+
+    def _known(
+        self, path: str, text: bytes, tried: Sequence[tuple[bytes, Sequence[Span]]], undoes: str | None
+    ) -> Written | None:
+        """A write of ours that was taken back, but which another program had read and has saved by now; None for none.
+
+        It is journalled as what it is, ours: else it could be neither undone nor explained.
+        """
+        spans = next((spans for before, spans in tried if arrived(text, before, spans)), None)
+        if spans is None:
+            return None
+        old = text
+        with contextlib.suppress(ConflictError):  # it stands there several times: as it was meant to be written
+            back = spans_of(text, reversed_by_text(text, spans))
+            old = apply(text, [Splice(span.start, span.start + len(span.before), span.after) for span in back])
+            spans = spans_of(old, reversed_exactly(back))
+        line = first_changed_line(old, spans)
+        job = self._job(path, undoes)
+        job.begin("edit", spans, old, text)
+        job.end(True, line)
+        self._trusted = digest(text)
+        return Written(self.id, path, text, spans, line=line)
 
     def _job(self, path: str, undoes: str | None, *, make: bool = False) -> Job:
         folder, name = self._folder(path, make=make)
@@ -311,6 +366,8 @@ class Transaction:
             record["settles"] = self._settles
         if self._store.night:
             record["night"] = self._store.night
+        if self._store.tick is not None:
+            record["tick"] = self._store.tick
         self._count += 1
         return Job(self._root, folder, name, self._store.exchange, self._store.journal, record, self._store.notices)
 

@@ -6,9 +6,10 @@ import difflib
 import errno
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import ConflictError, TarsError
+from tars_memory.errors import ConflictError, TarsError, UnwritableError
 from tars_memory.vault.folder import digest
-from tars_memory.vault.markdown.spans import lines_of, reversed_by_text, reversed_exactly
+from tars_memory.vault.markdown.document import apply
+from tars_memory.vault.markdown.spans import changed, lines_of, reversed_by_text, reversed_exactly, still_there
 from tars_memory.vault.writing.history import find_transactions, transactions
 from tars_memory.vault.writing.journal import base_of, text_of, unpack
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.markdown.spans import Span
     from tars_memory.vault.model import Splice
     from tars_memory.vault.writing.history import JournalEntry
-    from tars_memory.vault.writing.journal import Journal
+    from tars_memory.vault.writing.journal import Journal, Record
     from tars_memory.vault.writing.store import Plan, Store, Transaction, Written
 
 
@@ -32,6 +33,8 @@ def undo(store: Store, txn: str | None, last: int) -> list[Written]:
         chosen = find_transactions(store.journal, txn, last)
         if sum(len(group) for _, group in chosen) > 1:
             transaction.stand_whole()
+        for name, _ in chosen:
+            store.journal.check_whole(name)
         for name, group in chosen:
             before = len(transaction.written)
             for entry in reversed(group):
@@ -53,7 +56,8 @@ def take_back(transaction: Transaction, journal: Journal, name: str) -> list[str
         a sentence for each note that has moved on too far, and so keeps what was written.
 
     Raises:
-        UnwritableError: there is no room for it now; it is to be done again when there is.
+        UnwritableError: there is no room for it now; it is to be done again when there is. Or this very transaction is
+            taken back, and a note of it can't be written now (somebody holds it): the next writer tries once more.
     """
     found, group = next(((txn, entries) for txn, entries in transactions(journal) if txn <= name), ("", []))
     kept: list[str] = []
@@ -61,7 +65,8 @@ def take_back(transaction: Transaction, journal: Journal, name: str) -> list[str
         try:
             _take_back(transaction, entry, undoes=name)
         except (TarsError, OSError) as error:
-            if getattr(error.__cause__, "errno", None) in NO_ROOM:
+            is_held = isinstance(error, UnwritableError) and name == transaction.id
+            if is_held or getattr(error.__cause__, "errno", None) in NO_ROOM:
                 raise
             kept.append(f"{entry.file} keeps what {name} wrote, which could not be taken back: {error}")
     return kept
@@ -109,8 +114,9 @@ def _reverse(entry: JournalEntry) -> Plan:
             return reversed_exactly(spans)
         if found == record["old"]:
             return ()
+        _refuse_twins(data, entry, spans)
         try:
-            return reversed_by_text(data, spans)
+            return _in_front(data, record, spans) or reversed_by_text(data, spans)
         except ConflictError as error:
             raise ConflictError(
                 f"{entry.file} has moved on since {entry.txn}: {error.message}\n{_difference(entry.file, spans)}",
@@ -118,6 +124,28 @@ def _reverse(entry: JournalEntry) -> Plan:
             ) from error
 
     return plan
+
+
+def _in_front(data: bytes, record: Record, spans: Sequence[Span]) -> list[Splice]:
+    """The exact splices if the note was only added to, at its end, since it was written; else none."""
+    size = record["size"][1]
+    if size >= len(data) or digest(data[:size]) != record["new"] or data[size - 1 : size + 1] == b"\r\n":
+        return []
+    splices = reversed_exactly(spans)
+    before = apply(data[:size], splices)
+    whole = all(not text or text.endswith((b"\n", b"\r")) for text in (data[:size], before))
+    return splices if whole else []  # else what was added would continue our line
+
+
+def _refuse_twins(data: bytes, entry: JournalEntry, spans: Sequence[Span]) -> None:
+    """Put no line back that somebody has written again since: whether he wants two of it, nobody knows."""
+    for span, then, now in zip(spans, entry.record.get("twins", ()), still_there(data, spans), strict=False):
+        if now > then >= 0:
+            line = next(text_of(line).strip() for line in changed(span)[0] if line.strip())
+            raise ConflictError(
+                f"{line!r} was removed from {entry.file} by {entry.txn}, and was written again since",
+                "if it is needed once, there is nothing to do; else put it back by hand",
+            )
 
 
 def _difference(path: str, spans: Sequence[Span]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.curation.tidying.findings.model import Finding, shown
 from tars_memory.curation.tidying.outlinks import Outlink, lead, outlinks
-from tars_memory.vault.links import find_block
+from tars_memory.vault.links import block_ids
 from tars_memory.vault.markdown.document import Document, plain_heading
 
 if TYPE_CHECKING:
@@ -37,12 +37,13 @@ ENDINGS = (
 
 def dead_links(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
     """Links whose note, heading or block is not there."""
+    anchors: dict[str, frozenset[str] | None] = {}
     for line in _lines(note):
         if len(note.document.text(line)) > LONG:
             continue
         text = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)|%%.*?%%", "", note.document.text(line))
         for link in dict.fromkeys(outlinks(text)):
-            why = _why_dead(link, note, world)
+            why = _why_dead(link, note, world, anchors)
             if why:
                 words = re.sub(r"^[ \t]*(?:[-*+][ \t]+)?", "", note.document.text(line)).strip()
                 sentence = f"{shown(str(link))} {why}"
@@ -55,15 +56,18 @@ def _lines(note: TidyNote) -> Iterator[int]:
             yield from range(block.start_line, block.end_line + 1)
 
 
-def _why_dead(link: Outlink, note: TidyNote, world: World) -> str:
-    """What is wrong with a link; empty if nothing is."""
+def _why_dead(link: Outlink, note: TidyNote, world: World, anchors: dict[str, frozenset[str] | None]) -> str:
+    """What is wrong with a link; empty if nothing is. ``anchors`` takes those of each note that is looked at."""
     _, found = lead(link, note.path, world.links, world.files)
     if found is None:
         return "" if _meant(link, note, world) else "leads to no note: mend the link, or take it out"
     if not link.anchor or found[-3:].lower() != ".md":
         return ""
-    data = note.document.data if found == note.path else world.read(found)
-    if data is None or _holds(data, link.anchor):
+    if found not in anchors:
+        data = note.document.data if found == note.path else world.read(found)
+        anchors[found] = None if data is None else _anchors(Document(data))
+    there = anchors[found]
+    if there is None or _anchor(link.anchor) in there:
         return ""
     what = "line" if link.anchor.startswith("^") else "heading"
     return f"leads to no {what} of {found}: mend the link, or take it out"
@@ -85,12 +89,15 @@ def _meant(link: Outlink, note: TidyNote, world: World) -> bool:
     return world.named.get(target.casefold(), 0) >= TOPIC
 
 
-def _holds(data: bytes, anchor: str) -> bool:
-    """Whether a note has the block or the heading that an anchor names."""
-    if anchor.startswith("^"):
-        return find_block(data, anchor[1:]) is not None
-    wanted = _folded(anchor.rpartition("#")[2])
-    return any(_folded(section.title) == wanted for section in Document(data).sections if section.level)
+def _anchors(document: Document) -> frozenset[str]:
+    """What the links to a note can name in it: blocks behind a caret, and headings."""
+    blocks = (f"^{name}" for name in block_ids(document))
+    return frozenset((*blocks, *(_folded(section.title) for section in document.sections if section.level)))
+
+
+def _anchor(said: str) -> str:
+    """What a link names, to be looked for among them."""
+    return said.casefold() if said.startswith("^") else _folded(said.rpartition("#")[2])
 
 
 def _folded(title: str) -> str:

@@ -80,19 +80,20 @@ def ending(text: str, today: date) -> date | None:
         end
         for pattern in STRONG
         for found in re.finditer(rf"(?<!\w){pattern}", text, re.IGNORECASE)
-        if (end := _date_at(text[found.end() :], today)) is not None
+        if (end := _date_at(text[found.end() : found.end() + AHEAD], today)) is not None
     ]
+    past = re.search(PAST, text, re.IGNORECASE)
     for pattern in WEAK:
         for found in re.finditer(rf"(?<!\w)(?:{pattern})(?=\s)", text, re.IGNORECASE):
-            end = _date_at(text[found.end() :], today)
-            if end is not None and not re.search(PAST, text[: found.start()], re.IGNORECASE):
+            end = _date_at(text[found.end() : found.end() + AHEAD], today)
+            if end is not None and not (past and past.end() <= found.start()):
                 ends.append(end)
     return max(ends, default=None)
 
 
 def _date_at(text: str, today: date) -> date | None:
     """The last day of a date with its year that a text begins with."""
-    text = text[:AHEAD].lstrip(" \t:")
+    text = text.lstrip(" \t:")
     numeric = re.match(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\d)", text)
     if numeric:
         return _made(int(numeric[3]), int(numeric[2]), int(numeric[1]))

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from tars_memory.curation.tidying.findings.model import Finding, shown
+from tars_memory.errors import counted
 from tars_memory.vault.markdown.entries import STATES, task
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def oversized(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
         if count > world.section_entries:
             title = section.title or note.path
             limit = f"[tidy] section_entries is {world.section_entries}"
-            sentence = f"{count} lines under one heading: part them into several ({limit})"
+            sentence = f"{counted(count, 'line')} under one heading: part them into several ({limit})"
             size = 2 * count // world.section_entries
             yield (
                 Finding("", "oversized", note.path, section.start_line, title, sentence),

@@ -1,0 +1,229 @@
+"""Whatever ends a command after words were typed: they are written once, now or by the next command that writes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tars_memory.cli.app import run
+from tars_memory.cli.call import Call
+from tars_memory.testing import make_vault
+
+WORDS = "the ferry to Cobh leaves at nine"
+
+
+class Desk:
+    """A vault, and commands in this process."""
+
+    def __init__(self, base: Path, capsys: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch) -> None:
+        self.root = make_vault(base / "vault", {"Memory.md": "## Notes\n\n- a fact to edit\n"})
+        self.home = base / "home"
+        self.capsys, self.patch = capsys, patch
+        patch.chdir(base)
+
+    def call(self, *argv: str, stdin: str | None = None, vault: bool = True, **env: str) -> tuple[int, str]:
+        known = {"TARS_MEMORY_HOME": str(self.home), "TERM": "xterm"}
+        if vault:
+            known["TARS_MEMORY_DIR"] = str(self.root)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((stdin or "").encode())))
+            code = run(list(argv), Call({**known, **env}))
+        sys.stdout.flush()
+        told = self.capsys.readouterr()
+        return code, told.out + told.err
+
+    def times(self, words: str = WORDS) -> int:
+        """How often the words stand in notes."""
+        return sum(path.read_text("utf-8").count(words) for path in self.root.rglob("*.md"))
+
+    def config(self, text: str) -> None:
+        path = self.home / "config/config.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def waiting(self) -> list[Path]:
+        return [*self.home.rglob("spool/*.json")]
+
+    def aside(self) -> list[str]:
+        return [path.read_text() for path in self.home.glob("state/kept/*.txt")]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Desk:
+    return Desk(tmp_path, capsys, monkeypatch)
+
+
+FAULTS = {
+    "a bug": (lambda: RuntimeError("boom"), 70),
+    "too deep": (lambda: RecursionError("deep"), 70),
+    "no memory": (lambda: MemoryError(), 70),
+    "a sick disk": (lambda: OSError(5, "Input/output error"), 5),
+    "Ctrl-C": (lambda: KeyboardInterrupt(), 130),
+    "SIGTERM": (signal.SIGTERM, 143),
+    "SIGHUP": (signal.SIGHUP, 129),
+}
+PLACES = {
+    "before the vault is found": "tars_memory.rooms.find_vault",
+    "before the text is looked at": "tars_memory.memory.Memory.take_ticks",
+    "while the text is looked at": "tars_memory.capture.context.Context.masked",
+    "while the change is planned": "tars_memory.vault.writing.transaction.spans_of",
+    "before the note is touched": "tars_memory.vault.writing.protocol_append.same_state",
+    "when the note is written": "tars_memory.vault.writing.written.Written.__init__",
+    "when it is told": "tars_memory.capture.model.Receipt.__init__",
+}
+CALLS = {
+    "remember": (["remember", WORDS], None),
+    "a pipe": (["remember", "--stdin"], WORDS),
+    "log": (["log", WORDS], None),
+    "feedback": (["feedback", "bad", WORDS], None),
+    "edit": (["edit", "a fact to edit", WORDS], None),
+    "facts": (["facts", "add", "Cobh", "is known for", WORDS], None),
+}
+
+
+def raising(fault: Callable[[], BaseException] | signal.Signals) -> object:
+    def fail(*_args: object, **_more: object) -> None:
+        if isinstance(fault, signal.Signals):
+            os.kill(os.getpid(), fault)
+            raise AssertionError("the signal ends it")
+        raise fault()
+
+    return fail
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("place", PLACES)
+def test_whatever_goes_wrong_the_words_are_written_once(fault: str, place: str, desk: Desk) -> None:
+    error, code = FAULTS[fault]
+    reached = 0
+    for number, name in enumerate(["remember"] if fault not in ("a bug", "Ctrl-C") else CALLS):
+        words = f"the bus to Youghal leaves at {number} sharp"
+        argv, stdin = CALLS[name]
+        argv = [words if part == WORDS else part for part in argv]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(PLACES[place], raising(error))
+            ended, told = desk.call(*argv, stdin=stdin and words)
+        if ended == 0:
+            continue  # this call doesn't come by there
+        reached += 1
+        assert ended in (code, 5), told
+        assert "spool" in told and "Traceback" not in told, told
+        assert ended != 70 or "trace" in told or "crash-" in told
+        desk.call("log", f"after {name}")
+        _, told = desk.call("log", f"and once more after {name}")
+        assert desk.times(words) == 1, (name, told)
+        assert desk.waiting() == []
+    assert reached
+
+
+def test_an_edit_that_waits_keeps_its_target_its_tags_and_what_it_was_told_to_leave_out(desk: Desk) -> None:
+    (desk.root / "Memory.md").write_text("## Notes\n- tea is green #drinks [until:: 2099-01-01]\n- coffee\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PLACES["before the text is looked at"], raising(lambda: RuntimeError("boom")))
+        assert desk.call("edit", "--bare", "--tag", "pot", "tea is green", "tea", "is", "black")[0] == 70
+    desk.call("log", "and on")
+    assert (desk.root / "Memory.md").read_text() == "## Notes\n- tea is black #pot\n- coffee\n"
+    assert desk.waiting() == []
+
+
+def test_signals_are_as_before_when_a_command_has_ended(desk: Desk) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tars_memory.memory.Memory.take_ticks", raising(lambda: RuntimeError("boom")))
+        desk.call("remember", WORDS)
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)] == before
+
+
+@pytest.mark.parametrize("text", ["x = [[[[[", "[store]\nlock_timeout = 'x'\n", "[capture]\nauthor = 5\n", "vault = 5"])
+@pytest.mark.parametrize("name", ["remember", "a pipe", "log", "facts"])
+def test_what_is_wrong_in_the_persons_own_file_costs_no_words(text: str, name: str, desk: Desk) -> None:
+    desk.config(text)
+    code, told = desk.call(*CALLS[name][0], stdin=CALLS[name][1], vault="vault" not in text)
+    assert (code, desk.times()) == (2, 0) and "spool" in told, told
+    desk.config(f"vault = '{desk.root}'")
+    code, told = desk.call("log", "mended", vault=False)
+    assert code == 0 and desk.times() == 1 and desk.waiting() == [], told
+
+
+def test_a_vault_that_is_not_there_gets_its_words_when_it_is_back(desk: Desk, tmp_path: Path) -> None:
+    away = tmp_path / "away"
+    desk.root.rename(away)
+    code, told = desk.call("remember", WORDS)
+    assert code == 4 and "spool" in told
+    other = make_vault(tmp_path / "other", {"Memory.md": "## Notes\n"})
+    assert desk.call("--vault", str(other), "log", "elsewhere", vault=False)[0] == 0
+    assert WORDS not in (other / "Memory.md").read_text(), "another vault does not get them"
+    away.rename(desk.root)
+    assert desk.call("log", "back")[0] == 0
+    assert desk.times() == 1 and desk.waiting() == []
+
+
+def test_a_refused_text_stays_with_whoever_typed_it_but_for_a_pipe(desk: Desk) -> None:
+    for argv in (["--tier", "bogus"], ["--bogus"], ["--tag", "two words #"], ["--now", "never"]):
+        code, told = desk.call("remember", *argv, WORDS)
+        assert code == 2 and "kept" not in told, told
+        code, told = desk.call("remember", "--stdin", *argv, stdin=WORDS)
+        assert code == 2 and "state/kept/" in told, told
+    assert desk.aside() == [f"{WORDS}\n"] * 4
+    assert desk.waiting() == []
+    code, told = desk.call("remember", "--stdin", stdin="  \n")
+    assert code == 2 and "kept" not in told
+    code, told = desk.call("edit", "nothing like that", WORDS)
+    assert code == 1 and "kept" not in told and desk.waiting() == []
+
+
+def test_what_could_not_be_kept_is_repeated(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("no folder")
+    for vault in (True, False):
+        code, told = desk.call("remember", WORDS, vault=vault)
+        assert code in (4, 5) and WORDS in told, told
+
+
+def test_json_names_the_item_that_waits(desk: Desk) -> None:
+    desk.config("x = [")
+    _, told = desk.call("remember", WORDS, "--json")
+    said = json.loads(told)
+    assert said["spooled"] and said["exit_code"] == 2
+
+
+def test_credentials_wait_masked_unless_a_person_decided(desk: Desk) -> None:
+    secret = "ghp_" + "a1B2c3D4e5" * 4
+    desk.config("x = [")
+    desk.call("remember", f"my key is {secret}")
+    assert desk.waiting() and secret not in desk.waiting()[0].read_text()
+
+
+def test_words_that_bring_out_a_bug_hold_up_nothing_and_can_be_given_up(desk: Desk) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tars_memory.capture.remember.insert", raising(lambda: RecursionError("deep")))
+        assert desk.call("remember", WORDS)[0] == 70
+        code, told = desk.call("log", "goes on")
+        assert code == 0 and "kept in the spool" in told and desk.times("goes on") == 1
+        item = desk.waiting()[0].stem
+        assert item in told and "doctor --drop" in told
+        code, told = desk.call("doctor", TARS_MEMORY_EMBEDDING_MODEL="none")
+        assert code == 1 and WORDS in told and "--drop" in told
+        code, told = desk.call("doctor", "--drop", item)
+    assert code == 0 and desk.waiting() == [] and desk.aside() == [f"{WORDS}\n"]
+    code, told = desk.call("log", "all quiet")
+    assert code == 0 and "spool" not in told
+    assert desk.call("doctor", "--drop", item)[0] == 1
+
+
+def test_a_mistyped_variable_is_said_at_once(desk: Desk) -> None:
+    code, told = desk.call("log", "tea", vault=False, TARS_MEMORY_DRI=str(desk.root))
+    assert code == 4 and "did you mean TARS_MEMORY_DIR?" in told
+    code, told = desk.call("log", "tea", TARS_MEMORY_STORE_LOCK_TIMOUT="5")
+    assert code == 0 and told.count("TARS_MEMORY_STORE_LOCK_TIMEOUT?") == 1
+    desk.config("[recall]\nlimitt = 3\n")
+    code, told = desk.call("log", "coffee")
+    assert code == 0 and "limitt" not in told, "in the mail of each cron job it would be noise"
+    code, told = desk.call("status", TARS_MEMORY_EMBEDDING_MODEL="none")
+    assert code == 0 and told.count("limitt") == 1

@@ -1,0 +1,240 @@
+"""Paths are printed as they can be opened from where one stands, and are taken as they were printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from terminal import environment
+
+from tars_memory.cli.app import run
+from tars_memory.cli.call import Call
+from tars_memory.testing import make_vault
+
+README = Path(__file__).parents[2] / "README.md"
+TODAY = "2026-11-21.md"
+NOTES = {
+    "Memory.md": "## Notes\n\n- dough needs salt\n- dough rests at 4 °C\n",
+    "Procedural.md": "## Notes\n\n- weigh the dough\n",
+    "Facts.md": "## Anna\n\n- lives in:: Cork\n",
+    TODAY: "## Log\n\n- 10:00 [extracted] dough is a pet ^d-a\n",
+    "-x.md": "# Dash\n\ndough dash, see [[Memory]]\n",
+    'bread/what: a "good" loaf\'s dough.md': "# Loaf\n\ndough at 72 % hydration\n",
+    "bread/日本 ä.md": "# Brot\n\nrye dough\n",
+    "twice.md": "# Twice\n\n- [ ] \n",
+}
+PLACE = re.compile(r"^(?:[a-z0-9]+\t(?:accepted\t)?)?(.+?\.md)(?::([0-9]+))?(?=$|[:\t ]| {2})")
+
+
+class Stood:
+    """A vault, and the program called from somewhere."""
+
+    def __init__(self, base: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> None:
+        self.base, self.patch, self.capture = base, patch, capture
+        self.root = make_vault(base / "my notes", NOTES)
+        (base / "link").symlink_to(self.root)
+        (base / "inner").symlink_to(self.root / "bread")
+        (base / "else where").mkdir()
+        bin_ = base / "bin"
+        bin_.mkdir()
+        for name in ("tm", "tars-memory"):
+            (bin_ / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tars_memory "$@"\n')
+            (bin_ / name).chmod(0o755)
+        self.env = environment(
+            base / "home", TARS_MEMORY_DIR=str(base / "link"), TERM="xterm", TARS_MEMORY_BACKGROUND="0"
+        )
+        self.env["PATH"] = f"{bin_}{os.pathsep}{self.env['PATH']}"
+
+    def shell(self, script: str, place: Path, **env: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-c", script], env={**self.env, "PWD": str(place), **env}, cwd=place, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+
+    def __call__(self, *argv: str, place: Path | None = None) -> str:
+        self.patch.chdir(place or self.root)
+        code = run(list(argv), Call(self.env))
+        said = self.capture.readouterr()
+        assert code in (0, 1), (argv, said.err)
+        return said.out
+
+    @property
+    def places(self) -> list[Path]:
+        return [self.root, self.root / "bread", self.base, self.base / "else where", self.base / "inner"]
+
+
+@pytest.fixture
+def stood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Stood:
+    return Stood(tmp_path, monkeypatch, capsys)
+
+
+def opened(text: str, place: Path) -> dict[str, list[str]]:
+    """The lines of the notes that are named at the beginning of each line, opened from a folder."""
+    found = {}
+    for line in text.splitlines():
+        place_ = PLACE.match(line)
+        if place_ is not None:
+            found[line] = Path(os.path.join(place, place_[1])).read_text("utf-8").splitlines()
+    return found
+
+
+def test_a_search_prints_what_can_be_opened_from_anywhere(stood: Stood) -> None:
+    for place in stood.places:
+        out = stood("search", "--mode", "lexical", "dough", place=place)
+        lines = opened(out, place)
+        assert len(lines) == len(out.splitlines()) >= 6, (place, out)
+        for printed, note in lines.items():
+            path, number, text = re.fullmatch(r"(.+\.md):([0-9]+):(.*)", printed).groups()  # type: ignore[union-attr]
+            assert note[int(number) - 1] == text
+            assert not path.startswith("-")
+        told = json.loads(stood("search", "--mode", "lexical", "dough", "--json", place=place))
+        assert {hit["path"] for hit in told["hits"]} <= set(NOTES), "JSON keeps the vault's"
+        for path in stood("search", "--mode", "lexical", "dough", "--paths", place=place).splitlines():
+            assert os.path.isfile(os.path.join(place, path))
+
+
+def test_a_path_is_no_credential_whatever_it_is_called(stood: Stood) -> None:
+    name = "Password manager.md"
+    (stood.root / name).write_text("# Kept\n\nthe zebra has password: Tr0ub4dor&3xY9!\n")
+    for place in stood.places:
+        path, _, said = stood("search", "--mode", "lexical", "zebra", place=place).rstrip("\n").partition(":3:")
+        assert os.path.samefile(os.path.join(place, path), stood.root / name)
+        assert "Tr0ub4dor" not in said and "zebra" in said
+
+
+def test_a_link_to_nothing_has_no_path_to_print(stood: Stood) -> None:
+    (stood.root / "lone.md").write_text("see [[Nowhere at all]]\n")
+    assert stood("links", "lone.md") == "out\t\tNowhere at all\n"
+
+
+def test_how_a_path_is_printed(stood: Stood) -> None:
+    salt = ("search", "--mode", "lexical", "salt", "--paths")
+    assert stood(*salt) == "Memory.md\n"
+    assert stood(*salt, place=stood.root / "bread") == "../Memory.md\n"
+    assert stood(*salt, place=stood.base / "inner") == "../Memory.md\n", "the kernel's .. leads there"
+    assert stood(*salt, place=stood.base / "link") == "Memory.md\n"
+    assert stood(*salt, place=stood.base / "else where") == f"{stood.root}/Memory.md\n"
+    assert stood("search", "--mode", "lexical", "dash", "--paths") == "./-x.md\n", "it is no option"
+    gone = stood.shell("mkdir gone && cd gone && rmdir ../gone && tm search --mode lexical salt --paths", stood.root)
+    assert gone.stdout == f"{stood.root}/Memory.md\n", "a folder that was removed"
+
+
+COMMANDS = [
+    ["remember", "dough", "is", "alive"],
+    ["log", "dough"],
+    ["feedback", "bad", "too wet"],
+    ["facts", "add", "Anna", "bakes", "bread"],
+    ["edit", "dough needs salt", "dough needs 2 % salt"],
+    ["forget", "dough rests"],
+    ["undo"],
+    ["list"],
+    ["show", "dough needs"],
+    ["why", "dough needs"],
+    ["tidy"],
+    ["doctor"],
+]
+
+
+@pytest.mark.parametrize("where", [1, 3])
+def test_every_command_prints_what_can_be_opened(stood: Stood, where: int) -> None:
+    place = stood.places[where]
+    for command in COMMANDS:
+        out = stood(*command, place=place)
+        lines = opened(out, place)
+        assert lines or command[0] in ("doctor", "tidy"), (command, out)
+    changes = stood("history", place=place).splitlines()
+    assert changes and all(os.path.isfile(place / change.split("\t")[5]) for change in changes)
+    linked = stood("links", "-x", place=place).split("\t")[1]
+    assert linked == ("../Memory.md" if where == 1 else f"{stood.root}/Memory.md")
+
+
+def test_a_dead_link_is_printed_without_a_path(stood: Stood) -> None:
+    (stood.root / "Dead.md").write_text("See [[Nowhere]] and [[Memory]].\n")
+    out = stood("links", "Dead", place=stood.root)
+    assert out == "out\t\tNowhere\nout\tMemory.md\tMemory\n"
+
+
+def test_findings_are_printed_with_what_can_be_opened(stood: Stood) -> None:
+    (stood.root / "bread" / "key.md").write_text("token ghp_0123456789abcdefghijklmnopqrstuvwxyz\n")
+    out = stood("doctor", "--vault", str(stood.root), place=stood.root / "bread")
+    assert "secret: key.md:1: " in out
+    assert f"secret: {stood.root}/bread/key.md:1: " in stood("doctor", place=stood.base)
+
+
+def test_what_was_printed_is_taken(stood: Stood) -> None:
+    for place in stood.places:
+        printed = stood("search", "--mode", "lexical", "salt", place=place).splitlines()[0]
+        for form in (printed, printed.rpartition(":")[0], "Memory.md:3", f"{stood.base}/link/Memory.md:3"):
+            assert "- dough needs salt" in stood("show", form, place=place), (place, form)
+        note = printed.split(":")[0]
+        history = stood("history", "--path", note, "--json", place=place)
+        assert json.loads(history)["entries"] == []
+        assert stood("links", note, place=place).startswith("back\t")
+        assert (
+            stood("search", "--mode", "lexical", "dough", "--links-to", note, "--paths", place=place).count("\n") == 1
+        )
+        for form in ([f'path:"{note}"'], ["--path", note]):
+            assert stood("search", "--mode", "lexical", "dough", *form, "--paths", place=place) == f"{note}\n"
+
+
+def test_a_filter_begins_where_one_stands_or_at_the_vault(stood: Stood) -> None:
+    def paths(*argv: str, place: Path) -> set[str]:
+        told = json.loads(stood("search", "--mode", "lexical", "dough", *argv, "--json", place=place))
+        return {hit["path"] for hit in told["hits"]}
+
+    bread = {path for path in NOTES if path.startswith("bread/")}
+    inner = stood.root / "bread"
+    for argv in (
+        ["path:."],
+        ["--path", "."],
+        ["--path", str(inner)],
+        ["path:bread/"],
+        ["--path", "./日本*", "--path", "what*"],
+    ):
+        assert paths(*argv[:2], place=inner) <= bread, argv
+    assert paths("path:.", place=inner) == bread == paths("--path", "bread", place=stood.base)
+    assert paths("--path", "my notes/bread", place=stood.base) == bread
+    assert paths("path:..", place=inner) == paths(place=inner) > bread
+    told = json.loads(stood("search", "--mode", "lexical", "dough", "path:.", "--json", place=inner))
+    assert told["query"] == "dough path:.", "as it was typed"
+
+
+def test_an_edit_by_its_place(stood: Stood) -> None:
+    assert stood("edit", "../Memory.md:4", "dough rests at 5 °C", place=stood.root / "bread") == "../Memory.md:4\n"
+    assert (stood.root / "Memory.md").read_text("utf-8").endswith("- dough rests at 5 °C\n")
+    missing = stood.shell("tm show ../Memory.md:1", stood.root / "bread")
+    assert missing.returncode == 1 and "no entry" in missing.stderr
+
+
+def recipe(word: str) -> str:
+    """The line of the README's recipes that holds this."""
+    block = re.search(r"^\*\*Shell\.\*\*.*?```sh\n(.*?)```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert block
+    return next(line for line in block[1].splitlines() if word in line)
+
+
+@pytest.mark.skipif(shutil.which("fzf") is None, reason="fzf is not installed")
+def test_the_recipe_for_fzf_shows_the_line(stood: Stood) -> None:
+    pipe, _, preview = recipe("fzf").partition(" --preview ")
+    assert pipe and preview
+    for place in stood.places:
+        # Without a terminal fzf takes the best match by itself; the preview is what it would run for that line.
+        script = f"{pipe.replace('dough', '--mode lexical salt')} --filter 'salt'"
+        line = stood.shell(script, place).stdout.splitlines()[0]
+        path, number, text = line.split(":", 2)
+        command = preview.strip("'").replace("{1}", f"'{path}'").replace("{2}", f"'{number}'")
+        assert stood.shell(command, place).stdout.splitlines()[0] == text
+
+
+@pytest.mark.skipif(shutil.which("vim") is None, reason="vim is not installed")
+def test_the_recipe_for_vim_jumps_to_the_line(stood: Stood) -> None:
+    for place in stood.places:
+        script = recipe("vim -q").replace("dough", "--mode lexical salt").replace("vim ", "vim -es -u NONE -N -i NONE ")
+        shown = stood.shell(f"{script} -c 'cc 1' -c 'print' -c 'qa!'", place)
+        assert "dough needs salt" in shown.stdout + shown.stderr, (place, shown)

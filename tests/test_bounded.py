@@ -1,0 +1,193 @@
+"""What a vault brings along, and what a person's own file holds: nothing in it ends, holds or swells a command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tars_memory import bounded
+from tars_memory.errors import SettingsError
+from tars_memory.settings import chosen_project
+from tars_memory.testing import make_vault
+
+ROOT = Path(__file__).parents[1]
+
+DEEP = b"[" * 5000
+HOSTILE_TEXTS = {
+    "brackets": b"a = " + DEEP,
+    "braces": b"a = " + b"{a=" * 5000,
+    "objects": b'{"a":' * 5000,
+    "list": DEEP + b"]" * 5000,
+    "less deep": b"a = " + b"[" * 60 + b"]" * 60,
+    "a long key": b".".join([b"a"] * 30_000) + b" = 1",
+    "a long key of blanks": b" . ".join([b'"a"'] * 15_000) + b" = 1",
+    "a long header": b"[" + b".".join([b"a"] * 30_000) + b"]",
+    "a huge number": b"[limits]\nmax_note_bytes = " + b"9" * 5000,
+    "a huge hexadecimal number": b"[limits]\nmax_note_bytes = 0x" + b"f" * 5000,
+    "a number of more than 64 bits": b"[limits]\nmax_note_bytes = 99999999999999999999",
+    "a key twice": b"[limits]\na = 1\na = 2\n",
+    "no number": b'{"format": NaN}',
+    "UTF-16": '[layout]\nlog_heading = "x"\n'.encode("utf-16"),
+    "no UTF-8": b"\xff\xfe\xfa",
+    "NUL": b"\0" * 100,
+    "too long": b"#" * (bounded.LARGEST + 1),
+    "half a character": b'{"format": "\\ud800"}',
+    "wrong types": b"layout = 5\nlimits = [1]\n",
+    "wrong values": b"[layout]\ndaily_folder = [[1]]\nlog_heading = {a = 1}\n",
+}
+
+
+def as_text(data: bytes) -> Callable[[Path], None]:
+    return lambda path: path.write_bytes(data) and None  # type: ignore[return-value]
+
+
+PLACED: dict[str, Callable[[Path], object]] = {
+    **{name: as_text(data) for name, data in HOSTILE_TEXTS.items()},
+    "a pipe": lambda path: os.mkfifo(path),
+    "a link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "a link to nothing": lambda path: path.symlink_to(path.parent / "nothing"),
+    "a link to itself": lambda path: path.symlink_to(path),
+    "a folder": lambda path: path.mkdir(),
+}
+
+BROUGHT = (
+    ".tars/config.toml",
+    ".tars/vault-id",
+    ".tars/inbox/0123abcd.json",
+    ".tars/decided.jsonl",
+    ".obsidian/daily-notes.json",
+    ".obsidian/app.json",
+    ".obsidian/templates.json",
+    ".obsidian/plugins/periodic-notes/data.json",
+    ".obsidian/plugins/templater-obsidian/data.json",
+    ".tars-project",
+    ".Memory.md.x.tars-tmp",
+    "Memory (conflicted copy).md",
+)
+
+
+class Place:
+    def __init__(self, base: Path) -> None:
+        self.root = make_vault(base / "vault", {"Memory.md": "## Notes\n\n- the key is under the blue pot\n"})
+        self.home = base / "home"
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(ROOT),
+            "TARS_MEMORY_HOME": str(self.home),
+            "TARS_MEMORY_DIR": str(self.root),
+            "TARS_MEMORY_EMBEDDING_MODEL": "none",
+        }
+
+    def run(self, *argv: str, env: dict[str, str] | None = None, **more: object) -> subprocess.CompletedProcess[str]:
+        called = [sys.executable, "-m", "tars_memory", *argv]
+        env = {**self.env, **(env or {})}
+        done = subprocess.run(  # type: ignore[call-overload]
+            called, env=env, cwd=self.root, capture_output=True, text=True, timeout=120, errors="replace", **more
+        )
+        assert done.returncode != 70 and "Traceback" not in done.stderr, (argv, done.stderr)
+        return done  # type: ignore[no-any-return]
+
+    def written(self) -> str:
+        """All that stands in the vault's notes, and in every file of the state folder."""
+        files = [path for path in (*self.root.glob("*.md"), *self.home.rglob("*")) if not path.is_symlink()]
+        return "\n".join(path.read_bytes().decode("utf-8", "replace") for path in files if path.is_file())
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def test_a_file_that_is_too_long_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    with path.open("wb") as file:
+        file.truncate(2 << 30)
+    monkeypatch.setattr(bounded.os, "read", lambda fd, count: pytest.fail("read"))
+    with pytest.raises(SettingsError, match="more than"):
+        bounded.read(path)
+
+
+@pytest.mark.parametrize("damage", PLACED)
+def test_no_file_that_is_read_for_settings_does_more_than_one_error(damage: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    PLACED[damage](path)
+    refused: list[str] = []
+    for read in (bounded.toml_table, bounded.json_object):
+        try:
+            assert json.dumps(read(path, tmp_path))
+        except SettingsError as error:
+            refused.append(error.message)
+    assert all(str(path) in message and len(message) < 1000 for message in refused)
+    assert refused or damage in ("wrong types", "wrong values")
+
+
+def called(place: Place, *argv: str) -> int:
+    """One command in this process; it never ends as a bug."""
+    from tars_memory.cli.app import run
+    from tars_memory.cli.call import Call
+
+    before = os.getcwd()
+    os.chdir(place.root)
+    try:
+        code = run(list(argv), Call(place.env))
+    finally:
+        os.chdir(before)
+    assert code in (0, 1, 2, 5), argv
+    return code
+
+
+@pytest.mark.parametrize("damage", ["brackets", "objects", "a huge number", "half a character", *list(PLACED)[-5:]])
+def test_nothing_that_a_vault_brings_along_ends_a_command(damage: str, tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    for number, name in enumerate(BROUGHT):
+        path = place.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if os.path.lexists(path):
+            path.unlink()
+        PLACED[damage](path)
+        called(place, "remember", f"Anna likes oolong {number}")
+        called(place, "log", f"tea with Anna {number}")
+        said = place.written()
+        assert f"oolong {number}" in said and f"with Anna {number}" in said, name
+    for argv in (["doctor", "--fix"], ["status"], ["search", "oolong"], ["context"], ["review", "--list"], ["list"]):
+        called(place, *argv)
+
+
+def test_a_folder_of_settings_that_is_a_link_is_not_followed_and_said(place: Place, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "dotfiles"
+    elsewhere.mkdir()
+    (elsewhere / "daily-notes.json").write_text('{"folder": "Journal"}')
+    (place.root / ".obsidian").symlink_to(elsewhere)
+    done = place.run("remember", "Anna likes oolong")
+    assert done.returncode == 0
+    done = place.run("log", "tea with Anna")
+    assert done.returncode == 5 and "is a link" in done.stderr
+    assert "daily_folder" in done.stderr and "tea with Anna" in place.written()
+    (place.root / ".tars").mkdir(exist_ok=True)
+    (place.root / ".tars/config.toml").write_text('[layout]\ndaily_folder = "Journal"\ndaily_format = "YYYY-MM-DD"\n')
+    done = place.run("log", "tea with Bela")
+    assert done.returncode == 0 and "Journal/" in done.stdout, "what is set here needs no word of Obsidian's"
+
+
+def test_a_file_that_can_not_be_read_names_no_project_and_is_said(tmp_path: Path) -> None:
+    inner = tmp_path / "a"
+    inner.mkdir()
+    (tmp_path / ".tars-project").write_text("boat\n")
+    os.mkfifo(inner / ".tars-project")
+    notices: list[str] = []
+    assert chosen_project(None, {}, inner, notices=notices) == "boat"
+    assert len(notices) == 1 and "no regular file" in notices[0]
+
+
+def test_the_persons_own_file_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "dotfile.toml").write_text("[recall]\nlimit = 3\n")
+    (tmp_path / "config.toml").symlink_to(tmp_path / "dotfile.toml")
+    assert bounded.toml_table(tmp_path / "config.toml") == {"recall": {"limit": 3}}
+    with pytest.raises(SettingsError, match="link"):
+        bounded.toml_table(tmp_path / "config.toml", tmp_path)

@@ -1,0 +1,250 @@
+"""No text costs more than its length: shown by counting what is done for n and for 4 n of it, never by the clock.
+
+Patterns do their work where nothing can be counted: `python -m bench growth` measures them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from random_documents import document as random_document
+
+from tars_memory.curation import similarity
+from tars_memory.curation.extraction import drawing
+from tars_memory.curation.extraction.known import Known
+from tars_memory.errors import TarsError
+from tars_memory.memory import Memory
+from tars_memory.recall.packing.loaded import Loaded
+from tars_memory.testing import make_vault
+from tars_memory.vault import conflicts
+from tars_memory.vault.markdown import blocks, edits, entries
+from tars_memory.vault.markdown.document import Document, apply, plain_heading
+
+NOW = datetime.fromisoformat("2026-11-21T14:30:00+00:00")
+LINEAR = 5
+"""Four times the text may take at most so many times the steps."""
+
+
+def steps(work: Callable[[], object]) -> int:
+    """The bytecodes that a piece of work runs."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def bullets(count: int) -> bytes:
+    return b"## Notes\n\n" + b"".join(b"- bullet %d of many\n" % number for number in range(count))
+
+
+def nested(count: int, indent: bytes = b"  ") -> bytes:
+    return b"## Notes\n\n" + b"".join(indent * number + b"- level %d\n" % number for number in range(count))
+
+
+def opened(folder: Path) -> Memory:
+    env = {"TARS_MEMORY_HOME": str(folder / "home"), "HOME": str(folder), "TARS_MEMORY_RECALL_MODE": "lexical"}
+    return Memory(make_vault(folder / "vault"), env=env, now=NOW, actor="script")
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Memory:
+    return opened(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        pytest.param(lambda count: Loaded("Memory.md", bullets(count)), id="bullets that are always loaded"),
+        pytest.param(
+            lambda count: Loaded("Memory.md", bullets(count), over=lambda _: [(3 + n, 3 + n) for n in range(count)]),
+            id="bullets that have ended",
+        ),
+        pytest.param(
+            lambda count: edits.insert_bullets(bullets(9), [f"- new {n}" for n in range(count)], section="Notes"),
+            id="many bullets placed",
+        ),
+    ],
+)
+def test_four_times_the_text_takes_four_times_the_steps(work: Callable[[int], object]) -> None:
+    work(10)  # imports and caches
+    blocks._remembered.cache_clear()
+    few = steps(lambda: work(75))
+    many = steps(lambda: work(300))
+    assert many < LINEAR * few
+
+
+@pytest.mark.parametrize(("count", "indent"), [(1_500, b"  "), (300, b"\t"), (60, b"    ")])
+def test_a_line_is_remembered_beside_nested_bullets(memory: Memory, count: int, indent: bytes) -> None:
+    note = Path(memory.vault.root, "Memory.md")
+    before = nested(count, indent) + b"\n## Decisions\n\n- 2026-11-01 10:00 tea\n"
+    note.write_bytes(before)
+    memory.remember("A new thing")
+    after = note.read_bytes()
+    assert after.replace(b"- A new thing\n", b"", 1).split() == before.split()
+    assert Document(after).find_section("Decisions") is not None
+    (entry,) = [entry for entry in entries.read("Memory.md", Document(after)) if entry.text == "A new thing"]
+    assert (entry.section, entry.depth) == ("Notes", 0)
+    memory.undo()
+    assert note.read_bytes() == before
+
+
+def test_what_follows_deep_nesting_is_read(memory: Memory) -> None:
+    Path(memory.vault.root, "Memory.md").write_bytes(nested(300) + b"\n## Tea\n\n- the needle is oolong\n")
+    told = memory.context("")
+    assert "the needle is oolong" in told.text
+    assert any("line by line" in notice for notice in told.notices)
+
+
+def test_a_conversation_of_many_statements_costs_few_parses(tmp_path: Path) -> None:
+    parses: list[int] = []
+    parsed = blocks._parsed
+
+    def counted(text: str) -> Any:
+        parses[-1] += 1
+        return parsed(text)
+
+    for count in (8, 32):
+        memory = opened(tmp_path / str(count))
+        log = tmp_path / f"{count}.md"
+        log.write_text("".join(f"User: I like tea {n} of {count}.\n\nAssistant: I see.\n\n" for n in range(count)))
+        parses.append(0)
+        blocks._remembered.cache_clear()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(blocks, "_remembered", counted)
+            memory.extract([str(log)])
+        assert Path(memory.vault.root, "2026-11-21.md").read_text().count(f"of {count}") == count
+    assert parses[1] <= parses[0] + 4
+
+
+def test_reading_by_lines_says_what_the_parser_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (Path(__file__).parent.parent / "docs/vault-format.md").read_bytes()
+    before = Document(text)
+    monkeypatch.setattr(blocks, "MOST_LINES", 0)
+    blocks._remembered.cache_clear()
+    after = Document(text)
+    blocks._remembered.cache_clear()
+    assert after.by_lines
+    assert not before.by_lines
+    assert (after.blocks, after.bullets, after.sections) == (before.blocks, before.bullets, before.sections)
+
+
+@pytest.mark.parametrize(
+    ("lines", "kinds"),
+    [
+        ("text\nmore\n\n# H #\n- a\n  b\nlazy\n", "paragraph heading item"),
+        ("T\n===\n- a\n---\n", "heading item rule"),
+        ("```\n- no\n```\n~~~ x\n", "fence fence"),
+        ("1. a\n   - b\n\n   c\n2. d\n", "item item"),
+        ("| a | b |\n| - | - |\n| c | d |\n\n> q\n> r\nlazy\n", "table quote"),
+        ("%%\nhidden\n%%\n$$\nx\n$$\n<!-- a\n\nb -->\n<div>\nx\n\ny\n", "comment math html html paragraph"),
+        ("    code\n\n    more\ntext\n", "code paragraph"),
+    ],
+)
+def test_a_long_note_is_told_line_by_line(lines: str, kinds: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Document(lines.encode())
+    monkeypatch.setattr(blocks, "MOST_LINES", 0)
+    blocks._remembered.cache_clear()
+    after = Document(lines.encode())
+    blocks._remembered.cache_clear()
+    assert [block.kind for block in after.blocks] == kinds.split()
+    assert (after.blocks, after.bullets, after.sections) == (before.blocks, before.bullets, before.sections)
+
+
+@pytest.mark.parametrize("number", range(100))
+def test_any_bytes_can_be_read_by_lines(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from random import Random
+
+    data = random_document(Random(number))
+    monkeypatch.setattr(blocks, "MOST_LINES", -1)
+    blocks._remembered.cache_clear()
+    found = Document(data)
+    blocks._remembered.cache_clear()
+    assert [section.start_line for section in found.sections][:1] == [found.body_line]
+    lines = [line for section in found.sections for line in range(section.start_line, section.end_line + 1)]
+    assert lines == sorted(set(lines))
+    for bullet in found.bullets:
+        assert bullet.line <= bullet.own_end_line <= bullet.end_line <= len(found.lines)
+    try:
+        after = apply(data, edits.insert_bullet(data, "- new words", section="Log"))
+    except TarsError:
+        return
+    assert [entry.text for entry in entries.read("", Document(after))].count("new words") == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "held"),
+    [
+        (b"<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n", True),
+        (b"<<<<<<< a\n=======\n<<<<<<< c\n", False),
+        (b">>>>>>> b\n=======\n<<<<<<< a\n", False),
+        (b"x <<<<<<< a\n=======\n>>>>>>> b\n", False),
+        (b"<<<<<<< a\r\n=======\r\n>>>>>>> b\r\n", True),
+        (b"<<<<<<< a\n" * 50_000, False),
+    ],
+)
+def test_conflict_marks_are_looked_for_one_after_the_other(data: bytes, held: bool) -> None:
+    assert conflicts.has_markers(data) is held
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("[[a|b]] ![[c]] [d](e) [f]", "b c d [f]"),
+        ("[[a [[b]] c]", "a [[b c]"),
+        ("[a](b [c](d)", "a"),
+        ("__a__ b_c \\_d_ _ (_", "a b_c _d _ ("),
+        ("[a](" * 20_000, "[a](" * 20_000),
+    ],
+)
+def test_a_heading_without_its_marks(text: str, plain: str) -> None:
+    assert plain_heading(text) == plain
+
+
+def test_a_conversation_of_too_many_statements_is_drawn_from_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drawing, "MOST_FACTS", 5)
+    memory = opened(tmp_path)
+    log = tmp_path / "log.md"
+    log.write_text("".join(f"User: I like tea {n}.\n\nAssistant: I see.\n\n" for n in range(12)))
+    daily = Path(memory.vault.root, "2026-11-21.md")
+    counts = []
+    for last in (5, 10, 12):
+        done = memory.extract([str(log)])
+        counts.append(sum(len(session.facts) for session in done.sessions))
+        assert daily.read_text().count("[extracted]") == last
+        assert (last < 10) is ("turns 20 to 24 are" not in " ".join(done.notices))
+    assert counts == [5, 5, 2]
+    assert len(list(Path(memory.vault.root, "sessions").glob("*.md"))) == 1
+    again = memory.extract([str(log)])
+    assert [skipped.why for skipped in again.skipped] == ["nothing new since sessions/2026-11-21 1430 conversation.md"]
+
+
+def test_a_statement_is_held_against_few_rejected_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault = make_vault(tmp_path / "vault")
+    lines = "".join(f"- 14:30 [rejected] I like tea number {n} ^d-{n:06d}\n" for n in range(400))
+    Path(vault, "2026-11-20.md").write_text("## Log\n\n" + lines)
+    known = Known(Memory(vault, env={"TARS_MEMORY_HOME": str(tmp_path)}, now=NOW).vault, [])
+    compared = []
+    compare = similarity.compare
+    monkeypatch.setattr(similarity, "compare", lambda *said: compared.append(said) or compare(*said))
+    assert known.why("i like TEA, number 7!") == "rejected"
+    assert known.why("I like tea number 700") == ""
+    assert len(compared) == 1
