@@ -171,7 +171,8 @@ def model_of(memory: Memory) -> dict[str, Any]:
 
     name = memory.settings.options("embedding", EmbeddingOptions).model
     try:
-        known.ready(name, memory.settings.places.cache)
+        if memory.embedder is None:  # one that was given stands for it
+            known.ready(name, memory.settings.places.cache)
     except ModelUnavailableError as error:
         return {"name": name, "usable": False, "reason": error.message, "hint": error.hint}
     return {"name": name, "usable": True, "fingerprint": memory.fingerprint()}

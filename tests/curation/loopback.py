@@ -213,7 +213,11 @@ def redirect(to: str, status: int = 307) -> Answer:
     return lambda exchange: exchange.send(status, b"", location=to)
 
 
-def packed(data: bytes) -> Answer:
-    """Compressed, though nobody asked for it."""
-    body = gzip.compress(data)
-    return lambda exchange: exchange.send(200, body, content_encoding="gzip")
+def packed(blanks: int) -> Answer:
+    """So many of them, compressed, though nobody asked for it."""
+    return lambda exchange: exchange.send(200, gzip.compress(b" " * blanks, 1), content_encoding="gzip")
+
+
+def lengthy(words: int) -> Answer:
+    """A proper answer of so many of them."""
+    return lambda exchange: exchange.send(200, completion("I prefer tea. " * words))

@@ -82,12 +82,12 @@ FAILING: dict[str, list[loopback.Answer]] = {
     "500 for ever": [loopback.error(500, SAID["control"], retry_after="0")],
     "500, then hangs": [loopback.error(500, retry_after="0"), loopback.hang],
     "a web page": [loopback.raw(SAID["a web page"].encode())],
-    "50 MB": [loopback.raw(loopback.completion("I prefer tea. " * 3_600_000), kind="application/json")],
+    "50 MB": [loopback.lengthy(3_600_000)],
     "deep JSON": [loopback.raw(b"[" * 1_000_000, kind="application/json")],
     "deep words": [loopback.good("[" * 100_000)],
     "refuses": [loopback.good(None), loopback.good("I'm sorry, I can't.")],
     "redirects": [loopback.redirect("http://127.0.0.1:9/")],
-    "a bomb": [loopback.packed(b" " * 200_000_000)],
+    "a bomb": [loopback.packed(200_000_000)],
     "half, then nothing": [loopback.good('{"facts": [{"text": "ob', finish="length"), loopback.hang],
 }
 

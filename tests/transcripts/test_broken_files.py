@@ -103,11 +103,11 @@ def damaged() -> dict[str, bytes]:
     }
 
 
-@pytest.mark.parametrize("way", damaged())
-def test_each_way_to_break_a_file_of_an_archive_is_one_failure(way: str) -> None:
-    count, told = answers(io.BytesIO(damaged()[way]))
-    assert count == 2, told
-    assert [one.name for one in told] == ["log/b.json"]
+def test_each_way_to_break_a_file_of_an_archive_is_one_failure() -> None:
+    for way, data in damaged().items():
+        count, told = answers(io.BytesIO(data))
+        assert count == 2, (way, told)
+        assert [one.name for one in told] == ["log/b.json"], way
 
 
 def test_a_truncated_archive_is_one_failure() -> None:
