@@ -15,6 +15,7 @@ from bench.vault import vocabulary
 from tars_memory.index.reader import Filter
 from tars_memory.recall import query as queries
 from tars_memory.recall import search as searching
+from tars_memory.recall.request import SearchRequest
 
 LIMIT = 1.8
 """p95 of a hybrid search as a multiple of the bare KNN + MATCH."""
@@ -72,7 +73,7 @@ def _grown(size: int, folder: Path) -> list[tuple[str, ...]]:
         def search(number: int) -> None:
             asked = queries.parse(texts[number], _TODAY)
             searching.search(
-                reader, asked, vector=vectors[number], mode="hybrid", limit=10, read=read, vault_name="bench",
+                reader, asked, SearchRequest(texts[number]), vector=vectors[number], read=read, vault_name="bench",
             )  # fmt: skip
 
         reader.nearest(vectors[0].vector, Filter(), 10)  # loads sqlite-vec

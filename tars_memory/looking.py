@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import NotFoundError, UsageError, counted
 from tars_memory.options import ALLOWED, FactsOptions, RecallOptions, WindowOptions
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.model import Today
     from tars_memory.curation.why import Trail
+    from tars_memory.index.embedding.queryvector import QueryVector
     from tars_memory.index.reader import IndexReader
+    from tars_memory.index.report import RefreshReport
     from tars_memory.recall.evaluation import Evaluation
     from tars_memory.recall.links import NoteLinks
     from tars_memory.recall.model import SearchResult
     from tars_memory.recall.packing.context import Context as Packed
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranking.ranked import Answer
+    from tars_memory.recall.request import SearchRequest
     from tars_memory.recall.selecting import Selection
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry
@@ -139,90 +142,43 @@ class Looking(Rooms):
         found = self.facts(about, everything=True, project=project)
         return sorted(found, key=lambda fact: (fact.since is None, str(fact.since)))
 
-    def search(
-        self,
-        text: str,
-        *,
-        mode: str | None = None,
-        tiers: Iterable[str] = (),
-        tags: Iterable[str] = (),
-        paths: Iterable[str] = (),
-        since: str | None = None,
-        until: str | None = None,
-        limit: int | None = None,
-        explain: bool = False,
-        project: str | None = None,
-        where: Iterable[str] = (),
-        linked_to: Iterable[str] = (),
-        links_to: Iterable[str] = (),
-        about: Iterable[str] = (),
-        topics: Iterable[str] = (),
-        expired: bool = False,
-        as_of: date | None = None,
-    ) -> SearchResult:
+    def search(self, request: SearchRequest | str, **asked: Any) -> SearchResult:
         """Passages that answer, best first; none if nothing is relevant.
 
         The index is refreshed first: what changed since the last look is read. Without a usable model a hybrid search
-        answers by keywords and says so. ``where`` are conditions on properties (``status=done``); ``linked_to`` keeps
-        the notes that a named one links to, ``links_to`` those that link to it; ``about`` keeps the passages about
-        somebody or something, ``topics`` those with a tag or of a session with that topic. What has ended by today
-        (``as_of``: by that day, and facts that began later) is left out, unless ``expired``.
+        answers by keywords and says so. What has ended by today (``as_of``: by that day, and facts that began later) is
+        left out, unless ``expired``.
+
+        Args:
+            request: the whole request, or its text.
+            asked: other fields of :class:`tars_memory.recall.request.SearchRequest`, by name.
 
         Raises:
             UsageError: a bad date, tier or mode.
             ModelUnavailableError: ``mode="semantic"`` and the model can't be used.
         """
-        from tars_memory.recall import query as queries
-        from tars_memory.recall.search import search
+        return Searcher(self, self._request(request, asked)).search()
 
+    def _request(self, request: SearchRequest | str, asked: dict[str, Any]) -> SearchRequest:
+        """A request with mode, limit and project as they count.
+
+        Raises:
+            UsageError: no such mode, or a project that can't be one.
+        """
+        from datetime import date
+
+        from tars_memory.recall.request import SearchRequest
+
+        if isinstance(request, str):
+            request = SearchRequest(request)
+        scalar = (str, int, date, type(None))
+        given: dict[str, Any] = {name: v if isinstance(v, scalar) else tuple(v) for name, v in asked.items()}
+        request = request._replace(**given)
         options = self.settings.options("recall", RecallOptions)
-        mode = mode or options.mode
+        mode = request.mode or options.mode
         if mode not in ALLOWED["recall.mode"]:
             raise UsageError(f"mode {mode!r} is unknown", f"it is one of {', '.join(map(str, ALLOWED['recall.mode']))}")
-        now = self.now()
-        query = queries.parse(
-            text, now.date(), tiers=tuple(tiers), tags=tuple(tags), paths=tuple(paths), since=since, until=until
-        )
-        index = self.index()
-        report = index.refresh()
-        needed = mode == "semantic"
-        told = [*report.notices]
-        meant = mode != "lexical" and bool(query.meaning) and self._fill(report, told, needed=needed)
-
-        wanted = (tuple(where), tuple(linked_to), tuple(links_to))
-        told_of = (tuple(about), tuple(topics))
-        query.on, query.held = (None, None) if expired else (as_of or query.on, as_of)
-        scope = self.scope(project)
-
-        def question(reader: IndexReader) -> SearchResult:
-            notices = [*told]
-            if any(wanted):
-                from tars_memory.recall.links import selected
-
-                query.notes = selected(reader, *wanted, scope=scope)
-            if any(told_of):
-                from tars_memory.recall.selecting import selection
-
-                query.selection = selection(reader, *told_of, scope=scope)
-            vector = self._query_vector(query, reader, report, notices, needed=needed) if meant else None
-            return search(
-                reader,
-                query,
-                vector=vector,
-                mode=mode,
-                scope=scope,
-                limit=limit or options.limit,
-                read=self.vault.read,
-                own=self.interactive,
-                vault_name=self.root.name,
-                explain=explain,
-                stale=report.stale,
-                notices=notices,
-            )
-
-        result = index.read(question)
-        result.unmounted = report.unmounted
-        return result
+        return request._replace(mode=mode, limit=request.limit or options.limit, project=self.scope(request.project))
 
     def context(
         self,
@@ -231,14 +187,9 @@ class Looking(Rooms):
         budget: int | None = None,
         days: int | None = None,
         file_cap: int | None = None,
-        project: str | None = None,
         loaded: bool = True,
-        mode: str | None = None,
-        expired: bool = False,
         window: int | None = None,
-        about: Iterable[str] = (),
-        topics: Iterable[str] = (),
-        as_of: date | None = None,
+        **asked: Any,
     ) -> Packed:
         """What a model should know before it answers, packed for a prompt; nothing is written and no model is asked.
 
@@ -247,15 +198,11 @@ class Looking(Rooms):
             budget: most tokens (2,000).
             days: daily notes, today's included (1).
             file_cap: most characters of one always-loaded note (20,000).
-            project: whose notes may be used too, as for :meth:`facts`.
             loaded: False for facts and recalled lines alone, without the notes that are always loaded.
-            mode: of the search, as for :meth:`search`.
-            expired: also what has ended.
-            about: only facts and recalled lines about them; what is always loaded stays.
-            topics: likewise, with these tags or of sessions with these topics.
-            as_of: the day on which facts and lines have to hold, if not today.
             window: tokens of a model's window, instead of a budget: of it what is loaded and what is recalled each
                 take the share that ``[window]`` gives them.
+            asked: ``project``, ``mode``, ``expired``, ``as_of``, ``about``, ``topics``, as for :meth:`search`; the last
+                two narrow facts and recalled lines alone.
 
         Raises:
             UsageError: a number below zero, budget and window, shares of more than the whole, or a project that can't
@@ -263,43 +210,24 @@ class Looking(Rooms):
         """
         from tars_memory.recall.decided import looked_up
         from tars_memory.recall.packing import context as packing
-        from tars_memory.recall.ranking.ranked import ranked
         from tars_memory.vault.writing.typed import typed_lines
 
-        mode = mode or self.settings.options("recall", RecallOptions).mode
-        scope = self.scope(project)
+        request = self._request(question, asked)
         recall: int | None = None
         if window is not None:
             if budget is not None:
                 raise UsageError("both a budget and a window", "give one of them")
             budget, recall = self._shares(window)
-        notices: builtins.list[str] = []
-
-        def answers(query: Query) -> builtins.list[Answer]:
-            report = self.index().refresh()
-            notices.extend(report.notices)
-            if report.stale:
-                notices.append(
-                    f"the index is behind by {counted(report.stale, 'file')}: tars-memory reindex brings it up to date"
-                )
-
-            needed = mode == "semantic"
-            meant = mode != "lexical" and bool(query.meaning) and self._fill(report, notices, needed=needed)
-
-            def ask(reader: IndexReader) -> builtins.list[Answer]:
-                vector = self._query_vector(query, reader, report, notices, needed=needed) if meant else None
-                return ranked(reader, query, vector=vector, mode=mode, scope=scope)
-
-            return self.index().read(ask)
-
-        told_of = (tuple(about), tuple(topics))
+        scope = request.project or ""
+        told_of = (request.about, request.topics)
         journal = self.store(writes=False).journal
+        searcher = Searcher(self, request)
         packed = packing.context(
             self.whole,
             question,
             now=self.now(),
             typed=lambda path: typed_lines(journal, path),
-            answers=answers,
+            answers=searcher.answers,
             decided=lambda names: self.index().read(lambda reader: looked_up(reader, names)),
             budget=packing.BUDGET if budget is None else budget,
             days=packing.DAYS if days is None else days,
@@ -307,13 +235,13 @@ class Looking(Rooms):
             project=scope,
             loaded=loaded,
             facts_options=self.settings.options("facts", FactsOptions),
-            expired=expired,
+            expired=request.expired,
             recall=recall,
-            as_of=as_of,
+            as_of=request.as_of,
             selection=self._selection(*told_of, scope) if any(told_of) else None,
             at_odds=_at_odds,
         )
-        packed.notices += notices
+        packed.notices += searcher.notices
         return packed
 
     def _selection(self, about: tuple[str, ...], topics: tuple[str, ...], scope: str) -> Selection:
@@ -378,6 +306,89 @@ class Looking(Rooms):
             against=against,
             limit=limit,
         )
+
+
+class Searcher:
+    """One request on its way: the index is brought up to date, the question gets its vector, the index is asked.
+
+    Attributes:
+        notices: sentences for the person.
+    """
+
+    def __init__(self, memory: Looking, request: SearchRequest) -> None:
+        self.memory = memory
+        self.request = request
+        self.notices: builtins.list[str] = []
+
+    def search(self) -> SearchResult:
+        """The passages that answer.
+
+        Raises:
+            UsageError: a bad date or tier.
+            ModelUnavailableError: the model can't be used, and the search is by meaning alone.
+        """
+        from tars_memory.recall import query as queries
+        from tars_memory.recall.search import search
+
+        memory, request = self.memory, self.request
+        query = queries.parse(
+            request.text, memory.now().date(), tiers=request.tiers, tags=request.tags, paths=request.paths,
+            since=request.since, until=request.until,
+        )  # fmt: skip
+        query.on, query.held = (None, None) if request.expired else (request.as_of or query.on, request.as_of)
+        report, meant = self._refresh(query)
+
+        def ask(reader: IndexReader) -> SearchResult:
+            self._narrow(query, reader)
+            vector = self._vector(query, reader, report) if meant else None
+            return search(
+                reader, query, request, vector=vector, read=memory.vault.read, own=memory.interactive,
+                vault_name=memory.root.name,
+            )  # fmt: skip
+
+        result = memory.index().read(ask)
+        result.notices = [*dict.fromkeys(self.notices), *result.notices]
+        result.stale, result.unmounted = report.stale, report.unmounted
+        return result
+
+    def answers(self, query: Query) -> builtins.list[Answer]:
+        """The lines that answer a question, best first."""
+        from tars_memory.recall.ranking.ranked import ranked
+
+        report, meant = self._refresh(query)
+        if report.stale:
+            behind = f"the index is behind by {counted(report.stale, 'file')}"
+            self.notices.append(f"{behind}: tars-memory reindex brings it up to date")
+        request = self.request
+
+        def ask(reader: IndexReader) -> builtins.list[Answer]:
+            vector = self._vector(query, reader, report) if meant else None
+            return ranked(reader, query, vector=vector, mode=request.mode or "hybrid", scope=request.project or "")
+
+        return self.memory.index().read(ask)
+
+    def _refresh(self, query: Query) -> tuple[RefreshReport, bool]:
+        """The index brought up to date, and whether the question can be compared by meaning."""
+        report = self.memory.index().refresh()
+        self.notices += report.notices
+        needed, wanted = self.request.mode == "semantic", self.request.mode != "lexical" and bool(query.meaning)
+        return report, wanted and self.memory._fill(report, self.notices, needed=needed)
+
+    def _vector(self, query: Query, reader: IndexReader, report: RefreshReport) -> QueryVector | None:
+        needed = self.request.mode == "semantic"
+        return self.memory._query_vector(query, reader, report, self.notices, needed=needed)
+
+    def _narrow(self, query: Query, reader: IndexReader) -> None:
+        """Which notes and passages may answer, by properties, links, names and topics."""
+        request, scope = self.request, self.request.project or ""
+        if request.where or request.linked_to or request.links_to:
+            from tars_memory.recall.links import selected
+
+            query.notes = selected(reader, request.where, request.linked_to, request.links_to, scope=scope)
+        if request.about or request.topics:
+            from tars_memory.recall.selecting import selection
+
+            query.selection = selection(reader, request.about, request.topics, scope=scope)
 
 
 def _at_odds(held: Sequence[str], said: Sequence[str]) -> builtins.list[tuple[int, int]]:

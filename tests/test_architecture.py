@@ -103,3 +103,29 @@ def test_a_heavy_library_is_imported_inside_one_function(module: str) -> None:
 def test_lines_are_not_counted_by_splitlines() -> None:
     """``str.splitlines`` breaks at U+2028, form feeds and the like, where no editor does."""
     assert [path for path in FILES if ".splitlines(" in SOURCES[path]] == []
+
+
+GRAMMAR = re.compile(r"\[-\*\+\]|#\{1,6\}|\\\^\(|rejected\|expired")
+"""Pieces of a regular expression for list marks, headings, block ids and states."""
+
+
+def grammar_in(tree: ast.AST) -> list[int]:
+    return [node.lineno for node in strings(tree) if GRAMMAR.search(str(node.value))]
+
+
+def test_the_grammar_rule_sees_grammar() -> None:
+    for text in (r"[ \t]*(?:[-*+]|\d[.)])", r"(#{1,6})[ \t]", r"\^([A-Za-z0-9-]+)$", r"\[(rejected|expired)\]"):
+        assert grammar_in(ast.parse(f"x = {text!r}")) == [1], text
+    assert grammar_in(ast.parse("x = ['rejected', '- said', '^']")) == []
+
+
+def test_what_a_line_is_recall_reads_from_rows() -> None:
+    """The index keeps what each line is; only ``vault`` knows by which marks."""
+    fields = {"properties.py"}  # Dataview's inline fields, wherever they stand in a line
+    packing = "packing"  # works on the bytes of notes
+    found = {
+        path: grammar_in(tree_of(path))
+        for path in FILES
+        if room(path) in ("recall", "index") and path.name not in fields and packing not in path.parts
+    }
+    assert {path: lines for path, lines in found.items() if lines} == {}

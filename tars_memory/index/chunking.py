@@ -18,10 +18,13 @@ from tars_memory.index.fulltext import clean
 from tars_memory.index.properties import of_note
 from tars_memory.index.schema import CHUNKER as CHUNKER
 from tars_memory.index.units import Unit, bare_headings, filled, read
+from tars_memory.vault.markdown import lines as grammar
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import date
+
+    from tars_memory.vault.model import Line
 
 SIZE = 800
 """Characters of a chunk: MiniLM sees 256 word pieces, about 1,000 characters with the prefix; 1,600 and 3,200 ranked
@@ -36,28 +39,24 @@ SEPARATOR = " › "
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？…])[\"'”’)\]]*\s+|(?<=[。！？])")
 _DATE = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
-_TAG = re.compile(r"(?<![^\s(,;\[])#([\w/-]*[^\W\d_][\w/-]*)")
-_CODE = re.compile(r"`[^`]*`")
 _LINK = re.compile(
     r"\[\[([^\[\]|#^\n]{1,500})(?:[|#^][^\[\]\n]{0,1000})?\]\]"
     r"|\]\(<?((?:[^)<>\s\]]|\](?!\()){1,2000}+)>?(?:[ \t]+\"[^\"\n]{0,1000}\")?\)"
 )
-_BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
-_REPLACED = re.compile(r"[ \t]+[-*+][ \t]+replaced:: ")
-_MACHINERY = re.compile(
-    r"\^[A-Za-z0-9-]+[ \t]*$|\[(?:extracted|promoted|rejected|expired)\]|\(\[\[[^\[\]\n]*#\^|\[by::"
-)
 
 
 class Chunk:
-    """One chunk of a note; the fields are those of the tables ``chunks`` and ``chunk_texts``."""
+    """One chunk of a note; the fields are those of the tables ``chunks``, ``chunk_texts`` and ``lines``."""
 
-    __slots__ = ("block_id", "end_line", "hash", "head", "headings", "partial", "start_line", "tags", "text", "until")
+    __slots__ = (
+        "block_id", "end_line", "hash", "head", "headings", "lines", "partial", "start_line", "tags", "text", "until",
+    )  # fmt: skip
 
     start_line: int
     end_line: int
     text: str
     partial: bool
+    lines: list[Line]
     headings: tuple[str, ...]
     head: str
     block_id: str | None
@@ -131,18 +130,7 @@ def parse(
 
 def embedded_text(head: str, text: str) -> str:
     """What the model sees: the head on a line of its own, then the chunk's lines without machinery and bold marks."""
-    return head + "\n" + "\n".join(plain(line) for line in text.split("\n"))
-
-
-def plain(line: str) -> str:
-    """A line without state tag, block id, provenance and bold marks; nothing of one that keeps what was replaced."""
-    if "replaced:: " in line and _REPLACED.match(line):
-        return ""
-    if ("^" in line or "[" in line) and _MACHINERY.search(line):
-        from tars_memory.vault.markdown import entries
-
-        line = entries.unsigned(entries.plain(line))
-    return line.replace("**", "")
+    return head + "\n" + "\n".join(grammar.plain(line) for line in text.split("\n"))
 
 
 def _linking(lines: Iterable[str]) -> Iterator[str]:
@@ -155,7 +143,7 @@ def _linking(lines: Iterable[str]) -> Iterator[str]:
                 fence = "" if fence else mark
                 continue
         if not fence and ("](" in line or "[[" in line):
-            yield _CODE.sub("", line) if "`" in line else line
+            yield grammar.CODE.sub("", line) if "`" in line else line
 
 
 def _targets(line: str) -> Iterator[str]:
@@ -332,14 +320,14 @@ def _finish(made: tuple[list[Unit], list[str], bool], note: Parsed, shown_date: 
     chunk.headings = tuple(clean(name[:MAX_TITLE]) for name in within.path)  # each chunk bears them
     heads = [note.title, *(name for name in chunk.headings if name and name != note.title)]
     chunk.head = SEPARATOR.join([*heads, shown_date] if shown_date else heads)
-    identity = _BLOCK_ID.search(text[-1]) if len(units) == 1 and not partial else None
-    chunk.block_id = identity[1] if identity else None
+    chunk.lines = grammar.read(text)
+    chunk.block_id = (chunk.lines[-1].block_id or None) if len(units) == 1 and not partial else None
     inline = [name for name in chunk.headings if "#" in name]
     first = units[0].start
     for unit in units:
         if unit.kind not in ("fence", "code", "html", "math", "properties"):
             inline += (line for line in text[unit.start - first : unit.end - first + 1] if "#" in line)
-    found = (tag.strip("/").lower() for line in inline for tag in _TAG.findall(_CODE.sub("", line)))
+    found = (tag.strip("/").lower() for line in inline for tag in grammar.TAG.findall(grammar.CODE.sub("", line)))
     chunk.tags = tuple(sorted({*note.tags, *found} - {""}))
     chunk.hash = blake2b(embedded_text(chunk.head, chunk.text).encode(), digest_size=16).digest()
     return chunk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.index.fulltext import clean
 from tars_memory.index.schema import ALWAYS, TIERS
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-class Filter:
+class Filter(NamedTuple):
     """Which chunks may answer. All fields are optional; those given must all hold.
 
     Attributes:
@@ -28,39 +28,18 @@ class Filter:
         scope: "" for the vault outside projects; a project's name for that project and the vault outside projects.
     """
 
-    __slots__ = (
-        "chunks", "not_paths", "not_tags", "not_tiers", "notes", "on", "paths", "scope", "since", "tags", "tiers",
-        "until",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        *,
-        tiers: Iterable[str] = (),
-        tags: Iterable[str] = (),
-        paths: Iterable[str] = (),
-        not_tiers: Iterable[str] = (),
-        not_tags: Iterable[str] = (),
-        not_paths: Iterable[str] = (),
-        since: str | None = None,
-        until: str | None = None,
-        scope: str = "",
-        notes: Iterable[int] | None = None,
-        chunks: Iterable[int] | None = None,
-        on: str | None = None,
-    ) -> None:
-        self.tiers = tuple(tiers)
-        self.tags = tuple(tags)
-        self.paths = tuple(paths)
-        self.not_tiers = tuple(not_tiers)
-        self.not_tags = tuple(not_tags)
-        self.not_paths = tuple(not_paths)
-        self.since = since
-        self.until = until
-        self.scope = scope
-        self.notes = None if notes is None else tuple(notes)
-        self.chunks = None if chunks is None else tuple(chunks)
-        self.on = on
+    tiers: Iterable[str] = ()
+    tags: Iterable[str] = ()
+    paths: Iterable[str] = ()
+    not_tiers: Iterable[str] = ()
+    not_tags: Iterable[str] = ()
+    not_paths: Iterable[str] = ()
+    since: str | None = None
+    until: str | None = None
+    scope: str = ""
+    notes: tuple[int, ...] | None = None
+    chunks: frozenset[int] | None = None
+    on: str | None = None
 
 
 def conditions_of(
@@ -98,7 +77,7 @@ def conditions_of(
         if notes:
             source = f"SELECT d.note FROM chunks d WHERE d.id IN ({source})"
         conditions.append(f"{alias}.id IN ({source})")
-        values.append(json.dumps(within.chunks))
+        values.append(json.dumps(list(within.chunks)))
     if ending and within.on:
         conditions.append(f"{alias}.until > ?")
         values.append(_number(within.on))
@@ -152,16 +131,7 @@ def vector_conditions(
     conditions, values = _narrow(within, scopes, "")
     named = within.tags or within.not_tags or within.paths or within.not_paths
     if named or ending or within.notes is not None or within.chunks is not None:
-        wide = Filter(
-            tags=within.tags,
-            not_tags=within.not_tags,
-            paths=within.paths,
-            not_paths=within.not_paths,
-            scope=within.scope,
-            notes=within.notes,
-            chunks=within.chunks,
-            on=within.on,
-        )
+        wide = within._replace(tiers=(), not_tiers=(), since=None, until=None)
         inside, more = conditions_of(wide, scopes, "c", ending=ending)
         where = f" WHERE {' AND '.join(inside)}" if inside else ""
         conditions.append(f"chunk IN (SELECT c.id FROM chunks c{where})")

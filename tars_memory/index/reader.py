@@ -13,6 +13,7 @@ from tars_memory.index.filters import Filter, ended
 from tars_memory.index.rows import ChunkRow, NoteRow, iso
 from tars_memory.index.schema import BETWEEN, TIERS
 from tars_memory.index.vectorreader import VectorReader
+from tars_memory.vault.model import Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +33,8 @@ _CHUNK = frozenset(
     for block_id in (str, type(None))
 )
 _NOTE = frozenset({(int, str, str, int, int, int, str, str, str, str, int)})
-"""The types of the rows of chunks and notes, in the order of their columns."""
+_LINE = frozenset({(int, int, *(str,) * 7)})
+"""The types of the rows of chunks, notes and lines, in the order of their columns."""
 
 
 class IndexReader(VectorReader):
@@ -109,12 +111,13 @@ class IndexReader(VectorReader):
     def chunks(self, ids: Iterable[int]) -> dict[int, ChunkRow]:
         """These chunks by number; those that are gone are left out."""
         found: dict[int, ChunkRow] = {}
+        wanted = json.dumps(list(dict.fromkeys(ids)))
         rows = self._connection.execute(
             "SELECT c.id, c.note, c.position, c.start_line, c.end_line, c.partial, t.text, t.head, t.headings,"
             " t.block_id, n.path, n.title, n.aliases, n.tier, n.scope, n.day, n.day_source"
             " FROM json_each(?) j JOIN chunks c ON c.id = j.value"
             " JOIN chunk_texts t ON t.id = c.id JOIN notes n ON n.id = c.note",
-            (json.dumps(list(ids)),),
+            (wanted,),
         )
         for row in rows:
             _check(row, _CHUNK)
@@ -124,7 +127,19 @@ class IndexReader(VectorReader):
             chunk.headings, chunk.block_id, chunk.path, chunk.title = _list(row[8]), row[9], row[10], row[11]
             chunk.aliases, chunk.tier, chunk.scope = _list(row[12]), TIERS[row[13]], self._scope_names[row[14]]
             chunk.date, chunk.date_is_weak = iso(row[15]), row[16] == "mtime"
+            chunk.lines = []
             found[chunk.id] = chunk
+        lines = self._connection.execute(
+            "SELECT l.chunk, l.indent, l.kind, l.state, l.block_id, l.speaker, l.source, l.since, l.until"
+            " FROM json_each(?) j JOIN lines l ON l.chunk = j.value ORDER BY l.chunk, l.place",
+            (wanted,),
+        )
+        for row in lines:
+            _check(row, _LINE)
+            if row[0] in found:
+                found[row[0]].lines.append(Line._make(row[1:]))
+        if any(len(chunk.lines) != chunk.text.count("\n") + 1 for chunk in found.values()):
+            raise database.IndexDamagedError("a line is not as it was written")
         return found
 
     def note_chunks(self, notes: Iterable[int], within: Filter) -> dict[int, list[int]]:
@@ -164,18 +179,15 @@ class IndexReader(VectorReader):
             found[note.id] = note
         return found
 
-    def texts_with_ids(self, ids: Iterable[str], tier: str) -> list[str]:
-        """The texts of the chunks of a tier, in any scope, that hold one of these block ids."""
-        found: dict[int, str] = {}
-        wanted = [fulltext.quoted(each) for each in dict.fromkeys(ids)]
-        for start in range(0, len(wanted), fulltext.MAX_TERMS):
-            rows = self._connection.execute(
-                "SELECT c.id, t.text FROM chunk_words w CROSS JOIN chunks c ON c.id = w.rowid"
-                " JOIN chunk_texts t ON t.id = c.id WHERE w.chunk_words MATCH ? AND c.tier = ? LIMIT ?",
-                (" OR ".join(wanted[start : start + fulltext.MAX_TERMS]), TIERS.index(tier), CANDIDATES),
-            )
-            found.update(rows.fetchall())
-        return list(found.values())
+    def states_of(self, ids: Iterable[str]) -> dict[str, str]:
+        """By block id the state of the daily lines, in any scope, that were rejected or have expired."""
+        rows = self._connection.execute(
+            "SELECT l.block_id, l.state FROM json_each(?) j JOIN lines l ON l.block_id = j.value"
+            " JOIN chunks c ON c.id = l.chunk WHERE l.block_id <> '' AND l.state IN ('rejected', 'expired')"
+            " AND c.tier = ? ORDER BY l.chunk, l.place",
+            (json.dumps(list(ids)), TIERS.index("daily")),
+        )
+        return dict(rows.fetchall())
 
     def rejected_texts(self, phrases: Iterable[str]) -> list[str]:
         """The texts of the chunks of daily notes, in any scope, that hold a rejected line and one of these phrases."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
+from typing import TYPE_CHECKING
 
-_BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
+if TYPE_CHECKING:
+    from tars_memory.vault.model import Line
 
 
 class ChunkRow:
-    """A chunk as it stands in the index; ``text`` is verbatim, its i-th line is line ``start_line + i`` of the note.
+    """A chunk as it stands in the index; ``text`` is verbatim, its i-th line is line ``start_line + i`` of the note
+    and ``lines[i]`` says what it is.
 
     ``date`` is ISO or None, ``date_is_weak`` says that only the file's time of modification told it; ``partial`` that
     the text is a piece of one oversized line.
@@ -23,6 +25,7 @@ class ChunkRow:
         "head",
         "headings",
         "id",
+        "lines",
         "note_id",
         "partial",
         "path",
@@ -49,16 +52,14 @@ class ChunkRow:
     start_line: int
     end_line: int
     text: str
+    lines: list[Line]
     partial: bool
     block_id: str | None
 
     @property
     def block_ids(self) -> dict[int, str]:
         """Block ids by the line that they stand on."""
-        if "^" not in self.text:
-            return {}
-        lines = enumerate(self.text.split("\n"), self.start_line)
-        return {number: match[1] for number, line in lines if (match := _BLOCK_ID.search(line))}
+        return {number: line.block_id for number, line in enumerate(self.lines, self.start_line) if line.block_id}
 
 
 class NoteRow:

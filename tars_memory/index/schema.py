@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CHUNKER = 3
 """Raise it with every change that makes other chunks or other embedded text of the same bytes."""
-VERSION = 8
+VERSION = 9
 """Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic")
@@ -88,6 +88,22 @@ CREATE TABLE chunk_texts (
   headings TEXT NOT NULL,           -- parted by schema.BETWEEN
   block_id TEXT                     -- if the chunk is one block that has an id
 );
+
+CREATE TABLE lines (                -- what each line of a chunk is, so that recall need not parse it
+  chunk    INTEGER NOT NULL,
+  place    INTEGER NOT NULL,        -- 0-based in the chunk's text
+  number   INTEGER NOT NULL,        -- of the line in its file, counted from chunks.start_line
+  indent   INTEGER NOT NULL,
+  kind     TEXT NOT NULL,           -- item, heading, text, machinery, replaced
+  state    TEXT NOT NULL,           -- of a candidate: extracted, promoted, rejected, expired; else ''
+  block_id TEXT NOT NULL,           -- as this and the next ones: '' for none
+  speaker  TEXT NOT NULL,
+  source   TEXT NOT NULL,           -- block id of the line that it came from
+  since    TEXT NOT NULL,           -- ISO day
+  until    TEXT NOT NULL,           -- the first ISO day on which it no longer holds
+  PRIMARY KEY (chunk, place)
+) WITHOUT ROWID;
+CREATE INDEX lines_with_id ON lines (block_id) WHERE block_id <> '';
 
 CREATE VIRTUAL TABLE chunk_words USING fts5 (  -- kept by the writer: a trigger costs seven times as much
   head, text, content = 'chunk_texts', content_rowid = 'id', tokenize = "{WORDS}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.index.schema import ALWAYS
 from tars_memory.vault.markdown import windows
+from tars_memory.vault.markdown.lines import FENCE, TITLE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 
 SCAN_BYTES = 1_000_000
 """Notes above this are read by a plain line scanner: block structure of a megabyte is data, not prose."""
-
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 class Unit:
@@ -139,10 +137,10 @@ def _scan(data: bytes, *, facts: bool) -> Structure:
     fence = ""
     unit: Unit | None = None
     for number, line in enumerate(lines, 1):
-        mark = _FENCE.match(line)
+        mark = FENCE.match(line)
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
-        heading = None if fence or mark else _HEADING.match(line)
+        heading = None if fence or mark else TITLE.match(line)
         if heading:
             while path and path[-1][0] >= len(heading[1]):
                 path.pop()

@@ -32,6 +32,11 @@ ROWS = {
         " FROM chunks c JOIN notes n ON n.id = c.note JOIN scopes s ON s.id = c.scope"
         " JOIN chunk_texts t ON t.id = c.id ORDER BY n.path, c.position"
     ),
+    "lines": (
+        "SELECT n.path, c.position, l.place, l.number, l.indent, l.kind, l.state, l.block_id, l.speaker, l.source,"
+        " l.since, l.until FROM lines l JOIN chunks c ON c.id = l.chunk JOIN notes n ON n.id = c.note"
+        " ORDER BY n.path, c.position, l.place"
+    ),
     "properties": (
         "SELECT n.path, p.key, p.value FROM properties p JOIN notes n ON n.id = p.note ORDER BY n.path, p.key, p.value"
     ),
@@ -152,7 +157,9 @@ def rows(connection: sqlite3.Connection) -> Iterator[tuple[str, Iterator[tuple[A
         connection.execute(f"DROP TABLE IF EXISTS {name}")
         connection.execute(statement)
     for name, sql in ROWS.items():
-        yield name, iter(connection.execute(sql))
+        cursor = connection.execute(sql)
+        yield name, cursor
+        cursor.close()  # it may have been left in the middle, and would keep its tables locked
     for statement in VOCABULARIES:
         connection.execute(f"DROP TABLE IF EXISTS {statement.split()[3]}")
 

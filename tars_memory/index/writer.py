@@ -27,6 +27,7 @@ PROPOSALS = b"proposals to review"
 """What stands for the hash of a note that is not indexed."""
 
 _CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)"
+_LINE = "INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _TEXT = "INSERT INTO chunk_texts VALUES (?, ?, ?, ?, ?, ?)"
 _WORDS = "INSERT INTO chunk_words (rowid, head, text) VALUES (?, ?, ?)"
 _SIGNS = "INSERT INTO chunk_signs (rowid, signs) VALUES (?, ?)"
@@ -90,6 +91,7 @@ class Writer:
         chunk_rows: list[tuple[Any, ...]] = []
         text_rows: list[tuple[Any, ...]] = []
         tag_rows: list[tuple[Any, ...]] = []
+        line_rows: list[tuple[Any, ...]] = []
         moved: list[tuple[int, int, int, int, int]] = []
         fact_rows: list[tuple[Any, ...]] = []
         property_rows: list[tuple[Any, ...]] = []
@@ -114,6 +116,7 @@ class Writer:
                 chunk_rows.append((number, key, position, note.tier, scope, parsed.day, *place))
                 text_rows.append((number, *texts))
                 tag_rows += ((tag, number) for tag in chunk.tags)
+                line_rows += ((number, place, place, *line) for place, line in enumerate(chunk.lines))
             self._delete_chunks([number for numbers in kept.values() for number in numbers])
             property_rows += ((name, value, key) for name, value in parsed.properties)
             fact_rows += ((key, *row) for row in note.facts)
@@ -125,6 +128,7 @@ class Writer:
         execute("UPDATE chunks SET position = ?, start_line = ?, end_line = ?, until = ? WHERE id = ?", moved)
         execute(_CHUNK, chunk_rows)
         execute(_TEXT, text_rows)
+        execute(_LINE, line_rows)
         execute(_WORDS, [(number, plainer(head), plainer(text)) for number, head, text, *_ in text_rows])
         execute(_SIGNS, [(number, marks) for number, _, _, marks, *_ in text_rows if marks])
         execute("INSERT INTO chunk_tags VALUES (?, ?)", tag_rows)
@@ -219,6 +223,7 @@ class Writer:
             if found:
                 self._connection.execute(_NO_WORDS, (number, *map(plainer, found)))
         execute(_NO_SIGNS, rows)
+        execute("DELETE FROM lines WHERE chunk = ?", rows)
         execute("DELETE FROM chunk_texts WHERE id = ?", rows)
         execute("DELETE FROM chunks WHERE id = ?", rows)
 

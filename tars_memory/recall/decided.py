@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tars_memory.vault.markdown.lines import REJECTED, heading_of, items, rejected_words, unlinked
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.index.reader import IndexReader
     from tars_memory.index.rows import ChunkRow
-
-REJECTED, EXPIRED = "rejected", "expired"
+    from tars_memory.vault.markdown.lines import Item
 
 TIER = "episodic"
 """Of the notes that say a second time what a daily note says."""
@@ -37,53 +38,15 @@ CUT = 30
 _WORDS = re.compile(r"[^\W_]+")
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d(?: \d{4})? ")
 _TOPIC = re.compile(r"\[\[(?:[^\[\]|#]*/)?\d{4}-\d\d-\d\d \d{4} ([^\[\]|#]{1,300})")
-_TITLE = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*)")
-_ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
-_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
-_LINK = re.compile(
-    r"\(\[\[[^\[\]|\r\n]{1,400}#\^([A-Za-z0-9-]{1,100})(?:\|[^\[\]\r\n]{0,200})?\]\]\)"
-    r"(?:[ \t]+\^[A-Za-z0-9-]+)?[ \t]*$"
-)
-_STATE = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\d\d?:\d\d[ \t]+)?\[(rejected|expired)\](?=\s)")
-_BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
-
-
-class _Item:
-    """A list item's own lines: how far it is indented, where they are, what they say."""
-
-    __slots__ = ("indent", "numbers", "parts")
-
-    def __init__(self, indent: int, number: int, text: str) -> None:
-        self.indent = indent
-        self.numbers = [number]
-        self.parts = [text]
-
-    @property
-    def text(self) -> str:
-        """Its lines as one."""
-        if len(self.parts) > 1:
-            self.parts = [" ".join(self.parts)]
-        return self.parts[0]
 
 
 def ids(lines: Iterable[str]) -> list[str]:
     """The block ids that the facts among these lines of a session note link to, in order, each once."""
     found: dict[str, None] = {}
-    for item in _items(lines):
-        if link := _LINK.search(item.text):
-            found.setdefault(link[1])
+    for item in items(lines):
+        if item.source:
+            found.setdefault(item.source)
     return list(found)
-
-
-def states(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Block id and state of the lines of a daily note that were rejected or have expired."""
-    state = ""
-    for line in lines:
-        if _ITEM.match(line):
-            said = _STATE.match(line)
-            state = said[1] if said else ""
-        if state and (named := _BLOCK_ID.search(line)):
-            yield named[1], state
 
 
 def standing(
@@ -96,16 +59,16 @@ def standing(
 
     Args:
         lines: of the note, or a part of it.
-        decided: :func:`states` of the lines that it links to.
+        decided: the states of the lines that it links to.
         words: :func:`refused` of the rest of the note.
     """
     if not decided and not words:
         return {}
-    items = list(_items(lines))
+    all_items = list(items(lines))
     found: dict[int, str] = {}
-    said = {**(words or {}), **_refused(items, decided)}
+    said = {**(words or {}), **_refused(all_items, decided)}
     above: tuple[int, str] | None = None
-    for item in items:
+    for item in all_items:
         if above is not None and item.indent <= above[0]:
             above = None
         if above is None:
@@ -118,15 +81,13 @@ def standing(
 
 def refused(lines: Iterable[str], decided: Mapping[str, str]) -> dict[str, str]:
     """The words of the facts among these lines that were decided about, with the state."""
-    return _refused(_items(lines), decided)
+    return _refused(items(lines), decided)
 
 
 def looked_up(reader: IndexReader, names: Iterable[str]) -> dict[str, str]:
     """The state of the daily lines with these block ids, of those that were rejected or have expired."""
     wanted = list(names)
-    texts = reader.texts_with_ids(wanted, "daily") if wanted else []
-    found = {name: state for text in texts for name, state in states(text.split("\n"))}
-    return {name: found[name] for name in wanted if name in found}
+    return reader.states_of(wanted) if wanted else {}
 
 
 def in_chunks(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int, dict[int, str]]:
@@ -171,11 +132,11 @@ def unnamed(reader: IndexReader, rows: Iterable[ChunkRow]) -> tuple[set[int], di
         words
         for text in (reader.rejected_texts(phrases) if phrases else ())
         for line in text.split("\n")
-        if (state := _STATE.match(line)) and state[1] == REJECTED and (words := _spread(line[state.end() :]))
+        if (words := _spread(rejected_words(line)))
     }
     known_in = {
         note: refused_words
-        | {_spread(text) for text, state in _refused(_items(texts), own).items() if state == REJECTED}
+        | {_spread(text) for text, state in _refused(items(texts), own).items() if state == REJECTED}
         for note, texts in said.items()
     }
     notes = {note for note, called in own_names.items() if any(_tells(name, known_in[note]) for name in called)}
@@ -197,7 +158,7 @@ def called(path: str, lines: Sequence[str], decided: Mapping[str, str]) -> str:
     Args:
         path: of the note.
         lines: all of it.
-        decided: :func:`states` of the lines that it links to.
+        decided: the states of the lines that it links to.
     """
     folder, slash, name = path.rpartition("/")
     stamp = _STAMP.match(name)
@@ -217,16 +178,17 @@ def _naming(row: ChunkRow) -> Iterator[tuple[int, str]]:
     """The lines that may say a statement a second time, by their index, with the words: headings, links, decisions."""
     lines = row.text.split("\n")
     for index, line in enumerate(lines):
-        for name in (*_TOPIC.findall(line), *_TITLE.findall(line)):
+        heading = heading_of(line)
+        for name in (*_TOPIC.findall(line), *([heading] if heading else ())):
             yield index, _spread(name)
-    for item in _items(lines) if _repeats(row) else ():
-        if not item.indent and not _LINK.search(item.text):
-            yield item.numbers[0], _spread(_ITEM.sub("", item.text, count=1))
+    for item in items(lines) if _repeats(row) else ():
+        if not item.indent and not item.source:
+            yield item.numbers[0], _spread(item.words)
 
 
 def _spread(text: str) -> str:
     """The words of a text and nothing else, parted by blanks; no case."""
-    return " ".join(_WORDS.findall(_LINK.sub("", _BLOCK_ID.sub("", text)).casefold()))
+    return " ".join(_WORDS.findall(unlinked(text).casefold()))
 
 
 def _tells(name: str, refused: Collection[str]) -> bool:
@@ -243,39 +205,19 @@ def _tells(name: str, refused: Collection[str]) -> bool:
     return False
 
 
-def _refused(items: Iterable[_Item], decided: Mapping[str, str]) -> dict[str, str]:
-    told = {_words(item): state for item in items if (state := _state(item, decided))}
+def _refused(found: Iterable[Item], decided: Mapping[str, str]) -> dict[str, str]:
+    told = {_words(item): state for item in found if (state := _state(item, decided))}
     told.pop("", None)
     return told
 
 
-def _words(item: _Item) -> str:
+def _words(item: Item) -> str:
     """What an item says, without its mark and link, case and spacing aside."""
-    return " ".join(_LINK.sub("", _ITEM.sub("", item.text, count=1)).casefold().split())
+    return " ".join(item.words.casefold().split())
 
 
-def _state(item: _Item, decided: Mapping[str, str]) -> str:
-    link = _LINK.search(item.text)
-    return decided.get(link[1], "") if link else ""
-
-
-def _items(lines: Iterable[str]) -> Iterator[_Item]:
-    """The list items, nested ones too; lines that go on belong to theirs until a blank one or a heading."""
-    item: _Item | None = None
-    for number, line in enumerate(lines):
-        mark = _ITEM.match(line)
-        if mark:
-            if item is not None:
-                yield item
-            item = _Item(len(mark[1].expandtabs(4)), number, line)
-        elif item is not None and (not line.strip() or _HEADING.match(line)):
-            yield item
-            item = None
-        elif item is not None:
-            item.numbers.append(number)
-            item.parts.append(line.strip())
-    if item is not None:
-        yield item
+def _state(item: Item, decided: Mapping[str, str]) -> str:
+    return decided.get(item.source, "")
 
 
 def _repeats(row: ChunkRow) -> bool:

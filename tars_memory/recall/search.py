@@ -12,54 +12,47 @@ from tars_memory.recall.ranking.ranked import narrowed_by, scored
 from tars_memory.recall.verify import verified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from tars_memory.index.embedding.queryvector import QueryVector
     from tars_memory.index.filters import Filter
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.query import Query
+    from tars_memory.recall.request import SearchRequest
 
 BREADTH = 5
 """One hit in so many is kept for the best passage of a further note: a long note does not crowd out the others."""
 SPARE = 10
 """Chunks looked at for each hit where a name or a topic is asked for: of some no line is left."""
+LIMIT = 10
 MODES = ("hybrid", "lexical", "semantic")
 
 
 def search(
     reader: IndexReader,
     query: Query,
+    request: SearchRequest,
     *,
     vector: QueryVector | None = None,
-    mode: str = "hybrid",
-    scope: str = "",
-    limit: int = 10,
     read: Callable[[str], bytes],
     own: bool = False,
     vault_name: str = "",
-    explain: bool = False,
-    stale: int = 0,
-    notices: Iterable[str] = (),
 ) -> SearchResult:
     """Answer a query.
 
     Args:
         reader: the index.
-        query: parsed (:func:`tars_memory.recall.query.parse`).
+        query: parsed from the request (:func:`tars_memory.recall.query.parse`).
+        request: with mode, project and limit as they count.
         vector: embedding of ``query.meaning``; without it the answer is by keywords, and says so in ``mode``.
-        mode: ``hybrid``, ``lexical`` or ``semantic``.
-        scope: '' for the vault outside projects, else the project whose notes are searched too.
-        limit: most hits.
         read: bytes of a note by its path, to verify hits; raises OSError or TarsError when the note can't be read.
         own: show lines that hold a credential as they stand in the note, not masked as they are indexed.
         vault_name: for the Obsidian links.
-        explain: keep the parts of each score.
-        stale: notes that the index is behind; passed on.
-        notices: passed on, before the query's own.
     """
+    mode, limit, scope = request.mode or "hybrid", request.limit or LIMIT, request.project or ""
     if mode == "lexical" or vector is None:
         vector, mode = None, "lexical"
-    result = SearchResult(query, mode, stale=stale, notices=[*notices, *query.notices])
+    result = SearchResult(query, mode, notices=[*query.notices])
     narrowed = narrowed_by(query, scope)
     if not query.searches:
         found = _newest(reader, query, narrowed, limit) if query.filters else iter(())
@@ -69,7 +62,7 @@ def search(
     for rank, hit in enumerate(result.hits, start=1):
         hit.rank = rank
         hit.obsidian_url = obsidian_url(vault_name, hit.path, headings=hit.headings, block_id=hit.block_id)
-        if not explain:
+        if not request.explain:
             hit.explain = {}
     result.abstained = not result.hits
     if not result.hits and query.on is not None and reader.hides(query.on.isoformat(), scope):

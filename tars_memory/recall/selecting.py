@@ -15,6 +15,7 @@ from tars_memory.errors import UsageError
 from tars_memory.index.naming import folded, spaced
 from tars_memory.recall.ranking.words import unspaced_runs
 from tars_memory.vault.markdown.document import plain_heading
+from tars_memory.vault.markdown.lines import CODE, TAG, heading_of, passages, says_who
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Entry
 
 
-_ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
-_SAID_BY = re.compile(r"[ \t]*[-*+][ \t]+said by::[ \t]")
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)")
-_TAG = re.compile(r"(?<![^\s(,;\[])#([\w/-]*[^\W\d_][\w/-]*)")
-_CODE = re.compile(r"`[^`]*`")
 _TARGET = re.compile(r"\[\[([^\[\]|#^\n]{1,500})|\]\(<?([^)<>\s#]{1,2000})")
 
 
@@ -67,7 +63,7 @@ class Tag:
 
     def held_in(self, text: str) -> bool:
         """Whether it does; not within code."""
-        return "#" in text and any(map(self.covers, _TAG.findall(_CODE.sub("", text))))
+        return "#" in text and any(map(self.covers, TAG.findall(CODE.sub("", text))))
 
     def covers(self, tag: str) -> bool:
         """Whether a tag is this one, or nested below it."""
@@ -93,21 +89,21 @@ class Kept:
 
     def of(self, texts: Sequence[str]) -> frozenset[int]:
         """The kept ones of some lines that follow each other, by index."""
-        passages: list[_Passage] = []
+        found: list[_Passage] = []
         inside = False  # a section of these lines whose heading counts
-        for lead, is_item, numbers in _passages(texts):
+        for lead, is_item, numbers in passages(texts):
             text = "\n".join(texts[number] for number in numbers)
-            heading = _HEADING.match(text)
-            if heading:
-                inside = self.held_in(heading[1])
-            above = passages[-1] if passages else None
+            heading = heading_of(text)
+            if heading is not None:
+                inside = self.held_in(heading)
+            above = found[-1] if found else None
             while above is not None and (lead <= above.lead or not above.is_item):
                 above = above.above
             one = _Passage(lead, is_item, numbers, above, held=inside or self.held_in(text))
-            if one.held and above is not None and _SAID_BY.match(text):
+            if one.held and above is not None and says_who(text):
                 above.held = True
-            passages.append(one)
-        return frozenset(number for one in passages if one.is_held() for number in one.numbers)
+            found.append(one)
+        return frozenset(number for one in found if one.is_held() for number in one.numbers)
 
 
 class _Passage:
@@ -252,30 +248,3 @@ def _whole(name: str) -> str:
 def _ends(text: str, at: int) -> bool:
     """Whether a word that ends there does not go on with a vowel sign, as in Indian scripts."""
     return at >= len(text) or unicodedata.category(text[at])[0] != "M"
-
-
-def _passages(texts: Sequence[str]) -> Iterator[tuple[int, bool, list[int]]]:
-    """How far each passage is indented, whether it is a list item, and its lines.
-
-    An item has the lines that go on without a blank one, a row of a table stands alone, as does a heading; else what no
-    blank line parts is one passage.
-    """
-    lead, is_item = 0, False
-    numbers: list[int] = []
-    for number, text in enumerate(texts):
-        mark = _ITEM.match(text)
-        alone = text.lstrip().startswith("|") or bool(_HEADING.match(text))
-        if numbers and (mark or alone or not text.strip()):
-            yield lead, is_item, numbers
-            numbers = []
-        if not text.strip():
-            continue
-        if not numbers:
-            wide = text.expandtabs(4)
-            lead, is_item = len(wide) - len(wide.lstrip()), bool(mark)
-        numbers.append(number)
-        if alone:
-            yield lead, False, numbers
-            numbers = []
-    if numbers:
-        yield lead, is_item, numbers

@@ -33,6 +33,31 @@ class Splice(NamedTuple):
     data: bytes
 
 
+class Line(NamedTuple):
+    """What one line of a note is (:mod:`tars_memory.vault.markdown.lines` reads it).
+
+    Attributes:
+        indent: columns before its mark or its words.
+        kind: item, heading, text, machinery (says who or which session said the line above) or replaced (keeps words
+            that the line above it had).
+        state: of the candidate that it belongs to: extracted, promoted, rejected, expired, or ''.
+        block_id: that stands on it, or ''.
+        speaker: whose words it is, by the name that it begins with, or ''.
+        source: the block id of the line that it came from, or ''.
+        since: the ISO day from which it holds, or ''.
+        until: the first ISO day on which it no longer holds, or ''.
+    """
+
+    indent: int
+    kind: str
+    state: str
+    block_id: str
+    speaker: str
+    source: str
+    since: str
+    until: str
+
+
 class Entry:
     """One bullet of a note, read by the grammar of :mod:`tars_memory.vault.markdown.entries`.
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from random_documents import examples
 
 from tars_memory.index import chunking, units
-from tars_memory.index.chunking import OVERLAP, SIZE, parse, pieces, plain
+from tars_memory.index.chunking import OVERLAP, SIZE, parse, pieces
+from tars_memory.vault.markdown.lines import plain
 
 
 def lines_of(data: bytes) -> list[str]:

@@ -9,6 +9,7 @@ from tars_memory.index.indexer import Index
 from tars_memory.options import LimitsOptions
 from tars_memory.recall import query, search
 from tars_memory.recall.model import SearchResult
+from tars_memory.recall.request import SearchRequest
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.vault import Vault
 
@@ -36,10 +37,8 @@ class Recalled:
             lambda reader: search.search(
                 reader,
                 parsed,
+                SearchRequest(text, mode, limit=limit, project=scope, explain=filters.pop("explain", False)),
                 vector=vector,
-                mode=mode,
-                scope=scope,
-                limit=limit,
                 read=self.index.vault.read,
                 vault_name=self.root.name,
                 **filters,

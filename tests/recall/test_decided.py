@@ -11,6 +11,7 @@ from tars_memory.index.chunking import embedded_text
 from tars_memory.memory import Memory
 from tars_memory.recall import decided
 from tars_memory.testing import HashEmbedder, make_vault
+from tars_memory.vault.markdown import lines as grammar
 
 NOW = datetime(2026, 11, 21, 15, 0, tzinfo=UTC)
 DAILY = "2026-11-20.md"
@@ -176,7 +177,8 @@ def test_notes_without_a_decision_cost_no_question() -> None:
     ],
 )
 def test_the_state_stands_on_the_line_itself(lines: list[str], said: dict[str, str]) -> None:
-    assert dict(decided.states(lines)) == said
+    decided_about = [line for line in grammar.read(lines) if line.state in ("rejected", "expired")]
+    assert {line.block_id: line.state for line in decided_about if line.block_id} == said
 
 
 def test_front_matter_is_no_answer(tmp_path: Path) -> None:

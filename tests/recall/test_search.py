@@ -185,12 +185,6 @@ def test_a_long_note_leaves_room_and_no_note_found_so_far_is_lost_by_it(tmp_path
     recalled.close()
 
 
-def test_stale_and_notices_are_passed_on(vault):
-    result = vault.search("oolong", stale=3, notices=["the model is missing"])
-    assert result.stale == 3
-    assert result.notices == ["the model is missing"]
-
-
 def test_changed_notes_between_index_and_print(tmp_path):
     recalled = Recalled(tmp_path, {"a.md": "tea with lemon\n", "b.md": "tea with honey\n", "c.md": "tea with mint\n"})
     (recalled.root / "a.md").write_text("new first line\n\ntea with lemon\n")

@@ -8,6 +8,7 @@ import pytest
 from recalled import TODAY, Recalled
 
 from tars_memory.recall.ranking import dates, standing
+from tars_memory.vault.markdown import lines
 
 
 @pytest.mark.parametrize(
@@ -43,15 +44,17 @@ def test_recency_halves_with_the_tiers_own_speed(tier, day, worth):
     ],
 )
 def test_validity_of_a_line(line, worth):
-    assert standing.validity(line, TODAY) == worth
+    assert standing.validity(lines.read([line])[0], TODAY) == worth
 
 
 def test_an_ended_fact_is_as_good_as_any_for_a_question_about_its_time():
     line = "- lives in:: Cork [until:: 2024-05-01]"
     asked = [day for day, _ in dates.dated("where did I live in 2021", TODAY)]
-    assert standing.validity(line, TODAY, asked) == 0.0
+    assert standing.validity(lines.read([line])[0], TODAY, asked) == 0.0
     assert (
-        standing.validity(line, TODAY, [day for day, _ in dates.dated("where did I live in 2025", TODAY)])
+        standing.validity(
+            lines.read([line])[0], TODAY, [day for day, _ in dates.dated("where did I live in 2025", TODAY)]
+        )
         == standing.OVER
     )
 

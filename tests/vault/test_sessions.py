@@ -291,11 +291,11 @@ def keeps_every_byte(data: bytes) -> None:
 
 
 def test_search_tells_who_speaks_in_a_kept_turn() -> None:
-    from tars_memory.recall.ranking.speakers import speaker
+    from tars_memory.vault.markdown.lines import speaker_of
 
     for turn in (*PLAIN.kept, SessionTurn(40, "Anna Berg", "hi", "2026-11-22 00:10")):
         first = turn_lines(turn).split("\n")[0]
-        assert speaker(first) == turn.speaker
+        assert speaker_of(first) == turn.speaker
 
 
 def test_what_is_no_session_note_is_none() -> None:

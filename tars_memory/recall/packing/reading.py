@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError, TarsError
-from tars_memory.recall.decided import REJECTED as DECLINED
 from tars_memory.recall.decided import called, ids, standing
 from tars_memory.recall.packing.loaded import COMMENT, ENDED, REJECTED, Loaded
 from tars_memory.recall.packing.packing import NO_ROOM
@@ -13,6 +12,7 @@ from tars_memory.recall.verify import note_lines
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.markdown import windows
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.lines import REJECTED as DECLINED
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets.masking import veiled
 

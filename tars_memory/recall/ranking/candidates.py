@@ -6,7 +6,6 @@ hundred chunks, a rough sum of these picks those that are read line by line.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from tars_memory.recall.ranking import interaction
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     from tars_memory.recall.ranking.lexical import Terms
 
 
-_WAS = re.compile(r"([ \t]+)[-*+][ \t]+replaced:: ")
-"""How the line begins that keeps the words which the line above it replaced: ``why`` tells them."""
+_ITEMS = frozenset({"item", "machinery", "replaced"})
+"""The kinds of lines that begin an item of a list."""
 
 CHUNKS_BEFORE = 50
 """Chunks that a list is followed back over, to what its lines are nested in: 40,000 characters."""
@@ -202,7 +201,8 @@ def decided(reader: IndexReader, rows: Iterable[ChunkRow]) -> tuple[dict[int, di
     sessions = [row for row in rows if row.tier == "episodic"]
     if not sessions:
         return {}, set()
-    from tars_memory.recall.decided import REJECTED, in_chunks, unnamed
+    from tars_memory.recall.decided import in_chunks, unnamed
+    from tars_memory.vault.markdown.lines import REJECTED
 
     found = in_chunks(reader, sessions)
     notes, lines = unnamed(reader, sessions)
@@ -234,10 +234,8 @@ def unasked(reader: IndexReader, query: Query, row: ChunkRow, texts: Sequence[st
         left_out.update(range(len(texts)))
         left_out -= query.selection.of(row.path, row.headings, texts, _begun(reader, row))
     if query.held is not None:
-        from tars_memory.vault.markdown.windows import begins_in
-
-        day = query.held
-        left_out.update(i for i, text in enumerate(texts) if (begun := begins_in(text)) is not None and begun > day)
+        day = query.held.isoformat()
+        left_out.update(i for i, line in enumerate(row.lines) if line.since > day)
     return frozenset(left_out)
 
 
@@ -246,11 +244,12 @@ def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion, left_out: 
     for.
     """
     row = chunk.row
-    banned = left_out | _banned(chunk.texts, excluded) if excluded else left_out
+    banned = left_out | _banned(row, chunk.texts, excluded) if excluded else left_out
     if chunk.decided:
         banned |= {index for index, state in chunk.decided.items() if state == "rejected"}
     banned |= silent(row, chunk.texts)
-    kept = [i for i, text in enumerate(chunk.texts) if i not in banned and text.strip() and not _is_machinery(text)]
+    banned |= {i for i, line in enumerate(row.lines) if line.kind == "machinery"}
+    kept = [i for i, text in enumerate(chunk.texts) if i not in banned and text.strip()]
     if not kept:
         return
     counts: list[dict[str, int]] = []
@@ -275,13 +274,12 @@ def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion, left_out: 
 def silent(row: ChunkRow, texts: Sequence[str]) -> set[int]:
     """The lines of a chunk that are no answer to anything, by index: front matter, and words that a line replaced."""
     found = _front(row, texts)
-    if "replaced:: " in row.text:
-        for i, text in enumerate(texts):
-            was = _WAS.match(text)
-            if was is not None:
-                above = next((other for other in reversed(texts[:i]) if _indent(other) < len(was[1])), None)
-                if row.tier == "daily" if above is None else "[promoted]" in above:
-                    found.add(i)
+    for i, line in enumerate(row.lines):
+        if line.kind == "replaced":  # the words that the line above it had: ``why`` tells them
+            others = zip(reversed(row.lines[:i]), reversed(texts[:i]), strict=True)
+            above = next((other for other, text in others if text.strip() and other.indent < line.indent), None)
+            if row.tier == "daily" if above is None else above.state == "promoted":
+                found.add(i)
     return found
 
 
@@ -298,23 +296,6 @@ def _front(row: ChunkRow, texts: Sequence[str]) -> set[int]:
         return marks | inner
     titles = {i for i in inner if texts[i].startswith("title:")}
     return marks | titles if inner > titles else marks
-
-
-def _indent(text: str) -> int:
-    return len(text) - len(text.lstrip(" \t")) if text.strip() else len(text) + 1_000
-
-
-def _is_machinery(text: str) -> bool:
-    """Whether a line only says who or which session says the one above it, or what it states: it answers nothing.
-
-    What is stated there nobody has decided about; as a fact it stands in Facts.md.
-    """
-    line = text.strip()
-    return (
-        line == "---"
-        or line.startswith(("- said by:: ", "- from:: ["))
-        or (line.startswith("- fact:: ") and " › " in line)
-    )
 
 
 def _compare(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes) -> None:
@@ -354,21 +335,15 @@ def _weigh(chunks: Sequence[Candidate], terms: Terms, idfs: Mapping[str, float])
                 line.words = bm25(line.counts, idfs, line.length, average)
 
 
-def _banned(texts: Sequence[str], excluded: Exclusion) -> frozenset[int]:
+def _banned(row: ChunkRow, texts: Sequence[str], excluded: Exclusion) -> frozenset[int]:
     """Line indexes of the blocks (paragraph, list item) that hold something excluded."""
     banned: set[int] = set()
     block: list[int] = []
     for i, text in enumerate([*texts, ""]):
-        if (not text.strip() or _starts_item(text)) and block:
+        if block and (not text.strip() or row.lines[i].kind in _ITEMS):
             if excluded.holds("\n".join(texts[j] for j in block)):
                 banned.update(block)
             block = []
         if i < len(texts) and text.strip():
             block.append(i)
     return frozenset(banned)
-
-
-def _starts_item(text: str) -> bool:
-    """Whether the line begins a list item."""
-    head, _, rest = text.lstrip().partition(" ")
-    return bool(rest) and (head in ("-", "*", "+") or (head[-1:] in (".", ")") and head[:-1].isdigit()))

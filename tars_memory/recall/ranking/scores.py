@@ -50,9 +50,9 @@ def rank(pool: Pool, query: Query) -> None:
     lines = pool.lines
     named = Speakers(query.meaning)
     for line in lines:
-        text = line.chunk.texts[line.index]
-        line.speaker = named.share_in(text)
-        line.validity = standing.validity(text, query.today, query.dates)
+        known = line.chunk.row.lines[line.index]
+        line.speaker = named.share(known.speaker)
+        line.validity = standing.validity(known, query.today, query.dates)
         if line.index in line.chunk.decided:
             line.validity = min(line.validity, standing.OVER)  # what was rejected is not among the lines at all
     notes: dict[int, _Note] = {chunk.row.note_id: _Note() for chunk in pool.chunks}

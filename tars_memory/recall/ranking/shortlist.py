@@ -92,12 +92,7 @@ def name_by_date(reader: IndexReader, query: Query, narrowed: Filter, named: Sho
 
 def _between(narrowed: Filter, start: str, end: str) -> Filter:
     """The same filter, for these days at most."""
-    from tars_memory.index.filters import Filter
-
-    values = {name: getattr(narrowed, name) for name in Filter.__slots__}
-    values["since"] = max(start, narrowed.since or start)
-    values["until"] = min(end, narrowed.until or end)
-    return Filter(**values)
+    return narrowed._replace(since=max(start, narrowed.since or start), until=min(end, narrowed.until or end))
 
 
 def best(reader: IndexReader, query: Query, named: Shortlist, ids: Sequence[int], most: int) -> list[int]:

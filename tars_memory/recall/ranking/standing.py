@@ -7,7 +7,6 @@ they are kept below what one word of a query makes.
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tars_memory.recall.ranking.dates import NamedDate
+    from tars_memory.vault.model import Line as LineRow
 
 TIER_WORTH = {"semantic": 0.02, "procedural": 0.02}
 """What the person approved stands before the day on which it was said. Other tiers: nothing."""
@@ -26,9 +26,6 @@ OVER = -0.10
 """Of a candidate that nobody took up in time, and of a fact that has ended: below its like, still found."""
 REFUSED = -10.0
 """Of a candidate that was rejected: below everything else."""
-
-_STATE = r"\s*(?:[-*+]|\d+[.)])\s+(?:\d\d?:\d\d\s+)?\[(rejected|expired)\]\s"
-_UNTIL = r"[\[(]until::\s*(\d{4}-\d\d-\d\d)"
 
 
 def tier_worth(tier: str) -> float:
@@ -48,16 +45,13 @@ def recency(tier: str, day: str | None, today: date | None) -> float:
     return float(RECENCY_WORTH * 0.5 ** (max(age, 0) / half_life))
 
 
-def validity(line: str, today: date | None, named: Iterable[NamedDate] = ()) -> float:
+def validity(line: LineRow, today: date | None, named: Iterable[NamedDate] = ()) -> float:
     """Of a line that was rejected, has expired, or states a fact that has ended; else nothing.
 
     A fact that held on a day which the question names is as good as any.
     """
-    marked = "[rejected]" in line or "[expired]" in line
-    state = re.match(_STATE, line) if marked else None
-    if state:
-        return REFUSED if state[1] == "rejected" else OVER
-    ended = re.search(_UNTIL, line) if "until::" in line else None
-    if ended is None or today is None or ended[1] > today.isoformat():
+    if line.state in ("rejected", "expired"):
+        return REFUSED if line.state == "rejected" else OVER
+    if not line.until or today is None or line.until > today.isoformat():
         return 0.0
-    return 0.0 if any(stretch.start.isoformat() < ended[1] for stretch in named) else OVER
+    return 0.0 if any(stretch.start.isoformat() < line.until for stretch in named) else OVER
