@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forked import program
 
 from tars_memory import bounded
 from tars_memory.errors import SettingsError
@@ -85,10 +85,16 @@ class Place:
         }
 
     def run(self, *argv: str, env: dict[str, str] | None = None, **more: object) -> subprocess.CompletedProcess[str]:
-        called = [sys.executable, "-m", "tars_memory", *argv]
         env = {**self.env, **(env or {})}
         done = subprocess.run(  # type: ignore[call-overload]
-            called, env=env, cwd=self.root, capture_output=True, text=True, timeout=120, errors="replace", **more
+            program(*argv),
+            env=env,
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            errors="replace",
+            **more,
         )
         assert done.returncode != 70 and "Traceback" not in done.stderr, (argv, done.stderr)
         return done  # type: ignore[no-any-return]

@@ -6,13 +6,13 @@ import json
 import os
 import random
 import subprocess
-import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import conversations as logs
 import pytest
+from forked import program
 
 from tars_memory import sleep as nights
 from tars_memory.errors import TarsError, UsageError
@@ -256,8 +256,7 @@ def test_every_command_chooses_alike(tmp_path: Path) -> None:
     }
 
     def run(*argv: str, cwd: Path = desk, **more: str) -> str:
-        called = [sys.executable, "-m", "tars_memory", *argv]
-        done = subprocess.run(called, env={**env, **more}, cwd=cwd, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(program(*argv), env={**env, **more}, cwd=cwd, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         return done.stdout.replace(f"{root}{os.sep}", "")
 

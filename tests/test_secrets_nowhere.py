@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from curation import warm
 from curation.loopback import Loopback, made
+from forked import program
 from traces import left
 
 from bench.seeded import SHAPED, credentials
@@ -141,7 +142,11 @@ def test_a_hit_beside_a_credential_is_found_and_shown_with_it_masked(tmp_path: P
 
 def test_the_command_line_leaves_none_in_answers_logs_and_traces(tmp_path: Path) -> None:
     make_vault(tmp_path / "vault", {"Memory.md": "# Memory\n\n## Notes\n- old words\n"})
-    env = {"PATH": os.environ["PATH"], "TARS_MEMORY_HOME": str(tmp_path / "home"), "PYTHONPATH": str(Path.cwd())}
+    env = {
+        "PATH": os.environ["PATH"],
+        "TARS_MEMORY_HOME": str(tmp_path / "home"),
+        "TARS_MEMORY_EMBEDDING_MODEL": "none",
+    }
     said = b""
     some = [one for one in SEEDED if "\n" not in one[1]][::19]
     for number, (_, _, text) in enumerate(some):
@@ -153,13 +158,13 @@ def test_the_command_line_leaves_none_in_answers_logs_and_traces(tmp_path: Path)
             ["search", text, "--json", "--mode", "lexical"],
             ["remember", "--tag", text, "tea"],
         )[number % 6]
-        program = [sys.executable, "-m", "tars_memory", "--vault", str(tmp_path / "vault"), *command]
-        done = subprocess.run(program, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        words = program("--vault", str(tmp_path / "vault"), *command)
+        done = subprocess.run(words, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=False)
         said += done.stdout + done.stderr
     (tmp_path / "vault" / "Own.md").write_text("\n".join(f"- mine: {text}" for _, _, text in some), "utf-8")
     for command in (["doctor"], ["doctor", "--json"], ["history", "--json"], ["log"], ["list", "--json"], ["context"]):
-        program = [sys.executable, "-m", "tars_memory", "--vault", str(tmp_path / "vault"), *command]
-        done = subprocess.run(program, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        words = program("--vault", str(tmp_path / "vault"), *command)
+        done = subprocess.run(words, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=False)
         assert b"Traceback" not in done.stderr
         said += done.stdout + done.stderr
     assert b"Own.md:1: " in said
@@ -178,8 +183,8 @@ def test_a_bug_saves_a_trace_without_it(tmp_path: Path) -> None:
     )
     make_vault(tmp_path / "vault")
     env = {"PATH": os.environ["PATH"], "TARS_MEMORY_HOME": str(tmp_path / "home"), "PYTHONPATH": str(Path.cwd())}
-    program = [sys.executable, "-c", code, "--vault", str(tmp_path / "vault"), "remember", f"key {key}"]
-    done = subprocess.run(program, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    words = [sys.executable, "-c", code, "--vault", str(tmp_path / "vault"), "remember", f"key {key}"]
+    done = subprocess.run(words, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=False)
     assert done.returncode == 70
     traces = list((tmp_path / "home").rglob("crash-*.txt"))
     assert len(traces) == 1

@@ -31,23 +31,22 @@ Inside = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
-    """Run what ``program()`` gives in this process, in a pipe; models are asked by a process that is forked."""
+    """Run these words in this process, in a pipe; models are asked by a process that is forked."""
     from curation import warm
 
     from tars_memory.cli.app import run
     from tars_memory.cli.call import Call
 
-    def call(argv: Sequence[str], env: Mapping[str, str], cwd: Path, text: str = "") -> Any:
-        words = list(argv[argv.index("tars_memory") + 1 :])
+    def call(words: Sequence[str], env: Mapping[str, str], cwd: Path, text: str = "") -> Any:
         warm.install(monkeypatch)
         monkeypatch.chdir(cwd)
         monkeypatch.setattr(sys, "argv", ["tars-memory", *words])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
         capsys.readouterr()
-        code = run(words, Call(dict(env)))
+        code = run(list(words), Call(dict(env)))
         sys.stdout.flush()
         said = capsys.readouterr()
-        return subprocess.CompletedProcess(argv, code, said.out, said.err)
+        return subprocess.CompletedProcess(list(words), code, said.out, said.err)
 
     return call
 

@@ -6,11 +6,12 @@ import os
 import re
 import select
 import subprocess
-import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from forked import ROOT, program, script, started
+
+__all__ = ["OURS", "ROOT", "environment", "on_a_terminal", "program", "script", "started"]
 
 OURS = re.compile(rb"\x1b\[[0-9;]*m|\x1b\]8;[^\x07\x1b]*\x1b\\")
 """What we print ourselves on a terminal: colours (SGR) and links (OSC 8)."""
@@ -26,10 +27,6 @@ def environment(home: Path, **more: str) -> dict[str, str]:
         "TZ": "UTC",
         **more,
     }
-
-
-def program(*argv: str) -> list[str]:
-    return [sys.executable, "-m", "tars_memory", *argv]
 
 
 def on_a_terminal(argv: list[str], env: dict[str, str], cwd: Path, *, timeout: float = 120.0) -> tuple[int, bytes]:

@@ -32,7 +32,7 @@ class Place:
         (self.vault / f"sessions/{day} 1000 talk.md").write_bytes((head + body).encode())
 
     def run(self, *argv: str, said: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-        command = program("--vault", str(self.vault), "tidy", "--compress", *argv)
+        command = ["--vault", str(self.vault), "tidy", "--compress", *argv]
         return self.inside(command, {**self.env, **env}, self.vault, said)
 
     def told(self, *argv: str, **env: str) -> tuple[int, dict[str, Any]]:

@@ -30,7 +30,7 @@ class House:
         self.env = environment(base / "home", TARS_NOW="2026-11-25T10:00:00+00:00")
 
     def run(self, *argv: str, code: int = 0, text: str | None = None, **env: str) -> str:
-        done = self.inside(program("--vault", str(self.root), *argv), {**self.env, **env}, self.base, text or "")
+        done = self.inside(["--vault", str(self.root), *argv], {**self.env, **env}, self.base, text or "")
         assert done.returncode == code, (argv, done.returncode, done.stdout, done.stderr)
         return done.stdout
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import conversations as logs
 import pytest
-from terminal import environment, on_a_terminal, program
+from terminal import environment, on_a_terminal, program, started
 
 from tars_memory import hooks
 from tars_memory.cli import background
@@ -270,13 +270,14 @@ def test_the_folder_of_the_agent_lends_no_modules(agent: Agent) -> None:
     agent.waits_for(lambda: "spare key is under the blue pot" in agent.notes)
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("name", ["PreCompact", "SessionEnd"])
 def test_what_only_begins_work_returns_at_once(agent: Agent, name: str) -> None:
     """In pairs, so that whatever else the machine does slows both."""
     ratios = []
     for _ in range(7):
         times = []
-        for argv, data in ((program("--help"), b""), (program("hook"), event(agent, name))):
+        for argv, data in ((started("--help"), b""), (started("hook"), event(agent, name))):
             begun = time.perf_counter()
             subprocess.run(argv, input=data, env=agent.env, capture_output=True, check=True)
             times.append(time.perf_counter() - begun)

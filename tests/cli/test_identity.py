@@ -19,6 +19,7 @@ from tars_memory.sleep import sleep
 from tars_memory.testing import make_vault
 
 NOTES = {"Memory.md": "## Notes\n- likes oolong\n", "Procedural.md": "## Rules\n", "Tea.md": "green\n"}
+BY_WORDS = {"TARS_MEMORY_RECALL_MODE": "lexical", "TARS_MEMORY_EMBEDDING_MODEL": "none"}
 STRANGER = "33333333-aaaa-bbbb-cccc-dddddddddddd"
 
 
@@ -33,10 +34,10 @@ class Desk:
         self.copy = base / "backup" / "Notes"
 
     def memory(self, root: Path, **more: Any) -> Memory:
-        return Memory(root, env={"TARS_MEMORY_HOME": str(self.home), "TARS_MEMORY_RECALL_MODE": "lexical"}, **more)
+        return Memory(root, env={"TARS_MEMORY_HOME": str(self.home), **BY_WORDS}, **more)
 
     def run(self, *argv: str, cwd: Path | None = None, text: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-        env = environment(self.home, TARS_MEMORY_RECALL_MODE="lexical", TARS_AUTO_EXTRACT="0", **env)
+        env = environment(self.home, TARS_AUTO_EXTRACT="0", **BY_WORDS, **env)
         del env["TARS_NOW"]
         return subprocess.run(
             program(*argv),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+import forked
 import pytest
 
 from tars_memory.testing import make_vault
@@ -51,8 +51,9 @@ def program(tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
 
     def run(*argv: str, now: str = "2026-11-21T12:00", **extra: str) -> tuple[int, str, str]:
         said = {**env, "TARS_MEMORY_DIR": str(vault), "TARS_NOW": now, **extra}
-        command = [sys.executable, "-m", "tars_memory", *argv]
-        done = subprocess.run(command, env=said, capture_output=True, text=True, timeout=120, check=False, cwd=vault)
+        done = subprocess.run(
+            forked.program(*argv), env=said, capture_output=True, text=True, timeout=120, check=False, cwd=vault
+        )
         return done.returncode, done.stdout, done.stderr
 
     return run

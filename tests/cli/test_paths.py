@@ -7,9 +7,9 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
+import forked
 import pytest
 from terminal import environment
 
@@ -44,8 +44,7 @@ class Stood:
         bin_ = base / "bin"
         bin_.mkdir()
         for name in ("tm", "tars-memory"):
-            (bin_ / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tars_memory "$@"\n')
-            (bin_ / name).chmod(0o755)
+            forked.command(bin_, name)
         self.env = environment(
             base / "home", TARS_MEMORY_DIR=str(base / "link"), TERM="xterm", TARS_MEMORY_BACKGROUND="0"
         )

@@ -12,10 +12,17 @@ from pathlib import Path
 
 import pytest
 from hostile import HOSTILE
-from terminal import OURS, ROOT, environment, on_a_terminal, program
+from terminal import OURS, ROOT, environment, on_a_terminal, program, script, started
 
 HERE = Path(__file__).parent
-FAKE = [sys.executable, str(HERE / "with_fake.py")]
+WITH_FAKE = str(HERE / "with_fake.py")
+STARTED = [sys.executable, WITH_FAKE]
+"""A process of its own from the first, for what is shown of starts, streams and signals."""
+
+
+def fake(call: str) -> list[str]:
+    return script(WITH_FAKE, *call.split())
+
 
 CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 STEERING = re.compile("[\x80-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f\U000e0000-\U000e007f]")
@@ -36,7 +43,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("call", HOSTILE_CALLS)
 def test_a_hostile_note_cannot_reach_a_terminal(call: str, env: dict[str, str], tmp_path: Path) -> None:
-    code, screen = on_a_terminal([*FAKE, *call.split()], env, tmp_path)
+    code, screen = on_a_terminal(fake(call), env, tmp_path)
     assert code in (0, 1), screen
     rest = OURS.sub(b"", screen).replace(b"\r\n", b"\n")
     assert CONTROL.findall(rest) == []
@@ -49,7 +56,7 @@ def test_a_hostile_note_cannot_reach_a_terminal(call: str, env: dict[str, str], 
 
 @pytest.mark.parametrize("call", [*HOSTILE_CALLS, "search hostile --json", "status --json", "search wrong", "nonsense"])
 def test_a_hostile_note_cannot_reach_a_pipe(call: str, env: dict[str, str], tmp_path: Path) -> None:
-    done = run([*FAKE, *call.split()], env, cwd=tmp_path)
+    done = run(fake(call), env, cwd=tmp_path)
     for stream in (done.stdout, done.stderr):
         assert CONTROL.findall(stream.replace(b"\r", b"\x00")) == []
         assert STEERING.findall(stream.decode("utf-8")) == []
@@ -89,7 +96,7 @@ def test_a_hostile_vault_reaches_neither(env: dict[str, str], tmp_path: Path) ->
 
 
 def test_on_a_terminal_hits_are_numbered_lit_and_linked(env: dict[str, str], tmp_path: Path) -> None:
-    code, screen = on_a_terminal([*FAKE, "search", "green"], env, tmp_path)
+    code, screen = on_a_terminal(fake("search green"), env, tmp_path)
     assert code == 0
     assert b"\x1b]8;" in screen and b"obsidian://open?vault=v&file=notes/tea" in screen
     assert re.search(rb"\x1b\[[0-9;]*1[0-9;]*m[^\x1b]*green", screen), "the match is lit"
@@ -100,14 +107,14 @@ def test_on_a_terminal_hits_are_numbered_lit_and_linked(env: dict[str, str], tmp
 @pytest.mark.parametrize("more", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_plain_terminals_get_plain_text(more: dict[str, str], env: dict[str, str], tmp_path: Path) -> None:
     for call in ("search green", "list", "history"):
-        _, screen = on_a_terminal([*FAKE, *call.split()], {**env, **more}, tmp_path)
+        _, screen = on_a_terminal(fake(call), {**env, **more}, tmp_path)
         assert b"\x1b" not in screen
 
 
 def test_progress_is_shown_on_a_terminal_only(env: dict[str, str], tmp_path: Path) -> None:
-    code, screen = on_a_terminal([*FAKE, "reindex"], env, tmp_path)
+    code, screen = on_a_terminal(fake("reindex"), env, tmp_path)
     assert code == 0 and b"reading notes" in screen and b"5/5" in screen and b" left\r\n" in screen
-    done = run([*FAKE, "reindex"], env, cwd=tmp_path)
+    done = run(fake("reindex"), env, cwd=tmp_path)
     assert (done.stdout, done.stderr) == (b"2 notes read, 0 gone, 1 file skipped\n", b"")
 
 
@@ -165,7 +172,7 @@ def test_any_line_is_a_query(env: dict[str, str], tmp_path: Path) -> None:
 
 def test_a_reader_that_stops_reading_is_met_with_silence(env: dict[str, str], tmp_path: Path) -> None:
     for arguments in ("search huge --limit 1000", "search huge --json", "--help"):
-        words = " ".join(f"'{word}'" for word in [*FAKE, *arguments.split()])
+        words = " ".join(f"'{word}'" for word in [*STARTED, *arguments.split()])
         script = f"{words} | head -n 1 >/dev/null; exit ${{PIPESTATUS[0]}}"
         done = run(["bash", "-c", script], env, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, b""), arguments
@@ -173,14 +180,14 @@ def test_a_reader_that_stops_reading_is_met_with_silence(env: dict[str, str], tm
 
 def test_an_answer_that_cannot_be_written_is_no_success(env: dict[str, str], tmp_path: Path) -> None:
     with open("/dev/full", "w") as full:
-        done = subprocess.run([*FAKE, "search", "tea"], env=env, stdout=full, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run([*STARTED, "search", "tea"], env=env, stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 3
     assert b"No space left" in done.stderr and b"Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-"])
 def test_closed_streams_do_no_harm(closed: str, env: dict[str, str], tmp_path: Path) -> None:
-    words = " ".join(f"'{word}'" for word in FAKE)
+    words = " ".join(f"'{word}'" for word in STARTED)
     for call in ("search tea", "nonsense", "search --stdin"):
         done = run(["bash", "-c", f"{words} {call} {closed} </dev/null"], env, cwd=tmp_path)
         assert done.returncode in (0, 1, 2)
@@ -190,20 +197,20 @@ def test_closed_streams_do_no_harm(closed: str, env: dict[str, str], tmp_path: P
 @pytest.mark.parametrize("locale", [{}, {"LANG": "C"}, {"LC_ALL": "POSIX"}, {"PYTHONIOENCODING": "latin-1"}])
 def test_any_locale_prints_utf8(locale: dict[str, str], tmp_path: Path) -> None:
     env = {**environment(tmp_path), "PYTHONCOERCECLOCALE": "0", **locale}
-    done = run([*FAKE, "search", "東京"], env, cwd=tmp_path)
+    done = run([*STARTED, "search", "東京"], env, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode() == "notes/tea.md:3:東京 Zürich 東京\n"
 
 
 def test_bytes_that_are_no_utf8_are_a_query(env: dict[str, str], tmp_path: Path) -> None:
-    done = run([os.fsencode(word) for word in FAKE] + [b"search", b"caf\xe9"], env, cwd=tmp_path)  # type: ignore[arg-type]
+    done = run([os.fsencode(word) for word in STARTED] + [b"search", b"caf\xe9"], env, cwd=tmp_path)  # type: ignore[arg-type]
     assert done.returncode == 0
     assert "caf\ufffd" in done.stdout.decode("utf-8")
 
 
 def test_ctrl_c_is_130_without_a_word(env: dict[str, str], tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [*FAKE, "search", "slow"], env=env, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*STARTED, "search", "slow"], env=env, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert process.stderr is not None
     assert process.stderr.readline() == b"started\n"
@@ -214,7 +221,7 @@ def test_ctrl_c_is_130_without_a_word(env: dict[str, str], tmp_path: Path) -> No
 
 def test_each_query_of_a_stream_is_answered_at_once(env: dict[str, str], tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [*FAKE, "search", "--stdin", "--json"], env=env, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [*STARTED, "search", "--stdin", "--json"], env=env, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert process.stdin is not None and process.stdout is not None
     for query in ("tea", "-", "", "東京"):
@@ -227,7 +234,7 @@ def test_each_query_of_a_stream_is_answered_at_once(env: dict[str, str], tmp_pat
 
 
 def test_a_bug_leaves_a_sentence_and_a_file(env: dict[str, str], tmp_path: Path) -> None:
-    done = run([*FAKE, "search", "wrong"], env, cwd=tmp_path)
+    done = run(fake("search wrong"), env, cwd=tmp_path)
     assert done.returncode == 70
     assert done.stderr.startswith(b"tars-memory: this is a bug: RuntimeError: tea red")
     (saved,) = (tmp_path / "home" / "state").glob("crash-*.txt")
@@ -237,7 +244,7 @@ def test_a_bug_leaves_a_sentence_and_a_file(env: dict[str, str], tmp_path: Path)
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_offered(shell: str, env: dict[str, str], tmp_path: Path) -> None:
     env = {**env, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    done = run(program("--show-completion", shell), env, cwd=tmp_path)
+    done = run(started("--show-completion", shell), env, cwd=tmp_path)
     assert done.returncode == 0 and b"_TARS_MEMORY_COMPLETE" in done.stdout
 
 
@@ -251,7 +258,7 @@ def test_completion_completes(words: str, expected: set[str], env: dict[str, str
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split()) - 1),
     }
-    done = run(program(), {**env, **more}, cwd=tmp_path)
+    done = run(started(), {**env, **more}, cwd=tmp_path)
     assert set(done.stdout.decode().split()) == expected
 
 

@@ -28,7 +28,7 @@ class Shell:
         self.root = make_vault(base / "v", NOTES)
 
     def __call__(self, *argv: str, text: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-        command = program("--vault", str(self.root), "review", *argv)
+        command = ["--vault", str(self.root), "review", *argv]
         return self.inside(command, environment(self.base / "home", **env), self.root, text or "")
 
     def note(self, path: str) -> str:

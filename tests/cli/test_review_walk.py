@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from dialogue import Dialogue
-from terminal import OURS, environment, program
+from terminal import OURS, environment, program, started
 
 from tars_memory.testing import make_vault
 
@@ -17,6 +18,7 @@ DAY = "2026-11-20.md"
 LINES = ("likes oolong", "Anna moves to Cork", "the router is in the hall", "owns two bicycles")
 MEMORY = "## Notes\n- dentist on 15 Oct\n"
 ASK = "[?]: "
+Start = Callable[..., list[str]]
 
 
 class Desk:
@@ -28,8 +30,8 @@ class Desk:
         self.root = make_vault(base / "vault", {"Memory.md": MEMORY, DAY: f"## Log\n{day}"})
         self.env = environment(base / "home", TERM="xterm-256color")
 
-    def walk(self, *more: str, columns: int = 100, **env: str) -> Dialogue:
-        argv = program("--vault", str(self.root), "review", *more)
+    def walk(self, *more: str, columns: int = 200, start: Start = program, **env: str) -> Dialogue:
+        argv = start("--vault", str(self.root), "review", *more)
         return Dialogue(argv, {**self.env, **env}, self.base, columns=columns)
 
     def __getitem__(self, path: str) -> str:
@@ -167,7 +169,7 @@ def test_without_an_editor_the_words_are_asked_for(desk: Desk) -> None:
 
 
 def test_ctrl_c_loses_nothing(desk: Desk) -> None:
-    walk = desk.walk()
+    walk = desk.walk(start=started)
     walk.wait_for(ASK)
     walk.type("a\n")
     walk.wait_for(ASK)
@@ -183,7 +185,7 @@ def test_ctrl_c_loses_nothing(desk: Desk) -> None:
 
 
 def test_a_closed_terminal_loses_nothing_and_leaves_no_process(desk: Desk) -> None:
-    walk = desk.walk()
+    walk = desk.walk(start=started)
     walk.wait_for(ASK)
     walk.type("a\n")
     walk.wait_for(ASK)
@@ -199,7 +201,7 @@ def test_a_closed_terminal_loses_nothing_and_leaves_no_process(desk: Desk) -> No
 
 def test_a_closed_terminal_without_the_signal(desk: Desk) -> None:
     """As under nohup, or in a session that has lost its terminal: the end of input ends the walk."""
-    argv = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", *program("--vault", str(desk.root), "review")]
+    argv = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", *started("--vault", str(desk.root), "review")]
     walk = Dialogue(argv, desk.env, desk.base)
     walk.wait_for(ASK)
     walk.hang_up()
@@ -208,7 +210,7 @@ def test_a_closed_terminal_without_the_signal(desk: Desk) -> None:
 
 
 def test_killed_while_it_waits(desk: Desk) -> None:
-    walk = desk.walk()
+    walk = desk.walk(start=started)
     walk.wait_for(ASK)
     walk.type("r\n")
     walk.wait_for("2 of 4")

@@ -113,6 +113,7 @@ def test_cron_and_its_shell_hand_on_any_path_as_it_is(
 
 
 def test_systemd_reads_any_path_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    files: list[Path] = []
     for name in NAMES:
         path = f"/mnt/{name}"
         for night in (False, True):
@@ -123,22 +124,23 @@ def test_systemd_reads_any_path_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_pa
             (environment,) = [line for line in lines if line.startswith("Environment=")]
             assert unit_words(environment) == [f"TARS_MEMORY_HOME={path}"], "no variable is expanded there"
             assert not [line for line in lines if line.endswith("\\")], "the line would go on"
-            if shutil.which("systemd-analyze"):
-                file = tmp_path / "tars-memory.service"
-                monkeypatch.setattr(services, "program", lambda: ["/bin/true"])
-                file.write_text(
-                    services.unit(
-                        "systemd", Path(path), {"TARS_MEMORY_HOME": path}, night=night, more=[path]
-                    ).partition("# Save as ~/.config/systemd/user/tars-memory-sleep.timer")[0]
-                )
-                done = subprocess.run(
-                    ["systemd-analyze", "--user", "verify", file],
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                    env={**BARE, "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)},
-                )
-                assert str(file) not in done.stderr and "tars-memory" not in done.stderr, done.stderr
+            monkeypatch.setattr(services, "program", lambda: ["/bin/true"])
+            file = tmp_path / f"tars-memory-{len(files)}.service"
+            file.write_text(
+                services.unit("systemd", Path(path), {"TARS_MEMORY_HOME": path}, night=night, more=[path]).partition(
+                    "# Save as ~/.config/systemd/user/tars-memory-sleep.timer"
+                )[0]
+            )
+            files.append(file)
+    if shutil.which("systemd-analyze"):
+        done = subprocess.run(
+            ["systemd-analyze", "--user", "verify", *files],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**BARE, "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)},
+        )
+        assert "tars-memory" not in done.stderr, done.stderr
     monkeypatch.setattr(services, "program", lambda: ["/opt/it's/tm"])
     said = services.unit("systemd", Path("/v"), {})
     (command,) = [line for line in said.splitlines() if line.startswith("ExecStart=")]

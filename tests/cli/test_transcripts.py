@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked import command
 from terminal import environment
 
 HERE = Path(__file__).parent
@@ -69,9 +69,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the two programs, for PATH."""
     folder = tmp_path_factory.mktemp("bin")
     for name in ("tars-memory", "tm"):
-        script = folder / name
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tars_memory "$@"\n')
-        script.chmod(0o755)
+        command(folder, name)
     return folder
 
 

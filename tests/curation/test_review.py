@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import program
 
 from curation.reviewing import NOTES, Vault
 from tars_memory.errors import BusyError, ConflictError, UsageError
@@ -181,7 +181,7 @@ def test_a_note_edited_while_it_is_decided_is_refused_with_nothing_written(
 def test_only_one_review_decides_at_a_time(vault: Vault) -> None:
     """The second is another process: it ends at once with exit 5, and lists all the same."""
     env = {"TARS_MEMORY_HOME": str(vault.base / "home"), "TARS_NOW": "2026-11-21T15:00", "PATH": "/usr/bin:/bin"}
-    call = [sys.executable, "-m", "tars_memory", "--vault", str(vault.root), "review"]
+    call = program("--vault", str(vault.root), "review")
     name = vault.ids()[ANNA]
     with vault.review().alone():
         second = subprocess.run([*call, "--reject", name], env=env, capture_output=True, text=True, check=False)

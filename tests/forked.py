@@ -1,0 +1,187 @@
+"""The program without its start: a process forked from one that has imported everything.
+
+``program("search", "tea")`` is a command line like any other. What it starts is a small client (a tenth of the
+program's own start) that hands its arguments, environment, folder and first three files to a server that forks; the
+child is ``tars_memory.__main__`` from its first line to its exit code, a process of its own with pipes or a terminal.
+What a test shows of starts, imports, signals or the terminal's own keys needs the real start:
+``started("search", "tea")``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+
+
+def started(*argv: str) -> list[str]:
+    """The command line that starts the program in earnest."""
+    return [sys.executable, "-m", "tars_memory", *argv]
+
+
+def program(*argv: str) -> list[str]:
+    """The command line that starts the program as a fork."""
+    return script("-", *argv)
+
+
+def script(file: str, *argv: str) -> list[str]:
+    """The same for a script of the tests that imports the program; ``-`` is the program itself."""
+    return [sys.executable, "-IS", CLIENT, SERVER.address(), file, *argv]
+
+
+def command(folder: Path, name: str) -> None:
+    """Put the program into a folder of programs."""
+    (folder / name).write_text(f'#!/bin/sh\nexec {shlex.join(program())} "$@"\n')
+    (folder / name).chmod(0o755)
+
+
+CLIENT = str(Path(__file__).with_name("forked_client.py"))
+
+
+class Server:
+    """The process that is forked from, started when it is first needed; it ends with this process."""
+
+    def __init__(self) -> None:
+        self._address = ""
+
+    def address(self) -> str:
+        """Where it listens."""
+        if not self._address:
+            folder = tempfile.mkdtemp(prefix="fork-")
+            self._address = os.path.join(folder, "socket")
+            listening = socket.socket(socket.AF_UNIX)
+            listening.bind(self._address)
+            listening.listen(100)
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", __file__, str(listening.fileno())],
+                stdin=subprocess.PIPE,
+                pass_fds=[listening.fileno()],
+                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "TZ": "UTC"},
+                start_new_session=True,
+            )
+            listening.close()
+            atexit.register(self._end)
+        return self._address
+
+    def _end(self) -> None:
+        self._process.communicate()
+
+
+SERVER = Server()
+
+
+# --- the server
+
+
+def serve(listening: socket.socket) -> None:
+    """Fork for each client until nobody holds the other end of stdin any more."""
+    import gc
+    import select
+
+    everything()
+    gc.collect()
+    gc.freeze()
+    while True:
+        ready, _, _ = select.select([0, listening], [], [])
+        if 0 in ready:
+            reap()
+            os._exit(0)
+        client, _ = listening.accept()
+        if not os.fork():
+            listening.close()
+            be(client)
+        client.close()
+        reap()
+
+
+def reap() -> None:
+    """Wait for those that have ended, so that what they took is counted."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def everything() -> None:
+    """Import what any command may import."""
+    import contextlib
+    import pkgutil
+    from importlib import import_module
+
+    import tars_memory
+
+    names = [module.name for module in pkgutil.walk_packages(tars_memory.__path__, "tars_memory.")]
+    for name in [*names, "markdown_it", "yaml", "rich.console", "numpy", "onnxruntime", "tokenizers"]:
+        with contextlib.suppress(ImportError):
+            import_module(name)
+
+
+def be(client: socket.socket) -> None:
+    """Become what the client was told to start: never comes back."""
+    import io
+    import marshal
+    import runpy
+    import signal
+    import time
+
+    said, files, _, _ = socket.recv_fds(client, 1_000_000, 4)
+    size = int.from_bytes(said[:4], "little")
+    said = said[4:]
+    while len(said) < size:
+        said += client.recv(1_000_000)
+    client.set_inheritable(False)
+    argv, environ = marshal.loads(said)
+    leave = os._exit
+
+    def tell(code: int) -> None:
+        client.send(bytes([code & 255]))
+        leave(code)
+
+    os._exit = tell  # type: ignore[assignment]
+    os.fchdir(files.pop())
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
+    os.environ.clear()
+    os.environb.update(environ)
+    time.tzset()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number, (name, errors) in enumerate(
+        (("stdin", "surrogateescape"), ("stdout", "surrogateescape"), ("stderr", "backslashreplace"))
+    ):
+        raw: Any = io.BufferedReader(io.FileIO(0)) if number == 0 else io.BufferedWriter(io.FileIO(number, "w"))
+        stream = io.TextIOWrapper(raw, encoding="utf-8", errors=errors, line_buffering=number == 2 or raw.isatty())
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    file, *words = map(os.fsdecode, argv)
+    sys.argv = ["tars-memory" if file == "-" else file, *words]
+    try:
+        if file == "-":
+            from tars_memory.__main__ import main
+
+            main()
+        sys.path[0] = os.path.dirname(file)
+        runpy.run_path(file, run_name="__main__")
+        tell(0)
+    except SystemExit as end:
+        sys.stdout.flush()
+        tell(end.code if isinstance(end.code, int) else int(bool(end.code)))
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+        sys.stderr.flush()
+    tell(1)
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=int(sys.argv[1])))
