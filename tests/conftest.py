@@ -41,6 +41,7 @@ def _settle() -> None:
         del os.environ[name]
     if not SEED and "PYTEST_XDIST_WORKER" not in os.environ and _has_room(MEMORY):
         os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix="tars-tests-", dir=MEMORY)
+        os.chmod(tempfile.tempdir, 0o711)  # some tests are somebody else
         atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
     home = tempfile.mkdtemp(prefix="home-")
     atexit.register(shutil.rmtree, home, ignore_errors=True)

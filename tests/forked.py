@@ -10,12 +10,16 @@ What a test shows of starts, imports, signals or the terminal's own keys needs t
 from __future__ import annotations
 
 import atexit
+import marshal
 import os
 import shlex
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +48,49 @@ def command(folder: Path, name: str) -> None:
 
 
 CLIENT = str(Path(__file__).with_name("forked_client.py"))
+
+
+class Held:
+    """A fork that stands still before its first line, so that it can be traced from there.
+
+    Args:
+        words: of the command line: a script or ``-``, and its arguments.
+        env: its environment.
+        said: takes its stdout and stderr.
+    """
+
+    def __init__(self, words: Sequence[str], env: Mapping[str, str], said: int) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(SERVER.address())
+        told = marshal.dumps((HOLD, [os.fsencode(word) for word in words], {
+            os.fsencode(name): os.fsencode(value) for name, value in env.items()
+        }))  # fmt: skip
+        with open(os.devnull, "rb") as nothing:
+            files = [nothing.fileno(), said, said, os.open("/", os.O_RDONLY)]
+            socket.send_fds(self._socket, [len(told).to_bytes(4, "little") + told], files)
+            os.close(files[-1])
+        self.pid = int.from_bytes(self._socket.recv(8), "little")
+        while self._told("State:") != "T":
+            time.sleep(0.0005)
+
+    def go(self) -> None:
+        """Let it run, once somebody traces it: then not a single call of it is missed."""
+        while self._told("TracerPid:") == "0":
+            time.sleep(0.0005)
+        os.kill(self.pid, signal.SIGCONT)
+
+    def wait(self) -> int:
+        """Until it has ended; its exit code, or -9 if it was killed."""
+        code = self._socket.recv(1)
+        self._socket.close()
+        return code[0] if code else -9
+
+    def _told(self, name: str) -> str:
+        (line,) = [line for line in Path(f"/proc/{self.pid}/status").read_text().split("\n") if line.startswith(name)]
+        return line.split()[1]
+
+
+HOLD = True
 
 
 class Server:
@@ -120,18 +167,26 @@ def everything() -> None:
     import tars_memory
 
     names = [module.name for module in pkgutil.walk_packages(tars_memory.__path__, "tars_memory.")]
-    for name in [*names, "markdown_it", "yaml", "rich.console", "numpy", "onnxruntime", "tokenizers"]:
+    for name in [
+        *names,
+        "markdown_it",
+        "yaml",
+        "rich.console",
+        "numpy",
+        "onnxruntime",
+        "tokenizers",
+        "ctypes",
+        "runpy",
+    ]:
         with contextlib.suppress(ImportError):
             import_module(name)
 
 
 def be(client: socket.socket) -> None:
     """Become what the client was told to start: never comes back."""
+    import ctypes
     import io
-    import marshal
     import runpy
-    import signal
-    import time
 
     said, files, _, _ = socket.recv_fds(client, 1_000_000, 4)
     size = int.from_bytes(said[:4], "little")
@@ -139,7 +194,7 @@ def be(client: socket.socket) -> None:
     while len(said) < size:
         said += client.recv(1_000_000)
     client.set_inheritable(False)
-    argv, environ = marshal.loads(said)
+    hold, argv, environ = marshal.loads(said)
     leave = os._exit
 
     def tell(code: int) -> None:
@@ -162,6 +217,10 @@ def be(client: socket.socket) -> None:
         stream = io.TextIOWrapper(raw, encoding="utf-8", errors=errors, line_buffering=number == 2 or raw.isatty())
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
+    if hold:
+        ctypes.CDLL(None).prctl(0x59616D61, ctypes.c_ulong(-1))  # PR_SET_PTRACER: anybody may trace it
+        client.send(os.getpid().to_bytes(8, "little"))
+        os.kill(os.getpid(), signal.SIGSTOP)
     file, *words = map(os.fsdecode, argv)
     sys.argv = ["tars-memory" if file == "-" else file, *words]
     try:

@@ -14,7 +14,7 @@ from kills import Case, left_over
 
 from curation.deciding import Desk
 
-WRITER = (sys.executable, "-sP", str(Path(__file__).with_name("committer.py")), "{vault}", "{state}")
+WRITER = (str(Path(__file__).with_name("committer.py")), "{vault}", "{state}")
 CHANGING = {"write", "renameat2", "renameat", "linkat", "unlinkat", "mkdirat", "unlink"}
 SCALE = float(os.environ.get("TARS_PROVE_SCALE", "1"))
 

@@ -14,7 +14,7 @@ from kills import PROGRAM, Case, Outcome, left_over
 
 from curation.compressing import SESSIONS, content
 
-FILL = (sys.executable, "-sP", str(Path(__file__).with_name("compressing.py")), "{vault}")
+FILL = (str(Path(__file__).with_name("compressing.py")), "{vault}")
 INIT = (*PROGRAM, "init", "{vault}")
 COMPRESS = (*PROGRAM, "tidy", "--compress", "--apply")
 UNDO = (*PROGRAM, "undo")

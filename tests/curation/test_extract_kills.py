@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "vault"))
 
 from kills import Case, left_over
 
-WRITER = (sys.executable, "-sP", str(Path(__file__).with_name("extractor.py")), "{vault}", "{state}")
+WRITER = (str(Path(__file__).with_name("extractor.py")), "{vault}", "{state}")
 CHANGING = {"write", "renameat2", "renameat", "linkat", "unlinkat", "mkdirat", "unlink"}
 
 

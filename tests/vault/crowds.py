@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from forked import script
 from kills import DRIVER, left_over
 from storekit import Place
 
@@ -17,7 +18,7 @@ def drivers(place: Place, action: str, note: str, processes: int, count: int) ->
     """Start so many writers; each writes ``count`` lines ``- pP N``."""
     filled = [part.format(vault=place.root, state=place.state) for part in DRIVER]
     return [
-        subprocess.Popen([*filled, action, note, f"p{process}", str(count)], stderr=subprocess.PIPE)
+        subprocess.Popen(script(*filled, action, note, f"p{process}", str(count)), stderr=subprocess.PIPE)
         for process in range(processes)
     ]
 

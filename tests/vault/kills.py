@@ -2,7 +2,8 @@
 
 First a traced run tells which calls touch the sandbox (vault and state folder); then the writer is run again for each
 of them, and strace kills it, or makes that one call fail. Nothing here knows the writer: it is a command line with
-``{vault}`` and ``{state}`` in it, so the real program is driven like the small one.
+``{vault}`` and ``{state}`` in it, so the real program is driven like the small one. Both are forks of a process that
+has imported everything (``tests/forked.py``), held until strace has them: what is traced is the writing alone.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
+
+from forked import Held, script
 
 CALLS = (
     "open,openat,creat,read,pread64,write,pwrite64,writev,fsync,fdatasync,close,lseek,ftruncate,truncate,"
@@ -28,9 +32,10 @@ CALLS = (
 
 LINE = re.compile(r"^(\d+) +(\w+)\(")
 
-DRIVER = (sys.executable, "-sP", str(Path(__file__).with_name("driver.py")), "{vault}", "{state}")
-PROGRAM = (sys.executable, "-s", "-m", "tars_memory", "--vault", "{vault}")
-NAIVE = (sys.executable, "-sP", str(Path(__file__).with_name("naive.py")), "{vault}", "{state}")
+DRIVER = (str(Path(__file__).with_name("driver.py")), "{vault}", "{state}")
+PROGRAM = ("-", "--vault", "{vault}")
+NAIVE = (str(Path(__file__).with_name("naive.py")), "{vault}", "{state}")
+"""Writers: a script or the program itself, and arguments; the words of :func:`forked.script`."""
 
 
 SLOTS = ("one", "two")
@@ -104,14 +109,24 @@ class Case:
 
     def limit(self, size: int, slot: str = SLOTS[0]) -> Outcome:
         """Run it while no file can grow beyond ``size`` bytes: as a full disk, with writes that end half-way."""
-        return self._run(slot, ["prlimit", f"--fsize={size}"])
+        sandbox = self._fresh(slot)
+        file, *words = self._filled(self.command, sandbox)
+        command = [
+            "prlimit",
+            f"--fsize={size}",
+            sys.executable,
+            *(["-sm", "tars_memory"] if file == "-" else ["-sP", file]),
+        ]
+        run = subprocess.run(
+            [*command, *words], check=False, capture_output=True, text=True, errors="replace", env=_environment(sandbox)
+        )
+        return self._outcome(sandbox, run.returncode, run.stderr)
 
     def again(self, slot: str, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         """Run an undisturbed command in what a run left behind."""
         sandbox = self.base / slot
-        return subprocess.run(
-            self._filled(command, sandbox), check=False, capture_output=True, text=True, env=_environment(sandbox)
-        )
+        words = script(*self._filled(command, sandbox))
+        return subprocess.run(words, check=False, capture_output=True, text=True, env=_environment(sandbox))
 
     def every(self, run: Callable[[str, int, str], None], calls: Sequence[tuple[str, int]] | None = None) -> int:
         """Call ``run(call, number, slot)`` for each of the writer's calls, two at a time; answers how many."""
@@ -133,12 +148,17 @@ class Case:
         return len(chosen)
 
     def _traced(self, slot: str, options: list[str]) -> tuple[list[tuple[str, int, str]], Outcome]:
-        log = self.base / f"{slot}.trace"
-        trace = ["strace", "-f", "-y", "-qq", "-o", str(log)]
-        if not any("signal=" in option for option in options):
-            trace.append("--seccomp-bpf")  # much faster, but then strace 6.1 sends no signals
-        outcome = self._run(slot, [*trace, "-e", "trace=?" + CALLS.replace(",", ",?"), *options])
-        calls = list(_calls(log, str(outcome.sandbox)))
+        sandbox, log = self._fresh(slot), self.base / f"{slot}.trace"
+        trace = ["strace", "-f", "-y", "-qq", "-o", str(log), "-e", "trace=?" + CALLS.replace(",", ",?"), *options]
+        with tempfile.TemporaryFile() as said:
+            held = Held(self._filled(self.command, sandbox), _environment(sandbox), said.fileno())
+            tracer = subprocess.Popen([*trace, "-p", str(held.pid)], stdin=subprocess.DEVNULL)
+            held.go()
+            code = held.wait()
+            tracer.wait()
+            said.seek(0)
+            outcome = self._outcome(sandbox, code, said.read().decode("utf-8", "replace"))
+        calls = list(_calls(log, str(sandbox)))
         log.unlink()
         return calls, outcome
 
@@ -146,21 +166,15 @@ class Case:
         """The calls of the write itself, without those that look for the vault and its settings before."""
         return set(self.calls[self._locked :])
 
-    def _run(self, slot: str, wrapper: list[str]) -> Outcome:
+    def _fresh(self, slot: str) -> Path:
         sandbox = self.base / slot
         shutil.rmtree(sandbox)
         shutil.copytree(self.base / f"{slot}.template", sandbox, symlinks=True)
-        run = subprocess.run(
-            [*wrapper, *self._filled(self.command, sandbox)],
-            check=False,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            env=_environment(sandbox),
-        )
+        return sandbox
+
+    def _outcome(self, sandbox: Path, code: int, said: str) -> Outcome:
         spooled = b"\n".join(file.read_bytes() for file in (sandbox / "state").rglob("spool/*.json"))
-        code = -9 if run.returncode in (-9, 137) else run.returncode
-        return Outcome(code, run.stderr, self._note(sandbox), spooled, sandbox)
+        return Outcome(code, said, self._note(sandbox), spooled, sandbox)
 
     def _filled(self, command: Sequence[str], sandbox: Path) -> list[str]:
         return [part.format(vault=sandbox / "vault", state=sandbox / "state") for part in command]

@@ -9,4 +9,4 @@ from storekit import Place
 
 
 def test_processes_append(tmp_path: Path) -> None:
-    check_appends(Place(tmp_path), processes=8, count=200)
+    check_appends(Place(tmp_path), processes=8, count=50)

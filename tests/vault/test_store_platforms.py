@@ -8,6 +8,7 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -301,7 +302,9 @@ def open_place() -> Iterator[Place]:
 
 def as_somebody(place: Place, *arguments: str, own_state: bool = True) -> tuple[int, str]:
     """Run the driver as a user whom modes hold back (root is not); answers exit code and stderr."""
-    command = [part.format(vault=place.root, state=place.state) for part in (*DRIVER, *arguments)]
+    command = [
+        part.format(vault=place.root, state=place.state) for part in (sys.executable, "-sP", *DRIVER, *arguments)
+    ]
     if os.geteuid() == 0:
         place.state.mkdir(exist_ok=True)
         for path in (place.root, *place.root.rglob("*"), *([place.state] if own_state else [])):
@@ -355,7 +358,9 @@ class TestRights:
         if root:
             os.chown(note, 0, group)
         note.chmod(mode)
-        command = [part.format(vault=open_place.root, state=open_place.state) for part in DRIVER]
+        command = [
+            part.format(vault=open_place.root, state=open_place.state) for part in (sys.executable, "-sP", *DRIVER)
+        ]
         if root:
             command = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups", *command]
         for write, fine in ((("append", "a.md", "- three"), True), (("edit", "a.md", "one", "ONE"), works)):
