@@ -18,16 +18,19 @@ if TYPE_CHECKING:
     from tars_memory.capture.model import Today
     from tars_memory.curation.why import Trail
     from tars_memory.index.embedding.queryvector import QueryVector
+    from tars_memory.index.filters import Filter
     from tars_memory.index.reader import IndexReader
     from tars_memory.index.report import RefreshReport
+    from tars_memory.index.talks import TalkReader
     from tars_memory.recall.evaluation import Evaluation
     from tars_memory.recall.links import NoteLinks
-    from tars_memory.recall.model import SearchResult
+    from tars_memory.recall.model import Hit, SearchResult
     from tars_memory.recall.packing.context import Context as Packed
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranking.ranked import Answer
     from tars_memory.recall.request import SearchRequest
     from tars_memory.recall.selecting import Selection
+    from tars_memory.talks import Talks
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.history import JournalEntry
@@ -35,6 +38,10 @@ if TYPE_CHECKING:
 
 REVIEW_NOTE = "Review.md"
 """Where the person may have ticked proposals: :attr:`tars_memory.vault.layout.Layout.review`, without its import."""
+
+
+TOLD = 40
+"""Lines of conversations that a prompt may be given at most."""
 
 
 class Looking(Rooms):
@@ -240,6 +247,7 @@ class Looking(Rooms):
             as_of=request.as_of,
             selection=self._selection(*told_of, scope) if any(told_of) else None,
             at_odds=_at_odds,
+            said=searcher.lines,
         )
         packed.notices += searcher.notices
         return packed
@@ -313,12 +321,14 @@ class Searcher:
 
     Attributes:
         notices: sentences for the person.
+        lines: of the conversations that answer, by what a prompt calls them.
     """
 
     def __init__(self, memory: Looking, request: SearchRequest) -> None:
         self.memory = memory
         self.request = request
         self.notices: builtins.list[str] = []
+        self.lines: dict[str, builtins.list[str]] = {}
 
     def search(self) -> SearchResult:
         """The passages that answer.
@@ -336,36 +346,142 @@ class Searcher:
             since=request.since, until=request.until,
         )  # fmt: skip
         query.on, query.held = (None, None) if request.expired else (request.as_of or query.on, request.as_of)
+        talks = self._talks(query)
         report, meant = self._refresh(query)
 
         def ask(reader: IndexReader) -> SearchResult:
             self._narrow(query, reader)
             vector = self._vector(query, reader, report) if meant else None
-            return search(
+            result = search(
                 reader, query, request, vector=vector, read=memory.vault.read, own=memory.interactive,
                 vault_name=memory.root.name,
             )  # fmt: skip
+            if talks is not None:
+                said = talks.index.read(lambda other: self._said(talks, other, query))
+                self._merge(result, said, query, reader, talks)
+            return result
 
         result = memory.index().read(ask)
         result.notices = [*dict.fromkeys(self.notices), *result.notices]
-        result.stale, result.unmounted = report.stale, report.unmounted
+        result.stale, result.unmounted = result.stale + report.stale, report.unmounted
         return result
 
     def answers(self, query: Query) -> builtins.list[Answer]:
         """The lines that answer a question, best first."""
-        from tars_memory.recall.ranking.ranked import ranked
+        from tars_memory.recall.ranking.ranked import narrowed_by, ranked
+        from tars_memory.recall.talks import Shares, Told, merged
 
         report, meant = self._refresh(query)
         if report.stale:
             behind = f"the index is behind by {counted(report.stale, 'file')}"
             self.notices.append(f"{behind}: tars-memory reindex brings it up to date")
         request = self.request
+        talks = self._talks(query)
 
         def ask(reader: IndexReader) -> builtins.list[Answer]:
             vector = self._vector(query, reader, report) if meant else None
-            return ranked(reader, query, vector=vector, mode=request.mode or "hybrid", scope=request.project or "")
+            narrowed = narrowed_by(query, request.project or "")
+            found = ranked(reader, query, narrowed, vector=vector, mode=request.mode or "hybrid")
+            if talks is None:
+                return found
+
+            def both(other: TalkReader) -> builtins.list[Answer]:
+                shares = Shares(query, (reader, other))
+                said = self._told(talks, other, query)
+                return merged(found, said, lambda one: Told(shares.of(one.text), one.day))
+
+            return talks.index.read(both)
 
         return self.memory.index().read(ask)
+
+    # --- conversations
+
+    def _talks(self, query: Query) -> Talks | None:
+        """The conversations, with what is new in them; None if they can't answer this request."""
+        request = self.request
+        narrowed = request.where or request.linked_to or request.links_to or request.about or request.topics
+        asked = (not query.tiers or "talk" in query.tiers) and "talk" not in query.not_tiers
+        talks = self.memory.talks() if asked and not narrowed and not query.tags else None
+        if talks is None or (request.session is not None and not talks.index.exists):
+            return None
+        if request.session is None:
+            report = talks.refresh()
+            self.notices += report.notices
+            self._unread = report.stale
+        return talks
+
+    _unread = 0
+
+    def _within(self, reader: TalkReader, query: Query) -> Filter:
+        """Which conversations may answer: those of the project, or outside projects those of none."""
+        from tars_memory.recall.ranking.ranked import narrowed_by
+
+        scope, session = self.request.project or "", self.request.session
+        return narrowed_by(query, scope, reader.outside(scope), (session,) if session else ())
+
+    def _said(self, talks: Talks, reader: TalkReader, query: Query) -> builtins.list[Hit]:
+        """The passages of conversations that answer, each with where and when it was said."""
+        from tars_memory.recall.search import search
+        from tars_memory.talks import log_of
+
+        def read(path: str) -> bytes:
+            if not os.path.lexists(log_of(path)):
+                raise NotFoundError(f"{log_of(path)} is gone")
+            return "\n".join(reader.text(path)).encode()
+
+        found = search(reader, query, self.request, narrowed=self._within(reader, query), read=read).hits
+        kept = []
+        for hit in found:
+            shown = reader.shown(hit.path, hit.start_line, hit.end_line)
+            if len(shown) != hit.text.count("\n") + 1 or any(
+                talks.withheld(text, one.day) for text, one in zip(hit.text.split("\n"), shown, strict=True)
+            ):
+                continue
+            best = shown[hit.best]
+            hit.places = tuple(one.line for one in shown)
+            hit.path, hit.start_line, hit.end_line = log_of(hit.path), hit.places[0], max(hit.places)
+            hit.date, hit.day, hit.speaker, hit.answer = best.day or None, best.day, best.speaker, best.answer
+            hit.obsidian_url = ""
+            kept.append(hit)
+        return kept
+
+    def _merge(
+        self, result: SearchResult, said: builtins.list[Hit], query: Query, reader: IndexReader, talks: Talks
+    ) -> None:
+        """Put the hits of conversations among those of the vault."""
+        from tars_memory.recall.talks import Shares, Told, merged
+
+        shares = talks.index.read(lambda other: Shares(query, (reader, other)))
+        hits = merged(result.hits, said, lambda hit: Told(shares.of(hit.text), hit.day))
+        result.hits = hits[: self.request.limit]
+        for rank, hit in enumerate(result.hits, start=1):
+            hit.rank = rank
+        result.abstained = not result.hits
+        result.stale += self._unread
+
+    def _told(self, talks: Talks, reader: TalkReader, query: Query) -> builtins.list[Answer]:
+        """The lines of conversations that answer, as a prompt shows them: with day and speaker."""
+        from tars_memory.recall.ranking.ranked import Answer, ranked
+
+        found: builtins.list[Answer] = []
+        for answer in ranked(reader, query, self._within(reader, query), mode="lexical")[:TOLD]:
+            (shown,) = reader.shown(answer.path, answer.number, answer.number) or (None,)
+            if shown is None or talks.withheld(answer.text, shown.day):
+                continue
+            name = self._called(answer.path)
+            lines = self.lines.setdefault(name, [])
+            lines += [""] * (answer.number - len(lines))
+            day = f"{shown.day} " if shown.day else ""
+            lines[answer.number - 1] = f"- {day}{shown.speaker} said: {answer.text.strip()}"
+            text = lines[answer.number - 1]
+            found.append(Answer(name, answer.number, text, day=shown.day))
+        return found
+
+    def _called(self, path: str) -> str:
+        """What a prompt calls a conversation: no path of the machine is told."""
+        return f"conversation {os.path.basename(path)[:60]}"
+
+    # --- the index
 
     def _refresh(self, query: Query) -> tuple[RefreshReport, bool]:
         """The index brought up to date, and whether the question can be compared by meaning."""

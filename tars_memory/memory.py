@@ -324,7 +324,61 @@ class Memory(Looking):
                 report.pending_vectors = index.embed_pending(progress=progress)
             except ModelUnavailableError as error:
                 report.notices.append(f"keywords only: {error.message}; {error.hint}")
+        talks = self.talks()
+        if talks is not None:
+            said = talks.rebuild(progress) if full else talks.refresh(None, progress)
+            report.notices += said.notices
         return report
+
+    def sources(self) -> dict[str, Any]:
+        """The logs that are searched beside the vault.
+
+        Returns:
+            ``sources`` (each with ``path`` and ``there``), numbers of ``logs`` and ``conversations`` that can be
+            searched, ``nights`` (whether ``sleep`` ran in the last three days), ``notices``.
+        """
+        from tars_memory.talks import told
+
+        return told(self)
+
+    def add_source(self, path: str, progress: Callable[[str, int, int], None] | None = None) -> dict[str, Any]:
+        """Search the conversations of a log or a folder of logs from now on; returns what :meth:`sources` does.
+
+        Raises:
+            UsageError: it is not there.
+            UnwritableError: the person's settings or the index can't be written.
+        """
+        from tars_memory.talks import add_source, expiry, told
+
+        add_source(self.settings, path)
+        self._reopen_talks()
+        talks = self.talks()
+        notices = talks.refresh(None, progress).notices if talks is not None else []
+        found = told(self)
+        found["notices"] += [*notices, *expiry(nights=found["nights"])]
+        return found
+
+    def remove_source(self, path: str) -> dict[str, Any]:
+        """Search a source no more, and forget what was read of it; returns what :meth:`sources` does.
+
+        Raises:
+            UsageError: it is none.
+            UnwritableError: the person's settings or the index can't be written.
+        """
+        from tars_memory.talks import remove_source, told
+
+        before = self.talks()
+        remove_source(self.settings, path)
+        if before is not None:
+            before.sources = [each for each in before.sources if each != os.path.abspath(os.path.expanduser(path))]
+            before.rebuild() if before.sources else before.index.start_over()
+        self._reopen_talks()
+        return told(self)
+
+    def _reopen_talks(self) -> None:
+        if self._talks is not None:
+            self._talks.close()
+            self._talks = None
 
     def verify(self) -> builtins.list[str]:
         """How the index differs from one made anew, a sentence each; pending vectors are no difference."""

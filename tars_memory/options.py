@@ -174,6 +174,16 @@ class HookOptions(Options):
     longest: int = 3_600
 
 
+class SourcesOptions(Options):
+    """``[sources]``: conversations that are searched beside the vault. Read from the person's own file alone.
+
+    Attributes:
+        paths: files and folders of logs, parted by commas; ``sources add`` writes them.
+    """
+
+    paths: str = ""
+
+
 class FactsOptions(Options):
     """``[facts]``: predicates by how they stand in time, parted by commas; all others coexist.
 
@@ -214,6 +224,7 @@ SECTIONS: dict[str, type[Options]] = {
     "review": ReviewOptions,
     "tidy": TidyOptions,
     "sleep": SleepOptions,
+    "sources": SourcesOptions,
     "hook": HookOptions,
     "facts": FactsOptions,
     "permissions": PermissionOptions,

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tars_memory.index.indexer import Index, RefreshReport
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.query import Query
+    from tars_memory.talks import Talks
     from tars_memory.vault.model import Actor
     from tars_memory.vault.writing.spool import Spool
     from tars_memory.vault.writing.store import Store
@@ -121,6 +122,7 @@ class Rooms:
         self._now = now
         self.embedder = embedder
         self._opened: Index | None = None
+        self._talks: Talks | None = None
         self._ask_model: Callable[[str], QueryVector] | None = None
         self._languages: set[str] = set()
 
@@ -137,6 +139,9 @@ class Rooms:
         if self._opened is not None:
             self._opened.close()
             self._opened = None
+        if self._talks is not None:
+            self._talks.close()
+            self._talks = None
 
     def now(self) -> datetime:
         """The instant that counts as now, in the local zone."""
@@ -260,6 +265,21 @@ class Rooms:
                 state = self.state  # an index that is there already answers all the same
             self._opened = Index(self.whole, state, self.settings.places.cache, self.limits, self.open_embedder)
         return self._opened
+
+    def talks(self) -> Talks | None:
+        """The conversations that are searched beside the vault; None if no source is named."""
+        from tars_memory.options import SourcesOptions
+
+        if self._talks is None and self.settings.options("sources", SourcesOptions).paths:
+            from tars_memory.talks import Talks, source_paths
+
+            folder, places = self.state / "talks", self.settings.places
+            self._talks = Talks(source_paths(self.settings), folder, places.cache, places, self.root, self.withheld)
+        return self._talks
+
+    def withheld(self, sentence: str, said: str) -> bool:  # noqa: ARG002
+        """Whether a sentence of a conversation must not be told any more; ``said`` is its ISO day, or ''."""
+        return False
 
     def capture(self, *, writes: bool = True) -> Context:
         """What capture is given."""

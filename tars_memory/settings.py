@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tars_memory import bounded
-from tars_memory.errors import SettingsError, UsageError, VaultError
+from tars_memory.errors import SettingsError, UnwritableError, UsageError, VaultError
 from tars_memory.hashing import sha256
 from tars_memory.options import ALLOWED, SECTIONS, Options
 
@@ -28,7 +28,7 @@ _LONGEST_ID = 64
 
 VAULT_SECTIONS = frozenset({"layout", "limits"})
 """The sections that a vault's own ``.tars/config.toml`` may set."""
-NEVER_BY_ENVIRONMENT = frozenset({"permissions"})
+NEVER_BY_ENVIRONMENT = frozenset({"permissions", "sources"})
 """The sections that only the person's own file may set: whoever calls could set a variable, and so permit himself."""
 
 OURS = "TARS_MEMORY_"
@@ -129,6 +129,28 @@ class Settings:
             raise SettingsError(f"vault in {self.places.config / 'config.toml'} must be a path in quotes")
         return os.path.expanduser(value) if value else None
 
+    def write(self, section: str, key: str, value: str) -> Path:
+        """Set one key in the person's own configuration, every other line as it is; returns the file.
+
+        Raises:
+            UnwritableError: it can't be written.
+        """
+        import json
+
+        path = self.places.config / "config.toml"
+        try:
+            text = path.read_text("utf-8") if path.exists() else ""
+            changed = _with(text, section, f"{key} = {json.dumps(value, ensure_ascii=False)}", key)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f".config.toml.{os.getpid()}")
+            temporary.write_text(changed, "utf-8")
+            temporary.replace(path)
+        except OSError as error:
+            hint = f"set {key} in [{section}] there"
+            raise UnwritableError(f"{path} can't be written: {error.strerror}", hint) from error
+        self._user = bounded.toml_table(path)
+        return path
+
     def options(self, section: str, kind: type[AnyOptions]) -> AnyOptions:
         """The options of one room, from all places, the nearest winning.
 
@@ -158,6 +180,22 @@ class Settings:
                 self.given[f"{section}.{key}"] = place
                 break
         return kind(**values)
+
+
+def _with(text: str, section: str, line: str, key: str) -> str:
+    """A configuration with one line of a section set: in place, else below the section's name, else at the end."""
+    import re
+
+    lines = text.split("\n")
+    head = next((at for at, each in enumerate(lines) if re.match(rf"\s*\[{section}\]\s*(#.*)?$", each)), None)
+    if head is None:
+        return f"{text.rstrip()}\n\n[{section}]\n{line}\n".lstrip()
+    for at in range(head + 1, len(lines)):
+        if lines[at].lstrip().startswith("["):
+            break
+        if re.match(rf"\s*{key}\s*=", lines[at]):
+            return "\n".join([*lines[:at], line, *lines[at + 1 :]])
+    return "\n".join([*lines[: head + 1], line, *lines[head + 1 :]])
 
 
 class Places:

@@ -102,7 +102,10 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     memory.store(writes=not memory.dry_run)
     begun = time.monotonic()
     options = memory.settings.options("sleep", SleepOptions)
-    named = [*sources] or [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
+    from tars_memory.talks import source_paths
+
+    own = [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
+    named = [*sources] or [*dict.fromkeys([*own, *source_paths(memory.settings)])]
     from tars_memory.curation.extraction.sources import Record
 
     with _alone(memory):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -158,10 +157,8 @@ def use_model(memory: Memory, name: str, folder: Path | None) -> dict[str, Any]:
     elif not _usable(memory.settings, name):
         raise ModelUnavailableError("the embedded model is not installed", known.INSTALL_HINT)
     path = memory.settings.places.config / "config.toml"
-    notices = []
-    if not _set_model(path, name):
-        notices.append(f'{path} has an [embedding] section of its own: write model = "{name}" there')
-    notices.append("tars-memory reindex makes the vectors anew; until then searches answer by keywords")
+    memory.settings.write("embedding", "model", name)
+    notices = ["tars-memory reindex makes the vectors anew; until then searches answer by keywords"]
     return {"model": name, "config": str(path), "notices": notices}
 
 
@@ -185,26 +182,4 @@ def _usable(settings: Settings, name: str) -> bool:
         known.ready(name, settings.places.cache)
     except ModelUnavailableError:
         return False
-    return True
-
-
-def _set_model(path: Path, name: str) -> bool:
-    """Set ``[embedding] model``; False if the file has such a section already, which is the person's to edit."""
-    import json
-    import re
-
-    try:
-        text = path.read_text("utf-8") if path.exists() else ""
-        line = f"model = {json.dumps(name)}"
-        changed, count = re.subn(r"(?m)^(\[embedding\][^\[]*?^)model\s*=.*$", rf"\g<1>{line}", text)
-        if not count:
-            if re.search(r"(?m)^\[embedding\]", text):
-                return False
-            changed = f"{text.rstrip()}\n\n[embedding]\n{line}\n".lstrip()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".config.toml.{os.getpid()}")
-        temporary.write_text(changed, "utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise UnwritableError(f"{path} can't be written: {error.strerror}", f"set the model {name} there") from error
     return True

@@ -55,6 +55,7 @@ COMMANDS = {
         "status": "Tell the state of vault, index and model.",
         "doctor": "Look for lost lines, waiting text and missing parts.",
         "reindex": "Bring the index up to date, with vectors.",
+        "sources": "Name the logs of your conversations, to search them too.",
         "sleep": "Do a night's work: for cron.",
         "hook": "Answer a coding agent's hook: context in, candidates out.",
         "watch": "Keep the index in step while you edit.",

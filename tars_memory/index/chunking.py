@@ -49,7 +49,8 @@ class Chunk:
     """One chunk of a note; the fields are those of the tables ``chunks``, ``chunk_texts`` and ``lines``."""
 
     __slots__ = (
-        "block_id", "end_line", "hash", "head", "headings", "lines", "partial", "start_line", "tags", "text", "until",
+        "answers", "block_id", "end_line", "hash", "head", "headings", "lines", "numbers", "partial", "start_line",
+        "tags", "text", "until",
     )  # fmt: skip
 
     start_line: int
@@ -57,6 +58,8 @@ class Chunk:
     text: str
     partial: bool
     lines: list[Line]
+    numbers: Sequence[int]
+    answers: Sequence[tuple[int, str]]
     headings: tuple[str, ...]
     head: str
     block_id: str | None
@@ -321,6 +324,7 @@ def _finish(made: tuple[list[Unit], list[str], bool], note: Parsed, shown_date: 
     heads = [note.title, *(name for name in chunk.headings if name and name != note.title)]
     chunk.head = SEPARATOR.join([*heads, shown_date] if shown_date else heads)
     chunk.lines = grammar.read(text)
+    chunk.numbers, chunk.answers = range(len(text)), ()
     chunk.block_id = (chunk.lines[-1].block_id or None) if len(units) == 1 and not partial else None
     inline = [name for name in chunk.headings if "#" in name]
     first = units[0].start

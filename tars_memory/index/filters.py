@@ -25,6 +25,8 @@ class Filter(NamedTuple):
         since, until: ISO dates, inclusive; what has no date is then left out.
         chunks: numbers of chunks; None: any.
         on: the ISO date on which they have to count still; None: also those that have ended.
+        scopes: names of the scopes that may answer, instead of ``scope``.
+        not_notes: paths of notes that must not answer.
         scope: "" for the vault outside projects; a project's name for that project and the vault outside projects.
     """
 
@@ -40,6 +42,8 @@ class Filter(NamedTuple):
     notes: tuple[int, ...] | None = None
     chunks: frozenset[int] | None = None
     on: str | None = None
+    scopes: tuple[str, ...] | None = None
+    not_notes: tuple[str, ...] = ()
 
 
 def conditions_of(
@@ -72,6 +76,10 @@ def conditions_of(
         column = f"{alias}.id" if notes else f"{alias}.note"
         conditions.append(f"{column} IN (SELECT value FROM json_each(?))")
         values.append(json.dumps(within.notes))
+    if within.not_notes:
+        column = f"{alias}.id" if notes else f"{alias}.note"
+        conditions.append(f"{column} NOT IN (SELECT n.id FROM json_each(?) j JOIN notes n ON n.path = j.value)")
+        values.append(json.dumps(within.not_notes))
     if within.chunks is not None:
         source = "SELECT value FROM json_each(?)"
         if notes:
@@ -104,7 +112,9 @@ def _narrow(within: Filter, scopes: Mapping[str, int], prefix: str) -> tuple[lis
     """What of a filter stands in integer columns."""
     conditions: list[str] = []
     values: list[Any] = []
-    if len(scopes) > 1:
+    if within.scopes is not None:
+        conditions.append(_any(f"{prefix}scope", {scopes[name] for name in within.scopes if name in scopes} or {-1}))
+    elif len(scopes) > 1:
         allowed = {0, scopes.get(within.scope, 0)}
         conditions.append(_any(f"{prefix}scope", allowed))
     if within.tiers:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 CHUNKER = 3
 """Raise it with every change that makes other chunks or other embedded text of the same bytes."""
-VERSION = 9
+VERSION = 10
 """Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
 
-TIERS = ("note", "semantic", "procedural", "daily", "episodic")
+TIERS = ("note", "semantic", "procedural", "daily", "episodic", "talk")
 """The codes of the tier columns are positions in here."""
 
 ALWAYS = 99_999_999
@@ -92,13 +92,13 @@ CREATE TABLE chunk_texts (
 CREATE TABLE lines (                -- what each line of a chunk is, so that recall need not parse it
   chunk    INTEGER NOT NULL,
   place    INTEGER NOT NULL,        -- 0-based in the chunk's text
-  number   INTEGER NOT NULL,        -- of the line in its file, counted from chunks.start_line
+  number   INTEGER NOT NULL,        -- in a note counted from chunks.start_line; of a conversation the line of its log
   indent   INTEGER NOT NULL,
   kind     TEXT NOT NULL,           -- item, heading, text, machinery, replaced
   state    TEXT NOT NULL,           -- of a candidate: extracted, promoted, rejected, expired; else ''
   block_id TEXT NOT NULL,           -- as this and the next ones: '' for none
   speaker  TEXT NOT NULL,
-  source   TEXT NOT NULL,           -- block id of the line that it came from
+  source   TEXT NOT NULL,           -- where it came from, as in the link to it
   since    TEXT NOT NULL,           -- ISO day
   until    TEXT NOT NULL,           -- the first ISO day on which it no longer holds
   PRIMARY KEY (chunk, place)
@@ -144,6 +144,27 @@ CREATE TABLE facts (                -- of the notes that hold facts over time
   until     INTEGER NOT NULL,       -- yyyymmdd, the first day that it no longer holds; 99999999: not said
   source    TEXT NOT NULL,
   PRIMARY KEY (note, line)
+) WITHOUT ROWID;
+
+CREATE TABLE logs (                 -- of conversations, in an index of their own (index/talks.py)
+  path   TEXT PRIMARY KEY,
+  stamp  BLOB NOT NULL,             -- as of files
+  bytes  INTEGER NOT NULL,          -- that were read
+  before BLOB NOT NULL              -- hash of what lies before; empty: to be read whole
+) WITHOUT ROWID;
+
+CREATE TABLE said (                 -- turns, so that a copied conversation counts once
+  identity TEXT NOT NULL,
+  note     INTEGER NOT NULL,
+  PRIMARY KEY (identity, note)
+) WITHOUT ROWID;
+CREATE INDEX said_in ON said (note);
+
+CREATE TABLE answers (              -- how what was said was answered: shown beside it, never searched
+  chunk INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  text  TEXT NOT NULL,
+  PRIMARY KEY (chunk, place)
 ) WITHOUT ROWID;
 
 CREATE TABLE vector_garbage (       -- rows of chunk_vectors whose chunk went while sqlite-vec was not at hand

@@ -28,6 +28,7 @@ PROPOSALS = b"proposals to review"
 
 _CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)"
 _LINE = "INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ANSWER = "INSERT INTO answers VALUES (?, ?, ?)"
 _TEXT = "INSERT INTO chunk_texts VALUES (?, ?, ?, ?, ?, ?)"
 _WORDS = "INSERT INTO chunk_words (rowid, head, text) VALUES (?, ?, ?)"
 _SIGNS = "INSERT INTO chunk_signs (rowid, signs) VALUES (?, ?)"
@@ -92,6 +93,7 @@ class Writer:
         text_rows: list[tuple[Any, ...]] = []
         tag_rows: list[tuple[Any, ...]] = []
         line_rows: list[tuple[Any, ...]] = []
+        answer_rows: list[tuple[Any, ...]] = []
         moved: list[tuple[int, int, int, int, int]] = []
         fact_rows: list[tuple[Any, ...]] = []
         property_rows: list[tuple[Any, ...]] = []
@@ -116,7 +118,8 @@ class Writer:
                 chunk_rows.append((number, key, position, note.tier, scope, parsed.day, *place))
                 text_rows.append((number, *texts))
                 tag_rows += ((tag, number) for tag in chunk.tags)
-                line_rows += ((number, place, place, *line) for place, line in enumerate(chunk.lines))
+                line_rows += _lines(number, chunk)
+                answer_rows += ((number, *answer) for answer in chunk.answers)
             self._delete_chunks([number for numbers in kept.values() for number in numbers])
             property_rows += ((name, value, key) for name, value in parsed.properties)
             fact_rows += ((key, *row) for row in note.facts)
@@ -129,12 +132,46 @@ class Writer:
         execute(_CHUNK, chunk_rows)
         execute(_TEXT, text_rows)
         execute(_LINE, line_rows)
+        execute(_ANSWER, answer_rows)
         execute(_WORDS, [(number, plainer(head), plainer(text)) for number, head, text, *_ in text_rows])
         execute(_SIGNS, [(number, marks) for number, _, _, marks, *_ in text_rows if marks])
         execute("INSERT INTO chunk_tags VALUES (?, ?)", tag_rows)
         execute("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", words)
         execute("INSERT INTO properties VALUES (?, ?, ?)", property_rows)
         facts.write(self._connection, fact_rows)
+
+    def grow(self, key: int, more: Parsed) -> None:
+        """Add chunks to the end of a note, by its number; what is there stays as it is."""
+        one, execute = self._connection.execute, self._connection.executemany
+        title, day, source, tier, scope, at = one(
+            "SELECT n.title, n.day, n.day_source, n.tier, n.scope, (SELECT count(*) FROM chunks c WHERE c.note = n.id)"
+            " FROM notes n WHERE n.id = ?",
+            (key,),
+        ).fetchone()
+        self._forget_words(key)
+        for position, chunk in enumerate(more.chunks, at):
+            number, texts = self._take("chunks"), _texts(chunk, "")
+            place = (chunk.start_line, chunk.end_line, int(chunk.partial), chunk.hash, chunk.until)
+            one(_CHUNK, (number, key, position, tier, scope, day, *place))
+            one(_TEXT, (number, *texts))
+            one(_WORDS, (number, plainer(texts[0]), plainer(texts[1])))
+            execute(_SIGNS, [(number, texts[2])] if texts[2] else [])
+            execute(_LINE, _lines(number, chunk))
+            execute(_ANSWER, [(number, *answer) for answer in chunk.answers])
+        one("UPDATE notes SET lines = ? WHERE id = ?", (more.lines, key))
+        rows = one(
+            "SELECT t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id WHERE c.note = ? ORDER BY c.position", (key,)
+        )
+        body = "\n".join(text for (text,) in rows)
+        words = map(plainer, (note_head(title, day, source), "", body))
+        one("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", (key, *words))
+
+    def move(self, folder: str, scope: str) -> None:
+        """Give the conversations of a folder another scope."""
+        number = self._scope(scope)
+        execute = self._connection.execute
+        execute("UPDATE chunks SET scope = ? WHERE note IN (SELECT id FROM notes WHERE links = ?)", (number, folder))
+        execute("UPDATE notes SET scope = ? WHERE links = ?", (number, folder))
 
     def skip(self, path: str, stamp: bytes, reason: bytes) -> None:
         """Remember a note that is not indexed, and drop what was known of it."""
@@ -224,8 +261,15 @@ class Writer:
                 self._connection.execute(_NO_WORDS, (number, *map(plainer, found)))
         execute(_NO_SIGNS, rows)
         execute("DELETE FROM lines WHERE chunk = ?", rows)
+        execute("DELETE FROM answers WHERE chunk = ?", rows)
         execute("DELETE FROM chunk_texts WHERE id = ?", rows)
         execute("DELETE FROM chunks WHERE id = ?", rows)
+
+
+def _lines(number: int, chunk: Chunk) -> list[tuple[Any, ...]]:
+    """The rows of a chunk's lines."""
+    both = zip(chunk.numbers, chunk.lines, strict=True)
+    return [(number, place, own, *line) for place, (own, line) in enumerate(both)]
 
 
 def note_head(title: str, day: int, source: str) -> str:

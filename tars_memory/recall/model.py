@@ -26,17 +26,21 @@ class Hit:
         tier: what kind of memory the note is.
         date: the note's day, ISO, or None.
         title: of the note.
+        day: the ISO day on which it was said or began to hold, as far as that is told; else ''.
         headings: the headings that the passage stands under, outermost first.
         text: those lines verbatim, joined by a newline; of an oversized line the piece that answers.
         block_id: Obsidian's id of the block, without the caret, or None.
         obsidian_url: opens the note there.
         partial: the text is a piece of an oversized line.
+        speaker: who said it, in a conversation; else ''.
+        answer: how the answer to it begins, in a conversation; it was not searched. Else ''.
+        places: of each of its lines the line of the log, in a conversation; else empty.
         explain: each part of the score, weighted, and what it was made from; filled on demand.
     """
 
     __slots__ = (
-        "best", "block_id", "date", "end_line", "explain", "headings", "obsidian_url", "partial", "path", "rank",
-        "score", "start_line", "text", "tier", "title",
+        "answer", "best", "block_id", "date", "day", "end_line", "explain", "headings", "obsidian_url", "partial",
+        "path", "places", "rank", "score", "speaker", "start_line", "text", "tier", "title",
     )  # fmt: skip
 
     def __init__(
@@ -68,12 +72,17 @@ class Hit:
         self.block_id = block_id
         self.partial = partial
         self.obsidian_url = ""
+        self.day = ""
+        self.speaker = ""
+        self.answer = ""
+        self.places: tuple[int, ...] = ()
         self.explain: dict[str, float] = {}
 
     @property
     def best_line(self) -> tuple[int, str]:
         """The line that answers best: its 1-based number in the note, and its text, trimmed."""
-        return self.start_line + self.best, self.text.split("\n")[self.best].strip()
+        number = self.places[self.best] if self.places else self.start_line + self.best
+        return number, self.text.split("\n")[self.best].strip()
 
     def to_json(self) -> dict[str, Any]:
         """The documented object of ``search --json``."""
@@ -91,6 +100,8 @@ class Hit:
             "block_id": self.block_id,
             "obsidian_url": self.obsidian_url,
         }
+        if self.places:
+            record |= {"speaker": self.speaker, "answer": self.answer}
         if self.explain:
             record["explain"] = {name: round(value, 4) for name, value in self.explain.items()}
         return record

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tars_memory.recall.selecting import Selection
 
-TIERS = ("semantic", "procedural", "daily", "episodic", "note")
+TIERS = ("semantic", "procedural", "daily", "episodic", "note", "talk")
 FIELDS = ("tag", "path", "tier", "since", "until")
 
 LONGEST = 10_000

@@ -28,6 +28,7 @@ class SearchRequest(NamedTuple):
         about: only passages about all of these.
         topics: only passages with all of these tags, or of sessions with these topics.
         expired: also what has ended.
+        session: the log of the conversation that asks, or '': it does not answer itself, and no log is read for it.
         as_of: the day on which what is found has to hold; None: today.
     """
 
@@ -48,3 +49,4 @@ class SearchRequest(NamedTuple):
     topics: tuple[str, ...] = ()
     expired: bool = False
     as_of: date | None = None
+    session: str | None = None

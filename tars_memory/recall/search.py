@@ -34,6 +34,7 @@ def search(
     request: SearchRequest,
     *,
     vector: QueryVector | None = None,
+    narrowed: Filter | None = None,
     read: Callable[[str], bytes],
     own: bool = False,
     vault_name: str = "",
@@ -45,6 +46,7 @@ def search(
         query: parsed from the request (:func:`tars_memory.recall.query.parse`).
         request: with mode, project and limit as they count.
         vector: embedding of ``query.meaning``; without it the answer is by keywords, and says so in ``mode``.
+        narrowed: where to look, if not where query and request say.
         read: bytes of a note by its path, to verify hits; raises OSError or TarsError when the note can't be read.
         own: show lines that hold a credential as they stand in the note, not masked as they are indexed.
         vault_name: for the Obsidian links.
@@ -53,7 +55,7 @@ def search(
     if mode == "lexical" or vector is None:
         vector, mode = None, "lexical"
     result = SearchResult(query, mode, notices=[*query.notices])
-    narrowed = narrowed_by(query, scope)
+    narrowed = narrowed or narrowed_by(query, scope)
     if not query.searches:
         found = _newest(reader, query, narrowed, limit) if query.filters else iter(())
     else:

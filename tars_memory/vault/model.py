@@ -43,7 +43,7 @@ class Line(NamedTuple):
         state: of the candidate that it belongs to: extracted, promoted, rejected, expired, or ''.
         block_id: that stands on it, or ''.
         speaker: whose words it is, by the name that it begins with, or ''.
-        source: the block id of the line that it came from, or ''.
+        source: where it came from, as in the link to it (``2026-11-14#^d-abc``), or ''.
         since: the ISO day from which it holds, or ''.
         until: the first ISO day on which it no longer holds, or ''.
     """
@@ -56,6 +56,12 @@ class Line(NamedTuple):
     source: str
     since: str
     until: str
+
+    @property
+    def day(self) -> str:
+        """The ISO day on which it was said or began to hold, as far as the line tells; else ''."""
+        day = self.since or self.source.rpartition("/")[2][:10]
+        return day if day[:4].isdigit() and day[4:5] == "-" == day[7:8] else ""
 
 
 class Entry:

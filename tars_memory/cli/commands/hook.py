@@ -88,9 +88,9 @@ def hook(ctx: typer.Context) -> int:
     done = _background(call, event, desk, root, options)
     text = ""
     if event.kind == START:
-        text = _context(call, "", budget=options.budget, days=options.days)
+        text = _context(call, "", budget=options.budget, days=options.days, session=event.transcript)
     elif event.kind == PROMPT and event.prompt.strip():
-        text = _context(call, event.prompt, budget=options.found_budget, loaded=False)
+        text = _context(call, event.prompt, budget=options.found_budget, loaded=False, session=event.transcript)
     _set_timer(0)  # from here on the answer is whole
     desk.log(f"{event.name}: {done or 'nothing begun'}, {counted(len(text), 'character')} told")
     _print(call, event, text)

@@ -27,7 +27,7 @@ def search(
     mode: Annotated[str | None, typer.Option("--mode", metavar="MODE", help="hybrid, lexical or semantic.")] = None,
     tier: Annotated[
         list[str] | None,
-        typer.Option("--tier", metavar="TIER", help="semantic, procedural, daily, episodic or note; repeatable."),
+        typer.Option("--tier", metavar="TIER", help="semantic, procedural, daily, episodic, note or talk; repeatable."),
     ] = None,
     tag: Annotated[
         list[str] | None, typer.Option("--tag", metavar="TAG", help="Only notes or lines with it; repeatable.")

@@ -7,6 +7,7 @@ Filled in this order, so that what stands last here is given up first when room 
 from __future__ import annotations
 
 from datetime import timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError, counted
@@ -70,6 +71,7 @@ def context(
     as_of: date | None = None,
     selection: Selection | None = None,
     at_odds: AtOdds = lambda *_: [],
+    said: Mapping[str, list[str]] = MappingProxyType({}),
 ) -> Context:
     """Pack what a model should know.
 
@@ -92,6 +94,7 @@ def context(
             (:func:`tars_memory.recall.decided.looked_up`): session notes say their words again.
         as_of: the day on which facts and lines have to hold; None: that of ``now``.
         selection: what facts and recalled lines are taken from; None: all.
+        said: by name the lines of conversations; filled by ``answers``.
         at_odds: how statements stand to each other (:class:`tars_memory.recall.packing.conflicts.Conflicts`).
 
     Raises:
@@ -100,6 +103,7 @@ def context(
     _check(budget, days, file_cap, project)
     day = as_of or now.date()
     filling = _Filling(vault, budget, file_cap, project or "", recall, decided, None if expired else day, selection)
+    filling.said = said
     filling.conflicts = Conflicts(at_odds, project or "")
     if project and not (vault.root / PROJECTS / project).is_dir():
         filling.notices.append(f"there is no project {project!r}: {PROJECTS}/{project} is no folder")

@@ -37,6 +37,7 @@ class Reading:
         notes: the lines of the notes that were read.
         called: how the prompt names notes whose own path it must not show.
         settled: lines that are left out on purpose: recall must not bring them back.
+        said: the lines of conversations, by what they are called.
         gone: what was left out, as (path, first line, last line, why).
     """
 
@@ -52,6 +53,7 @@ class Reading:
         self.called: dict[str, str] = {}
         self.settled: set[tuple[str, int]] = set()
         self.gone: list[tuple[str, int, int, str]] = []
+        self.said: Mapping[str, list[str]] = {}
 
     def leave_out(self, path: str, first: int, last: int, why: str) -> None:
         """Note that lines are left out, and why."""
@@ -96,6 +98,9 @@ class Reading:
 
     def read_for_recall(self, path: str) -> None:
         """Read a note that lines are recalled from; those that Obsidian hides are not."""
+        if path in self.said:
+            self.notes[path] = self.said[path]
+            return
         data = self._bytes(path)
         if data is None:
             return

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tars_memory.index.rows import ChunkRow
     from tars_memory.recall.ranking.candidates import Line
 
+DATED = frozenset({"daily", "episodic", "talk"})
+"""The tiers whose lines tell what was so on a day."""
 ENOUGH = 180
 """Characters of a passage worth reading: the anchor line is widened towards its better neighbour until it has as many.
 
@@ -34,6 +36,7 @@ def passages(lines: Sequence[Line]) -> Iterator[Hit]:
         hit = _hit(row, first.number, last.number, "\n".join(texts))
         hit.best = anchor.index - first.index
         hit.score = anchor.score
+        hit.day = told_day(row, anchor.index)
         hit.explain = dict(zip(PARTS, anchor.parts, strict=True))
         yield hit
 
@@ -74,6 +77,12 @@ def whole(row: ChunkRow, left_out: Collection[int]) -> Iterator[Hit]:
     for start in starts:
         end = next(index for index in range(start, len(texts)) if index + 1 not in kept)
         yield _hit(row, row.start_line + start, row.start_line + end, "\n".join(texts[start : end + 1]))
+
+
+def told_day(row: ChunkRow, index: int) -> str:
+    """The ISO day on which a line of a chunk was said or began to hold, as far as it or its note tells; else ''."""
+    day = row.lines[index].day
+    return day or (row.date or "" if row.tier in DATED and not row.date_is_weak else "")
 
 
 def _hit(row: ChunkRow, start_line: int, end_line: int, text: str) -> Hit:

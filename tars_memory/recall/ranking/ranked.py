@@ -8,6 +8,7 @@ from tars_memory.recall.ranking import relevance
 from tars_memory.recall.ranking import scores as ranking
 from tars_memory.recall.ranking.candidates import gather
 from tars_memory.recall.ranking.lexical import Terms
+from tars_memory.recall.ranking.passages import told_day
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,11 +31,13 @@ class Answer:
         number: 1-based.
         text: verbatim; of an oversized line a piece.
         partial: it is a piece.
+        day: the ISO day on which it was said or began to hold, as far as that is told; else ''.
     """
 
-    __slots__ = ("number", "partial", "path", "text")
+    __slots__ = ("day", "number", "partial", "path", "text")
 
-    def __init__(self, path: str, number: int, text: str, partial: bool = False) -> None:
+    def __init__(self, path: str, number: int, text: str, partial: bool = False, *, day: str = "") -> None:
+        self.day = day
         self.path = path
         self.number = number
         self.text = text
@@ -75,7 +78,9 @@ def _quoting(pool: Pool, terms: Terms) -> list[Line]:
     return lines
 
 
-def narrowed_by(query: Query, scope: str) -> Filter:
+def narrowed_by(
+    query: Query, scope: str, scopes: tuple[str, ...] | None = None, not_notes: tuple[str, ...] = ()
+) -> Filter:
     """The query's filters as the index takes them."""
     from tars_memory.index.filters import Filter
 
@@ -92,22 +97,31 @@ def narrowed_by(query: Query, scope: str) -> Filter:
         notes=query.notes,
         chunks=None if query.selection is None else query.selection.chunks,
         on=query.on.isoformat() if query.on else None,
+        scopes=scopes,
+        not_notes=not_notes,
     )
 
 
 def ranked(
-    reader: IndexReader, query: Query, *, vector: QueryVector | None = None, mode: str = "hybrid", scope: str = ""
+    reader: IndexReader,
+    query: Query,
+    narrowed: Filter,
+    *,
+    vector: QueryVector | None = None,
+    mode: str = "hybrid",
 ) -> list[Answer]:
     """The lines that answer a query, best first; none if nothing is relevant. Parameters as for search."""
     if mode == "lexical" or vector is None:
         vector, mode = None, "lexical"
     if not query.searches:
         return []
-    lines = scored(reader, query, narrowed_by(query, scope), vector, mode, POOL)
+    lines = scored(reader, query, narrowed, vector, mode, POOL)
     found: list[Answer] = []
     for line in sorted(lines, key=lambda line: -line.score):
         row = line.chunk.row
-        found.append(Answer(row.path, line.number, line.chunk.texts[line.index], row.partial))
+        day = told_day(row, line.index)
+        text = line.chunk.texts[line.index]
+        found.append(Answer(row.path, line.number, text, row.partial, day=day))
     return found
 
 

@@ -29,7 +29,7 @@ _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
 _SOURCE = re.compile(
-    r"\(\[\[[^\[\]|\r\n]{1,400}#\^([A-Za-z0-9-]{1,100})(?:\|[^\[\]\r\n]{0,200})?\]\]\)"
+    r"\(\[\[([^\[\]|\r\n]{1,400}#\^([A-Za-z0-9-]{1,100}))(?:\|[^\[\]\r\n]{0,200})?\]\]\)"
     r"(?:[ \t]+\^[A-Za-z0-9-]+)?[ \t]*$"
 )
 _STATE = re.compile(
@@ -68,7 +68,7 @@ class Item:
     def source(self) -> str:
         """The block id of the line that it came from, or ''."""
         found = _SOURCE.search(self.text)
-        return found[1] if found else ""
+        return found[2] if found else ""
 
     @property
     def words(self) -> str:

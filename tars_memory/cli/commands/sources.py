@@ -1,0 +1,56 @@
+"""``sources``: the logs of conversations that are searched beside the vault."""
+
+from typing import Annotated, Any
+
+import typer
+
+from tars_memory.cli.call import Call
+from tars_memory.cli.output import counted, line
+from tars_memory.cli.parsing import call_of, command
+from tars_memory.errors import UsageError
+
+ACTIONS = ("list", "add", "remove")
+
+
+def sources(
+    ctx: typer.Context,
+    action: Annotated[str, typer.Argument(metavar="[list|add|remove]", help="List them, add or remove one.")] = "list",
+    path: Annotated[str | None, typer.Argument(metavar="[PATH]", help="A log, or a folder of logs.")] = None,
+) -> int:
+    """Name the logs of your conversations with models: search and context then find what you said in them.
+
+    They are read where they are, and only your own words count. The list is in your own settings, never in a vault.
+    """
+    call = call_of(ctx)
+    if action not in ACTIONS or (action == "list") != (path is None):
+        raise UsageError("sources takes: list, add PATH, or remove PATH", "tars-memory sources add ~/.claude/projects")
+    memory = call.memory()
+    if path is None:
+        return _tell(call, memory.sources())
+    if action == "remove":
+        return _tell(call, memory.remove_source(path))
+    if call.out.stderr.isatty() and not (call.out.quiet or call.out.json):
+        from tars_memory.cli.views import progress
+
+        with progress(call.out) as tick:
+            return _tell(call, memory.add_source(path, progress=tick))
+    return _tell(call, memory.add_source(path))
+
+
+def _tell(call: Call, found: dict[str, Any]) -> int:
+    notices = call.notices(found["notices"])
+    if call.out.json:
+        call.out.record({**found, "notices": notices})
+        return 0
+    for source in found["sources"]:
+        gone = "" if source["there"] else "  (not there)"
+        call.out.data(f"{line(source['path'])}{gone}", of_notes=False)
+    if found["sources"]:
+        conversations = counted(found["conversations"], "conversation")
+        call.out.say(f"{conversations} in {counted(found['logs'], 'log')} can be searched")
+    else:
+        call.out.say("no conversations are searched: tars-memory sources add ~/.claude/projects")
+    return 0
+
+
+COMMAND = command(sources)

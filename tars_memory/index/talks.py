@@ -1,0 +1,337 @@
+"""The index of conversations: a file of its own beside the vault's, with the same tables.
+
+A conversation is a note of tier ``talk``. Its lines are what the person said, numbered through; ``lines.number`` says
+where each stands in its log. Only these words are indexed. What was answered stands beside them, for showing alone.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from tars_memory.hashing import blake2b
+from tars_memory.index import database
+from tars_memory.index.chunking import SIZE, Chunk, Parsed, embedded_text, pieces
+from tars_memory.index.files import IndexFiles
+from tars_memory.index.opened import OpenIndex, spoken
+from tars_memory.index.reader import IndexReader
+from tars_memory.index.schema import ALWAYS, CACHE_FILE
+from tars_memory.index.writer import NoteRow, Writer
+from tars_memory.vault.model import Line
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+Answer = TypeVar("Answer")
+
+PART = "#"
+"""Parts the path of a log from the id of one of its conversations, where it holds several."""
+MOST_LINES = 400
+"""Lines of one turn that are indexed; more is a pasted document."""
+
+
+class Log(NamedTuple):
+    """A file of conversations as it was read.
+
+    Attributes:
+        path: absolute.
+        stamp: what changes when the file does.
+        offset: bytes that were read.
+        before: hash of what lies before; empty where the file has to be read whole each time.
+    """
+
+    path: str
+    stamp: bytes
+    offset: int
+    before: bytes
+
+
+class Said(NamedTuple):
+    """One turn of the person.
+
+    Attributes:
+        line: of the log, 1-based.
+        day: ISO, or ''.
+        speaker: as the log names them.
+        texts: the lines of what was said.
+        answer: how the answer begins, or ''.
+        identity: the same for the same turn in another copy of the log.
+    """
+
+    line: int
+    day: str
+    speaker: str
+    texts: tuple[str, ...]
+    answer: str
+    identity: bytes
+
+
+class Talk(NamedTuple):
+    """One conversation.
+
+    Attributes:
+        path: of the log, with :data:`PART` and an id where it holds several.
+        scope: the project of its folder, else the folder itself; '' if it has none.
+        folder: where it was held, or ''.
+        title: as the log calls it.
+        day: ISO, of its beginning, or ''.
+        said: by the person, in order.
+    """
+
+    path: str
+    scope: str
+    folder: str
+    title: str
+    day: str
+    said: tuple[Said, ...]
+
+
+class Shown(NamedTuple):
+    """A line that was said, for showing: where it stands in the log, when, who, and how the answer begins."""
+
+    line: int
+    day: str
+    speaker: str
+    answer: str
+
+
+class TalkReader(IndexReader):
+    """Reads the index of conversations."""
+
+    def outside(self, project: str) -> tuple[str, ...]:
+        """The scopes that are seen from a project; from outside projects: all that belong to none."""
+        return (project,) if project else tuple(name for name in self._scopes if not name or is_folder(name))
+
+    def shown(self, path: str, first: int, last: int) -> list[Shown]:
+        """Each of these lines of a conversation."""
+        rows = self._connection.execute(
+            "SELECT l.number, l.since, l.speaker, coalesce(a.text, '') FROM notes n JOIN chunks c ON c.note = n.id"
+            " JOIN lines l ON l.chunk = c.id LEFT JOIN answers a ON a.chunk = c.id AND a.place = l.place"
+            " WHERE n.path = ? AND c.start_line + l.place BETWEEN ? AND ? ORDER BY c.position, l.place",
+            (path, first, last),
+        )
+        return [Shown(*row) for row in rows]
+
+    def text(self, path: str) -> list[str]:
+        """All lines of a conversation."""
+        rows = self._connection.execute(
+            "SELECT t.text FROM notes n JOIN chunks c ON c.note = n.id JOIN chunk_texts t ON t.id = c.id"
+            " WHERE n.path = ? ORDER BY c.position",
+            (path,),
+        )
+        return "\n".join(text for (text,) in rows).split("\n")
+
+    def scope_of(self, path: str) -> str:
+        """The scope of a conversation."""
+        row = self._connection.execute("SELECT scope FROM notes WHERE path = ?", (path,)).fetchone()
+        return self._scope_names[int(row[0])] if row else ""
+
+
+class TalkIndex:
+    """The index of conversations of one vault's owner.
+
+    Args:
+        folder: its place; made when something is written.
+        cache: the program's cache folder.
+    """
+
+    def __init__(self, folder: Path, cache: Path) -> None:
+        self.files = IndexFiles(folder)
+        self.cache = cache
+        self._open = OpenIndex(self.files)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._open.close()
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file of this version."""
+        return self.files.current() is not None
+
+    def read(self, question: Callable[[TalkReader], Answer]) -> Answer:
+        """Ask it. One that turns out to be damaged is begun anew, empty; the next look at the logs fills it.
+
+        Raises:
+            UnwritableError: there is none and none can be made.
+        """
+        with spoken("the index of conversations can't be read"):
+            try:
+                with self._open.held():
+                    return question(self._reader())
+            except Exception as error:
+                if not database.damaged(error):
+                    raise
+            self.start_over()
+            return question(self._reader())
+
+    def start_over(self) -> None:
+        """Remove the file: all that it held is in the logs."""
+        self.close()
+        path = self.files.current()
+        if path is not None:
+            self.files.remove(path)
+
+    def logs(self) -> dict[str, Log]:
+        """What is known of each log, by its path."""
+        rows = self._open.connection().execute("SELECT path, stamp, bytes, before FROM logs")
+        return {row[0]: Log(*row) for row in rows}
+
+    def folders(self) -> dict[str, str]:
+        """The folders in which conversations were held, with their scopes as they are stored."""
+        sql = "SELECT DISTINCT n.links, s.name FROM notes n JOIN scopes s ON s.id = n.scope WHERE n.links <> ''"
+        return {str(folder): str(scope) for folder, scope in self._open.connection().execute(sql)}
+
+    def counts(self) -> dict[str, int]:
+        """Logs, conversations and lines."""
+        one = self._open.connection().execute
+        names = {"logs": "logs", "conversations": "notes", "lines": "lines"}
+        return {name: int(one(f"SELECT count(*) FROM {table}").fetchone()[0]) for name, table in names.items()}
+
+    def move(self, scopes: dict[str, str], wait: float) -> bool:
+        """Give the conversations of some folders another scope; False if the index is busy."""
+        with self.files.lock(wait) as held:
+            if held:
+                with database.transaction(self._open.connection()) as _:
+                    writer = Writer(self._open.connection())
+                    for folder, scope in scopes.items():
+                        writer.move(folder, scope)
+            return held
+
+    def write(self, read: Sequence[tuple[Log, list[Talk], bool]], gone: Sequence[str], wait: float) -> bool:
+        """Take in logs that were read, whole or (True) only what came after the last look, and drop others.
+
+        Returns:
+            False if the index is busy in another process: nothing is written then.
+        """
+        with spoken("the index of conversations can't be written"), self.files.lock(wait) as held:
+            if not held:
+                return False
+            connection = self._open.connection()
+            with database.transaction(connection):
+                for path in gone:
+                    _drop(connection, path)
+                for log, talks, grown in read:
+                    if not grown:
+                        _drop(connection, log.path, {talk.path for talk in talks})
+                    for talk in talks:
+                        _take(connection, talk, grown=grown)
+                    connection.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?)", log)
+        return True
+
+    def _reader(self) -> TalkReader:
+        return TalkReader(self._open.connection(), self.cache / CACHE_FILE)
+
+
+def is_folder(scope: str) -> bool:
+    """Whether a scope is a folder, not a project: no name of a project holds a slash."""
+    return "/" in scope or "\\" in scope
+
+
+def _take(connection: sqlite3.Connection, talk: Talk, *, grown: bool) -> None:
+    """Write a conversation, without turns that another copy of it has brought already."""
+    execute = connection.execute
+    row = execute("SELECT id, lines FROM notes WHERE path = ?", (talk.path,)).fetchone()
+    known, count = (int(row[0]), int(row[1])) if row else (0, 0)
+    if known and not grown:
+        execute("DELETE FROM said WHERE note = ?", (known,))
+    identities = json.dumps([one.identity.hex() for one in talk.said])
+    elsewhere = execute(
+        "SELECT s.identity FROM json_each(?) j JOIN said s ON s.identity = j.value WHERE s.note <> ?",
+        (identities, known),
+    )
+    copies = {identity for (identity,) in elsewhere}
+    fresh = [one for one in talk.said if one.identity.hex() not in copies]
+    after = count if grown else 0
+    parsed = _parsed(talk, fresh, after)
+    if grown and known:
+        Writer(connection).grow(known, parsed)
+    else:
+        Writer(connection).write([NoteRow(talk.path, b"", b"", "talk", talk.scope, parsed, [])])
+    (note,) = execute("SELECT id FROM notes WHERE path = ?", (talk.path,)).fetchone()
+    rows = [(one.identity.hex(), int(note)) for one in talk.said]
+    connection.executemany("INSERT OR IGNORE INTO said VALUES (?, ?)", rows)
+
+
+def _drop(connection: sqlite3.Connection, log: str, keep: Iterable[str] = ()) -> None:
+    """Forget a log's conversations but some; other logs that hold a copy of their turns are read anew."""
+    execute = connection.execute
+    writer = Writer(connection)
+    kept = set(keep)
+    rows = execute(
+        "SELECT id, path FROM notes WHERE path = ? OR substr(path, 1, ?) = ?", (log, len(log) + 1, log + PART)
+    )
+    for note, path in rows.fetchall():
+        if path not in kept:
+            copies = execute(
+                "SELECT DISTINCT n.path FROM said s JOIN said o ON o.identity = s.identity AND o.note <> s.note"
+                " JOIN notes n ON n.id = o.note WHERE s.note = ?",
+                (note,),
+            ).fetchall()
+            for (copy,) in copies:
+                execute("UPDATE logs SET stamp = x'', before = x'' WHERE path = ?", (log_of(copy),))
+            execute("DELETE FROM said WHERE note = ?", (note,))
+            writer.drop(path)
+    if not kept:
+        execute("DELETE FROM logs WHERE path = ?", (log,))
+
+
+def log_of(path: str) -> str:
+    """The log of a conversation, by its path here."""
+    head, part, rest = path.rpartition(PART)
+    return head if part and "/" not in rest and "\\" not in rest and "." not in rest else path
+
+
+def _parsed(talk: Talk, said: Iterable[Said], after: int) -> Parsed:
+    """A conversation as a note: its chunks, whose lines go on after those that are there."""
+    note = Parsed()
+    note.title, note.about = talk.title, ""
+    note.day, note.day_source = (int(talk.day.replace("-", "")), "name") if talk.day else (0, "")
+    note.aliases = note.tags = ()
+    note.links = (talk.folder,) if talk.folder else ()
+    note.properties = ()
+    note.until = ALWAYS
+    note.chunks = list(_chunks(talk, said, after))
+    note.lines = note.chunks[-1].end_line if note.chunks else after
+    return note
+
+
+def _chunks(talk: Talk, said: Iterable[Said], after: int) -> Iterator[Chunk]:
+    """What was said in a row on one day, packed up to the size of a chunk."""
+    rows: list[tuple[Said, str, str]] = []
+    size = 0
+    for one in said:
+        texts = [part for text in one.texts[:MOST_LINES] for part in _fitting(text)]
+        for place, text in enumerate(texts):
+            if rows and (size + len(text) + 1 > SIZE or rows[-1][0].day != one.day):
+                yield _chunk(talk, rows, after)
+                after += len(rows)
+                rows, size = [], 0
+            rows.append((one, text, one.answer if place == len(texts) - 1 else ""))
+            size += len(text) + 1
+    if rows:
+        yield _chunk(talk, rows, after)
+
+
+def _fitting(text: str) -> Iterator[str]:
+    """A line, in pieces if it is longer than a chunk may be."""
+    if len(text) <= SIZE:
+        yield text
+    else:
+        yield from (text[start:stop] for start, stop in pieces(text))
+
+
+def _chunk(talk: Talk, rows: Sequence[tuple[Said, str, str]], after: int) -> Chunk:
+    chunk = Chunk()
+    chunk.start_line, chunk.end_line = after + 1, after + len(rows)
+    chunk.text = "\n".join(text for _, text, _ in rows)
+    chunk.partial, chunk.headings, chunk.tags, chunk.block_id, chunk.until = False, (), (), None, ALWAYS
+    day = rows[0][0].day
+    chunk.head = f"{talk.title} › {day}" if day else talk.title
+    chunk.lines = [Line(0, "text", "", "", one.speaker, "", one.day, "") for one, _, _ in rows]
+    chunk.numbers = [one.line for one, _, _ in rows]
+    chunk.answers = [(place, answer) for place, (_, _, answer) in enumerate(rows) if answer]
+    chunk.hash = blake2b(embedded_text(chunk.head, chunk.text).encode(), digest_size=16).digest()
+    return chunk

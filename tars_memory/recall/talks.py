@@ -1,0 +1,99 @@
+"""Hits of the vault and of conversations in one order. Pure.
+
+Where a passage of the vault covers the same words of the question it comes first: somebody kept it. Of two things that
+were said in conversations and cover the same, the newer one comes first.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from tars_memory.recall.ranking.lexical import Terms, idf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from tars_memory.index.reader import IndexReader
+    from tars_memory.recall.query import Query
+
+One = TypeVar("One")
+
+ALIKE = 0.1
+"""Two passages whose shares of the question's words differ by less cover the same."""
+
+
+class Shares:
+    """How much of a question's words a text covers, weighed by how rare they are."""
+
+    def __init__(self, query: Query, readers: Iterable[IndexReader]) -> None:
+        self._terms = Terms(query)
+        rows, held = 0, dict.fromkeys(self._terms.stems, 0)
+        for reader in readers:
+            rows += reader.chunk_count()
+            for stem, count in reader.frequencies(held).items():
+                held[stem] += count
+        self._idfs = {stem: idf(max(rows, 1), min(count, rows)) for stem, count in held.items()}
+        self._total = sum(self._idfs.values())
+
+    def of(self, text: str) -> float:
+        """The share, 0 to 1; 0 where the question has no words to count."""
+        if not self._total:
+            return 0.0
+        return sum(self._idfs.get(term, 0.0) for term in self._terms.count(text)) / self._total
+
+
+class Told(NamedTuple):
+    """What the order of a hit depends on.
+
+    Attributes:
+        share: of the question's words that it covers.
+        day: the ISO day on which it was said or began to hold, or '' if nothing tells.
+    """
+
+    share: float
+    day: str
+
+
+def merged(ours: Sequence[One], said: Sequence[One], told: Callable[[One], Told]) -> list[One]:
+    """What the vault holds and what was said in conversations, in one order.
+
+    Of what tells its day (a day's lines, session notes, lines that came from one, facts) the newer comes first, as of
+    conversations; on the same day what stands in the vault.
+
+    Args:
+        ours: of the vault, best first.
+        said: in conversations, likewise.
+        told: what the order of one depends on.
+    """
+    known = {id(one): told(one) for one in (*ours, *said)}
+    dated = [one for one in ours if known[id(one)].day]
+    kept = [one for one in ours if not known[id(one)].day]
+
+    def share(one: One) -> float:
+        return known[id(one)].share
+
+    return _zipped(kept, _newer_first(_zipped(dated, said, share), known), share)
+
+
+def _newer_first(found: Sequence[One], known: Mapping[int, Told]) -> list[One]:
+    """Of what covers the same words, the newer before the older; the order is kept otherwise."""
+    left = list(found)
+    ordered: list[One] = []
+    while left:
+        best = known[id(left[0])].share
+        alike = [one for one in left if abs(known[id(one)].share - best) < ALIKE]
+        newest = max(alike, key=lambda one: known[id(one)].day)
+        ordered.append(newest)
+        left = [one for one in left if one is not newest]
+    return ordered
+
+
+def _zipped(first: Sequence[One], second: Sequence[One], share: Callable[[One], float]) -> list[One]:
+    """Both, each in its own order; the first goes before where it covers as much."""
+    ours, theirs = deque(first), deque(second)
+    found: list[One] = []
+    while ours or theirs:
+        mine = ours and (not theirs or share(ours[0]) >= share(theirs[0]))
+        found.append((ours if mine else theirs).popleft())
+    return found

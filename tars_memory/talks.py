@@ -1,0 +1,445 @@
+"""Conversations as memory: the folders of logs that the person named, read where they lie, searched beside the vault.
+
+Only the person's own words are indexed (:mod:`tars_memory.capture.transcripts` judges which these are), with
+credentials masked. A conversation belongs to the project of the folder in which it was held.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tars_memory.errors import UsageError, counted
+from tars_memory.hashing import blake2b
+from tars_memory.index.changes import STAMP
+from tars_memory.index.talks import PART, Log, Said, Talk, TalkIndex, log_of
+from tars_memory.options import SourcesOptions
+from tars_memory.settings import chosen_project, find_project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from tars_memory.capture.turns import Transcript, Turn
+    from tars_memory.rooms import Rooms
+    from tars_memory.settings import Places, Settings
+
+    Progress = Callable[[str, int, int], None]
+
+ENDINGS = (".jsonl", ".ndjson", ".json", ".md", ".txt", ".zip")
+"""Files of a folder that are looked at."""
+GROWING = (".jsonl", ".ndjson")
+"""Files that are only added to: a look goes on where the last one ended."""
+LARGEST = 64_000_000
+"""Bytes of a log that is read at once; a larger one is an export, whose turns are not told apart by line."""
+WAIT = 0.1
+"""Seconds that a reader spends on new logs, and waits for the index."""
+AT_A_GLANCE = 1_000_000
+"""New bytes of one log that a reader looks at; more is left to ``reindex`` and the night."""
+PATIENCE = 30.0
+BATCH, PAUSE = 200, 1.0
+"""Logs of one transaction at most, and seconds after which what was read is written: it answers from then on."""
+VANISHED = 20
+"""So many logs of a source gone at once, and none left, look like a disk that isn't there."""
+LONGEST = 20_000
+"""Characters of one turn that are indexed: a pasted document says nothing more about the person."""
+ANSWER = 300
+"""Characters of an answer that are shown beside what was said."""
+EXPIRES_AFTER = 30
+"""Days after which Claude Code deletes its logs, if not set otherwise."""
+NEAR = 4_096
+"""Bytes at both ends of what was read that are compared when a log has grown."""
+
+
+class TalkReport(NamedTuple):
+    """What a look at the logs came to.
+
+    Attributes:
+        read: logs that were read.
+        stale: logs that are new or changed and not read yet.
+        notices: sentences for the person.
+    """
+
+    read: int
+    stale: int
+    notices: list[str]
+
+
+def source_paths(settings: Settings) -> list[str]:
+    """The files and folders of logs that the person named, absolute, in order."""
+    said = settings.options("sources", SourcesOptions).paths
+    return [os.path.abspath(os.path.expanduser(name)) for name in map(str.strip, said.split(",")) if name]
+
+
+def add_source(settings: Settings, path: str) -> str:
+    """Name a file or folder of logs in the person's own settings; returns its absolute path.
+
+    Raises:
+        UsageError: it is not there, or its name holds a comma.
+        UnwritableError: the settings can't be written.
+    """
+    whole = os.path.abspath(os.path.expanduser(path))
+    if not os.path.exists(whole):
+        raise UsageError(f"{path} is not there", "name a file or a folder of logs")
+    if "," in whole:
+        raise UsageError(f"{path} has a comma in its name", "give it another name, or name a link to it")
+    known = source_paths(settings)
+    if whole not in known:
+        settings.write("sources", "paths", ", ".join([*known, whole]))
+    return whole
+
+
+def remove_source(settings: Settings, path: str) -> str:
+    """Take a source out of the person's settings; returns its absolute path.
+
+    Raises:
+        UsageError: it is none.
+        UnwritableError: the settings can't be written.
+    """
+    whole = os.path.abspath(os.path.expanduser(path))
+    known = source_paths(settings)
+    if whole not in known:
+        raise UsageError(f"{path} is no source", "tars-memory sources lists them")
+    settings.write("sources", "paths", ", ".join(each for each in known if each != whole))
+    return whole
+
+
+def told(memory: Rooms) -> dict[str, Any]:
+    """The sources and what was read of them: see :meth:`tars_memory.memory.Memory.sources`."""
+    paths = source_paths(memory.settings)
+    talks = memory.talks()
+    counts = talks.index.counts() if talks is not None and talks.index.exists else {}
+    return {
+        "sources": [{"path": path, "there": os.path.exists(path)} for path in paths],
+        "logs": counts.get("logs", 0),
+        "conversations": counts.get("conversations", 0),
+        "nights": _nights(memory.state),
+        "notices": [],
+    }
+
+
+def expiry(*, nights: bool) -> list[str]:
+    """What to say of logs that their programs delete."""
+    kept = "tars-memory sleep draws from them what is worth keeping, each night"
+    does = kept if nights else f"{kept}, but no night's work has run in the last three days: tars-memory sleep --help"
+    return [f"programs delete old logs (Claude Code after {EXPIRES_AFTER} days), and then they are not found; {does}"]
+
+
+def _nights(state: Path) -> bool:
+    """Whether a night's work ran in the last three days."""
+    try:
+        return time.time() - os.stat(state / "sleep.json").st_mtime < 3 * 86_400
+    except OSError:
+        return False
+
+
+class Talks:
+    """The conversations of one vault's owner.
+
+    Args:
+        sources: files and folders of logs.
+        folder: of the index.
+        cache: the program's cache folder.
+        places: of the program.
+        root: of the vault, whose projects conversations may belong to.
+        withheld: whether a sentence must not be told any more; with the ISO day on which it was said, or ''.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        folder: Path,
+        cache: Path,
+        places: Places,
+        root: Path,
+        withheld: Callable[[str, str], bool],
+    ) -> None:
+        self.sources = sources
+        self.index = TalkIndex(folder, cache)
+        self.withheld = withheld
+        self._places = places
+        self._root = root
+        self._projects: dict[str, str] = {}
+
+    def close(self) -> None:
+        """Let go of the index."""
+        self.index.close()
+
+    def refresh(self, seconds: float | None = WAIT, progress: Progress | None = None) -> TalkReport:
+        """Read what is new in the logs, the newest first.
+
+        Args:
+            seconds: to spend at most on reading; the rest is told as stale. None: all is read.
+            progress: told how many logs are read.
+        """
+        notices: list[str] = []
+        found = dict(self._found(notices))
+        known = self.index.logs()
+        changed = [path for path, (stamp, _) in found.items() if path not in known or known[path].stamp != stamp]
+        changed.sort(key=lambda path: found[path][1], reverse=True)
+        gone = self._gone(known, found, notices)
+        wait = PATIENCE if seconds is None else WAIT
+        deadline = None if seconds is None else time.monotonic() + seconds
+        self._settle_scopes(wait)
+        read = 0
+        batch: list[tuple[Log, list[Talk], bool]] = []
+        begun = time.monotonic()
+        for number, path in enumerate(changed, 1):
+            log = known.get(path)
+            size = STAMP.unpack(found[path][0])[0]
+            if deadline is not None:
+                if time.monotonic() >= deadline:
+                    break
+                if size - (log.offset if log is not None and log.before else 0) > AT_A_GLANCE:
+                    continue
+            batch.append(self._read(path, found[path][0], log))
+            if progress:
+                progress("conversations", number, len(changed))
+            if len(batch) >= BATCH or time.monotonic() - begun > PAUSE:
+                if not self.index.write(batch, gone, wait):
+                    break
+                read += len(batch)
+                batch, gone, begun = [], [], time.monotonic()
+        if (batch or gone) and self.index.write(batch, gone, wait):
+            read += len(batch)
+        stale = len(changed) - read
+        if stale:
+            logs = counted(stale, "log of conversations is", "logs of conversations are")
+            notices.append(f"{logs} not searched yet: tars-memory reindex reads them")
+        return TalkReport(read, stale, notices)
+
+    def rebuild(self, progress: Progress | None = None) -> TalkReport:
+        """Read all logs anew into a new file: what is withheld by now is in none of its pages."""
+        self.index.start_over()
+        return self.refresh(None, progress)
+
+    # --- inside
+
+    def _found(self, notices: list[str]) -> Iterator[tuple[str, tuple[bytes, int]]]:
+        """Each log with its stamp and when it was last written to (ns)."""
+        for source in self.sources:
+            if os.path.isfile(source):
+                stamped = _stamped(source)
+                if stamped is not None:
+                    yield source, stamped
+            elif os.path.isdir(source):
+                yield from _below(source, notices)
+            else:
+                notices.append(f"{source} is not there; conversations in it are searched as they were last read")
+
+    def _gone(self, known: dict[str, Log], found: dict[str, tuple[bytes, int]], notices: list[str]) -> list[str]:
+        """The logs to forget: those that are in no source any more, and those that were deleted."""
+        gone: list[str] = []
+        for path in known.keys() - found.keys():
+            source = next((each for each in self.sources if path == each or path.startswith(each + os.sep)), None)
+            if source is None or (os.path.isdir(source) and not os.path.lexists(path)):
+                gone.append(path)
+        if len(gone) > VANISHED and not found and self.sources:
+            notices.append(f"{counted(len(gone), 'log')} of conversations vanished at once; nothing was forgotten")
+            return []
+        return sorted(gone)
+
+    def _settle_scopes(self, wait: float) -> None:
+        """A folder may have become a project's, or another one's, since its conversations were read."""
+        moved = {}
+        for folder, scope in self.index.folders().items():
+            now = self._scope(folder)
+            if now != scope:
+                moved[folder] = now
+        if moved:
+            self.index.move(moved, wait)
+
+    def _scope(self, folder: str) -> str:
+        """The project of a folder, else the folder itself; '' for none."""
+        if not folder:
+            return ""
+        if folder not in self._projects:
+            project = ""
+            if os.path.isabs(folder) and "\0" not in folder:
+                project = find_project(self._root, chosen_project(None, {}, Path(folder), self._places, []))
+            self._projects[folder] = project or (folder if "/" in folder or "\\" in folder else f"/{folder}")
+        return self._projects[folder]
+
+    def _read(self, path: str, stamp: bytes, known: Log | None) -> tuple[Log, list[Talk], bool]:
+        """What a log says; True if only what was added to it was read."""
+        size = STAMP.unpack(stamp)[0]
+        growing = path.endswith(GROWING) and size <= LARGEST
+        if known is not None and known.before and growing and size >= known.offset:
+            found = self._read_on(path, stamp, known)
+            if found is not None:
+                return found
+        if size > LARGEST:
+            return Log(path, stamp, size, b""), self._talks(path, None, path, 0), False
+        try:
+            with open(path, "rb") as file:
+                data = file.read(LARGEST + 1)
+        except OSError:
+            return Log(path, stamp, 0, b""), [], False
+        whole = data[: data.rfind(b"\n") + 1] if growing else data
+        talks = self._talks(path, whole, io.BytesIO(whole), 0)
+        before = b""
+        if growing and len(talks) == 1 and all(one.day for one in talks[0].said):
+            before = _hash_of_ends(whole[:NEAR], whole[-NEAR:])
+        return Log(path, stamp, len(whole), before), talks, False
+
+    def _read_on(self, path: str, stamp: bytes, known: Log) -> tuple[Log, list[Talk], bool] | None:
+        """The rest of a log that has grown; None if it is another one by now."""
+        try:
+            with open(path, "rb") as file:
+                head = file.read(min(NEAR, known.offset))
+                file.seek(max(0, known.offset - NEAR))
+                tail = file.read(min(NEAR, known.offset))
+                if _hash_of_ends(head, tail) != known.before:
+                    return None
+                file.seek(0)
+                lines = 0
+                left = known.offset
+                while left > 0 and (part := file.read(min(left, 1_000_000))):
+                    lines += part.count(b"\n")
+                    left -= len(part)
+                data = file.read(LARGEST)
+        except OSError:
+            return None
+        whole = data[: data.rfind(b"\n") + 1]
+        talks = self._talks(path, whole, io.BytesIO(whole), lines)
+        if len(talks) > 1 or any(not one.day for talk in talks for one in talk.said):
+            return None
+        end = (tail + whole)[-NEAR:]
+        return Log(path, stamp, known.offset + len(whole), _hash_of_ends((head + whole)[:NEAR], end)), talks, True
+
+    def _talks(self, path: str, data: bytes | None, source: io.BytesIO | str, lines: int) -> list[Talk]:
+        """The conversations of a log, or of what was added to it after so many lines."""
+        from tars_memory.capture.transcripts.opening import Unknown, read
+
+        found = [each for each in read(source, path) if not isinstance(each, Unknown)]
+        talks: list[Talk] = []
+        for transcript in found:
+            name = path if len(found) == 1 else f"{path}{PART}{_id(transcript, len(talks))}"
+            said = tuple(self._said(transcript, data, lines))
+            if said:
+                title = transcript.title or Path(path).stem
+                talks.append(Talk(name, self._scope(transcript.folder), transcript.folder, title, said[0].day, said))
+        return talks
+
+    def _said(self, transcript: Transcript, data: bytes | None, lines: int) -> Iterator[Said]:
+        """The person's turns."""
+        own = [turn for turn in transcript.turns if turn.role == "user"]
+        if not own or transcript.doubt:
+            return
+        texts = _masked([turn.text[:LONGEST] for turn in own])
+        answers = _answers(transcript.turns)
+        places = _places(data, own, lines) if data is not None else [1] * len(own)
+        day = _day(transcript.start)
+        digests = transcript.digests()
+        for turn, text, place in zip(own, texts, places, strict=True):
+            day = _day(turn.time) or day
+            kept = tuple(line for line in text if line.strip() and not self.withheld(line, day))
+            if kept:
+                moment = f"{turn.time.isoformat()}\n{turn.text}" if turn.time else digests[turn.number - 1]
+                identity = blake2b(moment.encode("utf-8", "replace"), digest_size=16).digest()
+                speaker = turn.speaker if turn.speaker != turn.role else "user"
+                yield Said(place, day, speaker, kept, answers.get(turn.number, ""), identity)
+
+
+def _below(folder: str, notices: list[str]) -> Iterator[tuple[str, tuple[bytes, int]]]:
+    """The logs of a folder and of those in it; links to folders are not followed."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        notices.append(f"{folder} can't be read: {error.strerror}")
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _below(entry.path, notices)
+            elif entry.name.lower().endswith(ENDINGS):
+                stamped = _stamped(entry.path)
+                if stamped is not None:
+                    yield entry.path, stamped
+        except OSError:
+            continue
+
+
+def _stamped(path: str) -> tuple[bytes, int] | None:
+    """Stamp and time of writing of a regular file; None for anything else."""
+    import stat
+
+    try:
+        found = os.stat(path)
+        path.encode()
+    except (OSError, UnicodeEncodeError):
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return STAMP.pack(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino), found.st_mtime_ns
+
+
+def _hash_of_ends(head: bytes, tail: bytes) -> bytes:
+    return blake2b(head + b"\0" + tail, digest_size=16).digest()
+
+
+def _id(transcript: Transcript, number: int) -> str:
+    """What tells a conversation from the others of its file."""
+    kept = "".join(sign for sign in transcript.id if sign.isalnum() or sign in "-_")[:80]
+    return kept or str(number + 1)
+
+
+def _day(moment: datetime | None) -> str:
+    return moment.astimezone().date().isoformat() if moment is not None else ""
+
+
+def _masked(texts: Sequence[str]) -> list[list[str]]:
+    """The lines of each text, credentials masked: a label and its value may stand in two turns."""
+    from tars_memory.vault.secrets.masking import veil
+
+    counts = [text.count("\n") + 1 for text in texts]
+    lines = iter(veil("\n".join(texts)).replace("\r", " ").split("\n"))
+    return [[next(lines, "") for _ in range(count)] for count in counts]
+
+
+def _answers(turns: Iterable[Turn]) -> dict[int, str]:
+    """By the number of a turn of the person how the first answer to it begins."""
+    from tars_memory.vault.secrets.masking import mask
+
+    found: dict[int, str] = {}
+    asked = 0
+    for turn in turns:
+        if turn.role == "user":
+            asked = turn.number
+        elif turn.role == "assistant" and asked:
+            text = " ".join(turn.text[: 4 * ANSWER].split())
+            found[asked] = mask(text)[:ANSWER]
+            asked = 0
+    return found
+
+
+def _places(data: bytes, turns: Sequence[Turn], lines: int) -> list[int]:
+    """The line of the log on which each turn stands, found by how it begins, as JSON or as it is."""
+    found: list[int] = []
+    at = counted_to = 0
+    line = lines + 1
+    for turn in turns:
+        begins = turn.text.split("\n", 1)[0][:40]
+        forms = dict.fromkeys(
+            (
+                begins.encode("utf-8", "replace"),
+                *(json.dumps(begins, ensure_ascii=each)[1:-1].encode() for each in (True, False)),
+            )
+        )
+        places = [place for place in (data.find(form, at) for form in forms) if place >= 0]
+        if places:
+            place = min(places)
+            line += data.count(b"\n", counted_to, place)
+            at = counted_to = place
+            at += 1
+        found.append(line)
+    return found
+
+
+__all__ = ["TalkReport", "Talks", "add_source", "expiry", "log_of", "remove_source", "source_paths", "told"]

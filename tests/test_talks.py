@@ -1,0 +1,250 @@
+"""Conversations are memory: what the person said in them is found, where it belongs, and nothing else of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tars_memory.errors import UsageError
+from tars_memory.memory import Memory
+from tars_memory.recall.model import SearchResult
+from tars_memory.testing import make_vault
+
+NOW = datetime(2026, 11, 21, 15, 0, tzinfo=UTC)
+
+
+def turn(role: str, text: str, at: str, **more: Any) -> dict[str, Any]:
+    """A record of Claude Code."""
+    record = {"type": role, "sessionId": "s1", "uuid": f"{role}-{at}-{text[:9]}", "timestamp": f"{at}:00Z"}
+    return {**record, "message": {"role": role, "content": text}, **more}
+
+
+class World:
+    """A vault, a folder of logs, and a home of the program's own."""
+
+    def __init__(self, base: Path, notes: dict[str, str] | None = None) -> None:
+        self.base = base
+        self.root = make_vault(base / "vault", notes or {"Memory.md": "## Notes\n- the gate is painted blue\n"})
+        self.logs = base / "logs"
+        self.logs.mkdir()
+
+    def write(self, name: str, *records: dict[str, Any], folder: str = "") -> Path:
+        path = self.logs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        more = {"cwd": folder} if folder else {}
+        path.write_text(
+            "".join(json.dumps({**record, **more}, ensure_ascii=False) + "\n" for record in records), "utf-8"
+        )
+        return path
+
+    def memory(self, **more: Any) -> Memory:
+        env = {"TARS_MEMORY_HOME": str(self.base / "home")}
+        return Memory(self.root, env=env, actor="person", interactive=True, now=NOW, **more)
+
+    def add(self) -> dict[str, Any]:
+        with self.memory() as memory:
+            return memory.add_source(str(self.logs))
+
+    def search(self, text: str, **asked: Any) -> SearchResult:
+        with self.memory() as memory:
+            return memory.search(text, mode="lexical", **asked)
+
+    def found(self, text: str, **asked: Any) -> list[str]:
+        return [hit.text for hit in self.search(text, **asked).hits]
+
+    def told(self, text: str, **asked: Any) -> str:
+        with self.memory() as memory:
+            return memory.context(text, mode="lexical", **asked).text
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+HARBOUR = (
+    turn("user", "hello there", "2026-11-02T10:00"),
+    turn("assistant", "Hello! Ask me about pelicans.", "2026-11-02T10:01"),
+    turn("user", "we moved into the harbour flat\nthe lease says walnut floors", "2026-11-02T10:02"),
+    turn("assistant", "Congratulations on the flat by the marina.", "2026-11-02T10:03"),
+)
+
+
+def test_what_was_said_is_found_at_its_line_with_day_speaker_and_answer(world: World) -> None:
+    path = world.write("a.jsonl", *HARBOUR)
+    told = world.add()
+    assert (told["logs"], told["conversations"]) == (1, 1)
+    (hit,) = world.search("walnut floors").hits
+    assert (hit.tier, hit.date, hit.speaker, hit.path) == ("talk", "2026-11-02", "user", str(path))
+    assert "walnut floors" in hit.text
+    assert hit.best_line[0] == hit.end_line == 3  # of the log: what open opens
+    assert "marina" in hit.answer
+    assert hit.to_json()["speaker"] == "user"
+    assert "- 2026-11-02 user said: the lease says walnut floors" in world.told("walnut floors")
+
+
+def test_only_the_persons_own_words_find_anything(world: World) -> None:
+    world.write(
+        "a.jsonl",
+        *HARBOUR,
+        turn("user", "tool says ocelot", "2026-11-02T10:04", toolUseResult={"stdout": "ocelot"}),
+        turn("user", "subagent says heron", "2026-11-02T10:05", isSidechain=True),
+        turn("user", "summary says gannet", "2026-11-02T10:06", isCompactSummary=True),
+        turn("user", "<system-reminder>inject says plover</system-reminder>", "2026-11-02T10:07"),
+    )
+    world.add()
+    for word in ("pelicans", "marina", "ocelot", "heron", "gannet", "plover"):
+        assert world.found(word) == []
+        assert word not in world.told(f"what about {word}")
+
+
+def test_a_project_sees_its_own_conversations_and_nobody_else_does(world: World) -> None:
+    (world.root / "projects" / "atlas").mkdir(parents=True)
+    work, home = world.base / "work", world.base / "home-folder"
+    for folder in (work, home):
+        folder.mkdir()
+    (work / ".tars-project").write_text("atlas\n")
+    world.write("a.jsonl", turn("user", "the canary is quokka", "2026-11-02T10:00"), folder=str(work))
+    world.write("b.jsonl", turn("user", "the canary is wombat", "2026-11-03T10:00"), folder=str(home))
+    world.write("c.jsonl", {"role": "user", "content": "the canary is numbat", "timestamp": "2026-11-04T10:00:00Z"})
+    world.add()
+    found = {name: " ".join(world.found("canary", project=name)) for name in ("", "atlas", "other")}
+    assert "quokka" in found["atlas"] and "quokka" not in found[""] + found["other"]
+    assert "wombat" in found[""] and "numbat" in found[""]
+    assert "wombat" not in found["atlas"] and "numbat" not in found["atlas"]
+    for name in ("", "other"):
+        assert "quokka" not in world.told("which canary", project=name)
+    (work / ".tars-project").write_text("other\n")  # a folder that becomes another project's takes its talks along
+    assert "quokka" in " ".join(world.found("canary", project="other"))
+    assert "quokka" not in " ".join(world.found("canary", project="atlas"))
+    for file in (world.root, *(world.base / "home").rglob("index-*.db")):
+        held = b"".join(each.read_bytes() for each in ([file] if file.is_file() else file.rglob("*.md")))
+        assert b"quokka" not in held or "talks" in file.parts  # neither the vault nor its index holds it
+
+
+def test_a_resumed_copy_counts_once_and_stands_in_when_the_first_goes(world: World) -> None:
+    first = world.write("a.jsonl", *HARBOUR)
+    more = turn("user", "and the bicycle shed has walnut doors", "2026-11-03T10:00")
+    world.write("b.jsonl", *HARBOUR, more)
+    world.add()
+    assert sum("walnut floors" in text for text in world.found("walnut")) == 1
+    first.unlink()
+    world.search("walnut")  # sees that it is gone; the copy is read anew
+    assert sum("walnut floors" in text for text in world.found("walnut")) == 1
+
+
+def test_a_growing_log_is_read_from_where_it_ended(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = world.write("a.jsonl", *HARBOUR)
+    world.add()
+    from tars_memory import talks
+
+    taken: list[bytes] = []
+    read = talks.Talks._talks
+
+    def noted(self: Any, name: str, data: bytes, *rest: Any) -> Any:
+        taken.append(data)
+        return read(self, name, data, *rest)
+
+    monkeypatch.setattr(talks.Talks, "_talks", noted)
+    with path.open("a", encoding="utf-8") as log:
+        log.write(json.dumps(turn("user", "now the cellar smells of cedar", "2026-11-05T10:00")) + "\n")
+        log.write('{"half a line')
+    (hit,) = world.search("cedar").hits
+    assert hit.best_line[0] == 5
+    assert [b"walnut" in data for data in taken] == [False]
+    assert world.found("walnut floors")
+    path.write_text(json.dumps(turn("user", "all new: maple", "2026-11-06T10:00")) * 40 + "\n", "utf-8")
+    assert world.found("cedar") == world.found("walnut") == []  # another file by now
+    assert world.found("maple")
+
+
+def test_a_hook_never_answers_from_its_own_session_and_reads_no_log(world: World) -> None:
+    path = world.write("a.jsonl", *HARBOUR)
+    world.add()
+    other = world.write("b.jsonl", turn("user", "walnut shelves as well", "2026-11-04T10:00"))
+    assert "walnut floors" in world.told("walnut", session="")
+    assert "walnut" not in world.told("walnut", session=str(path))
+    assert "shelves" in world.told("walnut")  # a command reads what is new
+    assert "shelves" in world.told("walnut", session=str(path))
+    assert "shelves" not in world.told("walnut", session=str(other))
+
+
+def test_credentials_are_masked(world: World) -> None:
+    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    world.write("a.jsonl", turn("user", f"the token of the walnut server is {secret}", "2026-11-02T10:00"))
+    world.add()
+    (text,) = world.found("walnut token")
+    assert secret not in text and "masked" in text
+    files = (world.base / "home").rglob("*")
+    assert not any(secret.encode() in file.read_bytes() for file in files if file.is_file())
+
+
+def test_the_vault_comes_first_and_of_two_talks_the_newer(tmp_path: Path) -> None:
+    world = World(tmp_path, {"Memory.md": "## Notes\n- my favourite tree is the walnut tree\n"})
+    world.write("a.jsonl", turn("user", "my favourite tree is the birch tree", "2026-11-02T10:00"))
+    world.write("b.jsonl", turn("user", "my favourite tree is the cedar tree", "2026-11-09T10:00"))
+    world.add()
+    found = " ".join(world.found("what is my favourite tree"))
+    assert found.index("walnut") < found.index("cedar") < found.index("birch")
+    assert all(hit.tier == "talk" for hit in world.search("favourite tree", tiers=["talk"]).hits)
+    assert world.search("favourite tree", tiers=["semantic"]).hits[-1].tier == "semantic"
+    told = world.told("what is my favourite tree", loaded=False)
+    assert told.index("walnut") < told.index("cedar") < told.index("birch")
+
+
+def test_sources_stand_in_the_persons_own_settings_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    (world.root / ".tars").mkdir(exist_ok=True)
+    (world.root / ".tars" / "config.toml").write_text(f'[sources]\npaths = "{world.logs}"\n')
+    assert world.found("walnut") == []
+    told = world.add()
+    assert told["sources"] == [{"path": str(world.logs), "there": True}]
+    assert any("30 days" in notice for notice in told["notices"])
+    assert world.found("walnut")
+    with world.memory() as memory:
+        assert memory.remove_source(str(world.logs))["sources"] == []
+    assert world.found("walnut") == []
+    with world.memory() as memory, pytest.raises(UsageError):
+        memory.remove_source(str(world.logs))
+
+
+def test_what_is_withheld_is_neither_indexed_nor_shown(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    world.add()
+    assert world.found("walnut")
+    monkeypatch.setattr(Memory, "withheld", lambda self, sentence, said: "walnut" in sentence and said < "2026-11-20")
+    assert world.found("walnut") == [] and "walnut" not in world.told("walnut")
+    with world.memory() as memory:
+        memory.reindex(full=True)
+    monkeypatch.undo()
+    assert world.found("walnut") == [] and world.found("harbour flat")
+
+
+def test_a_reader_says_what_it_has_not_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.add()
+    world.write("a.jsonl", *HARBOUR)
+    from tars_memory import talks
+
+    monkeypatch.setattr(talks, "AT_A_GLANCE", 10)
+    result = world.search("walnut floors")
+    assert result.stale == 1 and any("reindex" in notice for notice in result.notices)
+    with world.memory() as memory:
+        memory.reindex()
+    assert world.search("walnut floors").stale == 0 and world.found("walnut floors")
+
+
+def test_exports_hold_several_conversations(world: World) -> None:
+    chats = [
+        {"id": f"c{n}", "title": f"Chat {n}", "messages": [{"role": "user", "content": f"walnut number {n}"}]}
+        for n in range(3)
+    ]
+    (world.logs / "export.json").write_text(json.dumps(chats, indent=1), "utf-8")
+    assert world.add()["conversations"] == 3
+    hits = world.search("walnut number 2").hits
+    assert {os.path.basename(hit.path) for hit in hits} == {"export.json"}
+    assert hits[0].title == "Chat 2"
