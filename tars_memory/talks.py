@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import stat
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +22,7 @@ from tars_memory.options import SourcesOptions
 from tars_memory.settings import chosen_project, find_project
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from tars_memory.capture.turns import Transcript, Turn
@@ -41,6 +42,8 @@ WAIT = 0.1
 AT_A_GLANCE = 1_000_000
 """New bytes of one log that a reader looks at; more is left to ``reindex`` and the night."""
 PATIENCE = 30.0
+LIVELY, FULL_LOOK = 7 * 86_400, 3_600
+"""Seconds: logs written to since are looked at by each search; all others when the last look at them is that old."""
 BATCH, PAUSE = 200, 1.0
 """Logs of one transaction at most, and seconds after which what was read is written: it answers from then on."""
 VANISHED = 20
@@ -177,34 +180,41 @@ class Talks:
             progress: told how many logs are read.
         """
         notices: list[str] = []
-        found = dict(self._found(notices))
-        known = self.index.logs()
-        changed = [path for path, (stamp, _) in found.items() if path not in known or known[path].stamp != stamp]
-        changed.sort(key=lambda path: found[path][1], reverse=True)
-        gone = self._gone(known, found, notices)
         wait = PATIENCE if seconds is None else WAIT
-        deadline = None if seconds is None else time.monotonic() + seconds
         self._settle_scopes(wait)
+        if seconds is not None and self._looks_the_same():
+            return TalkReport(0, 0, notices)
+        found = self._found(notices)
+        seen = _seen(found)
+        for path in [path for path in found if not path.isprintable()]:  # what no hit could name
+            del found[path]
+        known = self.index.logs()
+        stamps = {path: _stamp(looked) for path, looked in found.items()}
+        changed = [path for path, stamp in stamps.items() if path not in known or known[path].stamp != stamp]
+        changed.sort(key=lambda path: found[path].st_mtime_ns, reverse=True)
+        gone = self._gone(known, found, notices)
+        deadline = None if seconds is None else time.monotonic() + seconds
         read = 0
         batch: list[tuple[Log, list[Talk], bool]] = []
         begun = time.monotonic()
         for number, path in enumerate(changed, 1):
             log = known.get(path)
-            size = STAMP.unpack(found[path][0])[0]
+            size = found[path].st_size
             if deadline is not None:
                 if time.monotonic() >= deadline:
                     break
                 if size - (log.offset if log is not None and log.before else 0) > AT_A_GLANCE:
                     continue
-            batch.append(self._read(path, found[path][0], log))
+            batch.append(self._read(path, stamps[path], log))
             if progress:
                 progress("conversations", number, len(changed))
             if len(batch) >= BATCH or time.monotonic() - begun > PAUSE:
                 if not self.index.write(batch, gone, wait):
+                    batch = []
                     break
                 read += len(batch)
                 batch, gone, begun = [], [], time.monotonic()
-        if (batch or gone) and self.index.write(batch, gone, wait):
+        if self.index.write(batch, gone, wait, seen if read + len(batch) == len(changed) else ""):
             read += len(batch)
         stale = len(changed) - read
         if stale:
@@ -219,22 +229,52 @@ class Talks:
 
     # --- inside
 
-    def _found(self, notices: list[str]) -> Iterator[tuple[str, tuple[bytes, int]]]:
-        """Each log with its stamp and when it was last written to (ns)."""
+    def _found(self, notices: list[str]) -> dict[str, os.stat_result]:
+        """What each log looks like."""
+        found: dict[str, os.stat_result] = {}
         for source in self.sources:
-            if os.path.isfile(source):
-                stamped = _stamped(source)
-                if stamped is not None:
-                    yield source, stamped
-            elif os.path.isdir(source):
-                yield from _below(source, notices)
-            else:
+            try:
+                looked = os.stat(source)
+            except OSError:
                 notices.append(f"{source} is not there; conversations in it are searched as they were last read")
+                continue
+            if stat.S_ISDIR(looked.st_mode):
+                _below(source, found, notices)
+            elif stat.S_ISREG(looked.st_mode):
+                found[source] = looked
+        return found
 
-    def _gone(self, known: dict[str, Log], found: dict[str, tuple[bytes, int]], notices: list[str]) -> list[str]:
+    def _looks_the_same(self) -> bool:
+        """Whether the same logs are there as at the last look, and those of the last days have not changed.
+
+        A look at each of 10,000 logs would cost a search half as much again. One long silent that goes on is
+        seen within the hour, and by ``reindex`` and the night at once.
+        """
+        try:
+            at, names, recent = json.loads(self.index.seen() or "null") or (0, "", [])
+        except (ValueError, TypeError):
+            return False
+        if not 0 <= time.time() - at < FULL_LOOK or names != _digest(self._names()):
+            return False
+        try:
+            return all(_state(os.stat(path)) == state for path, state in recent)
+        except OSError:
+            return False
+
+    def _names(self) -> list[str]:
+        """The logs that are there, by name alone."""
+        found: list[str] = []
+        for source in self.sources:
+            if os.path.isdir(source):
+                _names_below(source, found)
+            elif os.path.isfile(source):
+                found.append(source)
+        return found
+
+    def _gone(self, known: dict[str, Log], found: Collection[str], notices: list[str]) -> list[str]:
         """The logs to forget: those that are in no source any more, and those that were deleted."""
         gone: list[str] = []
-        for path in known.keys() - found.keys():
+        for path in known.keys() - set(found):
             source = next((each for each in self.sources if path == each or path.startswith(each + os.sep)), None)
             if source is None or (os.path.isdir(source) and not os.path.lexists(path)):
                 gone.append(path)
@@ -345,39 +385,56 @@ class Talks:
                 yield Said(place, day, speaker, kept, answers.get(turn.number, ""), identity)
 
 
-def _below(folder: str, notices: list[str]) -> Iterator[tuple[str, tuple[bytes, int]]]:
-    """The logs of a folder and of those in it; links to folders are not followed."""
+def _below(folder: str, found: dict[str, os.stat_result], notices: list[str]) -> None:
+    """Look at the logs of a folder and of those in it; links to folders are not followed."""
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = entry.name
+                if name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    _below(entry.path, found, notices)
+                elif name.lower().endswith(ENDINGS) and entry.is_file():
+                    found[entry.path] = entry.stat()
     except OSError as error:
         notices.append(f"{folder} can't be read: {error.strerror}")
-        return
-    for entry in entries:
-        if entry.name.startswith("."):
-            continue
-        try:
-            if entry.is_dir(follow_symlinks=False):
-                yield from _below(entry.path, notices)
-            elif entry.name.lower().endswith(ENDINGS):
-                stamped = _stamped(entry.path)
-                if stamped is not None:
-                    yield entry.path, stamped
-        except OSError:
-            continue
 
 
-def _stamped(path: str) -> tuple[bytes, int] | None:
-    """Stamp and time of writing of a regular file; None for anything else."""
-    import stat
+def _stamp(looked: os.stat_result) -> bytes:
+    """What changes when a file does."""
+    return STAMP.pack(looked.st_size, looked.st_mtime_ns, looked.st_ctime_ns, looked.st_ino)
 
+
+def _names_below(folder: str, found: list[str]) -> None:
+    """The same by names alone, which costs a tenth."""
     try:
-        found = os.stat(path)
-        path.encode()
-    except (OSError, UnicodeEncodeError):
-        return None
-    if not stat.S_ISREG(found.st_mode):
-        return None
-    return STAMP.pack(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino), found.st_mtime_ns
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = entry.name
+                if name[0] == ".":
+                    continue
+                if name.lower().endswith(ENDINGS):
+                    found.append(entry.path)
+                elif entry.is_dir(follow_symlinks=False):
+                    _names_below(entry.path, found)
+    except OSError:
+        found.append(folder)
+
+
+def _seen(found: Mapping[str, os.stat_result]) -> str:
+    """What :meth:`Talks._looks_the_same` compares: when, the names, and the state of what was written to lately."""
+    now = time.time()
+    recent = [(path, _state(one)) for path, one in found.items() if now - one.st_mtime < LIVELY]
+    return json.dumps((now, _digest(found), recent))
+
+
+def _state(looked: os.stat_result) -> list[int]:
+    return [looked.st_size, looked.st_mtime_ns, looked.st_ino]
+
+
+def _digest(names: Iterable[str]) -> str:
+    return blake2b("\n".join(sorted(names)).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
 def _hash_of_ends(head: bytes, tail: bytes) -> bytes:

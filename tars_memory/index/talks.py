@@ -200,8 +200,21 @@ class TalkIndex:
                         writer.move(folder, scope)
             return held
 
-    def write(self, read: Sequence[tuple[Log, list[Talk], bool]], gone: Sequence[str], wait: float) -> bool:
+    def seen(self) -> str:
+        """The state of all logs at the last look that left nothing to read; '' for none."""
+        row = self._open.connection().execute("SELECT value FROM meta WHERE key = 'sweep'").fetchone()
+        return str(row[0]) if row else ""
+
+    def write(
+        self, read: Sequence[tuple[Log, list[Talk], bool]], gone: Sequence[str], wait: float, seen: str = ""
+    ) -> bool:
         """Take in logs that were read, whole or (True) only what came after the last look, and drop others.
+
+        Args:
+            read: the logs with their conversations.
+            gone: logs to drop.
+            wait: seconds, for the index.
+            seen: the state of all logs if nothing is left to read after this.
 
         Returns:
             False if the index is busy in another process: nothing is written then.
@@ -219,6 +232,9 @@ class TalkIndex:
                     for talk in talks:
                         _take(connection, talk, grown=grown)
                     connection.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?)", log)
+                unsettled = connection.execute("SELECT 1 FROM logs WHERE stamp = x'' LIMIT 1").fetchone()
+                state = "" if unsettled else seen
+                connection.execute("INSERT OR REPLACE INTO meta VALUES ('sweep', ?)", (state,))
         return True
 
     def _reader(self) -> TalkReader:
