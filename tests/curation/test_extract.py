@@ -73,16 +73,11 @@ def test_offline_on_every_format(house: House, shape: str) -> None:
 
 
 def test_the_last_two_turns_are_examined_by_a_model_too(house: House) -> None:
-    facts = {31: ("I sold the boat.", ""), 32: ("Let's go with the ferry, then.", "")}
-    said = [*spoken(32, facts)[:32], *dialogue("Yes, good.", start=START + timedelta(hours=1))]
+    said = [*spoken(32, {31: ("I sold the boat.", "")})[:32], *dialogue("Book it.", start=START + timedelta(hours=1))]
     log = house.log(logs.chat_jsonl(said))
-    model = scripted(
-        claims(
-            ("Sold the boat", "I sold the boat.", 31), ("We take the ferry", "Let's go with the ferry", 32, "decision")
-        )
-    )
+    model = scripted(claims(("Sold the boat", "I sold the boat.", 31)))
     done = house.extract(log, model=model)
-    assert texts(done) == ["Sold the boat", "We take the ferry"]
+    assert texts(done) == ["Sold the boat"]
     assert all(f"turn {number} says" in model.prompts[-1].user for number in (29, 30))
 
 

@@ -8,48 +8,54 @@ from datetime import date
 import pytest
 from random_documents import within
 
-from curation.statements import SAID
+from curation.statements import LEFT_ALONE, WORTH
 from tars_memory.capture.turns import Turn
 from tars_memory.curation.extraction import grounding, rules
-from tars_memory.curation.extraction.dating import absolute
-from tars_memory.curation.extraction.phrasebook import LANGUAGES, language
-from tars_memory.curation.extraction.sentences import sentences
+from tars_memory.language.dates import absolute, names_day
+from tars_memory.language.sentences import sentences
+from tars_memory.language.tables import LANGUAGES, language, spoken
 
 DAY = date(2026, 11, 21)
 LONG = "a line that goes on for as long as lines may go in a letter or a mail,"
 
 
-def said(*texts: str, day: date = DAY) -> rules.Extraction:
+def read(*texts: str, day: date = DAY) -> rules.Reading:
     """A conversation: the person, the model, the person …"""
     turns = [
         Turn(n, "user" if n % 2 else "assistant", "user" if n % 2 else "assistant", t) for n, t in enumerate(texts, 1)
     ]
-    return rules.extract(turns, {turn.number for turn in turns}, {turn.number: day for turn in turns})
+    return rules.read(turns, {turn.number for turn in turns}, {turn.number: day for turn in turns})
 
 
 def kept(*texts: str) -> list[str]:
-    return [fact.text for fact in said(*texts).facts]
+    return [fact.text for fact in read(*texts).extraction.facts]
 
 
-@pytest.mark.parametrize(("code", "sentence", "wanted"), SAID, ids=[f"{c}: {s[:40]}" for c, s, _ in SAID])
-def test_a_labelled_sentence(code: str, sentence: str, wanted: str | None) -> None:
-    assert kept(sentence) == ([] if wanted is None else [wanted]), code
+@pytest.mark.parametrize(("code", "sentence", "wanted"), WORTH, ids=[f"{c}: {s[:40]}" for c, s, _ in WORTH])
+def test_what_is_worth_keeping_is_kept_in_its_own_words(code: str, sentence: str, wanted: str) -> None:
+    assert kept(sentence) == [wanted], code
+
+
+@pytest.mark.parametrize(("code", "said"), LEFT_ALONE, ids=[f"{c}: {str(s)[:40]}" for c, s in LEFT_ALONE])
+def test_what_must_be_left_alone_is(code: str, said: str | tuple[str, ...]) -> None:
+    turns = [said] if isinstance(said, str) else [part for one in said for part in (one, "Fine.")]
+    assert kept(*turns) == [], code
 
 
 def test_the_labelled_set_is_broad() -> None:
-    worth = Counter(code for code, _, wanted in SAID if wanted is not None)
-    not_worth = Counter(code for code, _, wanted in SAID if wanted is None)
-    assert len(SAID) >= 150
+    worth = Counter(code for code, _, _ in WORTH)
+    not_worth = Counter(code for code, _ in LEFT_ALONE)
+    assert len(WORTH) >= 60
+    assert len(LEFT_ALONE) >= 150
     assert set(worth) == set(not_worth) == set(LANGUAGES)
-    assert sum(not_worth.values()) >= 60
 
 
-@pytest.mark.parametrize(("code", "sentence", "wanted"), SAID, ids=[f"{c}: {s[:40]}" for c, s, _ in SAID])
-def test_every_quote_is_verbatim_whatever_stands_around_it(code: str, sentence: str, wanted: str | None) -> None:
-    text = f"Hm.\n\n{sentence}\n\nThat is all."
-    for fact in said(text).facts:
-        assert fact.quote in text
-        assert fact.turn == 1
+def test_every_quote_is_verbatim_whatever_stands_around_it() -> None:
+    for _, sentence, _ in WORTH:
+        text = f"Hm.\n\n{sentence}\n\nThat is all."
+        for fact in read(text).extraction.facts:
+            assert fact.quote in text
+            assert fact.turn == 1
 
 
 def test_what_was_just_said_can_be_taken_back() -> None:
@@ -60,38 +66,28 @@ def test_what_is_not_to_be_kept_is_not_even_if_it_comes_in_the_next_sentence() -
     assert kept("Please don't save this. My locker is number 12. I live in Cork.") == ["I live in Cork"]
 
 
-def test_after_a_request_to_write_something_only_what_is_asked_for_is_kept() -> None:
-    assert kept("Write a letter for me. I live in Cork. Remember that Anna proofreads it.") == ["Anna proofreads it"]
-
-
-def test_what_the_model_proposed_counts_if_the_person_agrees() -> None:
-    talk = ("Which one?", "Both would do. Let's go with Postgres for the archive.")
-    assert [(f.text, f.turn, f.kind) for f in said(*talk, "Yes, good.").facts] == [
-        ("Let's go with Postgres for the archive", 2, "decision")
-    ]
-    assert kept(*talk, "Yes, but only for the archive.") == []
-    assert kept(*talk, "Why?") == []
-
-
 def test_the_models_own_words_are_no_facts_about_the_person() -> None:
     assert kept("Hello there, friend", "I live in a data centre. I prefer tea. My name is Al.", "Nice.") == []
 
 
 def test_speakers_are_named_where_several_people_speak() -> None:
     turns = [Turn(1, "user", "Anna", "I live in Cork."), Turn(2, "user", "Bela", "I love rowing.")]
-    found = rules.extract(turns, {1, 2}, {1: DAY, 2: DAY}, named=True)
-    assert [fact.text for fact in found.facts] == ["Anna: I live in Cork", "Bela: I love rowing"]
+    found = rules.read(turns, {1, 2}, {1: DAY, 2: DAY}, named=True)
+    assert [fact.text for fact in found.extraction.facts] == ["Anna: I live in Cork", "Bela: I love rowing"]
 
 
 def test_only_examined_turns_give_facts() -> None:
     turns = [Turn(1, "user", "user", "I live in Cork."), Turn(2, "user", "user", "I love rowing.")]
-    assert [fact.text for fact in rules.extract(turns, {2}, {1: DAY, 2: DAY}).facts] == ["I love rowing"]
+    assert [fact.text for fact in rules.read(turns, {2}, {1: DAY, 2: DAY}).extraction.facts] == ["I love rowing"]
 
 
 def test_dates_count_from_the_day_of_each_turn() -> None:
     turns = [Turn(1, "user", "user", "I moved to Cork yesterday."), Turn(2, "user", "user", "I adopted a cat today.")]
-    found = rules.extract(turns, {1, 2}, {1: date(2025, 12, 31), 2: date(2026, 1, 1)})
-    assert [fact.text for fact in found.facts] == ["I moved to Cork on 2025-12-30", "I adopted a cat on 2026-01-01"]
+    found = rules.read(turns, {1, 2}, {1: date(2025, 12, 31), 2: date(2026, 1, 1)})
+    assert [fact.text for fact in found.extraction.facts] == [
+        "I moved to Cork on 2025-12-30",
+        "I adopted a cat on 2026-01-01",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -148,24 +144,112 @@ def test_sentences_are_the_persons_own_talk(text: str, wanted: list[str]) -> Non
     assert [sentence.text for sentence in sentences(text)] == wanted
 
 
-def test_a_pasted_page_is_not_talk_but_what_is_said_around_it_is() -> None:
+def test_of_a_pasted_page_only_what_is_asked_to_be_remembered_beside_it_is_kept() -> None:
     page = "I live in a house by the sea. " * 400
-    assert kept(f"I prefer short answers.\n\n{page}\n\nI have a dog called Bramble.") == [
-        "I prefer short answers",
-        "I have a dog called Bramble",
+    assert kept(f"I prefer short answers.\n\n{page}\n\nRemember that my dog is called Bramble.") == [
+        "My dog is called Bramble"
     ]
 
 
-def test_open_ends_decisions_topics_and_title() -> None:
-    found = said(
+def test_a_sentence_gives_its_longest_part_that_can_stand_alone() -> None:
+    assert kept("I live in Cork, and that is far from it.") == ["I live in Cork"]
+    assert kept("I like it, but I live in Cork and I have two cats, would you?") == [
+        "I live in Cork and I have two cats"
+    ]
+    assert kept("My name is Emre and I teach maths in Izmir.") == ["My name is Emre", "I teach maths in Izmir"]
+
+
+def test_what_is_denied_is_kept_as_it_was_said() -> None:
+    assert kept("good news: I'm not allergic to penicillin after all") == ["I'm not allergic to penicillin after all"]
+    assert kept("I don't have a dog.") == ["I don't have a dog"]
+    assert kept("I no longer eat meat.") == ["I no longer eat meat"]
+
+
+def test_before_a_request_to_write_something_people_speak_of_themselves_and_after_it_of_the_text() -> None:
+    told = "I live in Cork. Can you write a mail to my landlord? My boss is Petra Kuhn."
+    assert kept(told) == ["I live in Cork"]
+
+
+def test_what_is_asked_to_be_remembered_is_kept_in_the_middle_of_a_play() -> None:
+    assert kept("Act as a pirate.", "Arr!", "Remember that my boat is at pier 4. I love rum.") == [
+        "My boat is at pier 4"
+    ]
+
+
+def test_among_people_nobody_asks_the_memory_for_anything_and_nobody_plays_a_part() -> None:
+    turns = [
+        Turn(1, "user", "Anna", "You are a good friend. Remember that my boat is at pier 4."),
+        Turn(2, "user", "Bela", "I love rowing."),
+    ]
+    found = rules.read(turns, {1, 2}, {1: DAY, 2: DAY}, named=True)
+    assert [fact.text for fact in found.extraction.facts] == ["Bela: I love rowing"]
+
+
+def test_topics_and_decisions() -> None:
+    found = read(
         "Let us plan the trip to Lisbon. We decided to fly with the morning plane.",
         "Fine.",
-        "I need to renew the passport by tomorrow. Lisbon in spring is lovely, is it not?",
-    )
+        "Lisbon in spring is lovely, is it not?",
+    ).extraction
     assert found.title == ""  # a sentence would stand in a file's name for ever
     assert found.decisions == ("We decided to fly with the morning plane",)
-    assert found.open_ends == ("I need to renew the passport by 2026-11-22",)
     assert "Lisbon" in found.topics
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("can you suggest three quick dinners for this week?", "en"),
+        ("Wir haben einen Hund, ist das ein Problem?", "de"),
+        ("¿qué puedo visitar en Lima con mis padres?", "es"),
+        ("j'habite à Lyon depuis deux ans", "fr"),
+        ("cosa posso cucinare per mia moglie?", "it"),
+        ("wat kan ik doen in Utrecht als het regent", "nl"),
+        ("o que posso comer hoje à noite?", "pt"),
+        ("我对花生过敏，怎么跟餐厅服务员说？", ""),
+        ("Я живу в Москве и работаю врачом", ""),
+        ("नमस्ते, मैं दिल्ली में रहता हूँ", ""),
+        ("저는 서울에 살고 있어요", ""),
+        ("Jag bor i Malmö och arbetar som lärare sedan tre år", ""),
+        ("Mieszkam w Krakowie i pracuję jako nauczyciel w szkole", ""),
+        ("Ankara'da yaşıyorum ve öğretmen olarak çalışıyorum", ""),
+        ("Locuiesc în Cluj și lucrez ca profesor la o școală", ""),
+        ("Asun Helsingissä ja työskentelen opettajana koulussa", ""),
+        ("saya tinggal di Jakarta dan bekerja sebagai guru di sekolah", ""),
+        ("Tôi sống ở Hà Nội và làm giáo viên", ""),
+        ("Bydlím v Brně a pracuji jako učitel na škole", ""),
+        ("12 + 14 = ?", ""),
+        ("", ""),
+    ],
+)
+def test_the_language_of_a_turn_is_told_by_its_function_words(text: str, code: str) -> None:
+    assert spoken(text) == code
+
+
+def test_turns_that_the_rules_cannot_read_are_counted() -> None:
+    assert read("我对花生过敏", "好", "我住在杭州")[1:] == (2, 0)
+    assert read("I live in Cork.", "Fine.", "我住在杭州", "好", "ok thanks")[1:] == (3, 2)
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_language_has_every_key_and_all_expressions_are_sound(code: str) -> None:
+    lang, english = language(code), language("en")
+    assert lang.table.keys() == english.table.keys()
+    assert lang.table["dates"].keys() | {"two"} == english.table["dates"].keys()
+    for key, value in lang.table.items():
+        if isinstance(value, str) and key not in ("words", "me"):
+            assert lang.pattern(key)
+    for key in ("asked", "rules", "about"):
+        assert all(form.groups >= 0 and table["kind"] for form, table in lang.forms(key))
+    assert all("text" in form.groupindex for form, _ in lang.forms("asked"))
+
+
+def test_a_day_is_named_by_number_or_month() -> None:
+    assert names_day("on 12 November at 9:30", "en")
+    assert names_day("am 12. November", "de")
+    assert names_day("le 3 mai", "fr")
+    assert names_day("on 2026-11-21", "en")
+    assert not names_day("in May we may go", "en")
 
 
 @pytest.mark.timed
@@ -173,19 +257,31 @@ def test_open_ends_decisions_topics_and_title() -> None:
 def test_no_pattern_takes_longer_than_the_text_grows(code: str) -> None:
     """The worst that a hostile transcript can do: words that nearly fit, again and again."""
     lang = language(code)
-    starts = ["my ", "i really ", "we have ", "the meeting for ", "mein ", "mi ", "ma ", "il mio ", "mijn ", "o meu "]
+    starts = [
+        "my ",
+        "i really ",
+        "we have ",
+        "our new ",
+        "mein ",
+        "mi ",
+        "ma ",
+        "il mio ",
+        "mijn ",
+        "o meu ",
+        "i ",
+        "ich ",
+    ]
     for start in starts:
         text = (start + "really always also " * 40)[:600]
         with within(0.5):
-            for phrase in lang.phrases:
-                phrase.pattern.fullmatch(text)
-            for pattern in (lang.leads, lang.unsure, lang.asks, lang.open_ends, lang.written):
-                pattern.search(text)
+            for key in ("asked", "rules", "about"):
+                for form, _ in lang.forms(key):
+                    form.fullmatch(text)
+            for key in ("leads", "doubt", "hedge", "points", "asks", "material", "plays", "makes", "task"):
+                lang.pattern(key).search(text)
 
 
-def test_whatever_the_rules_keep_is_grounded() -> None:
-    for _, sentence, wanted in SAID:
-        turn = Turn(1, "user", "user", sentence)
-        found = rules.extract([turn], {1}, {1: DAY})
-        held = grounding.ground(found.facts, [turn], {1})
-        assert [fact.text for fact in held.facts] == ([] if wanted is None else [wanted]), sentence
+def test_a_quote_of_the_rules_is_one_that_a_model_could_give() -> None:
+    for _, sentence, _ in WORTH:
+        for fact in read(sentence).extraction.facts:
+            assert fact.quote in grounding.folded(sentence)

@@ -1,4 +1,4 @@
-"""What is drawn from one conversation: by a model window by window, or by the rules at once; grounded either way."""
+"""What is drawn from one conversation: by a model window by window, or by the rules at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.extraction import grounding, rules, stating
-from tars_memory.curation.extraction.windows import OVERLAP, windows
+from tars_memory.curation.extraction.windows import windows
 from tars_memory.curation.model import Extraction
 from tars_memory.curation.models import llm, prompts, replies
 from tars_memory.vault.secrets.masking import MARK, mask
@@ -32,14 +32,17 @@ class Drawn(NamedTuple):
     """What a conversation gave.
 
     Attributes:
-        extraction: its facts are grounded.
+        extraction: its facts have quotes that were said.
         dropped: why facts were not kept, counted.
         until: number of the last turn that was looked at; 0 if all were.
+        turns, readable: of the rules: the person's turns that were looked at, and those in a language that they know.
     """
 
     extraction: Extraction
     dropped: dict[str, int]
     until: int = 0
+    turns: int = 0
+    readable: int = 0
 
 
 class Asked(NamedTuple):
@@ -132,21 +135,17 @@ def _answer(model: LanguageModel, asked: Asked) -> Extraction:
 def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
     spoken = [turn for turn in transcript.turns if turn.role in ("user", "assistant")]
     examined = {turn.number for turn in spoken if turn.number > after}
-    first = next((at for at, turn in enumerate(spoken) if turn.number > after), len(spoken))
-    shown = spoken[max(0, first - OVERLAP) :]
     days = {number: moment.date() for number, moment in when.items()}
     speakers = {turn.speaker for turn in spoken if turn.role == "user"}
     # A turn is masked as a whole, because one line of a list of codes is none by itself; what holds one is no fact.
-    shown = [turn._replace(text=mask(turn.text)) for turn in shown]
-    found = rules.extract(shown, examined, days, named=len(speakers) > 1, most=MOST_FACTS)
+    shown = [turn._replace(text=mask(turn.text)) if turn.number > after else turn for turn in spoken]
+    read = rules.read(shown, examined, days, named=len(speakers) > 1, most=MOST_FACTS)
+    found = read.extraction
     until = found.facts[-1].turn if len(found.facts) >= MOST_FACTS else 0
-    if until:
-        shown = [turn for turn in shown if turn.number <= until + 1]  # the answer to a proposal that was agreed to
-    plain = tuple(fact for fact in found.facts if MARK not in fact.text)
-    held = grounding.ground(plain, shown, examined | {turn.number for turn in shown if turn.role == "assistant"})
-    claimed = stating.claimed(held.facts, transcript.turns, days)
+    plain = tuple(fact for fact in found.facts if MARK not in fact.quote)
+    claimed = stating.claimed(plain, transcript.turns, days)
     secret = {"secret": len(found.facts) - len(plain)} if len(plain) < len(found.facts) else {}
-    return Drawn(found._replace(facts=claimed), {**held.dropped, **secret}, until)
+    return Drawn(found._replace(facts=claimed), secret, until, read.turns, read.readable)
 
 
 def _has_user(window: Window) -> bool:

@@ -18,6 +18,7 @@ from tars_memory.curation.extraction.keeping import KEEPS, Kept, Place, keep, wo
 from tars_memory.curation.extraction.known import Known
 from tars_memory.curation.models import llm
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
+from tars_memory.language.tables import LANGUAGES
 from tars_memory.options import ExtractOptions
 from tars_memory.settings import AUTO, may_run_by_itself
 from tars_memory.vault.markdown import claims
@@ -201,6 +202,7 @@ class Examiner:
         self.skipped = []
         done: list[Session] = []
         failure: ModelUnavailableError | None = None
+        turns = readable = 0
         for transcript in transcripts:
             task = self.task(transcript)
             if task is None:
@@ -215,11 +217,16 @@ class Examiner:
                 failure = error
                 self.skipped.append(Skipped(task.transcript.source, error.message, failed=True))
                 break
+            turns, readable = turns + drawn.turns, readable + drawn.readable
             if drawn.until:
                 task = self._cut(task, drawn.until)
             session = self._kept(task, drawn)
             if session is not None:
                 done.append(session)
+        if readable < turns:
+            known = f"in a language that the rules know ({', '.join(LANGUAGES)})"
+            said = f"{readable:,} of {counted(turns, 'turn is', 'turns are')} {known}"
+            self.ctx.notices.append(f"{said}; a model can read them: docs/models.md")
         name = RULES if self._model is None else self._model.name
         return Extracted(done, self.skipped, name, self.ctx.notices, failure)
 

@@ -1,8 +1,8 @@
 """Whether a fact stands on what was said: its quote is in the transcript, in the person's own words, and says as much.
 
 What a model drew from a conversation is believed only as far as this goes. A quote must stand verbatim (white space
-aside) in a turn of the person that is examined, outside of what he pasted or quoted; or, for a decision, in the
-assistant's turn that the person agreed to next. The fact may reword its quote, but must speak of something in it, and
+aside) in a turn of the person that is examined, outside of what he
+pasted or quoted. The fact may reword its quote, but must speak of something in it, and
 not add a number, a date or a name that nobody said, nor turn a no into a yes, hate into love, or an end into a
 beginning. What fails is dropped and counted; nothing is repaired but a turn's number.
 """
@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.extraction import meant, statements
 from tars_memory.curation.extraction.carried import carried
-from tars_memory.curation.extraction.dating import names_relative
-from tars_memory.curation.extraction.phrasebook import LANGUAGES, agrees, language
-from tars_memory.curation.extraction.sentences import own_words, sentences
+from tars_memory.language.dates import names_relative
+from tars_memory.language.sentences import own_words
+from tars_memory.language.tables import LANGUAGES
 from tars_memory.recall.packing.fence import visible
 from tars_memory.vault.secrets.masking import mask
 
@@ -150,11 +149,6 @@ class _Said:
         self._order = [*self._folded]
         self._at = {number: at for at, number in enumerate(self._order)}
         self._mine = {turn.number for turn in spoken if turn.role == "user" and turn.number in examined}
-        self._agreed = {
-            turn.number
-            for turn, answer in pairwise(spoken)
-            if turn.role == "assistant" and answer.role == "user" and answer.number in examined and _agrees(answer)
-        }
         self._names = " ".join(dict.fromkeys(turn.speaker for turn in spoken))
         self._before: dict[int, str] = {}
         self._own: dict[int, list[str]] = {}
@@ -170,8 +164,6 @@ class _Said:
     def own(self, number: int, quote: str) -> bool:
         """Whether the quote stands in the turn's own talk, beside what is pasted, fenced or quoted there."""
         turn = self._turns[number]
-        if turn.role == "assistant":
-            return True
         if number not in self._own:
             spans = own_words(turn.text, pasted=True)
             self._own[number] = [folded(turn.text[start:end]) for start, end in spans]
@@ -204,8 +196,7 @@ class _Said:
         quote = folded(fact.quote).strip("\"“”„«»' …")
         if not quote:
             return NO_QUOTE
-        allowed = self._mine | self._agreed if fact.kind == "decision" else self._mine
-        there = fact.turn in allowed and quote in self._folded[fact.turn] and self.own(fact.turn, quote)
+        there = fact.turn in self._mine and quote in self._folded[fact.turn] and self.own(fact.turn, quote)
         if there and len(_WORD.findall(quote)) >= LEAST_QUOTE:
             places = [fact.turn]  # where it is said to stand; the other turns need not be looked through
         else:
@@ -216,7 +207,7 @@ class _Said:
             quote != self._folded[number].strip(" .!") for number in places
         ):
             return NO_QUOTE
-        own = [number for number in places if number in allowed and self.own(number, quote)]
+        own = [number for number in places if number in self._mine and self.own(number, quote)]
         if not own:
             return NOT_OWN
         number = fact.turn if fact.turn in own else own[0]
@@ -348,8 +339,3 @@ def _reversed(text: str, quote: str) -> bool:
 
 def _stems(statement: Statement) -> set[str]:
     return {word[:4] for word in statement.content}
-
-
-def _agrees(turn: Turn) -> bool:
-    answers = sentences(turn.text)
-    return bool(answers) and any(agrees(answers[0].text, language(code)) for code in LANGUAGES)

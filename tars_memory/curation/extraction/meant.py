@@ -6,9 +6,9 @@ import re
 from datetime import date
 from functools import lru_cache
 
-from tars_memory.curation.extraction.dating import absolute
-from tars_memory.curation.extraction.phrasebook import LANGUAGES
 from tars_memory.curation.extraction.vocabulary import MONTHS
+from tars_memory.language.dates import absolute
+from tars_memory.language.tables import LANGUAGES
 
 ISO = re.compile(r"\b(\d{4})-(\d\d)(?:-(\d\d)(?:/(\d\d))?)?\b")
 """A day, a month, or two days that follow one another."""

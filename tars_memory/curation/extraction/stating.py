@@ -1,6 +1,6 @@
 """Which statements are facts over time: subject, predicate, object, and since when. Pure.
 
-``phrases/facts.toml`` holds how that is said in seven languages; a statement counts only if one of the patterns fits
+The languages' tables hold how that is said; a statement counts only if one of the patterns fits
 all of it. Of each, ``object`` is the value, ``subject`` whom it is about (the person, if there is no such group),
 ``who`` (in the plural) that it is about those around, ``since`` or ``before`` its first day. Predicates are the English
 ones that the settings know, so that a new value ends the old one whatever the language.
@@ -11,14 +11,12 @@ What a model claims is held to the same: its value must stand in the words that 
 from __future__ import annotations
 
 import re
-import tomllib
 from datetime import date
 from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.extraction import statements
-from tars_memory.curation.extraction.phrasebook import LANGUAGES, Pattern, filled, joined
+from tars_memory.language.tables import LANGUAGES, filled, joined, language, shared
 from tars_memory.vault.markdown.claims import ME, WE, made
 from tars_memory.vault.markdown.facts import folded
 
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.turns import Turn
     from tars_memory.curation.model import Fact
-    from tars_memory.vault.markdown.claims import Claim
+from tars_memory.vault.markdown.claims import Claim
 
 _SINGULAR = frozenset({"i", "ich", "ik"})
 _PERSON = frozenset({"", "i", "me", "user", "the user", "myself"})
@@ -44,7 +42,7 @@ class Phrase(NamedTuple):
     """One way to state a fact: of what predicate, and the pattern over the whole statement."""
 
     predicate: str
-    pattern: Pattern
+    pattern: str
 
 
 def claimed(facts: Sequence[Fact], turns: Sequence[Turn], days: Mapping[int, date]) -> tuple[Fact, ...]:
@@ -87,7 +85,7 @@ def stated(text: str, day: date, codes: Sequence[str] = LANGUAGES) -> Claim | No
         if not _any(code).fullmatch(plain):
             continue
         for phrase in _phrases(code):
-            match = phrase.pattern.fullmatch(plain)
+            match = _compiled(phrase.pattern).fullmatch(plain)
             if match is None:
                 continue
             groups = match.groupdict()
@@ -173,26 +171,27 @@ def _past(year: int, month: int, day: int, said: date) -> date | None:
 
 
 @cache
-def _table() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("phrases", "facts.toml").read_text("utf-8"))
-
-
-@cache
 def _names(code: str) -> dict[str, str]:
-    names = {**_table()["names"], **_table()[code]["names"]}
+    names = {**shared()["names"], **language(code).table["fact_names"]}
     return {name: joined(text) for name, text in names.items()}
 
 
 @cache
 def _phrases(code: str) -> tuple[Phrase, ...]:
     names = _names(code)
-    return tuple(Phrase(each["predicate"], Pattern(filled(each["pattern"], names))) for each in _table()[code]["facts"])
+    facts = language(code).table["facts"]
+    return tuple(Phrase(each["predicate"], filled(each["pattern"], names)) for each in facts)
 
 
 @cache
-def _any(code: str) -> Pattern:
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source, re.IGNORECASE)
+
+
+@cache
+def _any(code: str) -> re.Pattern[str]:
     """A pattern for all phrases of a language at once: most statements fit none, and one look says so."""
-    return Pattern("|".join(f"(?:{re.sub('[?]P<[a-z]+>', '?:', each.pattern.source)})" for each in _phrases(code)))
+    return _compiled("|".join(f"(?:{re.sub('[?]P<[a-z]+>', '?:', each.pattern)})" for each in _phrases(code)))
 
 
 @cache
