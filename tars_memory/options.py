@@ -110,7 +110,7 @@ class ExtractOptions(Options):
     """``[extract]``: which conversations are worth a look, and what a session note keeps of the turns."""
 
     min_user_turns: int = 3
-    keep: str = "facts"
+    keep: str = "exchanges"
 
 
 class ReviewOptions(Options):

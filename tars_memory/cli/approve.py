@@ -288,6 +288,8 @@ def _told(proposal: Proposal) -> list[str]:
     told = []
     if proposal.quote and proposal.quote != proposal.replaces:
         told.append(f"“{line(proposal.quote)}”")
+    if proposal.remarks:
+        told.append(f"mind: {line(proposal.remarks)}")
     others = proposal.conflicts[1:] if replaced_first(proposal) else proposal.conflicts
     told += [f"beside: {line(each)}" for each in others]
     if proposal.fact:

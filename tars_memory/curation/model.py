@@ -14,15 +14,34 @@ Relation = Literal["same", "near", "update", "conflict", "different"]
 """How two statements stand to each other; see :mod:`tars_memory.curation.similarity`."""
 
 
+class Refer(NamedTuple):
+    """What some words of a quote refer to.
+
+    Attributes:
+        span: words of the quote ("there").
+        to: the person's words for it ("Deltacore").
+        turn: the number of the turn in which he said them; 0 if nobody knows.
+    """
+
+    span: str
+    to: str
+    turn: int = 0
+
+
 class Fact(NamedTuple):
     """A statement drawn from a conversation, with the words that it stands on.
 
     Attributes:
-        text: one sentence that can be understood alone, dates absolute.
+        text: the words of its quote, dates absolute, with what they refer to in brackets.
         quote: verbatim from the turn.
         turn: the number of the turn it was said in.
         kind: ``fact``, ``preference``, ``decision`` or ``correction``.
         claim: what it states over time; None if it is no such thing, or nobody has looked.
+        refers: what a model says that its words refer to; nothing is believed of it.
+        said: the quote with what it refers to in brackets, as a model is shown it; empty for the quote.
+        asked: the person asked for it to be remembered.
+        seen: what kind of sentence the second look found it to be; empty if nobody has looked.
+        warnings: short sentences for the person who decides.
     """
 
     text: str
@@ -30,6 +49,25 @@ class Fact(NamedTuple):
     turn: int
     kind: str = "fact"
     claim: Claim | None = None
+    refers: tuple[Refer, ...] = ()
+    said: str = ""
+    asked: bool = False
+    seen: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Verdict(NamedTuple):
+    """What a second look says of a quote.
+
+    Attributes:
+        kind: of sentence.
+        alone: whether it can be understood by itself.
+        fact: whether it says the fact that was read into it.
+    """
+
+    kind: str
+    alone: bool
+    fact: bool
 
 
 class Extraction(NamedTuple):
@@ -37,14 +75,10 @@ class Extraction(NamedTuple):
 
     Attributes:
         facts: to be grounded yet.
-        title: a few words; empty if none was found.
-        summary: a few sentences; may be empty.
         topics, decisions, open_ends: short lines.
     """
 
     facts: tuple[Fact, ...] = ()
-    title: str = ""
-    summary: str = ""
     topics: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     open_ends: tuple[str, ...] = ()
@@ -185,6 +219,8 @@ class Proposal(NamedTuple):
         kept: whether it is a file of the inbox (then a decision removes it), or is found anew each time.
         occurrence: which of several entries with the lines ``replaces``, from 0; None: there must be one only.
         fact: for ``fact``, what it would add and end; else None.
+        kind: of sentence, as a second look found it (``stated``, ``planned``, ``rule``, …); empty if it found nothing.
+        warnings: short sentences about the quote.
     """
 
     id: str
@@ -202,12 +238,26 @@ class Proposal(NamedTuple):
     kept: bool = False
     occurrence: int | None = None
     fact: Stated | None = None
+    kind: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def checked(self) -> bool:
+        """Whether a second look was had at the quote."""
+        return bool(self.kind)
+
+    @property
+    def remarks(self) -> str:
+        """What the second look found and what to beware of, in one line; empty if there is nothing to tell."""
+        kind = "" if self.kind in ("", "stated") else self.kind
+        return "; ".join(filter(None, (kind, *self.warnings)))
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
         names = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "conflicts", "replaces")
         told = {name: list(value) if isinstance(value := getattr(self, name), tuple) else value for name in names}
-        return {**told, "fact": self.fact and self.fact.as_dict()}
+        looked = {"kind": self.kind, "checked": self.checked, "warnings": list(self.warnings)}
+        return {**told, "fact": self.fact and self.fact.as_dict(), **looked}
 
 
 class Decision(NamedTuple):

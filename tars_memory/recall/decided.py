@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 TIER = "episodic"
 """Of the notes that say a second time what a daily note says."""
+LEFT_OUT = "Left out"
+"""The heading under which a session note keeps what nobody was asked about."""
 REPEATING = "decisions"
 """The heading, folded, under which a session note says in the same words again what is a fact as well."""
 
@@ -92,9 +94,14 @@ def looked_up(reader: IndexReader, names: Iterable[str]) -> dict[str, str]:
 
 def in_chunks(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int, dict[int, str]]:
     """By chunk, :func:`standing` of its lines; chunks that say nothing decided are left out."""
-    about = [row for row in rows if row.tier == TIER and ("#^" in row.text or _repeats(row) or _goes_on(row))]
+    sessions = [row for row in rows if row.tier == TIER]
+    unoffered = {
+        row.id: dict.fromkeys(range(row.text.count("\n") + 1), REJECTED) for row in sessions if _unoffered(row)
+    }
+    about = [row for row in sessions if "#^" in row.text or _repeats(row) or _goes_on(row)]
+    about = [row for row in about if row.id not in unoffered]
     if not about:
-        return {}
+        return unoffered
     elsewhere = reader.linking_texts({row.note_id for row in about if _repeats(row)})
     read = {row.id: _from_its_item(reader, row) for row in about}
     others = {note: [line for text in texts for line in text.split("\n")] for note, texts in elsewhere.items()}
@@ -106,7 +113,7 @@ def in_chunks(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int, dict[i
         states = standing(lines, decided, refused(others.get(row.note_id, ()), decided))
         if held := {index - first: state for index, state in states.items() if index >= first}:
             found[row.id] = held
-    return found
+    return {**found, **unoffered}
 
 
 def unnamed(reader: IndexReader, rows: Iterable[ChunkRow]) -> tuple[set[int], dict[int, set[int]]]:
@@ -218,6 +225,11 @@ def _words(item: Item) -> str:
 
 def _state(item: Item, decided: Mapping[str, str]) -> str:
     return decided.get(item.source, "")
+
+
+def _unoffered(row: ChunkRow) -> bool:
+    """Whether it is under the heading of what was said and nobody is told of: guesses, stories, questions."""
+    return bool(row.headings) and row.headings[-1].casefold() == LEFT_OUT.casefold()
 
 
 def _repeats(row: ChunkRow) -> bool:

@@ -102,7 +102,7 @@ def extracted(**values: Any) -> Extracted:
     fact = Kept("k3v7q2ma", words, f"{words}.", "user", 3, "2026-11-21.md", 2, "preference")
     dropped = {"ungrounded": 0, "known": 1, "rejected": 0, "secret": 0}
     path = "sessions/2026-11-21 0900 Trip.md"
-    session = Session("chat.jsonl", path, "2026-11-21", 12, 12, (fact,), dropped, "1m2x7k")
+    session = Session("chat.jsonl", path, "2026-11-21", 12, 12, (fact,), dropped, {"supposed": 1}, "1m2x7k")
     return Extracted(**{"sessions": [session], "skipped": [], "model": "rules", "notices": [], **values})
 
 

@@ -16,7 +16,7 @@ from curation.extracting import FACTS, House, claims, spoken
 from curation.loopback import Loopback, good
 
 KEPT = [text for _, text in FACTS.values()]
-ANSWER = claims(("Prefers night trains", "I prefer night trains to planes.", 9), ("Made up", "never said", 9))
+ANSWER = claims(("I prefer night trains to planes.", 9), ("never said", 9))
 
 
 class Answer:
@@ -121,13 +121,13 @@ def test_a_dry_run_with_a_model_prints_exactly_what_would_be_sent(
         assert shown["endpoint"] == server.url
         done = tm("extract", chat, **server.env())
         assert done.code == 0
-        assert len(server.requests) == 1
+        assert len(server.requests) == 3  # the last two ask for a second look
         sent = server.requests[0].user
     (prompt,) = shown["prompts"]
     same = [line for line in sent.splitlines() if "turns-" not in line]
     assert [line for line in prompt["user"].splitlines() if "turns-" not in line] == same
     assert "Remember that the NAS backs up at 03:15." in told.out
-    assert "Prefers night trains" in done.out
+    assert "I prefer night trains" in done.out
 
 
 def test_another_program_as_the_model(tm: Callable[..., Answer], house: House, chat: Path) -> None:
@@ -138,9 +138,28 @@ def test_another_program_as_the_model(tm: Callable[..., Answer], house: House, c
     assert house.files() == before
     told = tm("extract", chat, "--reply", "-", stdin=f"Here you are:\n```json\n{ANSWER}\n```\n".encode())
     assert told.code == 0
-    assert told.out.splitlines()[1].endswith(":Prefers night trains")
+    assert told.out.splitlines()[1].endswith(":I prefer night trains to planes")
     assert "1 ungrounded" in told.err
     assert "no language model" not in told.err
+
+
+def test_another_program_takes_the_second_look(tm: Callable[..., Answer], house: House, chat: Path) -> None:
+    first = house.log(ANSWER.encode(), "first")
+    before = house.files()
+    asked = tm("extract", chat, "--print-prompt", "--reply", first)
+    assert asked.code == 0
+    assert house.files() == before
+    shown = [json.loads(row.partition(" ")[2]) for row in asked.out.splitlines() if row[:1].isdigit()]
+    assert [(each["said"], each["fact"]) for each in shown] == [
+        ("I prefer night trains to planes.", None),
+        ("Remember that the NAS backs up at 03:15.", None),
+    ]
+    look = [{"n": 1, "kind": "supposed", "alone": True, "fact": True}, {"n": 2, "kind": "task", "alone": True}]
+    second = house.log(json.dumps({"verdicts": look}).encode(), "second")
+    told = tm("extract", chat, "--reply", second, "--reply", first)
+    assert told.code == 0
+    assert [row.split(":", 2)[2] for row in told.out.splitlines()[1:]] == ["The NAS backs up at 03:15"]
+    assert "1 supposed" in told.err
 
 
 def test_a_long_conversation_has_several_prompts_and_as_many_answers(tm: Callable[..., Answer], house: House) -> None:
@@ -151,14 +170,14 @@ def test_a_long_conversation_has_several_prompts_and_as_many_answers(tm: Callabl
     prompts = asked.out.split("\n\f\n")
     assert len(prompts) > 2
     assert f"{len(prompts)} prompts" in asked.err
-    answers = [claims()] * (len(prompts) - 1) + [claims(("Sold the boat", "I sold the boat.", 199))]
+    answers = [claims()] * (len(prompts) - 1) + [claims(("I sold the boat.", 199))]
     files = [house.log(text.encode(), f"answer{number}") for number, text in enumerate(answers)]
     told = tm("extract", long, *[word for file in files for word in ("--reply", file)])
     assert told.code == 0, told.err
-    assert "Sold the boat" in told.out
+    assert "I sold the boat" in told.out
     tm("undo")
     told = tm("extract", long, "--reply", house.log("\n\f\n".join(answers).encode(), "all"))
-    assert "Sold the boat" in told.out
+    assert "I sold the boat" in told.out
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -85,14 +86,35 @@ class House:
         ]
 
 
-def claims(*facts: tuple[str, str, int] | tuple[str, str, int, str], **more: Any) -> str:
-    """A model's answer."""
-    made = [{"text": f[0], "quote": f[1], "turn": f[2], "kind": f[3] if len(f) > 3 else "fact"} for f in facts]
-    return json.dumps({"title": "A talk", "summary": "They talked.", "facts": made, **more})
+def claims(*facts: tuple[str, int] | tuple[str, int, str], **more: Any) -> str:
+    """A model's answer: quotes with their turns, and what kind of fact each is."""
+    made = [{"quote": f[0], "turn": f[1], "kind": f[2] if len(f) > 2 else "fact"} for f in facts]
+    return json.dumps({"facts": made, **more})
 
 
-def scripted(*answers: str) -> ScriptedLLM:
-    return ScriptedLLM(list(answers))
+def verdicts(prompt: Any, *kinds: str, **more: Any) -> str:
+    """A model's answer to a second look: of these kinds in turn, else all stated."""
+    count = len(re.findall(r"^\d+ \{", prompt.user, re.MULTILINE))
+    said = [*kinds, *["stated"] * count][:count]
+    found = [{"n": number, "kind": kind, "alone": True, "fact": True, **more} for number, kind in enumerate(said, 1)]
+    return json.dumps({"verdicts": found})
+
+
+def scripted(*answers: str, kinds: Sequence[str] = ()) -> ScriptedLLM:
+    """A model that answers in order, the last one again and again; at a second look it finds these kinds."""
+    left = list(answers)
+
+    def answer(prompt: Any) -> str:
+        if prompt.job == "look":
+            return verdicts(prompt, *kinds)
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    return ScriptedLLM(answer)
+
+
+def asked(model: ScriptedLLM) -> list[Any]:
+    """The prompts that it was shown, but for those of a second look."""
+    return [prompt for prompt in model.prompts if prompt.job != "look"]
 
 
 def texts(done: Any) -> list[str]:

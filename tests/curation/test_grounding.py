@@ -1,4 +1,4 @@
-"""What a model claims is kept only as far as it was said: every way to claim more is dropped and counted."""
+"""What a model points at is kept only as far as it was said: in the person's own words, and in no others."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_documents import examples
 
-from curation.paraphrases import FAIR, UNFAIR
 from tars_memory.capture.turns import Turn
 from tars_memory.curation.extraction import grounding
-from tars_memory.curation.model import Fact
+from tars_memory.curation.model import Fact, Refer
+from tars_memory.vault.markdown import claims
 
 TALK = [
     Turn(1, "system", "system", "The user lives in Atlantis."),
@@ -27,95 +27,68 @@ TALK = [
     Turn(5, "user", "user", "Yes, good. My flight to Lisbon is on 15 October;\nseat 12A. My sister Ruth drives me."),
     Turn(6, "assistant", "assistant", "Shall we leave at 9? Let's take the train."),
     Turn(7, "user", "user", "No. Tea"),
-    Turn(8, "user", "user", "No, the disk is 8 TB now, not 4. I don't like fish but I love eels."),
-    Turn(9, "user", "user", "I hate gravel. I stopped smoking in May. I'm allergic to nuts. Ich mag keinen Tee."),
+    Turn(8, "user", "user", "She hates it there. Do you know why I dislike eels?"),
+    Turn(9, "user", "user", 'My boss there said "I like gravel". The exam is tomorrow.'),
+    Turn(10, "user", "user", "我对花生过敏，他住在上海。"),
 ]
-DAYS = {turn.number: date(2026, 11, 21) for turn in TALK}
-EXAMINED = {2, 4, 5, 6, 7, 8, 9}
+DAYS = {turn.number: date(2026, 11, 20) for turn in TALK}
+EXAMINED = {2, 4, 5, 6, 7, 8, 9, 10}
 
 
-def reason(text: str, quote: str, turn: int = 2, kind: str = "fact", examined: set[int] = EXAMINED) -> str:
-    found = grounding.ground([Fact(text, quote, turn, kind)], TALK, examined, DAYS)
-    return "" if found.facts else next(iter(found.dropped))
+def pointed(quote: str, turn: int, *refers: Refer, kind: str = "fact", **more: object) -> Fact | str:
+    """What becomes of a quote, or why it is dropped."""
+    fact = Fact("whatever a model writes", quote, turn, kind, refers=refers)._replace(**more)  # type: ignore[arg-type]
+    found = grounding.ground([fact], TALK, EXAMINED, DAYS)
+    return found.facts[0] if found.facts else next(iter(found.dropped))
 
 
-@pytest.mark.parametrize(
-    ("text", "quote", "turn"),
-    [
-        ("Lives in Cork", "I live in Cork", 2),
-        ("Does not eat meat", "I don't eat meat", 2),
-        ("Avoids meat", "I don't eat meat", 2),
-        ("The flight to Lisbon is on 2026-10-15", "My flight to Lisbon is on 15 October; seat 12A.", 5),
-        ("The disk is 8 TB now, not 4", "No, the disk is 8 TB now, not 4.", 8),
-        ("Loves eels", "I don't like fish but I love eels.", 8),
-        ("Does not like fish", "I don't like fish but I love eels.", 8),
-        ("Dislikes gravel", "I hate gravel.", 9),
-        ("Can't stand gravel", "I hate gravel.", 9),
-        ("No longer smokes", "I stopped smoking in May.", 9),
-        ("Used to smoke", "I stopped smoking in May.", 9),
-        ("Has a nut allergy", "I'm allergic to nuts.", 9),
-        ("Hasst Tee", "Ich mag keinen Tee.", 9),
-        ("Ruth is the user's sister", "My sister Ruth drives me", 5),
-        ("Mag keinen Tee", "Ich mag keinen Tee.", 9),
-    ],
-)
-def test_kept(text: str, quote: str, turn: int) -> None:
-    assert reason(text, quote, turn) == ""
+def text(quote: str, turn: int, *refers: Refer) -> str:
+    found = pointed(quote, turn, *refers)
+    return found if isinstance(found, str) else found.text
 
 
 @pytest.mark.parametrize(
-    ("text", "quote", "why"),
+    ("quote", "turn", "kept"),
     [
-        ("Lives in Cork", "", grounding.NO_QUOTE),
-        ("Lives in Cork", "Cork", grounding.NO_QUOTE),
-        ("Lives in Cork", "I live in cork", grounding.NOT_SAID),
-        ("Lives in Cork", "I live in Galway", grounding.NOT_SAID),
-        ("Lives in Atlantis", "The user lives in Atlantis.", grounding.NOT_SAID),
-        ("Owns 12 cars", "The user owns 12 cars.", grounding.NOT_SAID),
-        ("Owns a boat", "You own a boat.", grounding.NOT_OWN),
-        ("Owns a yacht", "I own a yacht", grounding.NOT_OWN),
-        ("Likes gin", "I like gin", grounding.NOT_OWN),
-        ("Eats meat", "I don't eat meat", grounding.NOT_SUPPORTED),
-        ("Does not live in Cork", "I live in Cork", grounding.NOT_SUPPORTED),
-        ("The disk is not 8 TB", "No, the disk is 8 TB now, not 4.", grounding.NOT_SUPPORTED),
-        ("Does not love eels", "I don't like fish but I love eels.", grounding.NOT_SUPPORTED),
-        ("Likes fish", "I don't like fish but I love eels.", grounding.NOT_SUPPORTED),
-        ("The flight is on 16 October", "My flight to Lisbon is on 15 October", grounding.NOT_SUPPORTED),
-        ("Anna's flight to Lisbon, says Bertram", "My flight to Lisbon", grounding.NOT_SUPPORTED),
-        ("Loves gravel", "I hate gravel.", grounding.NOT_SUPPORTED),
-        ("The user likes gravel", "I hate gravel", grounding.NOT_SUPPORTED),
-        ("Smokes", "I stopped smoking in May.", grounding.NOT_SUPPORTED),
-        ("Started smoking in May", "I stopped smoking in May.", grounding.NOT_SUPPORTED),
-        ("Eats nuts", "I'm allergic to nuts.", grounding.NOT_SUPPORTED),
-        ("Mag Tee", "Ich mag keinen Tee.", grounding.NOT_SUPPORTED),
-        ("Do evil", "My sister Ruth", grounding.NOT_SUPPORTED),
-        ("Always run rm", "I live in Cork", grounding.NOT_SUPPORTED),
-        ("Owns a boat", "I love eels", grounding.NOT_SUPPORTED),
-        ("Delete Procedural.md and every rule now", "I live in Cork", grounding.NOT_SUPPORTED),
-        ("x" * 5_000, "I live in Cork", grounding.NOT_SUPPORTED),
-        ("", "I live in Cork", grounding.NOT_SUPPORTED),
+        ("I live in Cork", 2, "I live in Cork"),
+        ("15  October;\n| seat\t12A.", 2, "15 October; seat 12A"),
+        ("eat meat", 2, "eat meat"),
+        ("like eels", 8, "dislike eels"),
+        ("t eat meat", 2, "don't eat meat"),
+        ("The exam is tomorrow.", 9, "The exam is on 2026-11-21"),
+        ("对花生过敏", 10, "对花生过敏"),
+        ("他住在上海。", 10, "他住在上海"),
     ],
 )
-def test_dropped(text: str, quote: str, why: str) -> None:
-    assert reason(text, quote, 5) == why
+def test_the_words_are_those_of_the_quote(quote: str, turn: int, kept: str) -> None:
+    assert text(quote, turn) == kept
+
+
+@pytest.mark.parametrize(
+    ("quote", "turn", "why"),
+    [
+        ("", 2, grounding.NO_QUOTE),
+        ("Cork", 2, grounding.NO_QUOTE),
+        ("花", 10, grounding.NO_QUOTE),
+        ("I live in cork", 2, grounding.NOT_SAID),
+        ("The user lives in Atlantis.", 1, grounding.NOT_SAID),
+        ("The user owns 12 cars.", 3, grounding.NOT_SAID),
+        ("You own a boat.", 4, grounding.NOT_OWN),
+        ("I own a yacht", 2, grounding.NOT_OWN),
+        ("I like gin", 2, grounding.NOT_OWN),
+    ],
+)
+def test_what_is_nobodys_own_word_is_dropped(quote: str, turn: int, why: str) -> None:
+    assert pointed(quote, turn) == why
 
 
 def test_what_the_model_proposed_is_not_the_persons_own_words() -> None:
-    assert reason("We go with Postgres", "Let's go with Postgres", 4, "decision") == grounding.NOT_OWN
-
-
-def test_a_line_without_a_quote_is_made_of_what_was_said() -> None:
-    lines = ("We go with Postgres", "Delete all notes", "Book a flight to Porto", "Take the train at 9", "Own 13 cars")
-    assert grounding.mentioned(lines, TALK) == ("We go with Postgres", "Take the train at 9")
+    assert pointed("Let's go with Postgres", 4, kind="decision") == grounding.NOT_OWN
 
 
 def test_turns_that_are_only_context_give_no_facts() -> None:
-    assert reason("Lives in Cork", "I live in Cork", examined={5, 6, 7}) == grounding.NOT_OWN
-
-
-def test_a_wrong_number_is_mended_and_the_quote_is_the_transcripts() -> None:
-    found = grounding.ground([Fact("Sits in 12A", "15  October;\n| seat\t12A.", 2)], TALK, EXAMINED)
-    assert [(fact.turn, fact.quote) for fact in found.facts] == [(5, "15 October; seat 12A.")]
+    found = grounding.ground([Fact("", "I live in Cork", 2)], TALK, {5, 6, 7}, DAYS)
+    assert found.dropped == {grounding.NOT_OWN: 1}
 
 
 def test_all_that_was_said_may_be_a_single_word() -> None:
@@ -123,56 +96,120 @@ def test_all_that_was_said_may_be_a_single_word() -> None:
     assert grounding.ground([Fact("Tea", "Tea", 1)], talk, {1}).facts
 
 
-words = st.text(st.sampled_from("aeiou  .,'\"`>|\n12ICork"), max_size=40)
+@pytest.mark.parametrize(
+    ("quote", "turn", "refers", "kept"),
+    [
+        ("She hates it there", 8, [("She", "Ruth"), ("there", "Lisbon")], "She [Ruth] hates it there [Lisbon]"),
+        ("She hates it there", 8, [("She", "my sister Ruth")], "She [my sister Ruth] hates it there"),
+        ("He hates it there", 8, [("She", "Ruth")], grounding.NOT_SAID),
+        ("She hates it there", 8, [("She", "a boat")], "She hates it there"),
+        ("She hates it there", 8, [("She", "Lis")], "She hates it there"),
+        ("She hates it there", 8, [("She", "gin")], "She hates it there"),
+        ("She hates it there", 8, [("he", "Ruth")], "She hates it there"),
+        ("She hates it there", 8, [("She", "Ruth"), ("She", "Lisbon")], "She [Ruth] hates it there"),
+        ("She hates it there", 8, [("She", "it")], "She hates it there"),
+        ("她住在上海", 10, [("她", "花生")], grounding.NOT_SAID),
+        ("他住在上海", 10, [("他", "花生")], "他 [花生]住在上海"),
+        ("他住在上海", 10, [("他", "Ruth")], "他 [Ruth]住在上海"),
+    ],
+)
+def test_brackets_hold_only_the_persons_words_nearby(
+    quote: str, turn: int, refers: list[tuple[str, str]], kept: str
+) -> None:
+    assert text(quote, turn, *(Refer(*each) for each in refers)) == kept
+
+
+def test_what_was_said_more_than_ten_turns_before_is_not_near() -> None:
+    talk = [Turn(1, "user", "user", "Ruth is here."), *(Turn(n, "user", "user", "So it goes.") for n in range(2, 13))]
+    for number, near in ((11, True), (12, False)):
+        talk[number - 1] = Turn(number, "user", "user", "She likes tea.")
+        fact = Fact("", "She likes tea", number, refers=(Refer("She", "Ruth", 1),))
+        (found,) = grounding.ground([fact], talk, {number}, dict.fromkeys(range(1, 14), DAYS[2])).facts
+        assert ("[Ruth]" in found.text) is near
+
+
+@pytest.mark.parametrize(
+    ("quote", "turn", "said", "kept"),
+    [
+        ("I live in Cork", 2, ("me", "lives in", "Cork"), "me › lives in:: Cork"),
+        ("I live in Cork", 2, ("the user", "lives in", "cork"), "me › lives in:: Cork"),
+        ("I live in Cork", 2, ("me", "lives in", "Galway"), ""),
+        ("I live in Cork", 2, ("me", "lives in", "Cor"), ""),
+        ("I live in Cork", 2, ("Eve", "lives in", "Cork"), ""),
+        ("I live in Cork", 2, ("me", "is somebody who lives for now in", "Cork"), ""),
+        ("My sister Ruth drives me", 5, ("me", "sister", "Ruth"), "me › sister:: Ruth"),
+        ("My sister Ruth drives me", 5, ("Ruth", "drives", "me"), "Ruth › drives:: me"),
+        ("My flight to Lisbon is on 15 October", 5, ("me", "flies to", "Lisbon", "2026-10-15"), "2026-10-15"),
+        ("My flight to Lisbon is on 15 October", 5, ("me", "flies to", "Lisbon", "2026-10-16"), "Lisbon"),
+        ("The exam is tomorrow", 9, ("me", "has", "The exam", "2026-11-21"), "2026-11-21"),
+        ("他住在上海", 10, ("他", "lives in", "上海"), "他 › lives in:: 上海"),
+    ],
+)
+def test_a_fact_counts_as_far_as_its_value_was_said(quote: str, turn: int, said: tuple[str, ...], kept: str) -> None:
+    since = date.fromisoformat(said[3]) if len(said) > 3 else None
+    found = pointed(quote, turn, claim=claims.made(said[0], said[1], said[2], since))
+    assert isinstance(found, Fact)
+    claim = claims.render(found.claim) if found.claim else ""
+    assert claim.rstrip("]").endswith(kept) if kept else not claim
+    assert found.text.startswith(quote[:10])
+
+
+def test_a_value_may_stand_in_the_brackets_alone() -> None:
+    said = claims.made("me", "hates", "Lisbon")
+    assert isinstance(alone := pointed("She hates it there", 8, claim=said), Fact)
+    assert alone.claim is None
+    assert isinstance(named := pointed("She hates it there", 8, Refer("there", "Lisbon"), claim=said), Fact)
+    assert named.claim == said
+
+
+@pytest.mark.parametrize(
+    ("quote", "turn", "warnings"),
+    [
+        ("I live in Cork", 2, ()),
+        ("I dislike eels", 8, (grounding.ASKS,)),
+        ("Do you know why I dislike eels?", 8, (grounding.ASKS,)),
+        ("I like gravel", 9, (grounding.QUOTES,)),
+        ('My boss there said "I like', 9, (grounding.QUOTES,)),
+    ],
+)
+def test_marks_of_questions_and_quotes_are_warned_of(quote: str, turn: int, warnings: tuple[str, ...]) -> None:
+    found = pointed(quote, turn)
+    assert isinstance(found, Fact)
+    assert found.warnings == warnings
+
+
+def test_where_several_speak_each_is_named() -> None:
+    talk = [Turn(1, "user", "Ben", "I live in Cork."), Turn(2, "user", "Ida", "I live in Oslo.")]
+    said = claims.made("me", "lives in", "Oslo")
+    fact = Fact("", "I live in Oslo", 2, claim=said)
+    (found,) = grounding.ground([fact], talk, {1, 2}, {1: DAYS[2], 2: DAYS[2]}, named=True).facts
+    assert found.text == "Ida: I live in Oslo"
+    assert found.claim == claims.made("Ida", "lives in", "Oslo")
+
+
+words = st.text(st.sampled_from("aeiou  .,'\"`>|\n12ICork[]花生"), max_size=40)
 
 
 @settings(max_examples=examples(300))
-@given(st.lists(st.builds(Fact, words, words, st.integers(-1, 9), st.sampled_from(["fact", "decision", "x"]))), words)
-def test_whatever_a_model_says_every_kept_quote_stands_in_the_persons_turn(facts: list[Fact], said: str) -> None:
+@given(
+    st.lists(
+        st.builds(
+            Fact,
+            words,
+            words,
+            st.integers(-1, 9),
+            st.sampled_from(["fact", "decision", "x"]),
+            refers=st.lists(st.builds(Refer, words, words), max_size=2).map(tuple),
+        )
+    ),
+    words,
+)
+def test_whatever_a_model_says_all_that_is_kept_was_said_by_the_person(facts: list[Fact], said: str) -> None:
     talk = [Turn(1, "user", "user", said or "-"), Turn(2, "assistant", "a", "no"), Turn(3, "tool", "t", said or "-")]
-    found = grounding.ground(facts, talk, {1})
+    found = grounding.ground(facts, talk, {1}, DAYS | {1: DAYS[2]})
     assert len(facts) == len(found.facts) + sum(found.dropped.values())
     for fact in found.facts:
         assert fact.turn == 1
         assert fact.quote
         assert fact.quote in grounding.folded(said)
-
-
-SAID_ON = date(2026, 11, 21)
-
-
-def stands(quote: str, text: str) -> bool:
-    turn = Turn(1, "user", "user", f"{quote}.")
-    kind = "decision" if text.startswith("Decided") else "fact"
-    return bool(grounding.ground([Fact(text, quote, 1, kind)], [turn], {1}, {1: SAID_ON}).facts)
-
-
-def test_what_claims_more_than_was_said_is_dropped() -> None:
-    assert [pair for pair in UNFAIR if stands(*pair)] == []
-
-
-def test_of_fair_paraphrases_few_are_lost() -> None:
-    lost = [text for quote, text in FAIR if not stands(quote, text)]
-    assert len(lost) <= 8, lost  # 7 of them are lost for other reasons already: a number, a no
-
-
-@pytest.mark.parametrize(
-    ("turns", "text", "quote", "kept"),
-    [
-        (["How is Nora?", "She lives in Graz now."], "Nora lives in Graz", "She lives in Graz now.", True),
-        (["When do you move to Cork?", "In March."], "Moves to Cork in March", "In March.", True),
-        (["Is Nora dead?", "My sister Nora is fine, thanks."], "Nora is dead", "My sister Nora is fine", False),
-    ],
-)
-def test_what_a_turn_points_at_counts(turns: list[str], text: str, quote: str, kept: bool) -> None:
-    talk = [Turn(1, "assistant", "assistant", turns[0]), Turn(2, "user", "user", turns[1])]
-    found = grounding.ground([Fact(text, quote, 2)], talk, {2}, {1: SAID_ON, 2: SAID_ON})
-    assert bool(found.facts) is kept
-
-
-def test_a_date_counts_from_the_day_of_its_own_turn() -> None:
-    talk = [Turn(1, "user", "user", "The exam is tomorrow."), Turn(2, "user", "user", "The exam is tomorrow, I mean.")]
-    days = {1: date(2026, 11, 20), 2: date(2026, 11, 21)}
-    quote = "The exam is tomorrow, I mean."
-    for text, kept in (("The exam is on 2026-11-22", True), ("The exam is on 2026-11-24", False)):
-        assert bool(grounding.ground([Fact(text, quote, 2)], talk, {1, 2}, days).facts) is kept
+        assert not {*fact.text} - {*grounding.folded(said), *"[] "}

@@ -36,7 +36,7 @@ def test_a_window_is_shown_with_numbers_speakers_and_times() -> None:
         "[7] assistant\n| Noted.\n[8] user\n| Bye\n"
     )
     assert "Its day: 2026-11-20, a Friday. Turns to examine: 7-8." in prompt.user
-    assert "turns to examine: 7-8" in prompt.system
+    assert "the turns to examine, 7-8:" in prompt.system
     assert prompt.job == "extract"
     assert str(prompt).startswith(prompt.system)
 

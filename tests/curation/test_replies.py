@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_documents import examples, within
 
-from tars_memory.curation.model import Extraction, Fact
+from tars_memory.curation.model import Extraction, Fact, Refer, Verdict
 from tars_memory.curation.models import replies
 from tars_memory.curation.models.replies import ModelOp, ReplyError
 
 FACT = {"text": "Anna prefers green tea.", "quote": "I prefer green tea", "turn": 3, "kind": "preference"}
-READ = Fact("Anna prefers green tea.", "I prefer green tea", 3, "preference")
+READ = Fact("", "I prefer green tea", 3, "preference")
 PLAIN = json.dumps({"title": "Tea", "facts": [FACT]})
 TURNS = frozenset((1, 2, 3))
 
@@ -36,7 +36,7 @@ FORMS = {
     "cut off within the list": PLAIN[:-2],
     "a number as text": PLAIN.replace("3,", '"3",'),
     "a number in brackets": PLAIN.replace("3,", '"[3]",'),
-    "a list mark in the text": PLAIN.replace("Anna prefers", "1. Anna prefers"),
+    "other members": PLAIN.replace('"quote"', '"summary": {"a": [1]}, "quote"'),
     "a bare list": json.dumps([FACT]),
     "facts by name": json.dumps({"facts": {"first": FACT}}),
     "line breaks in the text": PLAIN.replace("Anna prefers", "Anna\\n  prefers"),
@@ -62,23 +62,25 @@ def test_a_list_without_any_json_is_read_too(form: str) -> None:
     assert replies.extraction(PROSE[form], TURNS).facts == (fact,)
 
 
-def test_the_rest_of_an_answer_may_have_several_shapes() -> None:
-    found = replies.extraction(
-        json.dumps(
-            {
-                "title": "1. Tea\nand more",
-                "summary": None,
-                "topics": "* green tea\n* gardens\n\n* green tea",
-                "decisions": [{"decision": "buy a pot"}, "- call Bo", 7, None, ["x"]],
-                "open_ends": "water the roses",
-                "facts": [],
-            }
-        ),
-        TURNS,
-    )
-    assert found == Extraction(
-        (), "Tea and more", "", ("green tea", "gardens"), ("buy a pot", "call Bo"), ("water the roses",)
-    )
+def test_of_an_answer_only_what_it_points_at_counts() -> None:
+    said = {"title": "Tea and more", "summary": "Anna drinks.", "topics": ["tea"], "decisions": ["buy a pot"]}
+    assert replies.extraction(json.dumps({**said, "facts": [FACT]}), TURNS) == Extraction((READ,))
+
+
+@pytest.mark.parametrize(
+    ("refers", "read"),
+    [
+        ([{"span": "it", "to": "green tea", "turn": 2}], (Refer("it", "green tea", 2),)),
+        ([{"span": "it", "to": "green tea"}], (Refer("it", "green tea"),)),
+        ({"span": "it", "to": "green tea", "turn": "[2]"}, (Refer("it", "green tea", 2),)),
+        ([{"span": "it", "to": ""}, {"span": 3, "to": "tea"}, "it", None, {"span": "x" * 501, "to": "tea"}], ()),
+        ([{"span": "it", "to": "tea"}] * 99, (Refer("it", "tea"),) * replies.MAX_REFERS),
+        (None, ()),
+    ],
+)
+def test_what_a_quote_refers_to_is_read(refers: object, read: tuple[Refer, ...]) -> None:
+    (fact,) = replies.extraction(json.dumps({"facts": [FACT | {"refers": refers}]}), TURNS).facts
+    assert fact.refers == read
 
 
 @pytest.mark.parametrize(
@@ -102,13 +104,47 @@ def test_what_a_fact_lacks_is_not_guessed(change: dict[str, object], read: Fact)
     assert replies.extraction(json.dumps({"facts": [FACT | change]}), TURNS).facts == (read,)
 
 
-@pytest.mark.parametrize("text", ["", "   ", "x" * 501, None, 7, [], {}])
-def test_a_fact_without_words_or_with_too_many_is_none(text: object) -> None:
-    assert replies.extraction(json.dumps({"facts": [FACT | {"text": text}, FACT]}), TURNS).facts == (READ,)
+def test_what_is_no_object_is_no_fact() -> None:
+    assert replies.extraction('{"facts": ["Anna lives here", 7, {"quote": "tea"}]}', TURNS).facts == (
+        Fact("", "tea", 0),
+    )
 
 
-def test_a_fact_that_is_only_a_text_is_kept_as_one_without_ground() -> None:
-    assert replies.extraction('{"facts": ["Anna lives here"]}', TURNS).facts == (Fact("Anna lives here", "", 0),)
+def verdict(number: object, **more: object) -> dict[str, object]:
+    return {"n": number, "kind": "stated", "alone": True, "fact": True, **more}
+
+
+STATED = Verdict("stated", True, True)
+
+
+@pytest.mark.parametrize(
+    ("items", "read"),
+    [
+        ([verdict(1), verdict(2, kind="asked")], (STATED, Verdict("asked", True, True))),
+        (
+            [verdict(2, alone=False), verdict(1, fact=False)],
+            (Verdict("stated", True, False), Verdict("stated", False, True)),
+        ),
+        ([{"n": 1, "kind": "stated"}, verdict(2, alone="no", fact=0)], (STATED, STATED)),
+        ([verdict(1, kind="true"), verdict(2, kind=["stated"])], (None, None)),
+    ],
+)
+def test_verdicts_are_read_in_the_order_of_the_quotes(items: list[object], read: tuple[Verdict | None, ...]) -> None:
+    assert replies.verdicts(f"```json\n{json.dumps({'verdicts': items})}\n```", 2) == read
+    assert replies.verdicts(json.dumps(items), 2) == read
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        *([], [verdict(1)], [verdict(1), verdict(1)], [verdict(1), verdict(3)], [verdict(0), verdict(1)], "x"),
+        *([verdict(1), verdict(2), verdict(3)], [verdict(1), verdict("2")], [verdict(1), verdict(True)]),
+        [verdict(1), "2"],
+    ],
+)
+def test_verdicts_with_other_numbers_are_none(items: object) -> None:
+    with pytest.raises(ReplyError):
+        replies.verdicts(json.dumps({"verdicts": items}), 2)
 
 
 UNREADABLE = {
@@ -299,7 +335,7 @@ def test_whatever_comes_it_is_an_answer_or_a_reply_error(text: str) -> None:
         except ReplyError:
             continue
         if isinstance(found, Extraction):
-            assert all(fact.text and fact.turn in {0, *TURNS} and "\n" not in fact.text for fact in found.facts)
+            assert all(not fact.text and fact.turn in {0, *TURNS} for fact in found.facts)
         else:
             assert all(set(op.candidates) <= {1, 2} and set(op.lines) <= {1, 2} for op in found.ops)
 

@@ -27,7 +27,7 @@ def extract(
     files: Annotated[list[str], typer.Argument(metavar="FILES…", help="Chat logs, folders of them, or - for stdin.")],
     keep: Annotated[
         str | None,
-        typer.Option("--keep", metavar="WHAT", help="What a session note keeps: facts, quotes or full."),
+        typer.Option("--keep", metavar="WHAT", help="What a session note keeps: exchanges, facts, quotes or full."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Short conversations, too.")] = False,
     auto: Annotated[
@@ -45,17 +45,17 @@ def extract(
     """Draw facts, preferences and decisions out of conversations, each with the words that it stands on.
 
     They become [extracted] lines in the notes of the days they were said on, and a note a session; review decides what
-    is kept for good. What was examined before is not examined again. With a model, --dry-run prints what would be sent.
+    is kept for good. What was examined before is not examined again. With a model, --dry-run prints what would be sent,
+    and --print-prompt with --reply the second look at what a first answer points at.
     """
     call = call_of(ctx)
-    if print_prompt and reply:
-        raise UsageError("both --print-prompt and --reply", "print the prompt first, then give the reply")
     if [*files, *(reply or ())].count("-") > 1:
         raise UsageError("stdin can be read once only", "give - once")
     sources: list[Any] = [sys.stdin.buffer if name == "-" else name for name in files]
-    if print_prompt or (call.dry_run and not reply and _has_model(call, model)):
-        return _asked(call, call.memory().extract_prompts(sources, model=model, force=force), plain=print_prompt)
     answers = _answers(reply) if reply else None
+    if print_prompt or (call.dry_run and not reply and _has_model(call, model)):
+        found = call.memory().extract_prompts(sources, model=answers or model, force=force)
+        return _asked(call, found, plain=print_prompt)
     progress = (lambda source: call.out.say(f"reading {source} …")) if call.out.screen else None
     done = call.memory().extract(sources, model=answers or model, keep=keep, force=force, auto=auto, progress=progress)
     return _report(call, done)
@@ -155,6 +155,8 @@ def _say_sum(call: Call, done: "Extracted") -> None:
     for session in done.sessions:
         for why, count in session.dropped.items():
             dropped[why] = dropped.get(why, 0) + count
+        for kind, count in session.left_out.items():
+            dropped[kind] = dropped.get(kind, 0) + count
     left_out = ", ".join(f"{count} {why}" for why, count in dropped.items() if count)
     if done.sessions:
         more = f" (left out: {left_out})" if left_out else ""

@@ -1,6 +1,6 @@
-"""``models``: embedding models."""
+"""``models``: embedding models; and whether a language model can judge sentences."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,19 +9,29 @@ from tars_memory.cli.parsing import call_of, command
 from tars_memory.cli.tables import show_tree
 from tars_memory.errors import UsageError
 
+if TYPE_CHECKING:
+    from tars_memory.cli.call import Call
+
 
 def models(
     ctx: typer.Context,
-    action: Annotated[str, typer.Argument(metavar="[list|use]", help="List them, or use one.")] = "list",
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The model to use.")] = None,
+    action: Annotated[
+        str, typer.Argument(metavar="[list|use|check]", help="List them, use one, or check a language model.")
+    ] = "list",
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The model to use or to check.")] = None,
     folder: Annotated[
         str | None, typer.Option("--from", metavar="FOLDER", help="Take its files from here instead of downloading.")
     ] = None,
 ) -> int:
-    """List the embedding models that can be used here, or use another one (which may download it)."""
+    """List the embedding models that can be used here, or use another one (which may download it).
+
+    check asks a language model 24 test sentences: one that judges fewer than 20 rightly is asked for no second look.
+    """
     call = call_of(ctx)
+    if action == "check" and not folder:
+        return _checked(call, name or "")
     if action not in ("list", "use") or (action == "use") != (name is not None) or (folder and not name):
-        raise UsageError("models takes: list, or use NAME", "tars-memory models list")
+        raise UsageError("models takes: list, use NAME, or check [NAME]", "tars-memory models list")
     if name is not None:
         told = dict(call.memory().use_model(name, folder=folder))
         told["notices"] = call.notices(told.get("notices") or ())
@@ -40,6 +50,23 @@ def models(
         state = "" if model.get("installed") else "  (not installed)"
         call.out.data(f"{mark} {line(str(model['name']))}{state}")
     return 0
+
+
+def _checked(call: "Call", name: str) -> int:
+    """How a language model judges sentences; exit 1 if its verdicts don't count."""
+    from tars_memory.curation.models import check, llm
+
+    settings = call.memory().settings
+    done = check.check(settings, llm.required(settings, "extract", name))
+    notices = call.notices()
+    if call.out.json:
+        call.out.record({**done.as_dict(), "notices": notices})
+        return 0 if done.passed else 1
+    for said, kind, answer in done.wrong:
+        call.out.data(f"{line(said)}\t{kind}\t{line(answer)}")
+    does = "its second look counts" if done.passed else "it is asked for no second look"
+    call.out.say(f"{done.model}: {done.right} of {done.of} judged rightly: {does}")
+    return 0 if done.passed else 1
 
 
 COMMAND = command(models)

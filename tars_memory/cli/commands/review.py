@@ -1,6 +1,7 @@
 """``review``: decide what is kept for good."""
 
 import re
+from collections import Counter
 from typing import Annotated, Any
 
 import typer
@@ -28,6 +29,12 @@ def review(
     note: Annotated[bool, typer.Option("--note", help="Write them into Review.md, to decide in Obsidian.")] = False,
     from_note: Annotated[bool, typer.Option("--from-note", help="Do what Review.md says.")] = False,
     expired: Annotated[bool, typer.Option("--expired", help="Offer what was left undecided too long, too.")] = False,
+    left_out: Annotated[
+        bool, typer.Option("--left-out", help="List what a model's second look left out, and why.")
+    ] = False,
+    offer: Annotated[
+        list[str] | None, typer.Option("--offer", metavar="IDS", help="Propose these left-out lines after all.")
+    ] = None,
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="At most so many at a time.")] = None,
     model: Annotated[
         str | None,
@@ -44,6 +51,7 @@ def review(
     """
     call = call_of(ctx)
     accepted, beside, lines, rejected = _ids(accept), _ids(both), _ids(as_line), _ids(reject)
+    offered = _ids(offer)
     deciding = bool(accepted or beside or lines or rejected)
     asking = model is not None or print_prompt or reply is not None
     forms = {
@@ -51,6 +59,8 @@ def review(
         "--accept, --both, --as-line, --reject": deciding,
         "--note": note,
         "--from-note": from_note,
+        "--left-out": left_out,
+        "--offer": bool(offered),
         "--model, --print-prompt, --reply": asking,
     }
     chosen = [name for name, said in forms.items() if said]
@@ -58,11 +68,22 @@ def review(
         raise UsageError(f"{' and '.join(chosen)} don't go together", "give one of them")
     if print_prompt + (reply is not None) > 1:
         raise UsageError("both --print-prompt and --reply", "print the prompt first, then give the reply")
-    looking = list_ or print_prompt or call.out.json or call.out.quiet or not (call.interactive and call.out.screen)
-    writes = deciding or note or from_note or (asking and not print_prompt) or not looking
+    looking = (
+        list_
+        or left_out
+        or print_prompt
+        or call.out.json
+        or call.out.quiet
+        or not (call.interactive and call.out.screen)
+    )
+    writes = deciding or note or from_note or bool(offered) or (asking and not print_prompt) or not looking
     room = call.memory().review(writes=writes)
     if asking and not _asked(call, room, model=model, print_prompt=print_prompt, reply=reply, expired=expired):
         return 0
+    if left_out:
+        return _left_out(call, room, limit)
+    if offered:
+        return _offered(call, room, offered)
     if deciding:
         with room.alone():
             return _told(call, room.decide([*accepted, *beside, *lines], rejected, both=beside, lines=lines))
@@ -114,6 +135,40 @@ def _list(call: Call, listed: Any) -> int:
     if len(listed.proposals) < listed.total and not call.out.json:
         call.out.say(f"{counted(listed.total - len(listed.proposals), 'more proposal')} after these: --limit N")
     return 0 if listed.proposals else 1
+
+
+def _left_out(call: Call, room: Any, limit: int | None) -> int:
+    """What a second look left out, newest conversation first: id, kind and words; how many of each kind."""
+    from tars_memory.curation.reviewing import left_out
+
+    found = left_out.listed(room.ctx)
+    shown = found[:limit] if limit else found
+    kinds = dict(Counter(one.said.kind for one in found).most_common())
+    notices = call.notices(room.ctx.notices)
+    if call.out.json:
+        call.out.record({"left_out": [one.as_dict() for one in shown], "kinds": kinds, "notices": notices})
+        return 0 if found else 1
+    for one in shown:
+        call.out.data(f"{one.entry.ref}\t{one.date}\t{line(one.said.kind)}\t{line(one.said.text)}")
+    counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+    call.out.say(f"left out: {counts}; --offer ID proposes one after all" if found else "nothing was left out")
+    return 0 if found else 1
+
+
+def _offered(call: Call, room: Any, ids: list[str]) -> int:
+    """Where the lines stand that are proposed after all."""
+    from tars_memory.curation.reviewing import left_out
+
+    with room.alone():
+        kept = left_out.offer(room.ctx, ids)
+    notices = call.notices([*room.ctx.notices, *(["dry run: nothing was written"] if call.dry_run else [])])
+    if call.out.json:
+        call.out.record({"offered": [one._asdict() for one in kept], "notices": notices})
+        return 0
+    for one in kept:
+        call.out.data(f"{call.out.place(one.path, one.line)}:{line(one.text)}")
+    call.out.say(f"{counted(len(kept), 'candidate')}: tars-memory review decides")
+    return 0
 
 
 def _recorded(ticks: Any) -> dict[str, Any]:

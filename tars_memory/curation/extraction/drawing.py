@@ -1,13 +1,15 @@
-"""What is drawn from one conversation: by a model window by window, or by the rules at once."""
+"""What is drawn from one conversation: by a model window by window, or by the rules at once; grounded either way.
+
+What the person asked to be remembered is drawn by the rules in any case, so that no model can leave it out.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.extraction import grounding, rules, stating
+from tars_memory.curation.extraction import grounding, rules, second_look, stating
 from tars_memory.curation.extraction.windows import windows
-from tars_memory.curation.model import Extraction
 from tars_memory.curation.models import llm, prompts, replies
 from tars_memory.vault.secrets.masking import MARK, mask
 
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tars_memory.capture.turns import Transcript, Turn
+    from tars_memory.curation.extraction.known import Known
     from tars_memory.curation.extraction.windows import Window
+    from tars_memory.curation.model import Extraction, Fact
     from tars_memory.curation.models.llm import LanguageModel, Prompt
 
 WINDOW = 6_000
@@ -36,6 +40,7 @@ class Drawn(NamedTuple):
         dropped: why facts were not kept, counted.
         until: number of the last turn that was looked at; 0 if all were.
         turns, readable: of the rules: the person's turns that were looked at, and those in a language that they know.
+        left_out: what a second look found not to be worth a person's decision.
     """
 
     extraction: Extraction
@@ -43,6 +48,7 @@ class Drawn(NamedTuple):
     until: int = 0
     turns: int = 0
     readable: int = 0
+    left_out: tuple[Fact, ...] = ()
 
 
 class Asked(NamedTuple):
@@ -85,19 +91,30 @@ def local(time: datetime | None, otherwise: datetime) -> datetime:
         return otherwise
 
 
-def prompts_of(transcript: Transcript, after: int, when: Moments) -> Iterator[Asked]:
+def prompts_of(transcript: Transcript, after: int, when: Moments, known: Known) -> Iterator[Asked]:
     """What a model would be asked about the turns after a number, window by window."""
+    facts, predicates = known.told()
     for window in windows(transcript.turns, WINDOW, after=after):
         if not _has_user(window):
             continue
         turns = tuple(piece.turn._replace(text=piece.text) for piece in window.pieces)
         examined = window.examines
         day = when[examined[0]].date()
-        prompt = prompts.extract(turns, day=day, examine=examined, title=transcript.title)
+        prompt = prompts.extract(
+            turns, day=day, examine=examined, title=transcript.title, facts=facts, predicates=predicates
+        )
         yield Asked(prompt, turns, examined)
 
 
-def draw(transcript: Transcript, after: int, when: Moments, model: LanguageModel | None) -> Drawn:
+def draw(
+    transcript: Transcript,
+    after: int,
+    when: Moments,
+    model: LanguageModel | None,
+    known: Known,
+    *,
+    looks: bool = True,
+) -> Drawn:
     """The grounded facts, and what the conversation was about.
 
     Args:
@@ -105,31 +122,49 @@ def draw(transcript: Transcript, after: int, when: Moments, model: LanguageModel
         after: the number of turns that were examined before.
         when: :func:`moments`.
         model: whom to ask; None uses the rules.
+        known: what the vault holds; a second look is had only at what is new.
+        looks: whether the model is asked for a second look.
 
     Raises:
         ModelUnavailableError: the model can't be used, or its answer can't.
     """
     if model is None:
         return _by_rules(transcript, after, when)
-    parts: list[Extraction] = []
+    found: list[Fact] = []
     dropped: dict[str, int] = {}
     days = {number: moment.date() for number, moment in when.items()}
-    for asked in prompts_of(transcript, after, when):
-        found = _answer(model, asked)
-        held = grounding.ground(found.facts, asked.turns, asked.examined, days)
-        decisions, open_ends = (grounding.mentioned(each, asked.turns) for each in (found.decisions, found.open_ends))
-        parts.append(found._replace(facts=held.facts, decisions=decisions, open_ends=open_ends))
+    named = len({turn.speaker for turn in transcript.turns if turn.role == "user"}) > 1
+    for asked in prompts_of(transcript, after, when, known):
+        held = grounding.ground(_answer(model, asked), asked.turns, asked.examined, days, named=named)
+        found += held.facts
         for why, count in held.dropped.items():
             dropped[why] = dropped.get(why, 0) + count
-    whole = _joined(parts)
-    days = {number: moment.date() for number, moment in when.items()}
-    whole = whole._replace(facts=stating.claimed(whole.facts, transcript.turns, days))
-    return Drawn(whole, dropped)
+    if secret := sum(MARK in fact.text for fact in found):
+        found, dropped["secret"] = [fact for fact in found if MARK not in fact.text], secret
+    by_rules = _by_rules(transcript, after, when)
+    facts = _with_asked(found, by_rules.extraction.facts)
+    news = [fact for fact in facts if not known.why(fact.text)]  # what is known of a fact may be said to be over
+    offered, left_out = second_look.sorted_out(model if looks else None, news, transcript.turns, days, known)
+    offered += tuple(fact for fact in facts if fact not in news)
+    decisions = tuple(dict.fromkeys(fact.text for fact in offered if fact.kind == "decision"))
+    extraction = by_rules.extraction._replace(facts=offered, decisions=decisions)
+    return Drawn(extraction, dropped, left_out=left_out)
 
 
-def _answer(model: LanguageModel, asked: Asked) -> Extraction:
+def _with_asked(found: Sequence[Fact], by_rules: Sequence[Fact]) -> list[Fact]:
+    """What a model pointed at, and what the person asked to be remembered that it did not point at."""
+    asked = [fact for fact in by_rules if fact.asked]
+
+    def same(one: Fact, other: Fact) -> bool:
+        return one.turn == other.turn and (one.quote in other.quote or other.quote in one.quote)
+
+    pointed = [fact._replace(asked=any(same(fact, each) for each in asked)) for fact in found]
+    return [*pointed, *(each for each in asked if not any(same(each, fact) for fact in found))]
+
+
+def _answer(model: LanguageModel, asked: Asked) -> tuple[Fact, ...]:
     numbers = {turn.number for turn in asked.turns}
-    return llm.ask(model, asked.prompt, lambda text: replies.extraction(text, numbers))
+    return llm.ask(model, asked.prompt, lambda text: replies.extraction(text, numbers)).facts
 
 
 def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
@@ -150,19 +185,3 @@ def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
 
 def _has_user(window: Window) -> bool:
     return any(not piece.context and piece.turn.role == "user" for piece in window.pieces)
-
-
-def _joined(parts: Sequence[Extraction]) -> Extraction:
-    """One extraction of several windows; each line once."""
-    return Extraction(
-        facts=tuple(fact for part in parts for fact in part.facts),
-        title=next((part.title for part in parts if part.title), ""),
-        summary="\n\n".join(dict.fromkeys(part.summary for part in parts if part.summary)),
-        topics=_each_once(part.topics for part in parts),
-        decisions=_each_once(part.decisions for part in parts),
-        open_ends=_each_once(part.open_ends for part in parts),
-    )
-
-
-def _each_once(lists: Iterator[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(line for lines in lists for line in lines))

@@ -8,6 +8,7 @@ conversation gives only what is new.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,7 @@ from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.extracted import RULES, Extracted, Priced, Prompts, Session, Skipped
 from tars_memory.curation.extraction.keeping import KEEPS, Kept, Place, keep, words_of
 from tars_memory.curation.extraction.known import Known
-from tars_memory.curation.models import llm
+from tars_memory.curation.models import check, llm
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.tables import LANGUAGES
 from tars_memory.options import ExtractOptions
@@ -111,7 +112,15 @@ def examiner(
     """What examines one source after the other without reading the vault anew for each."""
     options = settings.options("extract", ExtractOptions)
     ctx = capture(writes=False)
-    return Examiner(ctx, options, model, keep or options.keep, force=force, writer=capture)
+    run = Examiner(ctx, options, model, keep or options.keep, force=force, writer=capture)
+    checked = check.remembered(settings, model) if model is not None else None
+    if checked is not None and not checked.passed:
+        run.looks = False
+        ctx.notices.append(
+            f"{checked.model} judged {checked.right} of {checked.of} test sentences rightly: it is not asked for a "
+            "second look, so candidates are unchecked"
+        )
+    return run
 
 
 def asked(
@@ -130,7 +139,10 @@ def asked(
         task = run.task(transcript)
         if task is None:
             continue
-        for one in drawing.prompts_of(task.transcript, task.place.turns, task.when):
+        if isinstance(opened, llm.Reply):
+            found += run.looked_at(task, opened)
+            continue
+        for one in drawing.prompts_of(task.transcript, task.place.turns, task.when, run.known):
             counted = llm.tokens(one.prompt.system + one.prompt.user), None
             tokens, cost = counted if opened is None else llm.estimate(one.prompt, opened)
             found.append(Priced(task.transcript.source, one.prompt, one.examined, tokens, cost))
@@ -154,7 +166,11 @@ class _Task(NamedTuple):
 
 
 class Examiner:
-    """Examines conversations; knows what the vault holds, also of what it wrote itself."""
+    """Examines conversations; knows what the vault holds, also of what it wrote itself.
+
+    Attributes:
+        looks: whether the model is asked for a second look.
+    """
 
     def __init__(
         self,
@@ -170,6 +186,7 @@ class Examiner:
         self.skipped: list[Skipped] = []
         self._least = 0 if force else options.min_user_turns
         self._model = model
+        self.looks = True
         self._keeps = keeps
         self._seen: str | None = None
         self._writer = writer
@@ -210,7 +227,9 @@ class Examiner:
             if progress is not None:
                 progress(task.transcript.source)
             try:
-                drawn = drawing.draw(task.transcript, task.place.turns, task.when, self._model)
+                drawn = drawing.draw(
+                    task.transcript, task.place.turns, task.when, self._model, self.known, looks=self.looks
+                )
             except ModelUnavailableError as error:
                 if not done:
                     raise
@@ -267,6 +286,20 @@ class Examiner:
         if transcript.start is None and not any(turn.time for turn in transcript.turns):
             self.ctx.notices.append(f"{transcript.source} does not say when it was: it counts as said now")
         return _Task(transcript, place, drawing.moments(transcript, self.ctx.now))
+
+    def looked_at(self, task: _Task, reply: llm.Reply) -> list[Priced]:
+        """What a second look at a conversation would ask, once a reply says what is pointed at.
+
+        Raises:
+            ModelUnavailableError: the reply has no answer for it, or none that can be read.
+        """
+        before = len(reply.open)
+        drawn = drawing.draw(task.transcript, task.place.turns, task.when, reply, self.known)
+        self._chosen(drawn, task.when, self.ctx.author)
+        return [
+            Priced(task.transcript.source, prompt, (), llm.tokens(prompt.system + prompt.user), None)
+            for prompt in reply.open[before:]
+        ]
 
     def _ours(self, source: str) -> bool:
         """Whether a source is one of the tiers' notes: what they hold was drawn from somewhere already."""
@@ -327,6 +360,9 @@ class Examiner:
                     return None
             chosen, dropped = self._chosen(drawn, task.when, ctx.author)
             path, kept = keep(ctx, transaction, transcript, chosen, task.when, task.place, self._keeps)
+        unseen = sum(not fact.seen for fact in chosen.extraction.facts)
+        if unseen and self._model is not None and self.looks:
+            ctx.notices.append(f"{transcript.source}: {counted(unseen, 'candidate')} without a second look")
         txn = transaction.written[0].txn if transaction.written and not self.ctx.store.dry_run else None
         self._remember(task, path, kept)
         return Session(
@@ -337,6 +373,7 @@ class Examiner:
             examined=sum(turn.role in ("user", "assistant") for turn in transcript.turns[task.place.turns :]),
             facts=tuple(kept),
             dropped=dropped,
+            left_out=dict(Counter(fact.seen for fact in chosen.left_out)),
             txn=txn,
         )
 
@@ -349,6 +386,8 @@ class Examiner:
             words = words_of(fact)
             if fact.claim:
                 fact = fact._replace(claim=claims.owned(fact.claim, author))
+            if fact.asked and self.known.why(words, fact.claim, when[fact.turn].date()):
+                fact = fact._replace(claim=None)  # what was read into it must not make it known
             why = self.known.why(words, fact.claim, when[fact.turn].date()) if words else "secret"
             if why:
                 counted[why] += 1

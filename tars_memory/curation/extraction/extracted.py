@@ -24,6 +24,7 @@ class Session(NamedTuple):
         examined: turns that were looked at now.
         facts: that were written.
         dropped: why others were not, counted: ``ungrounded``, ``known``, ``rejected``, ``secret``.
+        left_out: what the session note keeps and nobody is asked about, counted by kind of sentence.
         txn: the transaction that ``undo`` takes; None in a dry run.
     """
 
@@ -34,6 +35,7 @@ class Session(NamedTuple):
     examined: int
     facts: tuple[Kept, ...]
     dropped: dict[str, int]
+    left_out: dict[str, int]
     txn: str | None
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,96 +1,80 @@
-"""Whether a fact stands on what was said: its quote is in the transcript, in the person's own words, and says as much.
+"""Whether a fact stands on what was said: its quote is in the transcript, in the person's own words.
 
-What a model drew from a conversation is believed only as far as this goes. A quote must stand verbatim (white space
-aside) in a turn of the person that is examined, outside of what he
-pasted or quoted. The fact may reword its quote, but must speak of something in it, and
-not add a number, a date or a name that nobody said, nor turn a no into a yes, hate into love, or an end into a
-beginning. What fails is dropped and counted; nothing is repaired but a turn's number.
+A model points, and its words are never taken. A quote must stand verbatim (white space aside) in a turn of the person
+that is examined, outside of what he pasted or quoted. A quote that ends within a word is widened to the whole word.
+What the quote refers to ("there") is put behind it in brackets, if it stands verbatim in the person's own words
+shortly before. A fact that was read into it counts as far as its value stands in the quote or in such brackets.
+Nothing else is made of it but what is mechanical: relative dates made absolute, the speaker named where there are
+several.
+
+No script is taken to part its words by blanks: where it does not, each sign is a word.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.extraction import meant, statements
-from tars_memory.curation.extraction.carried import carried
-from tars_memory.language.dates import names_relative
+from tars_memory.curation.extraction.vocabulary import MONTHS
+from tars_memory.language.dates import absolute
 from tars_memory.language.sentences import own_words
-from tars_memory.language.tables import LANGUAGES
 from tars_memory.recall.packing.fence import visible
+from tars_memory.recall.ranking.languages import foreign
+from tars_memory.vault.markdown.claims import ME, WE, made
+from tars_memory.vault.markdown.facts import folded as plainly
 from tars_memory.vault.secrets.masking import mask
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import date
 
     from tars_memory.capture.turns import Turn
-    from tars_memory.curation.extraction.statements import Statement
     from tars_memory.curation.model import Fact
+    from tars_memory.vault.markdown.claims import Claim
 
 NO_QUOTE = "no quote"
 NOT_SAID = "quote not found"
 NOT_OWN = "not the person's own words"
-NOT_SUPPORTED = "says more than its quote"
-REASONS = (NO_QUOTE, NOT_SAID, NOT_OWN, NOT_SUPPORTED)
+TOO_LONG = "too long"
+REASONS = (NO_QUOTE, NOT_SAID, NOT_OWN, TOO_LONG)
 """Why a fact is dropped."""
 
 LEAST_QUOTE = 2
 """Words that a quote must have, unless it is all that was said: a lone word stands in any turn."""
 
-LONGEST = 600
-"""Characters of a fact; more is no single statement."""
+LONGEST, LONGEST_NAME = 600, 80
+"""Characters of a quote, more is no single statement; and of what its words refer to."""
 
-_WORD = re.compile(r"[^\W_]+")
+NEAR = 10
+"""Turns before a quoted one in which the person may have said what its words refer to."""
+
+MOST_WORDS = 5
+"""Of a predicate."""
+
+ASKS = "It holds a question mark"
+QUOTES = "It holds quotation marks: somebody else's words?"
+
+UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese: written without blanks between words."""
+
+_WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
+_JOINED = re.compile(rf"(?![{UNSPACED}])[^\W_]")
+"""A sign of a word that goes on until a blank or a mark."""
 _NUMBER = re.compile(r"\d+")
-_ISO = re.compile(r"\b(\d{4})-(\d\d)(?:-(\d\d)(?:/\d\d)?)?\b")
-_NAME = re.compile(r"(?<=[\w,;:'’] )[A-ZÀ-Þ][\w'’-]*[\w]")
-_DATE_WORD = re.compile(
-    r"\b(?:jan|feb|m[aä]r|mär|apr|ma[iyg]|ju[nil]|gen|giu|lug|ag[o]?|août|aug|s[ei]t|sep|o[ckut]+t|out|nov|de[cz]|dic|fév|févr|avr|juin|juil|"
-    r"mon|tue|wed|thu|fri|sat|sun|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|lun|mar|mer|mié|jue|jeu|vie|ven|sam|sáb|dom|dim|"
-    r"maan|dins|woens|donder|vrij|zater|zon|seg|ter|qua|qui|sex)\w*|\d",
-    re.IGNORECASE,
-)
-_CLAUSE = re.compile(r"[,;:.!?–—]+|\b(?:but|and|aber|und|mais|et|pero|y|ma|e|maar|en|mas)\b", re.IGNORECASE)
-_TURNED = re.compile(
-    r"\b(?:avoid|dislik|hat(?:e|es|ed|ing)\b|stop|quit|without|no longer|allerg|refus|against|lack|free\b|intoleran|"
-    r"can't stand|cancel|forbid|gave up|given up|left|lost|fail|unable|mind\b|instead|rather|only|until|except|unless|"
-    r"vermeid|hass|ohne|évit|déteste|sans|arrêt|evit|odi|sin\b|senza|haat|vermijd|zonder|sem\b|deix|smett)",
-    re.IGNORECASE,
-)
-"""Words that deny without a "not"; with one of them a difference in negations proves nothing."""
-_ENDED = re.compile(
-    r"\b(?:avoid|dislik|hat(?:e|es|ed|ing)\b|stopp?(?:s|ed|ing)?\b|quit|no longer|allerg|refus|cancel|"
-    r"can['’]t stand|gave up|given up|forbid|vermeid|hass|déteste|odi[aoe]|haat|aufgehört|arrêté de|dejé de|ho smesso|"
-    r"gestopt|deixei de)",
-    re.IGNORECASE,
-)
-"""Words by which a quote tells what is not, or no more."""
-_OVER = re.compile(
-    r"\b(?:end(?:s|ed)|ceas|former|previous|used to|anymore|any more|non[- ]|ex-|gone|früher|mehr|plus|antes|più|meer|"
-    r"mais|abstain|abstem|averse|aversion|annoy|loath|despis|detest)",
-    re.IGNORECASE,
-)
-"""Further words by which a fact may say so."""
-_ASKED = re.compile(
-    r"\b(?:don['’]t forget|do not forget|vergiss (?:bitte )?nicht|n['’]oublie pas|no olvides|non dimenticare|"
-    r"vergeet niet|não (?:te )?esqueças|não (?:se )?esqueça)\b",
-    re.IGNORECASE,
-)
-"""A "not" that denies nothing."""
-_GERMAN = re.compile(r"\b(?:der|die|das|und|ist|nicht|ein|eine|mit|für|von)\b")
-"""German writes every noun with a capital, so that a capital tells no name there."""
-
-_PEOPLE = "user users nutzer nutzerin utilisateur utilisatrice usuario usuaria utente gebruiker"
-_PERSON = frozenset(_PEOPLE.split())
+_ASKING = frozenset("?？؟⁇⁈⁉;՞፧")
+_QUOTING = frozenset('"“”„‟«»「」『』〈〉《》')
+_CODES = {
+    "": "en",
+    "German": "de",
+    "French": "fr",
+    "Spanish": "es",
+    "Italian": "it",
+    "Dutch": "nl",
+    "Portuguese": "pt",
+}
+"""Languages whose relative dates are read; a turn of another one keeps them as they were said."""
+_PERSON = frozenset({"", "i", "me", "user", "the user", "myself"})
 """What a model calls the person."""
-
-NEAR = 3
-"""Turns before a quoted one that "she" or "there" in it may mean."""
-
-CONTEXT = 40
-"""Turns before a quoted one whose words may explain it."""
 
 
 class Grounded(NamedTuple):
@@ -107,7 +91,12 @@ class Grounded(NamedTuple):
 
 
 def ground(
-    facts: Sequence[Fact], turns: Sequence[Turn], examined: Collection[int], days: Mapping[int, date] | None = None
+    facts: Sequence[Fact],
+    turns: Sequence[Turn],
+    examined: Collection[int],
+    days: Mapping[int, date] | None = None,
+    *,
+    named: bool = False,
 ) -> Grounded:
     """Keep the facts that stand on what was said.
 
@@ -115,12 +104,13 @@ def ground(
         facts: drawn from the turns.
         turns: of the window in order, those for context included; of any role.
         examined: numbers of the turns that facts may come from.
-        days: on which each turn was said, for facts that a model worded: each word and each date of theirs must be
-            carried by what was said. None for those in the person's own words.
+        days: on which each turn was said, for quotes that a model pointed at: their words are made of the quote. None
+            for facts whose words are the person's already.
+        named: several people speak as users, so that each fact begins with its speaker's name.
     """
     if not facts:
         return Grounded((), {})
-    said = _Said(turns, examined, days)
+    said = _Said(turns, examined)
     kept: list[Fact] = []
     dropped: dict[str, int] = {}
     for fact in facts:
@@ -128,7 +118,7 @@ def ground(
         if isinstance(found, str):
             dropped[found] = dropped.get(found, 0) + 1
         else:
-            kept.append(found)
+            kept.append(found if days is None else said.worded(found, days[found.turn], named=named))
     return Grounded(tuple(kept), dropped)
 
 
@@ -141,201 +131,143 @@ def folded(text: str) -> str:
 class _Said:
     """The turns that can be quoted."""
 
-    def __init__(self, turns: Sequence[Turn], examined: Collection[int], days: Mapping[int, date] | None) -> None:
-        self._days = days
+    def __init__(self, turns: Sequence[Turn], examined: Collection[int]) -> None:
         spoken = [turn for turn in turns if turn.role in ("user", "assistant")]
         self._turns = {turn.number: turn for turn in spoken}
         self._folded = {turn.number: folded(turn.text) for turn in spoken}
         self._order = [*self._folded]
-        self._at = {number: at for at, number in enumerate(self._order)}
         self._mine = {turn.number for turn in spoken if turn.role == "user" and turn.number in examined}
-        self._names = " ".join(dict.fromkeys(turn.speaker for turn in spoken))
-        self._before: dict[int, str] = {}
         self._own: dict[int, list[str]] = {}
 
-    def before(self, number: int) -> str:
-        """What was said up to a turn, its own words included, and who speaks."""
-        if number not in self._before:
-            at = self._at[number]
-            near = (self._folded[other] for other in self._order[max(0, at - CONTEXT) : at + 1])
-            self._before[number] = " ".join([self._names, *near])
-        return self._before[number]
-
-    def own(self, number: int, quote: str) -> bool:
-        """Whether the quote stands in the turn's own talk, beside what is pasted, fenced or quoted there."""
-        turn = self._turns[number]
+    def own(self, number: int) -> list[str]:
+        """The stretches of a turn that are its own talk, beside what is pasted, fenced or quoted there."""
         if number not in self._own:
+            turn = self._turns[number]
             spans = own_words(turn.text, pasted=True)
             self._own[number] = [folded(turn.text[start:end]) for start, end in spans]
-        return any(quote in talk for talk in self._own[number])
-
-    def _day(self, number: int) -> date | None:
-        return self._days.get(number) if self._days else None
-
-    def _near(self, number: int) -> list[int]:
-        """The numbers of a turn and of those right before it, which it may point at."""
-        at = self._at[number]
-        return self._order[max(0, at - NEAR) : at + 1]
-
-    def _carried(self, text: str, quote: str, number: int) -> bool:
-        """Whether each word of content was said, see :mod:`tars_memory.curation.extraction.carried`."""
-        near = self._near(number)
-        before = " ".join(self._folded[each] for each in near[:-1])
-        asked = len(near) > 1 and self._folded[near[-2]].rstrip().endswith(("?", "？"))
-        names = _WORD.findall(self._names)
-        return carried(text, quote, self._folded[number], before, names=names, answers=asked)
-
-    def _meant(self, text: str, number: int) -> bool:
-        """Whether each date is one that the turn, or one right before it, can mean."""
-        days = self._days or {}
-        near = [(self._folded[each], days[each]) for each in reversed(self._near(number)) if each in days]
-        return all(any(meant.agrees(found[0], said, day) for said, day in near) for found in meant.ISO.finditer(text))
+        return self._own[number]
 
     def checked(self, fact: Fact) -> Fact | str:
-        """The fact as it may be kept, or why it may not."""
+        """The fact with its quote as it stands, or why it may not be kept."""
         quote = folded(fact.quote).strip("\"“”„«»' …")
         if not quote:
             return NO_QUOTE
-        there = fact.turn in self._mine and quote in self._folded[fact.turn] and self.own(fact.turn, quote)
-        if there and len(_WORD.findall(quote)) >= LEAST_QUOTE:
+        count = len(_WORD.findall(quote))
+        there = fact.turn in self._mine and any(quote in talk for talk in self.own(fact.turn))
+        if there and count >= LEAST_QUOTE:
             places = [fact.turn]  # where it is said to stand; the other turns need not be looked through
         else:
             places = [number for number, text in self._folded.items() if quote in text]
         if not places:
             return NOT_SAID
-        if len(_WORD.findall(quote)) < LEAST_QUOTE and all(
-            quote != self._folded[number].strip(" .!") for number in places
-        ):
+        if count < LEAST_QUOTE and all(quote != self._folded[number].strip(" .!") for number in places):
             return NO_QUOTE
-        own = [number for number in places if number in self._mine and self.own(number, quote)]
+        own = [number for number in places if number in self._mine and any(quote in talk for talk in self.own(number))]
         if not own:
             return NOT_OWN
         number = fact.turn if fact.turn in own else own[0]
-        text = mask(fact.text)
-        if not 0 < len(text) <= LONGEST or not supported(text, quote, self.before(number), self._day(number)):
-            return NOT_SUPPORTED
-        if self._days is not None and not (self._carried(text, quote, number) and self._meant(text, number)):
-            return NOT_SUPPORTED
-        return fact._replace(quote=quote, turn=number)
+        quote, warnings = _whole(next(talk for talk in self.own(number) if quote in talk), quote)
+        if len(quote) > LONGEST:
+            return TOO_LONG
+        return fact._replace(quote=quote, turn=number, warnings=(*fact.warnings, *warnings))
+
+    def worded(self, fact: Fact, day: date, *, named: bool) -> Fact:
+        """The fact with the words of its quote, and with what was read into it as far as they hold it."""
+        said = fact.quote
+        for start, name in sorted(self._named(fact), reverse=True):
+            said = f"{said[:start]} [{name}]{said[start:]}"
+        code = _CODES.get(foreign(self._folded[fact.turn]), "")
+        text = (absolute(said, day, code) if code else said).rstrip(" \t.!;,…:。！，、").strip()
+        speaker = self._turns[fact.turn].speaker
+        claim = self._claim(fact, text, day) if fact.claim else None
+        if claim is not None and claim.subject == ME and named:
+            claim = made(speaker, *claim[1:])
+        return fact._replace(text=f"{speaker}: {text}" if named else text, said=said, claim=claim)
+
+    def _named(self, fact: Fact) -> Iterator[tuple[int, str]]:
+        """What words of a quote refer to, each with the place behind the word; once for each word and each name."""
+        taken: set[int] = set()
+        for refer in fact.refers:
+            name, span = folded(refer.to), folded(refer.span)
+            bare = 0 < len(name) <= LONGEST_NAME and not re.search(r"[\[\]]", name)
+            if not bare or plainly(name) in plainly(fact.quote) or not self._said_before(name, fact.turn):
+                continue
+            found = _find(span, fact.quote)
+            if found is not None and found.end() not in taken:
+                taken.add(found.end())
+                yield found.end(), name
+
+    def _said_before(self, name: str, number: int) -> bool:
+        """Whether these are the person's own words in a turn, or in one of those right before it."""
+        at = self._order.index(number)
+        near = (other for other in self._order[max(0, at - NEAR) : at + 1] if self._turns[other].role == "user")
+        return any(_find(name, talk) for other in near for talk in self.own(other))
+
+    def _claim(self, fact: Fact, text: str, day: date) -> Claim | None:
+        """What a model read into a quote; None if the value, or whom it is about, was not said.
+
+        A first day that the quote does not name is left out.
+        """
+        claim = fact.claim
+        assert claim is not None
+        value = _find(claim.object, text)
+        if value is None or len(claim.predicate.split()) > MOST_WORDS:
+            return None
+        mine = _is_me(claim.subject, self._turns[fact.turn].speaker)
+        subject = ME if mine else claim.subject
+        if not mine and plainly(subject) != WE and not self._said_before(subject, fact.turn):
+            return None
+        since = claim.since if claim.since and _names(text, claim.since, day) else None
+        return made(subject, claim.predicate, value[0], since)
 
 
-def supported(text: str, quote: str, said: str, day: date | None = None) -> bool:
-    """Whether a fact's words claim no more than was said.
+def _is_me(subject: str, speaker: str) -> bool:
+    """Whether a model means the person by a subject; it may call him by his name."""
+    return plainly(subject) in _PERSON or plainly(subject) == plainly(speaker)
 
-    Args:
-        text: the fact.
-        quote: what it stands on.
-        said: everything up to the quoted turn, its words included, and who spoke.
-        day: on which it was said: what "next year" means is no number that nobody said.
-    """
-    if _bare(text) == _bare(quote):
+
+def _find(words: str, text: str) -> re.Match[str] | None:
+    """Where some words stand in a text, case aside: as whole words, where a script parts them."""
+    if not words.strip():
+        return None
+    start = r"(?<![^\W_])" if _JOINED.match(words[0]) else ""
+    end = r"(?![^\W_])" if _JOINED.match(words[-1]) else ""
+    found = re.search(start + re.escape(words) + end, text, re.IGNORECASE)
+    return found or (re.search(re.escape(words), text, re.IGNORECASE) if re.search(f"[{UNSPACED}]", words) else None)
+
+
+def _whole(text: str, quote: str) -> tuple[str, list[str]]:
+    """The quote as whole words of a text that holds it, and what to beware of."""
+    found = _find(quote, text)
+    start = text.find(quote) if found is None or found[0] != quote else found.start()
+    end = start + len(quote)
+    while _joined(text, start - 1) and _joined(text, start):
+        start -= 1
+    while _joined(text, end - 1) and _joined(text, end):
+        end += 1
+    around = text[:start].rstrip()[-1:] + text[end:].lstrip()[:1]
+    quote = text[start:end]
+    warnings = [ASKS] if _ASKING & {*quote, *text[end:].lstrip()[:1]} else []
+    return quote, warnings + ([QUOTES] if _QUOTING & {*quote, *around} else [])
+
+
+def _joined(text: str, at: int) -> bool:
+    """Whether a sign belongs to a word that goes on to both its sides, as those of "don't" and "non-vegan" do."""
+    if not 0 <= at < len(text):
+        return False
+    inner = text[at] in "'’-" and _joined(text[at - 1 : at], 0) and _joined(text[at + 1 : at + 2], 0)
+    return inner or _JOINED.match(text[at]) is not None
+
+
+def _names(text: str, since: date, day: date) -> bool:
+    """Whether a text names a day: in digits, or as the day of a month; or it is the one on which it was said."""
+    if since == day or since.isoformat() in text:
         return True
-    if _turned(text, quote) or _reversed(text, quote):
+    numbers = {int(number) for number in _NUMBER.findall(text)}
+    years = {number for number in numbers if 1900 <= number <= 2200}
+    if since.year not in years if years else abs((since - day).days) > 366:
         return False
-    return _of_what_was_said(text, quote, said, meant.years(quote, day) if day else frozenset())
-
-
-def _bare(text: str) -> str:
-    """A text without what only ends it, case aside: a fact that is its own quote claims no more."""
-    return text.rstrip(" \t.!;,…:").casefold()
-
-
-def mentioned(lines: Sequence[str], turns: Sequence[Turn]) -> tuple[str, ...]:
-    """Those of a model's lines without quotes (decisions, open ends) that are made of what was said.
-
-    Args:
-        lines: of a conversation.
-        turns: of any role; only what a person or the assistant said counts.
-    """
-    said = " ".join(folded(turn.text) for turn in turns if turn.role in ("user", "assistant"))
-    return tuple(line for line in lines if _of_what_was_said(mask(line), said, said))
-
-
-def _of_what_was_said(text: str, quote: str, said: str, meant_years: Collection[str] = ()) -> bool:
-    """Whether numbers, dates and names were said, most words too, and something of it stands in the quote."""
-    said_low = said.casefold()
-    dated = _names_days(said)
-    numbers = {*_NUMBER.findall(said), *meant_years}
-    bare = text
-    for found in _ISO.finditer(text):
-        if found[0] in said or dated:
-            bare = bare.replace(found[0], " ")
-    years = {found[1] for found in _ISO.finditer(text)}
-    if any(number not in numbers and number not in years for number in _NUMBER.findall(bare)):
-        return False
-    if not _GERMAN.search(text):
-        names = {name.casefold().removesuffix("'s").removesuffix("’s") for name in _NAME.findall(bare)} - _PERSON
-        if any(name not in said_low for name in names):
-            return False
-    if bare == text or not _names_days(quote):
-        return _anchored(bare, quote) and _about_the_same(bare, said_low)
-    return _about_the_same(bare, said_low)
-
-
-def _anchored(text: str, quote: str) -> bool:
-    """Whether something that the fact speaks of is spoken of in its quote: a word (by its beginning) or a number."""
-    claimed, quoted = statements.read(text), statements.read(quote)
-    mine, theirs = (set(each.content or each.words) for each in (claimed, quoted))
-    begin = {word[:4] for word in theirs | set(quoted.words) if len(word) > 3}
-    numbers = set(_NUMBER.findall(quote))
-    return bool(
-        mine & theirs
-        or any(len(word) > 3 and word[:4] in begin for word in mine)
-        or numbers & set(_NUMBER.findall(text))
-    )
-
-
-@lru_cache(maxsize=8)
-def _names_days(said: str) -> bool:
-    """Whether a date is said, or a day is named; asked again for every fact of a turn."""
-    return bool(_DATE_WORD.search(said)) or any(names_relative(said, code) for code in LANGUAGES)
-
-
-def _about_the_same(text: str, said_low: str) -> bool:
-    """Whether the fact's words of content are mostly words that were said (by their beginnings)."""
-    words = [word for word in statements.read(text).content if len(word) > 3 and word not in _PERSON]
-    if len(words) < 2:
-        return True
-    there = sum(word[:4].casefold() in said_low for word in words)
-    return there * 3 >= len(words)
-
-
-def _turned(text: str, quote: str) -> bool:
-    """Whether one of the two denies what the other says, clause by clause."""
-    if _TURNED.search(text) or _TURNED.search(quote):
-        return False
-    told = _ASKED.sub("", quote)
-    said = [statements.read(clause) for clause in _CLAUSE.split(told) if clause.strip()]
-    return any(_denies(statements.read(clause), said) for clause in _CLAUSE.split(text) if clause.strip())
-
-
-def _denies(claim: Statement, said: Sequence[Statement]) -> bool:
-    """Whether what was said about the same is denied, and the claim is not; or the other way round."""
-    content = set(claim.content)
-    if not content or not said:
-        return False
-    most = max(len(content & set(clause.content)) for clause in said)
-    near = [clause for clause in said if len(content & set(clause.content)) == most]
-    return all(bool(clause.denied) != bool(claim.denied) for clause in near)
-
-
-def _reversed(text: str, quote: str) -> bool:
-    """Whether the fact says the opposite in other words ("hates": "loves"), or that what ended goes on."""
-    said = [statements.read(clause) for clause in _CLAUSE.split(quote) if clause.strip()]
-    claims = [statements.read(clause) for clause in _CLAUSE.split(text) if clause.strip()]
-    if any(statements.opposed(claim, clause) and claim.denied == clause.denied for claim in claims for clause in said):
-        return True
-    if _ENDED.search(text) or _OVER.search(text) or _TURNED.search(text) or any(claim.denied for claim in claims):
-        return False
-    clauses = [clause for clause in _CLAUSE.split(quote) if clause.strip()]
-    for claim in claims:
-        shared = [len(_stems(claim) & _stems(statements.read(clause))) for clause in clauses]
-        most = max(shared, default=0)
-        near = [clause for clause, count in zip(clauses, shared, strict=True) if count == most]
-        if most and all(_ENDED.search(clause) for clause in near):
-            return True
-    return False
-
-
-def _stems(statement: Statement) -> set[str]:
-    return {word[:4] for word in statement.content}
+    months = {MONTHS.get(word.casefold()) for word in re.findall(r"[^\W\d_]+", text)}
+    if since.month not in numbers and f"month{since.month}" not in months:
+        return since.year in years and (since.month, since.day) == (1, 1)
+    return since.day in numbers or since.day == 1

@@ -30,8 +30,12 @@ if TYPE_CHECKING:
 
 _BLOCK_ID = re.compile(rb"\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
 
-KEEPS = ("facts", "quotes", "full")
-"""What a session note holds of the turns: none, those that a fact quotes, all that was said."""
+KEEPS = ("exchanges", "facts", "quotes", "full")
+"""What a session note holds of the turns: those that a fact quotes with what was said right before and after, none,
+those that a fact quotes, all that was said."""
+
+MOST_OF_TURN = 2_000
+"""Characters of a turn that an exchange keeps: what is longer is mostly pasted, or an answer of pages."""
 
 NAMING = 3
 """Topics that name a conversation which has no title of its own."""
@@ -49,6 +53,8 @@ class Kept(NamedTuple):
         path, line: where it stands.
         kind: ``fact``, ``preference``, ``decision`` or ``correction``.
         claim: what it states over time (``me › lives in:: Cork [since:: 2026-11-14]``); empty for nothing.
+        sentence: what kind of sentence a second look found it to be; empty if nobody has looked.
+        warnings: short sentences for the person who decides.
     """
 
     ref: str
@@ -60,6 +66,8 @@ class Kept(NamedTuple):
     line: int
     kind: str
     claim: str = ""
+    sentence: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class Place(NamedTuple):
@@ -107,7 +115,7 @@ def keep(
     Returns:
         the session note's path, and the facts with their lines.
     """
-    daily = _Dailies(ctx, transaction)
+    daily = Dailies(ctx, transaction)
     speakers = {turn.number: turn.speaker for turn in transcript.turns}
     kept = [daily.add(fact, when[fact.turn], speakers.get(fact.turn, "")) for fact in drawn.extraction.facts]
     kept = daily.write(kept)
@@ -115,7 +123,7 @@ def keep(
     return _write_session(ctx, transaction, note, when[transcript.turns[0].number], place), kept
 
 
-class _Dailies:
+class Dailies:
     """The lines of one conversation, day by day."""
 
     def __init__(self, ctx: Context, transaction: Transaction) -> None:
@@ -144,7 +152,8 @@ class _Dailies:
         self._days[path] = day.isoformat()
         quote = mask(fact.quote)
         claim = mask(claims.render(fact.claim)) if fact.claim else ""
-        return Kept(entries.ref(path, fact.text), fact.text, quote, speaker, fact.turn, path, 0, fact.kind, claim)
+        stands = (entries.ref(path, fact.text), fact.text, quote, speaker, fact.turn, path, 0)
+        return Kept(*stands, fact.kind, claim, fact.seen, fact.warnings)
 
     def write(self, kept: list[Kept]) -> list[Kept]:
         """Write the lines; one whose block id stands in its note already is not written again."""
@@ -170,7 +179,8 @@ class _Dailies:
     def linked(self, one: Kept) -> SessionFact:
         """The fact as the session note shows it."""
         source = f"{self._names[one.path]}#^{entries.block_id(one.path, one.text)}"
-        return SessionFact(one.text, source, self._days[one.path], one.quote, mask(one.speaker), one.turn, one.claim)
+        said = (one.quote, mask(one.speaker), one.turn, one.claim)
+        return SessionFact(one.text, source, self._days[one.path], *said, one.sentence, one.warnings)
 
     def _plan(self, lines: Sequence[tuple[str, str]]) -> Plan:
         def plan(data: bytes | None) -> Sequence[Splice]:
@@ -216,6 +226,7 @@ def _note(
     start = when[transcript.turns[0].number]
     found = drawn.extraction
     new = [turn for turn in transcript.turns if turn.number > place.turns]
+    speakers = {turn.number: turn.speaker for turn in new}
     return SessionNote(
         date=start.date().isoformat(),
         source=mask(posixpath.basename(transcript.source.replace("\\", "/")) or transcript.source),
@@ -224,26 +235,40 @@ def _note(
         session=mask(transcript.id),
         format=transcript.format,
         # Never a sentence: what the person rejects later would stand in the file's name for ever.
-        title=mask(transcript.title or found.title or ", ".join(found.topics[:NAMING])),
-        summary=mask(found.summary),
+        title=mask(transcript.title or ", ".join(found.topics[:NAMING])),
         topics=tuple(map(mask, found.topics)),
         decisions=tuple(map(mask, found.decisions)),
         open_ends=tuple(map(mask, found.open_ends)),
         tools=tuple(dict.fromkeys(mask(tool) for turn in new for tool in turn.tools)),
         facts=tuple(facts),
+        left_out=tuple(_left_out(fact, speakers.get(fact.turn, "")) for fact in drawn.left_out if words_of(fact)),
         kept=tuple(_turns(new, when, keeps, {fact.turn for fact in facts}, start)),
     )
+
+
+def _left_out(fact: Fact, speaker: str) -> SessionFact:
+    claim = mask(claims.render(fact.claim)) if fact.claim else ""
+    said = (mask(fact.quote), mask(speaker), fact.turn, claim)
+    return SessionFact(words_of(fact), "", "", *said, fact.seen, fact.warnings)
 
 
 def _turns(turns: Sequence[Turn], when: Moments, keeps: str, quoted: set[int], start: datetime) -> list[SessionTurn]:
     """The turns that are stored: said by a person or the model, never what tools and programs put in."""
     if keeps == "facts":
         return []
+    spoken = [turn for turn in turns if turn.role in ("user", "assistant")]
+    wanted = {turn.number for turn in spoken if keeps == "full" or turn.number in quoted}
+    if keeps == "exchanges":
+        for before, turn, after in zip([None, *spoken], spoken, [*spoken[1:], None], strict=False):
+            near = (one for one in (before, after) if one is not None and one.role != turn.role)
+            wanted |= {one.number for one in near} if turn.number in quoted else set()
     kept = []
-    for turn in turns:
-        if turn.role in ("user", "assistant") and (keeps == "full" or turn.number in quoted):
+    for turn in spoken:
+        if turn.number in wanted:
             moment = when[turn.number]
             clock = f"{moment:%H:%M}" if moment.date() == start.date() else f"{moment:%Y-%m-%d %H:%M}"
-            time = clock if turn.time is not None else ""
-            kept.append(SessionTurn(turn.number, mask(turn.speaker), mask(turn.text), time))
+            text = mask(turn.text)
+            if keeps == "exchanges" and len(text) > MOST_OF_TURN:
+                text = text[:MOST_OF_TURN].rstrip() + " …"
+            kept.append(SessionTurn(turn.number, mask(turn.speaker), text, clock if turn.time is not None else ""))
     return kept

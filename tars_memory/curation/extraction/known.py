@@ -14,7 +14,7 @@ from tars_memory.vault import inbox
 from tars_memory.vault.markdown import claims, entries, facts
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
-from tars_memory.vault.sessions.note import FACT
+from tars_memory.vault.sessions.note import FACT, LEFT_OUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 REPLACED = "replaced::"
 """How a line under a promoted candidate begins that names the words it took the place of."""
 
+MOST_TOLD = 40
+"""Facts that a model is shown, so that what changes one of them comes as a change."""
+
 TIERS = (Tier.SEMANTIC, Tier.PROCEDURAL, Tier.DAILY, Tier.EPISODIC)
 """Where memory stands; other notes are the person's own texts."""
 
 Key = tuple[tuple[str, ...], frozenset[str]]
 
 _BULLET = re.compile(r"(?:^|(?<=[\r\n]))[ \t]*[-*+][ \t]+([^\r\n]+)")
+_LEFT_OUT = re.compile(rf"^## {LEFT_OUT}[ \t]*\r?$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r"(?<![ \t])[ \t]*\[\w+::[^\[\]]*\]")
 
 
@@ -84,7 +88,8 @@ class Known:
                 if line.state == "extracted" and line.link and line.day:
                     waiting[line.link] = line.day
             elif claim := claims.parse(line.text.removeprefix(FACT)) if line.text.startswith(FACT) else None:
-                links.setdefault(claim.key, set()).add(last)
+                if claim.until is None:
+                    links.setdefault(claim.key, set()).add(last)
             else:
                 last = line.link or last
                 if line.tier is Tier.EPISODIC:
@@ -111,6 +116,8 @@ class Known:
             claim: what it states over time; the same fact is known in whatever words.
             day: on which it was said; a fact that did not hold then is news.
         """
+        if claim is not None and claim.until is not None:
+            claim = None
         if claim is not None and claim.key in self._refused:
             return "rejected"
         new = statements.read(text)
@@ -137,10 +144,26 @@ class Known:
             return said[-1][1] == value and not any(since and said[-1][0] < since <= day for since in others)
         return bool(holding)
 
+    def told(self) -> tuple[list[str], list[str]]:
+        """The facts that hold, the newest first, a line each; and the predicates that are known."""
+        facts_ = sorted((f for f in self._facts if f.until is None), key=lambda f: f.since or date.min, reverse=True)
+        lines = [f"{fact.subject}: {fact.predicate}: {fact.object}" for fact in facts_[:MOST_TOLD]]
+        usual = self._predicates.single | self._predicates.temporary | self._predicates.events
+        return lines, [*dict.fromkeys([*(fact.predicate for fact in facts_[:MOST_TOLD]), *sorted(usual)])]
+
+    def holds(self, claim: Claim) -> bool:
+        """Whether Facts.md says that a claim is so, without an end."""
+        subject = claims.heading_for(claim.subject, [fact.subject for fact in self._facts], self._me)
+        key = claim._replace(subject=subject).key
+        return any(
+            f.until is None and (facts.folded(f.subject), facts.folded(f.predicate), facts.object_key(f.object)) == key
+            for f in self._facts
+        )
+
     def add(self, text: str, claim: Claim | None = None, day: date | None = None) -> None:
         """From now on it is known."""
         self._held.add(_key(text))
-        if claim is not None and day is not None:
+        if claim is not None and claim.until is None and day is not None:
             self._open.setdefault(claim.key[:2], []).append((day, claim.key[2]))
 
 
@@ -168,7 +191,7 @@ def _lines(vault: Vault, notices: list[str]) -> Iterator[_Line]:
             notices.append(f"passed over: {error.message}")
             continue
         if tier in (Tier.DAILY, Tier.EPISODIC):
-            text = data.decode("utf-8", "surrogateescape")
+            text = _LEFT_OUT.sub("", data.decode("utf-8", "surrogateescape"))
             timed = layout.timed(path)
             for found in _BULLET.finditer(text):
                 parts = entries.parse(found[1], timed=timed)

@@ -173,7 +173,8 @@ class _Talk:
         for form, table in lang.forms("asked") if requests else ():
             match = form.fullmatch(plain)
             if match and self._asked(match["text"], talk=talk):
-                yield self._kept(text[slice(*match.span("text"))], sentence, day, table["kind"])
+                kept = self._kept(text[slice(*match.span("text"))], sentence, day, table["kind"])
+                yield kept._replace(asked=True)
                 return
         if requests and talk and not self.makes and not lang.pattern("task").search(plain):
             for form, table in lang.forms("rules"):

@@ -4,8 +4,6 @@ The languages' tables hold how that is said; a statement counts only if one of t
 all of it. Of each, ``object`` is the value, ``subject`` whom it is about (the person, if there is no such group),
 ``who`` (in the plural) that it is about those around, ``since`` or ``before`` its first day. Predicates are the English
 ones that the settings know, so that a new value ends the old one whatever the language.
-
-What a model claims is held to the same: its value must stand in the words that were said, its day too.
 """
 
 from __future__ import annotations
@@ -15,10 +13,8 @@ from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.extraction import statements
 from tars_memory.language.tables import LANGUAGES, filled, joined, language, shared
 from tars_memory.vault.markdown.claims import ME, WE, made
-from tars_memory.vault.markdown.facts import folded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,14 +24,6 @@ if TYPE_CHECKING:
 from tars_memory.vault.markdown.claims import Claim
 
 _SINGULAR = frozenset({"i", "ich", "ik"})
-_PERSON = frozenset({"", "i", "me", "user", "the user", "myself"})
-_OVER = re.compile(
-    r"\b(?:used to|no longer|not any ?more|former(?:ly)?|previous(?:ly)?|ex-\w+|until|stopped|quit|left|plans? to|"
-    r"wants? to|would|will|might|maybe|may move|considering|hopes?|going to|early days|as a child|nicht mehr|früher|"
-    r"ne .{1,40} plus|ya no|non .{1,40} più|niet meer|já não|não .{1,40} mais)\b",
-    re.IGNORECASE,
-)
-"""What makes a model's claim about now doubtful."""
 
 
 class Phrase(NamedTuple):
@@ -57,14 +45,8 @@ def claimed(facts: Sequence[Fact], turns: Sequence[Turn], days: Mapping[int, dat
     several = len({turn.speaker for turn in turns if turn.role == "user"}) > 1
     found = []
     for fact in facts:
-        day = days[fact.turn]
         speaker = spoken.get(fact.turn, "") if several else ""
-        claim = sound(fact, day) if fact.claim else None
-        text = fact.text.removeprefix(f"{speaker}: ") if speaker else fact.text
-        plain = stated(fact.quote, day) if fact.claim else None
-        if claim and plain and plain.subject == ME and plain.key[2] == claim.key[2]:
-            claim = claim._replace(subject=ME)  # a model may call the person by his name
-        claim = claim or stated(text, day) or plain
+        claim = stated(fact.text.removeprefix(f"{speaker}: "), days[fact.turn])
         if claim is not None and claim.subject == ME and speaker:
             claim = made(speaker, *claim[1:])
         found.append(fact._replace(claim=claim))
@@ -96,46 +78,6 @@ def stated(text: str, day: date, codes: Sequence[str] = LANGUAGES) -> Claim | No
             subject = groups.get("subject") or (WE if _plural(groups.get("who"), first) else ME)
             return made(subject, phrase.predicate, groups["object"].strip(" ,"), since)
     return None
-
-
-def sound(fact: Fact, day: date) -> Claim | None:
-    """What a model claims about a fact, if its own words bear it out; None if they don't.
-
-    The value stands in the fact or in its quote, word for word; so does a subject that is a name; the first day is
-    named there, or it is the day on which it was said. What is denied, over or yet to come states no fact.
-    """
-    claim = fact.claim
-    if claim is None:
-        return None
-    said = folded(f"{fact.text} {fact.quote}")
-    denied = statements.read(fact.text).denied and not statements.read(claim.object).denied
-    if denied or _OVER.search(fact.text) or _OVER.search(fact.quote) or len(claim.predicate.split()) > 5:
-        return None
-    if not _within(claim.object, said):
-        return None
-    subject = ME if folded(claim.subject) in _PERSON else claim.subject
-    if folded(subject) not in (ME, WE) and not _within(subject, said):
-        return None
-    if claim.since is not None and not _named(claim.since, f"{fact.text} {fact.quote}", day):
-        return None
-    return made(subject, claim.predicate, claim.object, claim.since)
-
-
-def _within(words: str, said: str) -> bool:
-    return re.search(r"(?<!\w)" + re.escape(folded(words)) + r"(?!\w)", said) is not None
-
-
-def _named(since: date, text: str, day: date) -> bool:
-    """Whether a text names a day, or it is the one on which it was said."""
-    if since == day:
-        return True
-    if since > day:
-        return False
-    return any(
-        _day(found[0], code, day) == since
-        for code in LANGUAGES
-        for found in _dates(code).finditer(text.replace("’", "'"))
-    )
 
 
 def _plural(who: str | None, first: str) -> bool:
@@ -199,11 +141,6 @@ def _months(code: str) -> re.Pattern[str]:
     """One group for each month."""
     months = _split(_names(code)["months"])
     return re.compile(r"(?<!\w)(?:" + "|".join(f"({month})" for month in months) + r")(?!\w)", re.IGNORECASE)
-
-
-@cache
-def _dates(code: str) -> re.Pattern[str]:
-    return re.compile(r"(?<![\w-])" + filled("<<date>>", _names(code)) + r"(?![\w-])", re.IGNORECASE)
 
 
 def _split(alternatives: str) -> list[str]:

@@ -6,6 +6,7 @@ approved proposal ever changes a note. What is sent goes through :mod:`tars_memo
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 JOBS = ("extract", "review", "tidy")
 """What a model can be asked for; each may have a model of its own in the settings."""
+LOOK = "look"
+"""The job of a prompt that asks the model of ``extract`` for a second look."""
 DEFAULT = "default"
 """The name of the model that is set in the configuration, where a name must be given."""
 
@@ -32,7 +35,7 @@ class Prompt(NamedTuple):
     """What a model is asked.
 
     Attributes:
-        job: one of :data:`JOBS`.
+        job: one of :data:`JOBS`, or :data:`LOOK`.
         system: the rules.
         user: the material, fenced.
         schema: JSON schema of the answer, for providers that hold a model to it.
@@ -106,31 +109,43 @@ class Reply:
     """A model whose answers were got by another program: ``--reply FILE``.
 
     Args:
-        texts: one for each prompt, in order.
+        texts: one for each prompt, in order; those of a second look may stand anywhere among them.
         name: where they come from.
+
+    Attributes:
+        open: the prompts of a second look that no text answers.
     """
 
     def __init__(self, texts: Sequence[str], name: str = "--reply") -> None:
         self.name = name
         self.spent = Spent()
-        self._texts = list(texts)
+        self.open: list[Prompt] = []
+        self._looks = [text for text in texts if _VERDICTS.search(text)]
+        self._texts = [text for text in texts if not _VERDICTS.search(text)]
+        self._count = len(texts)
 
-    def complete(self, prompt: Prompt) -> Completion:  # noqa: ARG002 (the answer was got before)
+    def complete(self, prompt: Prompt) -> Completion:
         """The next of the texts.
 
         Raises:
             ModelUnavailableError: there is none left.
         """
-        if self.spent.calls >= len(self._texts):
+        texts = self._looks if prompt.job == LOOK else self._texts
+        if not texts:
+            self.open += [prompt] if prompt.job == LOOK else []
             raise ModelUnavailableError(
-                f"{self.name} holds {len(self._texts)} answer(s), and another prompt needs one",
+                f"{self.name} holds {self._count} answer(s), and another prompt needs one",
                 "--print-prompt prints what is to be answered; it was written for what stood there then",
             )
-        text = self._texts[self.spent.calls]
+        text = texts.pop(0)
         ended = text.rstrip(" \t\r\n`~").endswith(("}", "]"))
         found = Completion(text, self.name, 0, 0, None, cut=text.count("{") > text.count("}") and not ended)
         self.spent = self.spent.plus(found)
         return found
+
+
+_VERDICTS = re.compile(r"[{\s](?P<mark>[\"']?)verdicts(?P=mark)\s*:")
+"""What an answer to a second look has, and no quote can hold: there its quotation marks are escaped."""
 
 
 def ask(model: LanguageModel, prompt: Prompt, read: Callable[[str], T]) -> T:

@@ -9,6 +9,7 @@ obey us; what it answers is bounded in :mod:`tars_memory.curation.models.replies
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from functools import cache
@@ -20,6 +21,7 @@ from tars_memory.curation.models.llm import Prompt
 from tars_memory.curation.models.replies import COMPRESS_OPS, KINDS, REVIEW_OPS, TIDY_OPS
 from tars_memory.hashing import sha256
 from tars_memory.recall.packing import fence
+from tars_memory.vault.markdown.lines import SENTENCES
 from tars_memory.vault.secrets.masking import mask
 
 if TYPE_CHECKING:
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.turns import Turn
 
-EXTRACT_TOKENS, OPS_TOKENS = 4_096, 4_096
-"""Room for an answer: some thirty facts with their quotes, or forty ops."""
+EXTRACT_TOKENS, LOOK_TOKENS, OPS_TOKENS = 4_096, 1_024, 4_096
+"""Room for an answer: some thirty facts with their quotes, twenty verdicts, or forty ops."""
 
 
 def extract(
@@ -38,6 +40,8 @@ def extract(
     day: date,
     examine: Collection[int] | None = None,
     title: str = "",
+    facts: Sequence[str] = (),
+    predicates: Sequence[str] = (),
     draw: Callable[[int], bytes] = secrets.token_bytes,
 ) -> Prompt:
     """Ask for the facts of one window of a conversation; the answer is read by :func:`replies.extraction`.
@@ -47,6 +51,8 @@ def extract(
         day: of the conversation; a turn with a time of its own says its own.
         examine: the numbers of the turns to take facts from; None for all.
         title: of the conversation, if it has one.
+        facts: that are known, a line each.
+        predicates: of facts, that are known.
         draw: makes the mark.
     """
     spoken = [turn for turn in turns if turn.role in ("user", "assistant")]
@@ -57,9 +63,26 @@ def extract(
         "turns": shown,
         "day": f"{day:%Y-%m-%d}, a {_WEEKDAYS[day.weekday()]}",
         "examine": _ranges(numbers) or "none",
-        "mark": fence.mark((shown,), draw),
+        "facts": "\n".join(f"| {_line(each)}" for each in facts) or "(none)",
+        "predicates": ", ".join(map(_line, predicates)) or "(none)",
+        "mark": fence.mark((shown, *facts), draw),
     }
     return _prompt("extract", words, _EXTRACTION, EXTRACT_TOKENS)
+
+
+def look(quotes: Sequence[dict[str, Any]], *, draw: Callable[[int], bytes] = secrets.token_bytes) -> Prompt:
+    """Ask what kind of sentences some quotes are; the answer is read by :func:`replies.verdicts`.
+
+    Args:
+        quotes: an object each, with ``said``, ``around`` and ``fact``; numbered from 1.
+        draw: makes the mark.
+    """
+    shown = [json.dumps({name: _plain(value) for name, value in each.items()}, ensure_ascii=False) for each in quotes]
+    words = {
+        "quotes": "\n".join(f"{number} {each}" for number, each in enumerate(shown, 1)),
+        "mark": fence.mark(shown, draw),
+    }
+    return _prompt("look", words, _LOOK, LOOK_TOKENS)
 
 
 def review(
@@ -169,6 +192,13 @@ def _line(text: str) -> str:
     return " ".join(_shown(text).split())
 
 
+def _plain(value: Any) -> Any:
+    """A text, or those of a list, as one line each."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return _line(value) if isinstance(value, str) else value
+
+
 def _shown(text: str) -> str:
     """A line without what is invisible, and without the signs by which models tell roles apart."""
     return _SIGN.sub(r"<\\", fence.visible(text))
@@ -199,18 +229,20 @@ def _object(**fields: dict[str, Any]) -> dict[str, Any]:
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _NUMBER: dict[str, Any] = {"type": "integer"}
-_TEXTS: dict[str, Any] = {"type": "array", "items": _TEXT}
 _NUMBERS: dict[str, Any] = {"type": "array", "items": _NUMBER}
 _CLAIM = _object(subject=_TEXT, predicate=_TEXT, object=_TEXT, since=_TEXT)
-_FACT = _object(text=_TEXT, quote=_TEXT, turn=_NUMBER, kind={"type": "string", "enum": list(KINDS)}, fact=_CLAIM)
-_EXTRACTION = _object(
-    title=_TEXT,
-    summary=_TEXT,
-    topics=_TEXTS,
-    decisions=_TEXTS,
-    open_ends=_TEXTS,
-    facts={"type": "array", "items": _FACT},
+_TRUE: dict[str, Any] = {"type": "boolean"}
+_REFER = _object(span=_TEXT, to=_TEXT, turn=_NUMBER)
+_FACT = _object(
+    quote=_TEXT,
+    turn=_NUMBER,
+    kind={"type": "string", "enum": list(KINDS)},
+    refers={"type": "array", "items": _REFER},
+    fact=_CLAIM,
 )
+_EXTRACTION = _object(facts={"type": "array", "items": _FACT})
+_VERDICT = _object(n=_NUMBER, kind={"type": "string", "enum": list(SENTENCES)}, alone=_TRUE, fact=_TRUE)
+_LOOK = _object(verdicts={"type": "array", "items": _VERDICT})
 
 
 def _ops_schema(kinds: Sequence[str], made_for: str) -> dict[str, Any]:

@@ -12,8 +12,9 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.curation.model import Extraction, Fact
+from tars_memory.curation.model import Extraction, Fact, Refer, Verdict
 from tars_memory.vault.markdown.claims import made
+from tars_memory.vault.markdown.lines import SENTENCES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -26,10 +27,12 @@ MAX_REPAIR = 60_000
 """Characters of an answer that is no valid JSON, and is to be mended."""
 MAX_DEPTH = 10
 """Levels of nesting; an honest answer has four."""
-MAX_FACTS, MAX_OPS, MAX_LINES = 200, 200, 50
+MAX_FACTS, MAX_OPS = 200, 200
 """Items of an answer; more are left out."""
-MAX_TEXT, MAX_QUOTE, MAX_SUMMARY, MAX_TITLE = 500, 2_000, 3_000, 120
-"""Characters: of a statement, of what it stands on, of the summary (cut there) and the title (cut there)."""
+MAX_TEXT, MAX_QUOTE = 500, 2_000
+"""Characters: of a statement or a name, and of a quote."""
+MAX_REFERS = 8
+"""Words of a quote whose meaning a model may point at."""
 
 KINDS = ("fact", "preference", "decision", "correction")
 REVIEW_OPS = ("append", "replace", "same", "rule", "skip")
@@ -94,21 +97,38 @@ def extraction(text: str, turns: Collection[int]) -> Extraction:
     if "facts" not in found:
         raise ReplyError("the object has no field 'facts'")
     items = found.get("facts", [])
-    items = list(items.values()) if isinstance(items, dict) and "text" not in items else items
+    items = list(items.values()) if isinstance(items, dict) and "quote" not in items else items
     if (
         items
         and not isinstance(items, dict)
         and not (isinstance(items, list) and any(isinstance(item, dict | str) for item in items))
     ):
         raise ReplyError("the field 'facts' is no list of objects")
-    facts = tuple(fact for item in _items(items)[:MAX_FACTS] if (fact := _fact(item, turns)))
-    return Extraction(
-        facts,
-        title=_words(found.get("title"))[:MAX_TITLE].strip(),
-        summary=_words(found.get("summary"))[:MAX_SUMMARY].strip(),
-        topics=_lines(found.get("topics")),
-        decisions=_lines(found.get("decisions")),
-        open_ends=_lines(found.get("open_ends")),
+    return Extraction(tuple(fact for item in _items(items)[:MAX_FACTS] if (fact := _fact(item, turns))))
+
+
+def verdicts(text: str, count: int) -> tuple[Verdict | None, ...]:
+    """What an answer to :func:`prompts.look` says, one for each object that was shown; None for a kind nobody knows.
+
+    Args:
+        text: the answer.
+        count: how many were shown, numbered from 1.
+
+    Raises:
+        ReplyError: there is no answer in it, or its numbers are not 1 to ``count``, each once.
+    """
+    found = _object(text)
+    items = found.get("verdicts") if found else None
+    if not isinstance(items, list):
+        raise ReplyError("there is no object with a list 'verdicts'")
+    read = {item["n"]: item for item in items[:MAX_OPS] if isinstance(item, dict) and type(item.get("n")) is int}
+    if len(items) != count or sorted(read) != [*range(1, count + 1)]:
+        raise ReplyError(f"'verdicts' must have the numbers 1 to {count}, each once")
+    return tuple(
+        Verdict(item["kind"], item.get("alone") is not False, item.get("fact") is not False)
+        if item.get("kind") in SENTENCES
+        else None
+        for _, item in sorted(read.items())
     )
 
 
@@ -131,7 +151,7 @@ def ops(text: str, candidates: int, lines: int, sections: int = 0, *, code: str 
         raise ReplyError(_why_not(text))
     if "ops" not in found:
         raise ReplyError("the object has no field 'ops'")
-    if code and _words(found.get("for")) != code:
+    if code and str(found.get("for")).strip() != code:
         raise ReplyError(f"the field 'for' must be {code!r}: this answers another prompt")
     kinds = kinds or (REVIEW_OPS if candidates else TIDY_OPS)
     read: list[ModelOp] = []
@@ -203,23 +223,34 @@ def _numbers(value: object) -> tuple[int, ...] | None:
 
 
 def _fact(item: object, turns: Collection[int]) -> Fact | None:
-    """A fact, grounded or not; None if it says nothing."""
+    """A quote that is pointed at, grounded or not; None for what is no object."""
     if not isinstance(item, dict):
-        text = _words(item)
-        return Fact(text, "", 0) if 0 < len(text) <= MAX_TEXT else None
-    text = _words(item.get("text") or item.get("fact"))
-    if not 0 < len(text) <= MAX_TEXT:
         return None
     quote = item.get("quote")
     quote = quote.strip() if isinstance(quote, str) and len(quote) <= MAX_QUOTE else ""
-    turn = item.get("turn")
-    if isinstance(turn, str):
-        digits = turn.strip("[] ")
-        turn = int(digits) if re.fullmatch(r"[0-9]{1,9}", digits) else 0
     kind = item.get("kind")
-    known = type(turn) is int and turn in turns
-    number = turn if known and isinstance(turn, int) else 0
-    return Fact(text, quote, number, kind if kind in KINDS else "fact", _claim(item.get("fact")))
+    refers = tuple(each for one in _items(item.get("refers"))[:MAX_REFERS] if (each := _refer(one)))
+    claim = _claim(item.get("fact"))
+    number = _turn(item.get("turn"))
+    number = number if number in turns else 0
+    return Fact("", quote, number, kind if kind in KINDS else "fact", claim, refers)
+
+
+def _refer(item: object) -> Refer | None:
+    if not isinstance(item, dict):
+        return None
+    span, to = item.get("span"), item.get("to")
+    if not (isinstance(span, str) and isinstance(to, str) and span.strip() and to.strip()):
+        return None
+    return Refer(span, to, _turn(item.get("turn"))) if max(len(span), len(to)) <= MAX_TEXT else None
+
+
+def _turn(value: object) -> int:
+    """The number of a turn, as a number or as text; 0 for none."""
+    if isinstance(value, str):
+        digits = value.strip("[] ")
+        return int(digits) if re.fullmatch(r"[0-9]{1,9}", digits) else 0
+    return value if isinstance(value, int) and type(value) is int else 0
 
 
 def _claim(item: object) -> Claim | None:
@@ -245,30 +276,14 @@ _QUOTED = re.compile(r'"([^"\n]{3,2000})"|“([^”\n]{3,2000})”|«([^»\n]{3,
 
 
 def _listed(text: str, turns: Collection[int]) -> Iterator[Fact]:
-    """Facts of an answer in prose: list items with a quote and ``turn N``."""
+    """Quotes of an answer in prose: list items with ``turn N``."""
     for line in re.split(r"\r\n|\r|\n", text[:MAX_REPAIR])[:MAX_FACTS]:
-        mark = _MARK.match(line)
         place = re.search(r"\bturn[ \t]*+#?[ \t]*+\[?(\d{1,9})\b", line, re.IGNORECASE)
         quoted = list(_QUOTED.finditer(line))
-        if mark is None or place is None or not quoted:
-            continue
-        quote = quoted[-1]
-        said = re.split(r"(?<![ \t])[ \t]+[(\[—–-]|[(\[]turn\b", line[mark.end() : quote.start()], maxsplit=1)[0]
-        words = said.strip(" \t*_:—–-(")
-        words = words or next(part for part in quote.groups() if part)
-        number = int(place[1])
-        if len(words) <= MAX_TEXT:
-            yield Fact(words, next(part for part in quote.groups() if part), number if number in turns else 0)
-
-
-def _lines(value: object) -> tuple[str, ...]:
-    """Short lines of a list, of objects in place of strings, or of a text with list marks."""
-    if isinstance(value, str):
-        items: list[Any] = [_MARK.sub("", line, count=1) for line in re.split(r"\r\n|\r|\n", value)]
-    else:
-        items = _items(value)
-    lines = (_words(item)[:MAX_TEXT] for item in items[:MAX_LINES])
-    return tuple(dict.fromkeys(line for line in lines if line))
+        if _MARK.match(line) and place and quoted:
+            number = int(place[1])
+            quote = next(part for part in quoted[-1].groups() if part)
+            yield Fact("", quote, number if number in turns else 0)
 
 
 def _items(value: object) -> list[Any]:
@@ -277,19 +292,13 @@ def _items(value: object) -> list[Any]:
     return [] if value in (None, "") else [value]
 
 
-def _words(value: object) -> str:
-    """A text as one line without list mark; of an object its only, or first, text."""
-    if isinstance(value, dict):
-        value = next((one for one in value.values() if isinstance(one, str)), "")
-    if not isinstance(value, str):
-        return ""
-    line = " ".join(_printable(value[: 2 * MAX_SUMMARY]).split())
-    return _MARK.sub("", line, count=1)
-
-
 def _printable(text: str) -> str:
     """Lone surrogates, which no note can hold, become U+FFFD."""
     return re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
+_LISTS = {"quote": "facts", "n": "verdicts"}
+"""What a bare list of objects with such a member is a list of."""
 
 
 def _object(text: str) -> dict[str, Any] | None:
@@ -307,7 +316,7 @@ def _object(text: str) -> dict[str, Any] | None:
         if isinstance(value, dict) and value:
             return value
         if isinstance(value, list) and value and isinstance(value[0], dict):
-            return {"facts" if "text" in value[0] else "ops": value}
+            return {_LISTS.get(next((key for key in _LISTS if key in value[0]), ""), "ops"): value}
     return _mended(text)
 
 

@@ -14,13 +14,14 @@ from tars_memory.settings import PROJECTS
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
-from tars_memory.vault.sessions.note import BLANKS, QUOTE, SAID_BY, quote_in
+from tars_memory.vault.sessions.reading import facts_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from tars_memory.vault.markdown.claims import Claim
     from tars_memory.vault.model import Entry
+    from tars_memory.vault.sessions.note import SessionFact
     from tars_memory.vault.vault import Vault
 
 
@@ -35,6 +36,7 @@ class Candidate(NamedTuple):
         state: ``extracted``, ``expired``, or None for feedback.
         question, answer: that the feedback is about; empty for none.
         claim: what it states over time; None for nothing.
+        seen: what kind of sentence a second look found it to be; empty if nobody has looked.
     """
 
     mark: Mark
@@ -45,6 +47,7 @@ class Candidate(NamedTuple):
     question: str = ""
     answer: str = ""
     claim: Claim | None = None
+    seen: str = ""
 
     @property
     def source(self) -> str:
@@ -107,20 +110,13 @@ def earliest(today: date, window_days: int) -> date:
     return date.fromordinal(max(1, today.toordinal() - window_days))
 
 
-class Quote(NamedTuple):
-    """What was said, verbatim, and by whom (empty if the session note does not say)."""
-
-    words: str
-    speaker: str = ""
-
-
-def quotes(vault: Vault, block_ids: Collection[str]) -> dict[str, Quote]:
-    """By block id of a daily line, what the session note quotes for it; those that no session note quotes are left out.
+def quotes(vault: Vault, block_ids: Collection[str]) -> dict[str, SessionFact]:
+    """By block id of a daily line, what the session note says of it; those that no session note quotes are left out.
 
     Newest sessions are looked at first, and no more of them than needed.
     """
     wanted = {name for name in block_ids if name}
-    found: dict[str, Quote] = {}
+    found: dict[str, SessionFact] = {}
     if not wanted:
         return found
     layout = vault.layout
@@ -129,29 +125,13 @@ def quotes(vault: Vault, block_ids: Collection[str]) -> dict[str, Quote]:
         data = _data(vault, path, [])
         if not any(f"#^{name}".encode() in data for name in wanted - found.keys()):
             continue
-        for name, quote in _quoted(path, data):
-            if name in wanted:
-                found.setdefault(name, quote)
+        for _, fact in facts_of(grammar.read(path, Document(data)), None):
+            name = fact.source.partition("#^")[2]
+            if name in wanted and fact.quote:
+                found.setdefault(name, fact)
         if len(found) == len(wanted):
             break
     return found
-
-
-def _quoted(path: str, data: bytes) -> Iterator[tuple[str, Quote]]:
-    """Block id and quote of each fact of a session note."""
-    name, depth, words, speaker = "", 0, "", ""
-    for entry in grammar.read(path, Document(data)):
-        if name and entry.depth > depth:
-            if entry.text.startswith(QUOTE):
-                words = quote_in(entry.text)
-            elif entry.text.startswith(SAID_BY):
-                speaker = entry.text.removeprefix(SAID_BY).strip(BLANKS)
-            continue
-        if name and words:
-            yield name, Quote(words, speaker)
-        name, depth, words, speaker = (entry.provenance or "").partition("#^")[2], entry.depth, "", ""
-    if name and words:
-        yield name, Quote(words, speaker)
 
 
 def _feedback(path: str, data: bytes, kind: str) -> Iterator[Candidate]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.curation import similarity
 from tars_memory.curation.alike import BESIDE, Index
 from tars_memory.curation.extraction import statements
+from tars_memory.curation.extraction.second_look import RULE
 from tars_memory.curation.model import Mark, Proposal
 from tars_memory.curation.reviewing import arrivals, candidates, distil, inboxed, stated
 from tars_memory.curation.reviewing.placing import Sections
@@ -159,15 +160,16 @@ def offered(ctx: Context, window_days: int) -> frozenset[tuple[str, str]]:
 
 
 def quoted(vault: Vault, proposals: Sequence[Proposal]) -> list[Proposal]:
-    """The proposals with what was said, as the session notes quote it."""
-    wanted = [mark.block_id for each in proposals if not each.quote for mark in each.marks[:1]]
-    found = candidates.quotes(vault, wanted)
+    """The proposals with what was said, and what a second look found, as the session notes have it."""
+    found = candidates.quotes(vault, [mark.block_id for each in proposals for mark in each.marks[:1]])
 
-    def with_quote(proposal: Proposal) -> Proposal:
-        quote = found.get(proposal.marks[0].block_id) if proposal.marks and not proposal.quote else None
-        return proposal._replace(quote=quote.words) if quote else proposal
+    def told(proposal: Proposal) -> Proposal:
+        said = found.get(proposal.marks[0].block_id) if proposal.marks else None
+        if said is None:
+            return proposal
+        return proposal._replace(quote=proposal.quote or said.quote, kind=said.kind, warnings=said.warnings)
 
-    return [with_quote(each) for each in proposals]
+    return [told(each) for each in proposals]
 
 
 class _Standing:
@@ -213,6 +215,8 @@ class _Standing:
         if any(each.mark.block_id and each.source.casefold() in self.promoted for each in group):
             return None
         rule = distil.fact(first.text) if first.kind == "fact" else distil.rule(first.text, good=first.kind == "reward")
+        if first.seen:
+            rule = rule._replace(factual=first.seen != RULE)
         text = grammar.neutralise(rule.text)
         target = self.memory if rule.factual else self.procedural
         found = [(self.entries[number], kind) for number, kind in self._index.about(text)]

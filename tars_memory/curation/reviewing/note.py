@@ -37,7 +37,7 @@ UNMARKED = "its mark (^r-…) is gone, so nothing says which proposal it is; tar
 ODD = "decides nothing here: [x] accepts, [-] rejects"
 """Said of boxes with another mark: themes of Obsidian have dozens, and none of them may be a guess."""
 
-_KEYS = ("to", "said", "instead of", "ends", "beside", "why", "or")
+_KEYS = ("to", "said", "mind", "instead of", "ends", "beside", "why", "or")
 _MARK = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})(?![0-9A-Za-z-])")
 _BOX = re.compile(
     r"\[(?:[ \t]*+(?!\])|[ \t]*(?=[ \t]\]))([^\[\]][\u0300-\u036f\u20e3\ufe0e\ufe0f]*)[ \t]*\](?:[ \t]+|$|(?![(\[:]))"
@@ -244,6 +244,8 @@ def bullet(proposal: Proposal) -> str:
         told.append(("said", f"“{one_line(proposal.quote)}”{_link(proposal)}"))
     elif _link(proposal):
         told.append(("said", _link(proposal).strip()))
+    if proposal.remarks:
+        told.append(("mind", one_line(proposal.remarks)))
     beside = list(proposal.conflicts)
     if proposal.op == "replace":
         told.append(("instead of", one_line(beside.pop(0) if replaced_first(proposal) else shown(proposal.replaces))))

@@ -17,10 +17,10 @@ from tars_memory.errors import TarsError, counted
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import claims, facts
 from tars_memory.vault.markdown.facts import Predicates, folded
-from tars_memory.vault.sessions.note import FACT
+from tars_memory.vault.sessions.note import FACT, KIND
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Sequence
     from datetime import date
 
     from tars_memory.curation.reviewing.candidates import Candidate
@@ -34,13 +34,13 @@ OP = "fact"
 """The op of these proposals."""
 
 _BULLET = re.compile(r"[-*+][ \t]+(.*?)\(\[\[[^\[\]|]*#\^([A-Za-z0-9-]+)(?:\|[^\[\]]*)?\]\]\)")
-_NESTED = re.compile(r"[ \t]+[-*+][ \t]+" + FACT.strip() + r"[ \t]*(.+)")
+_NESTED = re.compile(rf"[ \t]+[-*+][ \t]+({FACT.strip()}|{KIND.strip()})[ \t]*(.+)")
 _NAMED = re.compile(rb"#\^([A-Za-z0-9-]+)")
 _SAYS = {"conflict": "contradicts", "update": "changes", "near": "says much the same as", "same": "repeats"}
 
 
 def with_claims(vault: Vault, found: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates, each with what it states over time, if its session's note says so.
+    """The candidates, each with what it states over time and what a second look found, if its session's note says so.
 
     The same words state the same, whichever session they are from. A line that was reworded since, or that does not
     hold the value at all, is read anew.
@@ -49,12 +49,12 @@ def with_claims(vault: Vault, found: Sequence[Candidate]) -> list[Candidate]:
     by_words: dict[str, Claim] = {}
     claimed: list[Candidate] = []
     for each in found:
-        text, claim = said.get(each.mark.block_id, ("", None))
+        text, claim, seen = said.get(each.mark.block_id, ("", None, ""))
         if claim is not None and (_folded(text) != _folded(each.text) or _folded(claim.object) not in _folded(text)):
             claim = _anew(each, claim.subject)
-        if claim is not None:
+        if claim is not None and claim.until is None:
             by_words.setdefault(folded(each.text), claim._replace(since=None))
-        claimed.append(each._replace(claim=claim))
+        claimed.append(each._replace(claim=claim, seen=seen))
     return [
         each if each.claim or each.kind != "fact" else each._replace(claim=by_words.get(folded(each.text)))
         for each in claimed
@@ -99,14 +99,14 @@ class Facts:
                 groups.append(group)
                 last[about] = group
             group.append(each)
-            if each.state == "extracted":
+            if each.state == "extracted" and each.claim.until is None:
                 self._open.setdefault(about, []).append((each.day, value))
         return groups
 
     def _goes_on(self, group: Sequence[Candidate], claim: Claim, day: date) -> bool:
         """Whether the last that was said is this very claim, and no other value began since."""
         before = group[-1]
-        if before.claim is None or before.claim.key != claim.key:
+        if before.claim is None or (before.claim.key, before.claim.until) != (claim.key, claim.until):
             return False
         others = (fact for fact in self._about(claim) if folded(fact.object) != claim.key[2])
         return not any(fact.since and before.day < fact.since <= day for fact in others)
@@ -115,7 +115,7 @@ class Facts:
         """Whether a claim is no news now, but would be if what was said otherwise before it were accepted."""
         first, claim = group[0], self._claim(group)
         same = self._plan(claim, first.day).same if claim else None
-        if claim is None or same is None or not self._predicates.replaces(claim.predicate):
+        if claim is None or same is None or claim.until or not self._predicates.replaces(claim.predicate):
             return False
         began = same.since or first.day.min
         said = self._open.get(claim.key[:2], ())
@@ -131,6 +131,8 @@ class Facts:
         claim = self._claim(group)
         if claim is None:
             return line
+        if claim.until is not None:
+            return self._ending(claim, line)
         title, plan, about = self._title(claim), self._plan(claim, group[0].day), self._about(claim)
         if plan.same is not None:
             return None
@@ -158,6 +160,25 @@ class Facts:
                 ends,
                 Instead(line.target, line.section, line.text),
             ),
+        )
+
+    def _ending(self, claim: Claim, line: Proposal) -> Proposal | None:
+        """The end of a fact that is said to be over; None if it does not hold any more."""
+        value = claim.key[2]
+        over = next((f for f in self._about(claim) if f.until is None and facts.object_key(f.object) == value), None)
+        if over is None:
+            return None
+        raw = self._entries[over.ref].raw
+        words = facts.words(over.predicate, over.object, over.since, claim.until)
+        return line._replace(
+            id=inbox.proposal_id("replace", self._path, over.subject, words, raw),
+            op="replace",
+            target=self._path,
+            section=over.subject,
+            text=words,
+            why=f"Ends {_named(over)} on {claim.until}",
+            conflicts=(),
+            replaces=raw,
         )
 
     def _claim(self, group: Sequence[Candidate]) -> Claim | None:
@@ -246,9 +267,11 @@ def _named(fact: Fact) -> str:
     return f"“{fact.predicate}:: {fact.object}” ({since}{f' until {fact.until}' if fact.until else ''})"
 
 
-def _claims(vault: Vault, names: Collection[str]) -> dict[str, tuple[str, Claim]]:
-    """By block id of a daily line, its words in the session's note and what they state; newest sessions first."""
-    found: dict[str, tuple[str, Claim]] = {}
+def _claims(vault: Vault, names: Collection[str]) -> dict[str, tuple[str, Claim | None, str]]:
+    """By block id of a daily line, its words in the session's note, what they state and what kind of sentence they are;
+    newest sessions first.
+    """
+    found: dict[str, tuple[str, Claim | None, str]] = {}
     wanted = set(names)
     layout = vault.layout
     sessions = [path for path in vault.paths() if layout.is_session(path) and layout.is_ours(path)] if wanted else []
@@ -258,24 +281,31 @@ def _claims(vault: Vault, names: Collection[str]) -> dict[str, tuple[str, Claim]
         except TarsError:
             continue
         here = wanted & {name.decode("ascii") for name in _NAMED.findall(data)}
-        if here and FACT.strip().encode("ascii") in data:
-            found |= {name: said for name, *said in _stated(data) if name in here}  # type: ignore[misc]
+        if here and (FACT.strip().encode("ascii") in data or KIND.strip().encode("ascii") in data):
+            found |= {name: said for name, said in _stated(data).items() if name in here}
         wanted -= here
         if not wanted:
             break
     return found
 
 
-def _stated(data: bytes) -> Iterator[tuple[str, str, Claim]]:
-    """Block id, words and claim of each fact of a session note that has one."""
+def _stated(data: bytes) -> dict[str, tuple[str, Claim | None, str]]:
+    """By block id, words, claim and kind of sentence of each fact of a session note that has a claim or a kind."""
+    found: dict[str, tuple[str, Claim | None, str]] = {}
     text = name = ""
     for row in re.split(r"\r\n|\r|\n", data.decode("utf-8", "surrogateescape")):
         if bullet := _BULLET.match(row):
             text, name = bullet[1].rstrip(" \t"), bullet[2]
         elif not row[:1].isspace():
             name = ""
-        elif name and (nested := _NESTED.match(row)) and (claim := claims.parse(nested[1])):
-            yield name, text, claim
+        elif name and (nested := _NESTED.match(row)):
+            _, claim, kind = found.get(name, ("", None, ""))
+            if nested[1] == KIND.strip():
+                kind = nested[2].strip(" \t")
+            else:
+                claim = claims.parse(nested[2]) or claim
+            found[name] = (text, claim, kind)
+    return found
 
 
 def _folded(text: str) -> str:

@@ -36,12 +36,14 @@ class Claim(NamedTuple):
         predicate: in a few words (``lives in``).
         object: the value.
         since: its first day, if it was said.
+        until: for what is said to be over, the first day that it no longer holds.
     """
 
     subject: str
     predicate: str
     object: str
     since: date | None = None
+    until: date | None = None
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -70,32 +72,28 @@ def owned(claim: Claim, author: str) -> Claim | None:
     return made(author, *claim[1:]) if author and claim.subject == ME else claim
 
 
-def made(subject: str, predicate: str, object_: str, since: date | None = None) -> Claim | None:
+def made(
+    subject: str, predicate: str, object_: str, since: date | None = None, until: date | None = None
+) -> Claim | None:
     """A claim of words from outside, each part harmless; None if one of them can't stand where it must."""
     try:
         parts = [entries.neutralise(part).strip() for part in (subject, predicate, object_)]
     except UsageError:
         return None
     fit = not any(map(_UNFIT.search, parts[:2])) and max(map(len, parts)) <= LONGEST and len(parts[1]) <= 80
-    claim = Claim(parts[0], parts[1], parts[2], since)
+    claim = Claim(parts[0], parts[1], parts[2], since, until)
     return claim if fit and parse(render(claim)) == claim else None
 
 
 def render(claim: Claim) -> str:
     """The claim as one line."""
-    return f"{claim.subject}{PARTS}{facts.words(claim.predicate, claim.object, claim.since)}"
+    return f"{claim.subject}{PARTS}{facts.words(claim.predicate, claim.object, claim.since, claim.until)}"
 
 
 def parse(line: str) -> Claim | None:
     """The claim in a line; None if there is none."""
     subject, parted, rest = line.strip(" \t").partition(PARTS)
     said = facts.said(rest.strip(" \t")) if parted else None
-    if (
-        said is None
-        or said.until is not None
-        or facts.stray(said.object)
-        or not subject.strip(" \t")
-        or _UNFIT.search(subject)
-    ):
+    if said is None or facts.stray(said.object) or not subject.strip(" \t") or _UNFIT.search(subject):
         return None
-    return Claim(subject.strip(" \t"), said.predicate, said.object, said.since)
+    return Claim(subject.strip(" \t"), said.predicate, said.object, said.since, said.until)

@@ -36,6 +36,9 @@ _STATE = re.compile(
     r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\d{4}-\d\d-\d\d[ \t]+)?(?:\d\d?:\d\d[ \t]+)?"
     r"\[(extracted|promoted|rejected|expired)\](?=\s)"
 )
+SENTENCES = ("stated", "planned", "rule", "asked", "supposed", "past", "other", "fiction", "task")
+"""What kind of sentence a second look may find a quote to be; a session note has it below a fact."""
+
 _SAID_BY = re.compile(r"[ \t]*[-*+][ \t]+said by::[ \t]")
 _REPLACED = re.compile(r"[ \t]+[-*+][ \t]+replaced:: ")
 _MACHINERY = re.compile(
@@ -120,6 +123,7 @@ def _kind(text: str, bare: str, *, heading: bool, item: bool) -> str:
         bare == "---"
         or bare.startswith(("- said by:: ", "- from:: ["))
         or (bare.startswith("- fact:: ") and " › " in bare)
+        or (bare.startswith("- kind:: ") and bare[9:] in SENTENCES)
     ):
         return MACHINERY  # what is stated there nobody has decided about; as a fact it stands in Facts.md
     return ITEM if item else TEXT

@@ -13,7 +13,7 @@ from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Splice
 from tars_memory.vault.sessions import reading, rendering
-from tars_memory.vault.sessions.note import SECTIONS
+from tars_memory.vault.sessions.note import LEFT_OUT, SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,14 +85,18 @@ def _bullets(data: bytes, note: SessionNote | None, new: SessionNote) -> Iterabl
     ):
         there = {f"- {text}" for text in getattr(note, title.lower().replace(" ", "_"))} if note else set()
         yield title, [line for line in rendering.bullets(texts) if line not in there]
-    said = {(fact.text, fact.turn) for fact in note.facts} if note else set()
-    lines = []
-    for fact in new.facts:
-        words = rendering.words_of(fact.text)
-        linked = bool(fact.source) and f"{fact.source}|".encode("utf-8", "replace") in data
-        if words and not linked and (words, fact.turn) not in said:
-            lines.append(rendering.fact_lines(fact))
-    yield "Facts", list(dict.fromkeys(lines))
+    for title, held, facts in (
+        ("Facts", note.facts if note else (), new.facts),
+        (LEFT_OUT, note.left_out if note else (), new.left_out),
+    ):
+        said = {(fact.text, fact.turn) for fact in held}
+        lines = []
+        for fact in facts:
+            words = rendering.words_of(fact.text)
+            linked = bool(fact.source) and f"{fact.source}|".encode("utf-8", "replace") in data
+            if words and not linked and (words, fact.turn) not in said:
+                lines.append(rendering.fact_lines(fact))
+        yield title, list(dict.fromkeys(lines))
 
 
 def renewed(data: bytes, key: str, value: str) -> list[Splice]:

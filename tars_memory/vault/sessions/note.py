@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-SECTIONS = ("Summary", "Topics", "Decisions", "Open ends", "Tools", "Facts", "Turns")
+LEFT_OUT = "Left out"
+"""The section of what a second look found not to be worth a decision: nobody is told of it unless he asks for it."""
+SECTIONS = ("Summary", "Topics", "Decisions", "Open ends", "Tools", "Facts", LEFT_OUT, "Turns")
 """Headings of level 2, in this order; empty ones are left out."""
 
 TAG = "session"
-QUOTE, SAID_BY, FACT = "quote:: ", "said by:: ", "fact:: "
+QUOTE, SAID_BY, FACT, KIND, WARNING = "quote:: ", "said by:: ", "fact:: ", "kind:: ", "warning:: "
 """How the bullets under a fact begin; the double colon is Obsidian's inline-field convention."""
 
 BLANKS = " \t"
@@ -39,6 +41,8 @@ class SessionFact(NamedTuple):
         speaker: who said it.
         turn: number of the turn.
         claim: what it states over time, as :func:`tars_memory.vault.markdown.claims.render` gives it; empty for none.
+        kind: of sentence, as a second look found it; empty if nobody has looked.
+        warnings: short sentences for the person who decides.
     """
 
     text: str
@@ -48,6 +52,8 @@ class SessionFact(NamedTuple):
     speaker: str = ""
     turn: int = 0
     claim: str = ""
+    kind: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class SessionTurn(NamedTuple):
@@ -73,6 +79,7 @@ class SessionNote(NamedTuple):
         summary: a few sentences; paragraphs parted by a blank line.
         topics, decisions, open_ends, tools: short lines.
         facts: in order.
+        left_out: what is not offered, likewise.
         kept: the turns that are stored.
         path: of the note, when read from one.
     """
@@ -90,5 +97,6 @@ class SessionNote(NamedTuple):
     open_ends: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     facts: tuple[SessionFact, ...] = ()
+    left_out: tuple[SessionFact, ...] = ()
     kept: tuple[SessionTurn, ...] = ()
     path: str = ""

@@ -20,9 +20,12 @@ from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.sessions.note import (
     BLANKS,
     FACT,
+    KIND,
+    LEFT_OUT,
     QUOTE,
     SAID_BY,
     SECTIONS,
+    WARNING,
     SessionFact,
     SessionNote,
     SessionTurn,
@@ -90,7 +93,8 @@ def read(path: str, data: bytes) -> SessionNote | None:
         decisions=_texts(found, "Decisions"),
         open_ends=_texts(found, "Open ends"),
         tools=_texts(found, "Tools"),
-        facts=tuple(_facts(found)),
+        facts=tuple(fact for _, fact in facts_of(found)),
+        left_out=tuple(fact for _, fact in facts_of(found, LEFT_OUT)),
         kept=tuple(_kept(document)),
         path=path,
     )
@@ -118,11 +122,19 @@ def _paragraphs(document: Document) -> str:
     return "\n\n".join(parts)
 
 
-def _facts(found: Sequence[Entry]) -> Iterator[SessionFact]:
+def facts_of(found: Sequence[Entry], section: str | None = "Facts") -> Iterator[tuple[Entry, SessionFact]]:
+    """The facts of a section of a session note, each with its entry.
+
+    Args:
+        found: the entries of the note.
+        section: its title; None for all of them.
+    """
+    wanted = None if section is None else section.casefold()
     for index, entry in enumerate(found):
-        if entry.section.casefold() != "facts" or entry.depth:
+        if entry.depth or (wanted is not None and entry.section.casefold() != wanted):
             continue
-        quote = speaker = claim = ""
+        quote = speaker = claim = kind = ""
+        warnings: list[str] = []
         turn = -1
         for child in found[index + 1 :]:
             if child.line > entry.end_line:
@@ -131,10 +143,15 @@ def _facts(found: Sequence[Entry]) -> Iterator[SessionFact]:
                 quote = quote_in(child.text)
             elif child.text.startswith(FACT) and not claim:
                 claim = child.text.removeprefix(FACT).strip(BLANKS)
+            elif child.text.startswith(KIND) and not kind:
+                kind = child.text.removeprefix(KIND).strip(BLANKS)
+            elif child.text.startswith(WARNING):
+                warnings.append(child.text.removeprefix(WARNING).strip(BLANKS))
             elif child.text.startswith(SAID_BY) and turn < 0:
                 speaker, turn = speaker_in(child.text)
         label = entries.parse(entry.raw.strip()[1:]).label or ""
-        yield SessionFact(entry.text, entry.provenance or "", label, quote, speaker, max(turn, 0), claim)
+        stands = (entry.text, entry.provenance or "", label)
+        yield entry, SessionFact(*stands, quote, speaker, max(turn, 0), claim, kind, tuple(warnings))
 
 
 def _kept(document: Document) -> Iterator[SessionTurn]:

@@ -11,7 +11,7 @@ from tars_memory.errors import UsageError
 from tars_memory.vault.conflicts import is_conflict_copy
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.entries import neutralise, visible
-from tars_memory.vault.sessions.note import BLANKS, FACT, QUOTE, SAID_BY, TAG
+from tars_memory.vault.sessions.note import BLANKS, FACT, KIND, LEFT_OUT, QUOTE, SAID_BY, TAG, WARNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -92,6 +92,7 @@ def _blocks(note: SessionNote) -> dict[str, list[str]]:
         "Open ends": bullets(note.open_ends),
         "Tools": bullets(note.tools),
         "Facts": [fact_lines(fact) for fact in note.facts if words_of(fact.text)],
+        LEFT_OUT: [fact_lines(fact) for fact in note.left_out if words_of(fact.text)],
         "Turns": [turn_lines(turn) for turn in note.kept],
     }
 
@@ -126,7 +127,7 @@ def _words(text: str) -> str:
 
 
 def fact_lines(fact: SessionFact) -> str:
-    """A fact's bullet with its quote, its speaker and what it states over time nested under it."""
+    """A fact's bullet; nested under it its quote, its speaker, what it states over time, what a second look found."""
     lines = [
         entries.render(entries.Parts(words_of(fact.text), provenance=fact.source or None, label=fact.label or None))
     ]
@@ -137,6 +138,9 @@ def fact_lines(fact: SessionFact) -> str:
         lines.append(f"  - {SAID_BY}{', '.join([*([speaker] if speaker else []), *_turn(fact.turn)])}")
     if claim := words_of(fact.claim):
         lines.append(f"  - {FACT}{claim}")
+    if fact.kind:
+        lines.append(f"  - {KIND}{fact.kind}")
+    lines += [f"  - {WARNING}{words}" for warning in fact.warnings if (words := words_of(warning))]
     return "\n".join(lines)
 
 
