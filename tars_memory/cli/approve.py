@@ -20,22 +20,24 @@ from rich.text import Text
 
 from tars_memory.cli.output import ClosedOutput, clean, counted, line
 from tars_memory.cli.views import console
-from tars_memory.curation.reviewing.note import replaced_first, shown
+from tars_memory.curation.model import BESIDE
+from tars_memory.curation.reviewing.note import shown
 from tars_memory.errors import ConflictError, TarsError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tars_memory.cli.call import Call
-    from tars_memory.curation.model import Proposal
+    from tars_memory.curation.model import Proposal, Related
     from tars_memory.curation.reviewing.review import Answer, Review
 
 SCISSORS = "# ---- below this line nothing is kept ----"
 QUIT, LATER, AGAIN = "quit", "later", "again"
 KEYS = {
-    "a": "accept it as it stands",
+    "a": "accept it as it stands: it is added, and nothing is replaced",
+    "r N": "accept it in place of line N (r 1 3: of both), which goes; a fact ends. Also after e, s and m: e 1",
     "e": "edit its words in $EDITOR, then accept",
-    "b": "keep both: accept it and leave the other line",
+    "b": "keep both: accept it and leave the line or the fact that it names",
     "m": "keep it as a line of Memory.md and not as a fact",
     "s": "accept it under another heading",
     "r": "reject it; it is not offered again",
@@ -102,27 +104,39 @@ class Walk:
         """What the person says to one proposal; :data:`AGAIN` if something was written or taken back."""
         facts = "aebmrlq" if proposal.fact and proposal.fact.ends else "aemrlq"
         keys = {"append": "aerlq", "replace": "aebrlq", "fact": facts}.get(_kind(proposal), "arlq")
-        offer = " ".join(f"[{key}]{_NAMES[key]}" for key in keys) + " [?]: "
+        names = {**_NAMES, "a": " all stand", "r": "eject"} if proposal.op == "choose" else _NAMES
+        offer = " ".join(f"[{key}]{names[key]}" for key in keys)
+        lines = proposal.choices
+        if lines:
+            verb = "remove" if proposal.op == "choose" else "replace"
+            offer = offer.replace(" [r]", f" [r {'1' if len(lines) == 1 else 'N'}]={verb} [r]", 1)
         while True:
-            said = self._ask(offer)
-            key = said[:1].lower() if said is not None else "q"
-            if key == "q":
+            said = self._ask(f"{offer} [?]: ")
+            key, numbers = ("q", []) if said is None else (said[:1].lower(), re.split(r"[\s,]+", said[1:].strip()))
+            numbers = [each for each in numbers if each]
+            named = [each for each in numbers if each.isdecimal() and 0 < int(each) <= len(lines)]
+            chosen = [lines[int(each) - 1].ref for each in named]
+            if key in "esmr" and numbers != named:
+                self._print(
+                    Text(f"name a line by its number: {counted(len(lines), 'line')} to choose from", style="dim")
+                )
+            elif key == "q":
                 return QUIT
-            if key in ("", "l"):
+            elif key in ("", "l"):
                 return LATER
-            if key == "u":
+            elif key == "u":
                 if self._take_back(proposal):
                     return AGAIN
-            elif key == "r":
+            elif key == "r" and not chosen:
                 if self._decided(proposal, reject=[proposal.id]):
                     return LATER
-            elif key in "aesbm":
-                if self._accept(proposal, key):
+            elif key in "aesbmr" and not (key in "ab" and numbers):
+                if self._accept(proposal, key, chosen):
                     return AGAIN
             else:
-                self._print(Text("\n".join(f"  {each}  {text}" for each, text in KEYS.items())))
+                self._print(Text("\n".join(f"  {each:<3}  {text}" for each, text in KEYS.items())))
 
-    def _accept(self, proposal: Proposal, key: str) -> bool:
+    def _accept(self, proposal: Proposal, key: str, chosen: Sequence[str]) -> bool:
         texts: dict[str, str] = {}
         sections: dict[str, str] = {}
         if _kind(proposal) not in _FOR.get(key, (_kind(proposal),)):
@@ -138,9 +152,15 @@ class Walk:
             if not title:
                 return False
             sections = {proposal.id: title}
-        both = [proposal.id] if key == "b" else []
-        lines = [proposal.id] if key == "m" else []
-        return self._decided(proposal, accept=[proposal.id], both=both, lines=lines, texts=texts, sections=sections)
+        return self._decided(
+            proposal,
+            accept=[proposal.id],
+            both=[proposal.id] if key == "b" else [],
+            lines=[proposal.id] if key == "m" else [],
+            texts=texts,
+            sections=sections,
+            replace={proposal.id: chosen},
+        )
 
     def _decided(self, proposal: Proposal, **choice: Any) -> bool:
         """Do it; False, and said, if the proposal waits as it did."""
@@ -257,8 +277,6 @@ def show(call: Call, proposals: Sequence[Proposal]) -> None:
 def diff(proposal: Proposal) -> list[Text]:
     """The lines that go and come, the words that differ lit."""
     old = line(shown(proposal.replaces)) if proposal.op in ("replace", "remove", "remove_section") else ""
-    if replaced_first(proposal):
-        old = line(proposal.conflicts[0]).partition(": ")[2]
     new = line(proposal.text) if proposal.op not in ("remove", "remove_section") else ""
     if not new and proposal.op == "add_section":
         new = f"## {line(proposal.section)}"
@@ -290,14 +308,23 @@ def _told(proposal: Proposal) -> list[str]:
         told.append(f"“{line(proposal.quote)}”")
     if proposal.remarks:
         told.append(f"mind: {line(proposal.remarks)}")
-    others = proposal.conflicts[1:] if replaced_first(proposal) else proposal.conflicts
-    told += [f"beside: {line(each)}" for each in others]
+    chosen = proposal.choices
+    told += [f"{number}  {_related(each, proposal)}" for number, each in enumerate(chosen, 1)]
+    told += [f"beside: {_related(each, proposal)}" for each in proposal.conflicts if each not in chosen]
     if proposal.fact:
         target, section, text = map(line, proposal.fact.instead)
         told.append(f"or as a line of {target} › {section}: {text}")
-    if proposal.why:
+    if proposal.why and proposal.why != BESIDE:
         told.append(line(proposal.why))
+    if proposal.asked_before:
+        told.append(f"asked before: you refused “{line(proposal.asked_before)}”")
     return told
+
+
+def _related(each: Related, proposal: Proposal) -> str:
+    """A line about the same, with its note if that is another one, and its day."""
+    place = f", {each.path}" if each.path not in ("", proposal.target) else ""
+    return f"{line(each.text)} ({each.date or 'undated'}{line(place)})"
 
 
 def in_editor(call: Call, text: str, told: Iterable[str]) -> str:

@@ -10,17 +10,19 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
+from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tars_memory.curation.bundle import Sheet
 from tars_memory.curation.gates import check, is_candidate
 from tars_memory.curation.marking import Marked, marked
-from tars_memory.curation.model import Decision, Op, Proposal
+from tars_memory.curation.model import Decision, Op, Proposal, Related
 from tars_memory.curation.patch import ended, locate, patch, splices_between
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import adding, facts
 from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.facts import Predicates
 from tars_memory.vault.model import Tier
 from tars_memory.vault.template import shipped
@@ -233,6 +235,7 @@ class _Batch:
         self.texts: dict[str, bytes] = {}
         self.standing: dict[str, tuple[dict[str, Entry], dict[str, Entry]]] = {}
         self.sheets: dict[str, Sheet] = {}
+        self.taken: set[tuple[str, str, int | None]] = set()
 
     def look(self) -> None:
         """Find everything in the notes as they are.
@@ -249,13 +252,14 @@ class _Batch:
                     raise ConflictError(f"{proposal.id} was decided meanwhile", AGAIN)
                 self.kept.append(waiting[proposal.id])
             if decision.accept:
-                self._note(proposal.target).ops.append((number, self._op(decision)))
+                for path, op in self._ops(decision):
+                    self._note(path).ops.append((number, op))
         for decision in self.decisions:
             replaced = self._replaced(decision)
             for mark in (each for each in decision.proposal.marks if is_candidate(self.ctx, each)):
                 state = "promoted" if decision.accept else "rejected"
                 self._note(mark.path).marks.append(Marked(mark, state, replaced))
-                replaced = ""
+                replaced = ()
         for note in self.notes.values():
             data = self.transaction.read(note.path)
             if data is None and note.marks:
@@ -269,8 +273,8 @@ class _Batch:
             self.texts[note.path] = written.text
         for proposal in self.kept:
             inbox.drop(self.transaction, proposal)
-        for accepted, word in ((True, "accepted"), (False, "rejected")):
-            said = [d.proposal for d in self.decisions if d.accept is accepted]
+        for word in ("accepted", "rejected", "ignored"):
+            said = [decision.proposal for decision in self.decisions if _word(decision) == word]
             what = [(proposal.id, proposal.text or proposal.quote) for proposal in said]
             inbox.decide(self.transaction, what, word, self.ctx.now.date(), project=self.ctx.layout.scope)
 
@@ -281,6 +285,9 @@ class _Batch:
             if not decision.accept:
                 yield Decided(proposal, "rejected", "applied")
                 continue
+            if proposal.op == "choose":
+                yield Decided(proposal, "accepted", "applied" if decision.replaces else "no-op", "", proposal.target)
+                continue
             note = self.notes[proposal.target]
             reason = note.done[number]
             line, ref = self._placed(note, op_of(decision))
@@ -290,10 +297,47 @@ class _Batch:
         """What a note that isn't there yet begins with."""
         return adding.NEW if path == self.ctx.layout.facts else shipped(path)
 
-    def _op(self, decision: Decision) -> Op:
-        op = op_of(decision, self.ctx.layout.notes_section)
-        said = facts.said(op.text) if op.kind == "fact" else None
-        return op._replace(single=Predicates.of(self.ctx.facts_options).replaces(said.predicate)) if said else op
+    def _ops(self, decision: Decision) -> Iterator[tuple[str, Op]]:
+        """By note, what an accepted proposal does: first what becomes of the lines that it replaces.
+
+        The new words take the place of the first one in their own note; each line is replaced once.
+        """
+        proposal, own = decision.proposal, None
+        if proposal.op != "choose":
+            own = op_of(decision, self.ctx.layout.notes_section)
+            said = facts.said(own.text) if own.kind == "fact" else None
+            if said:
+                own = own._replace(single=Predicates.of(self.ctx.facts_options).replaces(said.predicate))
+            elif own.kind == "replace" and not self._takes(proposal.target, own.target, own.occurrence):
+                own = own._replace(kind="append", target="", occurrence=None)
+        for line in decision.replaces:
+            if not self._takes(line.path, line.raw, line.occurrence):
+                continue
+            if own and own.kind == "append" and line.path == proposal.target:
+                tags = grammar.tags_of(line.text)
+                own = own._replace(kind="replace", target=line.raw, occurrence=line.occurrence)
+                own = own._replace(text=grammar.tagged(own.text, tags))
+            else:
+                yield line.path, self._over(line, proposal)
+        if own:
+            yield proposal.target, own
+
+    def _takes(self, path: str, raw: str, occurrence: int | None) -> bool:
+        """Whether a line is still to be had; it is replaced once."""
+        line = path, raw, occurrence
+        free = line not in self.taken
+        self.taken.add(line)
+        return free
+
+    def _over(self, line: Related, proposal: Proposal) -> Op:
+        """What becomes of a line that is replaced elsewhere: a fact ends, if it held at all; any other line goes."""
+        entry = next(iter(grammar.read(line.path, Document(line.raw.encode("utf-8", "surrogateescape")))), None)
+        said = facts.said(entry.text) if entry and self.ctx.layout.is_facts(line.path) else None
+        day = date.fromisoformat((proposal.fact and proposal.fact.since) or proposal.date) if said else date.min
+        if said is None or (said.since and said.since >= day):
+            return Op("remove", target=line.raw, occurrence=line.occurrence)
+        text = facts.words(said.predicate, said.object, said.since, day)
+        return Op("replace", text=text, target=line.raw, occurrence=line.occurrence)
 
     def _note(self, path: str) -> _Note:
         if path not in self.notes:
@@ -301,21 +345,26 @@ class _Batch:
             self.notes[path] = _Note(path, timed=layout.timed(path), daily=layout.tier_of(path) is Tier.DAILY)
         return self.notes[path]
 
-    def _replaced(self, decision: Decision) -> str:
-        """The words that an accepted proposal replaces or removes, as a bullet to keep under its first candidate."""
+    def _replaced(self, decision: Decision) -> tuple[str, ...]:
+        """The words of the lines that an accepted proposal takes away, as bullets to keep under its first candidate."""
         proposal = decision.proposal
-        if not (decision.accept and proposal.marks and proposal.op in ("replace", "remove")):
-            return ""
-        path, timed = proposal.target, self.ctx.layout.timed(proposal.target)
-        if path not in self.sheets:
-            self.sheets[path] = Sheet(path, self.transaction.read(path) or b"", timed=timed)
-        sheet = self.sheets[path]
-        entry = sheet.named(proposal.replaces, None) or locate(sheet.data, proposal.replaces, path=path, timed=timed)
-        if isinstance(entry, str):
-            return ""
-        label = entry.provenance.partition("#")[0].rpartition("/")[2] if entry.provenance else None
-        parts = grammar.Parts(grammar.REPLACED + entry.text, provenance=entry.provenance, label=label)
-        return grammar.render(parts).removeprefix("- ")
+        if not (decision.accept and proposal.marks):
+            return ()
+        lines = [(line.path, line.raw, line.occurrence) for line in decision.replaces]
+        if proposal.op in ("replace", "remove"):
+            lines.append((proposal.target, proposal.replaces, proposal.occurrence))
+        found = []
+        for path, raw, occurrence in lines:
+            timed = self.ctx.layout.timed(path)
+            if path not in self.sheets:
+                self.sheets[path] = Sheet(path, self.transaction.read(path) or b"", timed=timed)
+            sheet = self.sheets[path]
+            entry = sheet.named(raw, occurrence) or locate(sheet.data, raw, path=path, timed=timed)
+            if not isinstance(entry, str):
+                label = entry.provenance.partition("#")[0].rpartition("/")[2] if entry.provenance else None
+                parts = grammar.Parts(grammar.REPLACED + entry.text, provenance=entry.provenance, label=label)
+                found.append(grammar.render(parts).removeprefix("- "))
+        return tuple(dict.fromkeys(found))
 
     def _placed(self, note: _Note, op: Op) -> tuple[int, str]:
         if note.path not in self.standing:
@@ -345,6 +394,13 @@ def _found(sheet: Sheet) -> tuple[dict[str, Entry], dict[str, Entry]]:
         said.setdefault(entry.text, entry)
         said.setdefault(entry.text[len(grammar.task(entry.text)) :], entry)
     return said, {name: entries[0] for name, entries in sheet.sources.items()}
+
+
+def _word(decision: Decision) -> str:
+    """How a decision is remembered; who lets all lines of a question stand is not asked again."""
+    if decision.proposal.op == "choose" and not decision.replaces:
+        return "ignored"
+    return "accepted" if decision.accept else "rejected"
 
 
 def _since(decision: Decision) -> str:

@@ -11,7 +11,7 @@ from tars_memory.errors import UsageError
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from tars_memory.capture.context import Context
     from tars_memory.curation.model import Decision, Mark, Proposal
@@ -30,7 +30,8 @@ def check(ctx: Context, decisions: Sequence[Decision], *, by_tick: bool) -> None
         raise UsageError("two decisions about one proposal", "name each once")
     for decision in decisions:
         if decision.accept:
-            _check_accepted(ctx, decision.proposal, by_tick=by_tick)
+            paths = {decision.proposal.target, *(line.path for line in decision.replaces)}
+            _check_accepted(ctx, decision.proposal, paths, by_tick=by_tick)
 
 
 def refused(layout: Layout, proposal: Proposal) -> str:
@@ -47,11 +48,11 @@ def refused(layout: Layout, proposal: Proposal) -> str:
     return "" if ours and proposal.target[-3:] == ".md" else f"it would change {proposal.target}, which is yours alone"
 
 
-def _check_accepted(ctx: Context, proposal: Proposal, *, by_tick: bool) -> None:
+def _check_accepted(ctx: Context, proposal: Proposal, paths: Collection[str], *, by_tick: bool) -> None:
     why = refused(ctx.layout, proposal)
     if why:
         raise UsageError(f"{proposal.id} can't be accepted: {why}", "reject it, or edit the note")
-    rule = ctx.layout.tier_of(proposal.target) is Tier.PROCEDURAL
+    rule = any(ctx.layout.tier_of(path) is Tier.PROCEDURAL for path in paths)
     missing = [] if by_tick or ctx.may_accept else ["unattended_review"]
     if rule and not (by_tick or ctx.may_write_rules):
         missing.append("unattended_rules")

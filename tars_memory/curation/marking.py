@@ -26,13 +26,13 @@ class Marked(NamedTuple):
     Attributes:
         mark: its line.
         state: its new state.
-        child: words of a bullet to nest under it; empty for none.
+        children: words of bullets to nest under it.
         named: whether it gets its block id.
     """
 
     mark: Mark
     state: str
-    child: str = ""
+    children: tuple[str, ...] = ()
     named: bool = True
 
 
@@ -66,7 +66,7 @@ def marked(
             entry = locate(data, one.mark.raw, path=path, timed=timed, occurrence=0)
             if chosen(entry, one) and not isinstance(entry, str):
                 name = one.mark.block_id if one.named else ""
-                splices = marking.mark_bullet(data, entry, one.state, block_id=name, child=one.child, timed=timed)
+                splices = marking.mark_bullet(data, entry, one.state, block_id=name, children=one.children, timed=timed)
                 data, done = apply(data, splices), done + 1
             at, most = at + 1, len(wanted)
     return data, done
@@ -78,8 +78,9 @@ class _Bundle:
     def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet
         self._splices: list[Splice] = []
-        self._children: list[tuple[Splice, int, int]] = []
-        """What is nested, behind which line, how deep."""
+        self._children: list[Splice] = []
+        self._come: list[tuple[int, int]] = []
+        """Of each nested bullet, behind which line it comes, how deep."""
         self.count = 0
         self._touched: set[int] = set()
         self._changed: set[str] = set()
@@ -102,14 +103,13 @@ class _Bundle:
         bare = apply(data, sorted(self._splices, key=_place))
         if not self._children:
             return bare
-        whole = apply(data, sorted([*self._splices, *(splice for splice, _, _ in self._children)], key=_place))
-        behind = sorted((line, depth) for _, line, depth in self._children)
-        come = {line + number: depth for number, (line, depth) in enumerate(behind, 1)}
+        whole = apply(data, sorted([*self._splices, *self._children], key=_place))
+        come = {line + number: depth for number, (line, depth) in enumerate(sorted(self._come), 1)}
         return whole if marking.keeps_the_rest(bare, whole, come) else None
 
     def _free(self, entry: Entry, one: Marked) -> bool:
         """Whether nothing else is nested where its own line would be."""
-        return not one.child or all(line != entry.end_line for _, line, _ in self._children)
+        return not one.children or all(line != entry.end_line for line, _ in self._come)
 
     def _mark(self, entry: Entry, one: Marked) -> None:
         sheet = self.sheet
@@ -117,10 +117,9 @@ class _Bundle:
         name = one.mark.block_id if one.named else ""
         splices = marking.stated(sheet.document, bullet, entry, one.state, block_id=name, timed=sheet.timed)
         self._splices += splices
-        if one.child:
-            self._children.append(
-                (marking.nested(sheet.document, bullet, one.child), bullet.end_line, bullet.depth + 1)
-            )
+        if one.children:
+            self._children.append(marking.nested(sheet.document, bullet, one.children))
+            self._come += [(bullet.end_line, bullet.depth + 1)] * len(one.children)
         first, last = sheet.document.lines[bullet.line - 1], sheet.document.lines[bullet.own_end_line - 1]
         own = [splice._replace(start=splice.start - first.start, end=splice.end - first.start) for splice in splices]
         new = apply(sheet.data[first.start : last.end], own).decode("utf-8", "surrogateescape")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from tars_memory.vault.markdown.claims import Claim
 
-OpKind = Literal["append", "add_section", "replace", "remove", "remove_section", "fact"]
-OP_KINDS: tuple[OpKind, ...] = ("append", "add_section", "replace", "remove", "remove_section", "fact")
+OpKind = Literal["append", "add_section", "replace", "remove", "remove_section", "fact", "choose"]
+OP_KINDS: tuple[OpKind, ...] = ("append", "add_section", "replace", "remove", "remove_section", "fact", "choose")
 
 Relation = Literal["same", "near", "update", "conflict", "different"]
 """How two statements stand to each other; see :mod:`tars_memory.curation.similarity`."""
@@ -26,6 +26,13 @@ class Refer(NamedTuple):
     span: str
     to: str
     turn: int = 0
+
+
+NEW = "New: nothing about it stands in your notes"
+"""Why a proposal is made that needs no further word."""
+
+BESIDE = "Related lines stand in your notes: accepting adds, and replaces only what you choose"
+"""The same, where there are some."""
 
 
 class Fact(NamedTuple):
@@ -198,6 +205,36 @@ class Stated(NamedTuple):
         return {**self._asdict(), "ends": ends, "instead": self.instead._asdict()}
 
 
+class Related(NamedTuple):
+    """A line about the same as a proposal, to be shown beside it; it stays unless the person chooses it.
+
+    Attributes:
+        path, line: where it stands.
+        ref: the name of its entry; empty for a line that is no entry.
+        text: its words; of a fact without its dates.
+        date: the day that it is of, ``YYYY-MM-DD``; empty if that is not known.
+        raw: its own lines as they stand (:attr:`Entry.raw`); empty for one that can't be replaced: a candidate, a
+            paragraph.
+        occurrence: which of several entries with these very lines, from 0; None if it is the only one.
+    """
+
+    path: str
+    line: int
+    ref: str
+    text: str
+    date: str = ""
+    raw: str = ""
+    occurrence: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {name: getattr(self, name) for name in ("path", "line", "ref", "text", "date")}
+
+    def __str__(self) -> str:
+        """Its words with its day."""
+        return self.text + (f" ({self.date})" if self.date else "")
+
+
 class Proposal(NamedTuple):
     """A change that waits for the person, bound to the text that it was made from.
 
@@ -213,7 +250,8 @@ class Proposal(NamedTuple):
         source: where it comes from: ``2026-11-21#^d-abc``, or who proposes it.
         date: of the day it is of, ``YYYY-MM-DD``.
         why: one sentence for the person who decides.
-        conflicts: lines of the tiers that say something else about the same, with their dates.
+        conflicts: lines about the same, the best first; none of them is touched unless the person chooses it. Of
+            ``choose`` the lines of which perhaps not all hold.
         replaces: the entry's own lines as they stood, for ``replace`` and ``remove``; empty otherwise.
         marks: the candidates that this decides.
         kept: whether it is a file of the inbox (then a decision removes it), or is found anew each time.
@@ -221,6 +259,7 @@ class Proposal(NamedTuple):
         fact: for ``fact``, what it would add and end; else None.
         kind: of sentence, as a second look found it (``stated``, ``planned``, ``rule``, …); empty if it found nothing.
         warnings: short sentences about the quote.
+        asked_before: what the person refused once and this seems to say again; empty for nothing.
     """
 
     id: str
@@ -232,7 +271,7 @@ class Proposal(NamedTuple):
     source: str
     date: str
     why: str
-    conflicts: tuple[str, ...] = ()
+    conflicts: tuple[Related, ...] = ()
     replaces: str = ""
     marks: tuple[Mark, ...] = ()
     kept: bool = False
@@ -240,6 +279,7 @@ class Proposal(NamedTuple):
     fact: Stated | None = None
     kind: str = ""
     warnings: tuple[str, ...] = ()
+    asked_before: str = ""
 
     @property
     def checked(self) -> bool:
@@ -252,12 +292,23 @@ class Proposal(NamedTuple):
         kind = "" if self.kind in ("", "stated") else self.kind
         return "; ".join(filter(None, (kind, *self.warnings)))
 
+    @property
+    def adds(self) -> bool:
+        """Whether lines may be chosen that it replaces: it names none by itself."""
+        return self.op in ("append", "fact", "choose") or (self.op == "add_section" and bool(self.text.strip()))
+
+    @property
+    def choices(self) -> tuple[Related, ...]:
+        """The lines shown beside it that the person may choose to be replaced, in the order of their numbers."""
+        return tuple(each for each in self.conflicts if each.raw) if self.adds else ()
+
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
         names = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "conflicts", "replaces")
-        told = {name: list(value) if isinstance(value := getattr(self, name), tuple) else value for name in names}
+        told = {name: getattr(self, name) for name in names}
+        told["conflicts"] = [each.as_dict() for each in self.conflicts]
         looked = {"kind": self.kind, "checked": self.checked, "warnings": list(self.warnings)}
-        return {**told, "fact": self.fact and self.fact.as_dict(), **looked}
+        return {**told, "fact": self.fact and self.fact.as_dict(), **looked, "asked_before": self.asked_before}
 
 
 class Decision(NamedTuple):
@@ -267,8 +318,11 @@ class Decision(NamedTuple):
         proposal: as it was shown.
         accept: else it is rejected.
         text: the words to write instead of the proposal's, edited by the person; None for its own.
+        replaces: the lines that the person chose to be replaced: the new words take the place of the first one in the
+            note that they go to, the others are removed, and a fact in ``Facts.md`` ends.
     """
 
     proposal: Proposal
     accept: bool
     text: str | None = None
+    replaces: tuple[Related, ...] = ()

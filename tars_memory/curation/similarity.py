@@ -6,19 +6,33 @@ negation or any word of content never counts as that. What is told apart wrongly
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tars_memory.curation.extraction import statements
+from tars_memory.index.words import STOP_WORDS
+from tars_memory.recall.ranking.stemming import stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tars_memory.curation.extraction.statements import Statement
     from tars_memory.curation.model import Relation
-    from tars_memory.vault.model import Entry
 
-CLOSE = 0.3
-"""Least overlap at which :func:`closest` names an entry that is different; others say something about the same."""
+ENOUGH = 0.25
+"""Share of the rare words of two lines, of the one that says less, that makes them lines about the same."""
+
+RESTATED = 0.8
+"""Share of the words of two statements that are the same if the one says again what the other said."""
+
+_LIKING = (
+    "prefer like love enjoy favourite favorite best rather fond always really want mag liebe lieber liebsten gern "
+    "gerne bevorzuge am immer préfère aime adore toujours prefiero gusta encanta siempre preferisco piace adoro sempre "
+    "gosto prefiro liever graag ich je yo io eu ik"
+)
+_LIGHT = frozenset(stem(word) for word in _LIKING.split())
+"""Words of liking, and for "I", which two lines share without being about the same."""
 
 
 def relation(old: str, new: str) -> Relation:
@@ -56,25 +70,63 @@ def overlap(old: Statement, new: Statement) -> float:
     return 2 * len(mine & theirs) / (len(mine) + len(theirs)) if mine and theirs else 0.0
 
 
-def closest(text: str, entries: Iterable[Entry], limit: int = 5) -> list[tuple[Entry, Relation, float]]:
-    """The entries that say something about the same, the closest first.
+@lru_cache(maxsize=4096)
+def stems(text: str) -> tuple[str, ...]:
+    """The words of a text that may tell it from others, as stems, in order."""
+    return tuple(stem(word) for word in statements.read(text).content if word not in STOP_WORDS)
+
+
+def restates(old: str, new: str) -> bool:
+    """Whether a statement seems to say again what another one said, in other words: "I like aisle seats best".
+
+    It only sorts: what it takes for a repetition is shown further down.
+    """
+    told, again = _gist(old), _gist(new)
+    if not told or not again:
+        return False
+    if statements.read(old).denied % 2 != statements.read(new).denied % 2:
+        return False
+    if any(word.isdigit() for word in told ^ again):
+        return False
+    return 2 * len(told & again) >= RESTATED * (len(told) + len(again))
+
+
+def _gist(text: str) -> frozenset[str]:
+    """What a statement is about, without the words that say whether one likes it."""
+    return frozenset(word for word in stems(text) if word not in _LIGHT)
+
+
+class Index:
+    """Texts by their words, so that those about the same as a new one are found without comparing it with all of them.
 
     Args:
-        text: words of the new statement.
-        entries: to compare it with.
-        limit: most of them.
-
-    Returns:
-        entry, how ``text`` stands to it, and their overlap (0 to 1). Different ones only from :data:`CLOSE` on.
+        texts: in order; their numbers are what is found.
     """
-    new = statements.read(text)
-    found: list[tuple[Entry, Relation, float]] = []
-    for entry in entries:
-        old = statements.read(entry.text)
-        if old.words != new.words and not set(old.content) & set(new.content):
-            continue
-        kind, shared = compare(old, new), overlap(old, new)
-        if kind != "different" or shared >= CLOSE:
-            found.append((entry, kind, shared))
-    order = ("same", "near", "conflict", "update", "different")
-    return sorted(found, key=lambda each: (order.index(each[1]), -each[2]))[:limit]
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._words = [frozenset(stems(text)) for text in texts]
+        self._holders: dict[str, list[int]] = {}
+        for number, words in enumerate(self._words):
+            for word in words:
+                self._holders.setdefault(word, []).append(number)
+
+    def about(self, text: str) -> list[int]:
+        """The texts that share enough with this one to be shown beside it: the best first, of equal ones the last."""
+        new = frozenset(stems(text))
+        shared: dict[int, float] = {}
+        for word in new:
+            weight = self._weight(word)
+            for number in self._holders.get(word, ()):
+                shared[number] = shared.get(number, 0.0) + weight
+        whole = sum(map(self._weight, new))
+        found = []
+        for number, weight in shared.items():
+            share = weight / min(whole, sum(map(self._weight, self._words[number])))
+            if share >= ENOUGH:
+                found.append((-share, -weight, -number))
+        return [-number for _, _, number in sorted(found)]
+
+    def _weight(self, word: str) -> float:
+        """Rare words count most; numbers, and words that only say what one likes, less."""
+        rarity = math.log(1 + (len(self._words) + 1) / (len(self._holders.get(word, ())) + 1))
+        return rarity / 4 if word in _LIGHT or word.isdigit() else rarity

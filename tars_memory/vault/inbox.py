@@ -189,6 +189,16 @@ def decided(vault: Vault) -> dict[str, str]:
     return {name: decision for _, name, decision in sorted(lines, key=lambda line: line[0])}
 
 
+def refused(vault: Vault) -> list[str]:
+    """The words of what was rejected and not taken up since, as far as they were kept."""
+    found: dict[str, str] = {}
+    for path in _decided_files(vault):
+        with contextlib.suppress(TarsError):
+            found |= _decided_words(vault.read(path))
+    last = decided(vault)
+    return [words for name, words in found.items() if words and last.get(name) == "rejected"]
+
+
 def purge(transaction: Transaction, vault: Vault, words: str) -> int:
     """Take words that shall be forgotten out of the inbox and of what was decided; decisions themselves stay.
 
@@ -280,16 +290,34 @@ def _proposal(said: Any) -> dict[str, Any]:
     return {
         **texts,
         "id": _id_of({**texts, "replaces": replaces}),
-        "conflicts": [str(line) for line in said.get("conflicts") or ()],
+        "conflicts": [_related(line) for line in said.get("conflicts") or ()],
         "replaces": replaces,
         "marks": marks,
         "occurrence": occurrence,
     }
 
 
+def _related(line: Any) -> dict[str, Any]:
+    """A line that is shown beside a proposal; what was kept by an older version is its words alone."""
+    said = line if isinstance(line, dict) else {"text": line}
+    number = said.get("line")
+    told = {name: str(said.get(name) or "") for name in ("path", "ref", "text", "date")}
+    return {**told, "line": number if isinstance(number, int) else 0}
+
+
 def _id_of(said: dict[str, Any]) -> str:
     replaces = said.get("replaces") or (said["quote"] if said["op"] in ("replace", "remove") else "")
     return proposal_id(said["op"], said["target"], said["section"], said["text"], replaces)
+
+
+def _decided_words(data: bytes) -> dict[str, str]:
+    """By id the words of what was decided."""
+    found: dict[str, str] = {}
+    for line in data.split(b"\n"):
+        with contextlib.suppress(ValueError, RecursionError, KeyError, TypeError):
+            said = json.loads(line)
+            found[str(said["id"])] = str(said["what"])
+    return found
 
 
 def _decisions(data: bytes) -> list[tuple[str, str, str]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tars_memory.curation.extraction.extracted import Extracted, Session
 from tars_memory.curation.extraction.keeping import Kept
-from tars_memory.curation.model import Proposal
+from tars_memory.curation.model import Proposal, Related
 from tars_memory.curation.tidying.archive import Archived
 from tars_memory.curation.tidying.findings.model import Finding
 from tars_memory.curation.tidying.retention import Step
@@ -93,6 +93,7 @@ def proposal(**values: Any) -> Proposal:
     told = {
         "id": "d41c56f2", "op": "append", "target": "Memory.md", "section": "Notes", "text": "likes tea",
         "quote": "I like tea", "source": "2026-11-20#^d-7f3ak2c", "date": "2026-11-20", "why": "New",
+        "conflicts": (Related("Memory.md", 7, "abcd2345", "likes oolong", "2026-10-02"),),
     }  # fmt: skip
     return Proposal(**{**told, **values})
 
@@ -166,7 +167,7 @@ DEFAULTS: dict[str, Any] = {
     "context": packed(),
     "evaluate": evaluated(),
     "review": SimpleNamespace(
-        waiting=lambda **_: SimpleNamespace(proposals=[proposal()], total=1, notices=[], recorded=())
+        waiting=lambda **_: SimpleNamespace(proposals=[proposal()], total=1, notices=[], recorded=(), asked=0)
     ),
     "reindex": SimpleNamespace(
         changed=2, removed=0, pending_vectors=0, stale=0, skipped={"conflict copy": 1}, took=0.1, notices=[]

@@ -48,8 +48,8 @@ def test_in_a_pipe_it_lists_a_line_each(shell: Shell) -> None:
     plain = shell()
     assert (plain.returncode, plain.stderr) == (0, "")
     assert sorted(line.split("\t")[1:] for line in plain.stdout.splitlines()) == [
+        ["Memory.md › Notes", "append", "dentist on 16 Oct"],
         ["Memory.md › Notes", "append", "owns a boat and #x"],
-        ["Memory.md › Notes", "replace", "dentist on 16 Oct"],
         ["Procedural.md › Notes", "append", "Ask first"],
     ]
     assert shell("--list").stdout == plain.stdout
@@ -60,12 +60,15 @@ def test_in_a_pipe_it_lists_a_line_each(shell: Shell) -> None:
 
 def test_the_json_is_the_documented_one(shell: Shell) -> None:
     told = json.loads(shell("--list", "--json").stdout)
-    assert list(told) == ["proposals", "total", "notices"]
-    (change,) = [each for each in told["proposals"] if each["op"] == "replace"]
+    assert list(told) == ["proposals", "total", "asked_before", "notices"]
+    (change,) = [each for each in told["proposals"] if each["conflicts"]]
     assert list(change) == [
         "id", "op", "target", "section", "text", "quote", "source", "date", "why", "conflicts", "replaces", "fact",
+        "asked_before",
     ]  # fmt: skip
-    assert change["conflicts"] == ["Memory.md: dentist on 15 Oct"]
+    (line,) = change["conflicts"]
+    known = {"path": "Memory.md", "line": 2, "text": "dentist on 15 Oct", "date": ""}
+    assert line == {**known, "ref": line["ref"]} and list(line) == ["path", "line", "ref", "text", "date"]
     assert (change["source"], change["date"]) == ("2026-11-20#^d-a", "2026-11-20")
 
 
@@ -80,6 +83,22 @@ def test_accepting_without_a_terminal_is_refused_and_changes_no_byte(shell: Shel
     assert allowed.returncode == 2
     assert not (shell.root / "Procedural.md").exists()
     assert {path: shell.note(path) for path in NOTES} == NOTES
+
+
+def test_a_line_is_replaced_by_its_name(shell: Shell) -> None:
+    config = shell.base / "home" / "config"
+    config.mkdir(parents=True, exist_ok=True)
+    (config / "config.toml").write_text("[permissions]\nunattended_review = true\n")
+    (change,) = [each for each in json.loads(shell("--json").stdout)["proposals"] if each["conflicts"]]
+    name, ref = change["id"], change["conflicts"][0]["ref"]
+    for bad in (f"{name}:", name, f"{name}:x", f"{name} {ref}"):
+        refused = shell("--accept", name, "--replace", bad)
+        assert (refused.returncode, "is no ID:REF" in refused.stderr) == (2, True)
+    assert shell("--accept", name, "--replace", f"{name}:zzzzzzzz").returncode == 6
+    assert shell.note("Memory.md") == NOTES["Memory.md"]
+    done = shell("--accept", name, "--replace", f"{name}:{ref}")
+    assert done.returncode == 0
+    assert shell.note("Memory.md") == "## Notes\n- dentist on 16 Oct ([[2026-11-20#^d-a|2026-11-20]])\n"
 
 
 def test_rejecting_takes_ids_in_any_form(shell: Shell) -> None:
@@ -123,6 +142,7 @@ def test_the_note_and_back(shell: Shell) -> None:
     made = shell("--note", "--json")
     assert json.loads(made.stdout) == {"path": "Review.md", "proposals": 3, "notices": []}
     text = shell.note("Review.md").replace("- [ ] dentist", "- [x] dentist").replace("- [ ] Ask", "- [x] Ask")
+    text = text.replace("  - [ ] replace: dentist", "  - [x] replace: dentist")
     (shell.root / "Review.md").write_text(text, "utf-8")
     done = shell("--from-note", TARS_MEMORY_ACTOR="cron")
     assert done.returncode == 0
@@ -155,7 +175,7 @@ def test_an_agent_ticks_and_nothing_comes_of_it_until_somebody_else_is_there(she
 
 def test_what_the_note_says_and_cannot_be_done_is_in_the_exit_code(shell: Shell) -> None:
     shell("--note")
-    text = shell.note("Review.md").replace("- [ ] dentist", "- [x] dentist")
+    text = shell.note("Review.md").replace("- [ ] dentist", "- [x] dentist").replace("[ ] replace:", "[x] replace:")
     (shell.root / "Review.md").write_text(text, "utf-8")
     (shell.root / "Memory.md").write_text("## Notes\n- dentist on 17 Oct\n", "utf-8")
     told = shell("--from-note")

@@ -90,14 +90,28 @@ def test_the_next_walk_goes_on_where_quit_stopped_this_one(desk: Desk) -> None:
     assert desk.states().count("promoted") == 1
 
 
-def test_a_change_is_shown_as_a_diff_and_both_can_stay(tmp_path: Path) -> None:
+def test_related_lines_are_numbered_and_one_is_replaced_only_if_it_is_named(tmp_path: Path) -> None:
     desk = Desk(tmp_path, ("dentist on 16 Oct",))
+    before = desk["Memory.md"], desk[DAY]
     walk = desk.walk(NO_COLOR="1")
     shown = walk.wait_for(ASK)
-    assert "- dentist on 15 Oct\r\n" in shown
     assert "+ dentist on 16 Oct\r\n" in shown
-    assert "Changes “dentist on 15 Oct”" in shown
-    walk.type("b\n")
+    assert "1  dentist on 15 Oct (undated)\r\n" in shown
+    assert "[a]ccept [e]dit [r 1]=replace [r]eject [l]ater [q]uit" in shown
+    for typed in ("r 2", "r 0", "a 1", "r x"):
+        walk.type(f"{typed}\n")
+        walk.wait_for(ASK)
+    assert (desk["Memory.md"], desk[DAY]) == before
+    walk.type("r 1\n")
+    assert walk.end() == 0
+    assert desk["Memory.md"] == "## Notes\n- dentist on 16 Oct ([[2026-11-20#^d-0aaaaaa|2026-11-20]])\n"
+
+
+def test_a_plain_yes_adds(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, ("dentist on 16 Oct",))
+    walk = desk.walk(NO_COLOR="1")
+    walk.wait_for(ASK)
+    walk.type("a\n")
     assert walk.end() == 0
     assert desk["Memory.md"] == (
         "## Notes\n- dentist on 15 Oct\n- dentist on 16 Oct ([[2026-11-20#^d-0aaaaaa|2026-11-20]])\n"

@@ -179,7 +179,7 @@ def test_five_hundred_marks_take_one_parse(monkeypatch: pytest.MonkeyPatch) -> N
     data = ("## Log\n" + "".join(f"- 10:00 [extracted] thing {number} ^d-{number}\n" for number in range(500))).encode()
     entries = grammar.read("2026-11-20.md", Document(data), timed=True)
     wanted = [
-        Marked(Mark("2026-11-20.md", entry.raw, entry.block_id or ""), "promoted", f"replaced:: old {number}")
+        Marked(Mark("2026-11-20.md", entry.raw, entry.block_id or ""), "promoted", (f"replaced:: old {number}",))
         for number, entry in enumerate(entries)
     ]
     made: list[bytes] = []

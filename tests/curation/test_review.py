@@ -41,21 +41,32 @@ def test_every_form_of_a_decision_is_undone_to_the_byte(vault: Vault) -> None:
     vault.review().decide(reject=[vault.ids()["prefers no tea"]])  # what aged is marked now
     for how in (
         {"accept": ["dentist on 16 Oct"]},
+        {"accept": ["dentist on 16 Oct"], "replace": ["dentist on 15 Oct"]},
+        {"accept": ["dentist on 16 Oct"], "replace": ["dentist on 15 Oct", "prefers coffee", "works as an engineer"]},
+        {"accept": ["prefers tea", "dentist on 16 Oct"], "replace": ["Use metric units"]},
         {"accept": ["dentist on 16 Oct"], "both": ["dentist on 16 Oct"]},
         {"accept": ["prefers tea", ANNA, "Ask before deleting files"], "reject": ["dentist on 16 Oct"]},
     ):
         ids = vault.ids()
         before = vault.files()
-        done = vault.review().decide(**{key: [ids[text] for text in texts] for key, texts in how.items()})
+        chosen = {ids["dentist on 16 Oct"]: [ref(vault, text) for text in how.pop("replace", [])]}
+        done = vault.review().decide(
+            **{key: [ids[text] for text in texts] for key, texts in how.items()}, replace=chosen
+        )
         assert vault.files() != before
+        assert not any(f"- {text}" in vault["Memory.md"] + vault["Procedural.md"] for text in how.get("replace", []))
         vault.memory().undo(done.txn)
         assert vault.files() == before
 
 
+def ref(vault: Vault, text: str) -> str:
+    return vault.memory().show(text).ref
+
+
 def test_the_tags_of_a_replaced_line_stay(vault: Vault) -> None:
     vault["Memory.md"] = b"## Notes\n- dentist on 15 Oct #health\n"
-    (name,) = [name for text, name in vault.ids().items() if text.startswith("dentist on 16 Oct")]
-    vault.review().decide(accept=[name])
+    name = vault.ids()["dentist on 16 Oct"]
+    vault.review().decide(accept=[name], replace={name: [ref(vault, "dentist on 15 Oct #health")]})
     assert "- dentist on 16 Oct #health ([[" in vault["Memory.md"] and "15 Oct" not in vault["Memory.md"]
 
 
@@ -125,15 +136,16 @@ def test_twice_is_once(vault: Vault) -> None:
     [
         ("- dentist on 15 Oct", "- dentist on 15 Oct, 9 am"),
         ("- dentist on 15 Oct\n", ""),
-        ("- dentist on 15 Oct", "- dentist on 15 Oct\n- dentist on 15 Oct"),
     ],
 )
 def test_a_line_that_changed_since_is_refused_and_nothing_else_written(vault: Vault, old: str, new: str) -> None:
-    ids = vault.ids()
+    ids, chosen = vault.ids(), ref(vault, "dentist on 15 Oct")
     vault["Memory.md"] = vault["Memory.md"].replace(old, new)
     before = vault.files()
     with pytest.raises(ConflictError):
-        vault.review().decide(accept=[ids["dentist on 16 Oct"], ids[ANNA]])
+        vault.review().decide(
+            accept=[ids["dentist on 16 Oct"], ids[ANNA]], replace={ids["dentist on 16 Oct"]: [chosen]}
+        )
     now = vault.files()
     assert {path: now[path] for path in ("Memory.md", "Procedural.md", "2026-11-20.md")} == {
         path: before[path] for path in ("Memory.md", "Procedural.md", "2026-11-20.md")
@@ -144,7 +156,8 @@ def test_a_line_that_moved_is_found_again(vault: Vault) -> None:
     ids = vault.ids()
     lines = [line for line in vault["Memory.md"].split("\n") if line != "- dentist on 15 Oct"]
     vault["Memory.md"] = "\n".join([*lines, "## Health", "- dentist on 15 Oct", ""])
-    vault.review().decide(accept=[ids["dentist on 16 Oct"]])
+    name = ids["dentist on 16 Oct"]
+    vault.review().decide(accept=[name], replace={name: [ref(vault, "dentist on 15 Oct")]})
     assert "## Health\n- dentist on 16 Oct ([[" in vault["Memory.md"]
 
 
@@ -154,7 +167,7 @@ def test_a_note_edited_while_it_is_decided_is_refused_with_nothing_written(
     """Between the look and the lock: the daily line is gone, or the line to replace says something else."""
     from tars_memory.curation.reviewing import review
 
-    ids = vault.ids()
+    ids, chosen = vault.ids(), ref(vault, "dentist on 15 Oct")
     vault.review().decide(reject=[ids["prefers no tea"]])
     for path, old, new in (
         ("2026-11-20.md", ANNA, "Anna stays"),
@@ -170,8 +183,9 @@ def test_a_note_edited_while_it_is_decided_is_refused_with_nothing_written(
             return real(*args, **how)
 
         monkeypatch.setattr(review, "commit", meanwhile)
+        name = ids["dentist on 16 Oct"]
         with pytest.raises(ConflictError):
-            vault.review().decide(accept=[ids[ANNA], ids["dentist on 16 Oct"], ids["Ask before deleting files"]])
+            vault.review().decide(accept=[ids[ANNA], name, ids["Ask before deleting files"]], replace={name: [chosen]})
         monkeypatch.setattr(review, "commit", real)
         assert vault["Procedural.md"] == NOTES["Procedural.md"]
         assert ANNA not in vault["Memory.md"]
@@ -329,7 +343,9 @@ def test_a_models_ops_become_proposals_of_the_inbox_and_nothing_else(vault: Vaul
     )
     rule = listed["Give distances in kilometres"]
     assert (rule.target, len(rule.marks), rule.why) == ("Procedural.md", 2, f"you asked for it; worded by {model.name}")
-    done = vault.review().decide(accept=[anna.id, rule.id, listed["dentist on 16 Oct"].id])
+    dentist = listed["dentist on 16 Oct"]
+    assert (dentist.op, dentist.choices[0].text) == ("append", "dentist on 15 Oct")
+    done = vault.review().decide([anna.id, rule.id, dentist.id], replace={dentist.id: [dentist.choices[0].ref]})
     assert [each.outcome for each in done.decided] == ["applied"] * 3
     assert vault["corrections.md"].count("[promoted]") == 3  # two by the rule; one said what stands there
     assert "dentist on 15 Oct" not in vault["Memory.md"]
@@ -381,3 +397,126 @@ def test_a_block_id_of_another_line_is_not_given_again(tmp_path: Path) -> None:
     vault.review().decide(accept=[vault.ids()["keeps bees"]])
     marks = re.findall(r"\^(\S+)$", vault["2026-11-20.md"], re.MULTILINE)
     assert len(marks) == len(set(marks)) == 2
+
+
+# --- what replaces what
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"replace": {"*": ["zzzzzzzz"]}},
+        {"replace": {"*": ["dentist on 15 Oct"]}, "both": ["*"]},
+        {"replace": {"-": ["dentist on 15 Oct"]}},
+    ],
+)
+def test_a_choice_that_makes_no_sense_is_refused_and_nothing_is_written(vault: Vault, choice: dict[str, Any]) -> None:
+    vault.script().edit("Use metric units", "Use SI units")
+    waiting = {each.text: each for each in vault.review().waiting(limit=0).proposals}
+    names = {"*": waiting["dentist on 16 Oct"].id, "-": waiting["Use SI units"].id}
+    replace = {
+        names[name]: [each if each == "zzzzzzzz" else ref(vault, each) for each in lines]
+        for name, lines in choice["replace"].items()
+    }
+    before = vault.files()
+    with pytest.raises((ConflictError, UsageError)):
+        vault.review().decide(list(replace), replace=replace, both=[names[each] for each in choice.get("both", ())])
+    assert vault.files() == before
+
+
+def test_a_fact_that_a_line_replaces_ends_on_its_day(vault: Vault) -> None:
+    vault["Facts.md"] = "# Facts\n\n## me\n- plans:: Anna moves to Cork in March [since:: 2026-10-01]\n"
+    vault["Procedural.md"] = "## Notes\n- Use metric units\n- Give distances in miles\n"
+    (found,) = [each for each in vault.review().waiting(limit=0).proposals if each.text == ANNA]
+    (fact,) = found.choices
+    assert (fact.path, fact.text, fact.date) == ("Facts.md", "plans Anna moves to Cork in March", "2026-10-01")
+    done = vault.review().decide([found.id], replace={found.id: [fact.ref, ref(vault, "Give distances in miles")]})
+    assert "March [since:: 2026-10-01] [until:: 2026-11-20]\n" in vault["Facts.md"]
+    assert vault["Procedural.md"] == "## Notes\n- Use metric units\n"
+    assert [step.text for step in vault.memory().why(done.decided[0].ref).chain if step.kind == "replaced"] == [
+        "plans:: Anna moves to Cork in March [since:: 2026-10-01]",
+        "Give distances in miles",
+    ]
+
+
+def test_a_rule_is_replaced_only_by_whoever_may_write_rules(vault: Vault) -> None:
+    folder = vault.base / "home" / "config"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.toml").write_text("[permissions]\nunattended_review = true\n")
+    name, rule = vault.ids()[ANNA], ref(vault, "Use metric units")
+    with pytest.raises(UsageError, match="is a rule"):
+        vault.script().review().decide([name], replace={name: [rule]})
+    assert vault["Procedural.md"] == NOTES["Procedural.md"]
+
+
+def pairs() -> list[tuple[str, str]]:
+    """A thousand pairs of short statements of one form that are about different things."""
+    things = ["aisle seats", "dark mode", "night trains", "oat milk", "tabs", "sqlite", "long walks", "rye bread"]
+    things += ["window seats", "paper maps"]
+    of_what = ["colour", "tea", "editor", "season", "city", "composer", "airline", "font", "bakery", "river"]
+    forms = (
+        "I prefer {0}",
+        "my favourite {1} is {0}",
+        "allergic to {0}",
+        "we decided to use {0}",
+        "I'm not keen on {0}",
+        "lives near {0}",
+        "user likes {0} best",
+        "Ich mag {0}",
+        "the {1} is no longer {0}",
+        "I bought {0} for 20 euros",
+        "from now on only {0}",
+    )
+    said = [form.format(a, of_what[n]) for form in forms for n, a in enumerate(things)]
+    every = [(a, b) for a in said for b in said if a != b]
+    return every[:: len(every) // 1000][:1000]
+
+
+def test_a_plain_yes_to_any_of_a_thousand_pairs_of_short_statements_removes_nothing(tmp_path: Path) -> None:
+    """What stands, and what is said: twenty of each in a vault, accepted by id or by a tick."""
+    every = pairs()
+    assert len(every) == 1000
+    for number in range(0, 1000, 250):
+        part = every[number : number + 250]
+        held, said = ({pair[side]: None for pair in part} for side in (0, 1))
+        lines = [f"- 10:00 [extracted] {text} ^d-{n}aaa\n" for n, text in enumerate(said)]
+        notes = {
+            "Memory.md": "## Notes\n" + "".join(f"- {text}\n" for text in held),
+            "2026-11-20.md": "## Log\n" + "".join(lines),
+        }
+        vault = Vault(tmp_path / str(number), notes)
+        if number % 500:
+            vault.review().write_note(limit=0)
+            vault["Review.md"] = re.sub(r"(?m)^- \[ \]", "- [x]", vault["Review.md"])
+            done = vault.script().review().from_note()
+        else:
+            done = vault.review().decide([each.id for each in vault.review().waiting(limit=0).proposals])
+        assert done.decided and done.left == 0
+        stands = vault["Memory.md"].split("\n")
+        assert not [text for text in held if f"- {text}" not in stands]
+
+
+@pytest.mark.parametrize(
+    ("refused", "again", "collapsed"),
+    [
+        ("I prefer aisle seats", "I like aisle seats best", True),
+        ("I prefer aisle seats", "aisle seats are what I prefer", True),
+        ("I prefer aisle seats", "I prefer window seats", False),
+        ("I prefer aisle seats", "I don't like aisle seats", False),
+        ("I like tea", "I like green tea", False),
+        ("the rent is 1,200 euros", "the rent is 1,300 euros", False),
+    ],
+)
+def test_what_was_refused_is_not_asked_again_in_other_words(
+    tmp_path: Path, refused: str, again: str, collapsed: bool
+) -> None:
+    vault = Vault(tmp_path, {"Memory.md": "## Notes\n", "2026-11-19.md": f"- 10:00 [extracted] {refused} ^d-one\n"})
+    vault.review().decide(reject=list(vault.ids().values()))
+    vault["2026-11-20.md"] = f"- 10:00 [extracted] {again} ^d-two\n"
+    listed = vault.review().waiting()
+    assert (len(listed.proposals), listed.asked) == (not collapsed, collapsed)
+    assert any("asked before" in each for each in listed.notices) == collapsed
+    (found,) = vault.review().waiting(expired=True).proposals
+    assert found.asked_before.casefold() == (refused.casefold() if collapsed else "")
+    vault.review().decide([found.id])
+    assert f"- {found.text} (" in vault["Memory.md"]

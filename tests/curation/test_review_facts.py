@@ -13,7 +13,7 @@ from conversations import Said, claude_code
 from random_documents import seeded
 
 from curation.extracting import House, claims, scripted
-from tars_memory.curation.model import Proposal
+from tars_memory.curation.model import BESIDE, Proposal
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.vault.markdown import facts
@@ -171,19 +171,25 @@ class TestOffered:
         assert why == {
             "works as:: senior engineer": "Ends “works as:: engineer” (since 2024-03-01) on 2026-11-21",
             "lives in:: Berlin Mitte": "Ends “lives in:: Berlin” (since 2024-03-01) on 2026-11-21",
-            "drinks:: no tea": "Contradicts “drinks:: tea” (without a date)",
+            "drinks:: no tea": BESIDE,
         }
+        assert [each.text for each in desk.the("no tea").conflicts] == ["drinks tea"]
 
-    def test_a_line_of_memory_about_the_same_is_changed_there(self, desk: Desk) -> None:
+    def test_a_line_of_memory_about_the_same_is_shown_beside_it(self, desk: Desk) -> None:
         desk.write("## About me\n- I work as an engineer\n", "Memory.md")
         desk.say("I work as a senior engineer.")
         (found,) = desk.offered()
-        assert (found.op, found.target, found.replaces) == ("replace", "Memory.md", "- I work as an engineer")
+        assert (found.op, found.target, found.replaces) == ("fact", "Facts.md", "")
         desk.write("## me\n- works as:: engineer\n")
         (found,) = desk.offered()
         assert (found.op, len(found.fact.ends if found.fact else ())) == ("fact", 1)
-        assert found.conflicts == ("Memory.md: I work as an engineer",)
-        assert "Memory.md says something else about it" in found.why
+        (line,) = found.conflicts
+        assert (line.path, line.text) == ("Memory.md", "I work as an engineer")
+        desk.person().review().decide([found.id], replace={found.id: [line.ref]})
+        assert "engineer" not in desk.note("Memory.md")
+        assert "replaced:: I work as an engineer" in desk.daily()
+        desk.person().undo()
+        assert "- I work as an engineer\n" in desk.note("Memory.md")
 
     def test_a_line_that_was_reworded_by_hand_is_read_anew(self, desk: Desk) -> None:
         desk.say("I live in Cork now.", "We use Postgres.")
@@ -427,8 +433,8 @@ def test_what_is_stated_answers_nothing_before_it_is_decided(desk: Desk) -> None
 def test_two_that_wait_and_say_otherwise_are_shown_beside_each_other(desk: Desk) -> None:
     desk.say("I live in Cork now.")
     desk.say("I moved to Oslo on 23 November.", day="2026-11-24")
-    assert desk.the("Cork").conflicts == ("2026-11-24: I moved to Oslo on 23 November",)
-    assert desk.the("Oslo").conflicts == ("2026-11-21: I live in Cork now",)
+    assert list(map(str, desk.the("Cork").conflicts)) == ["I moved to Oslo on 23 November (2026-11-24)"]
+    assert list(map(str, desk.the("Oslo").conflicts)) == ["I live in Cork now (2026-11-21)"]
 
 
 def test_what_a_named_author_says_of_himself_is_about_him(desk: Desk) -> None:

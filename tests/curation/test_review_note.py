@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from random_documents import document, examples, scale
 
 from curation.reviewing import NOTES, Vault
-from tars_memory.curation.model import Proposal
+from tars_memory.curation.model import Proposal, Related
 from tars_memory.curation.reviewing import note
 from tars_memory.errors import NotFoundError
 
@@ -231,7 +232,11 @@ def test_outside_text_cannot_forge_an_item() -> None:
     for field in ("text", "quote", "why", "section", "target", "source", "date"):
         data = note.with_new(None, [proposal(0, **{field: evil})])
         assert [(item.id, item.decided) for item in note.read(data)] == [("00000000", False)], field
-    data = note.with_new(None, [proposal(0)._replace(op="replace", replaces=f"- {evil}", conflicts=(evil, evil))])
+    line = Related("Memory.md", 3, "abcdefgh", evil, evil[:20], evil)
+    assert [item.id for item in note.read(note.with_new(None, [proposal(0)._replace(conflicts=(line,))]))] == [
+        "00000000"
+    ]
+    data = note.with_new(None, [proposal(0)._replace(op="replace", replaces=f"- {evil}", conflicts=(line, line))])
     assert [item.id for item in note.read(data)] == ["00000000"]
 
 
@@ -272,8 +277,8 @@ def test_ticks_are_done_once_and_the_rest_waits(vault: Vault) -> None:
         ("dentist on 16 Oct", "accepted"),
     ] or len(done.decided) == 4
     assert "- prefers green tea ([[2026-11-19#^d-aaaaaaa|2026-11-19]])" in vault["Memory.md"]
-    assert "prefers coffee" not in vault["Memory.md"]
-    assert "- dentist on 15 Oct\n- dentist on 16 Oct ([[" in vault["Memory.md"]
+    assert "- prefers coffee\n" in vault["Memory.md"]
+    assert "- dentist on 15 Oct\n" in vault["Memory.md"] and "- dentist on 16 Oct ([[" in vault["Memory.md"]
     assert "- Ask before deleting files ([[corrections#^f-" in vault["Procedural.md"]
     assert "[promoted] prefers tea" in vault["2026-11-19.md"]
     assert "[promoted] I prefer tea." in vault["2026-11-20.md"]
@@ -413,25 +418,69 @@ def test_a_stale_note_from_another_device_is_cleared_without_a_word(vault: Vault
     assert "prefers tea" not in [item.words for item in note.read(vault["Review.md"].encode())]
 
 
-def test_a_proposal_whose_line_changed_waits_and_is_told_and_the_others_are_done(vault: Vault) -> None:
+def choose(vault: Vault, words: str, path: str = "Review.md") -> None:
+    """Tick the box of a related line."""
+    (line,) = [line for line in vault[path].split("\n") if line.startswith(f"  - [ ] replace: {words} (")]
+    vault[path] = vault[path].replace(line, line.replace("[ ]", "[x]", 1), 1)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_related_line_is_replaced_if_its_own_box_is_ticked(vault: Vault, own: bool) -> None:
+    vault.review().decide(reject=[vault.ids()["prefers no tea"]])
     vault.review().write_note()
+    name = vault.ids()["dentist on 16 Oct"]
+    assert re.search(
+        rf"\n  - \[ \] replace: dentist on 15 Oct \(undated\) \^r-{name}-[0-9a-z]{{8}}\n", vault["Review.md"]
+    )
+    choose(vault, "dentist on 15 Oct")
+    if own:
+        tick(vault, "dentist on 16 Oct", "x")
+    before = vault.files()
+    assert [each.proposal.id for each in vault.script().review().from_note().decided] == [name]
+    assert "- dentist on 16 Oct ([[" in vault["Memory.md"] and "15 Oct" not in vault["Memory.md"]
+    assert "  - replaced:: dentist on 15 Oct" in vault["2026-11-20.md"]
+    assert name not in vault["Review.md"]
+    vault.memory().undo()
+    assert vault.files() == before
+
+
+@pytest.mark.parametrize("box", ["-", "+"])
+def test_a_box_that_says_something_else_than_the_one_below_it_waits(vault: Vault, box: str) -> None:
+    vault.review().write_note()
+    choose(vault, "dentist on 15 Oct")
+    tick(vault, "dentist on 16 Oct", box)
+    before = vault["Memory.md"]
+    done = vault.review().from_note()
+    assert (done.decided, vault["Memory.md"]) == ([], before)
+    assert any(note.TWICE in notice for notice in done.notices)
+
+
+def test_a_related_line_that_changed_waits_and_is_told_and_the_others_are_done(vault: Vault) -> None:
+    vault.review().write_note()
+    choose(vault, "dentist on 15 Oct")
     tick(vault, "dentist on 16 Oct", "x")
     tick(vault, "Anna moves to Cork in March 2027", "x")
     vault["Memory.md"] = vault["Memory.md"].replace("dentist on 15 Oct", "dentist on 14 Oct at noon")
     done = vault.review().from_note()
     assert [each.proposal.text for each in done.decided] == ["Anna moves to Cork in March 2027"]
-    assert any("its line may have changed" in notice for notice in done.notices)
+    assert any("stands in the tier notes (any more)" in notice for notice in done.notices)
     assert "dentist on 14 Oct at noon" in vault["Memory.md"]
     assert "[x] dentist on 16 Oct" in vault["Review.md"]
 
 
-def test_two_ticks_for_one_line_both_count(vault: Vault) -> None:
-    vault.review().write_note()
-    tick(vault, "prefers tea", "x")
-    tick(vault, "prefers no tea", "x")
-    assert len(vault.review().from_note().decided) == 2
-    assert "prefers coffee" not in vault["Memory.md"]
-    assert vault["Memory.md"].count("- prefers tea ([[") == vault["Memory.md"].count("- prefers no tea ([[") == 1
+def test_two_that_replace_one_line_both_stand(vault: Vault) -> None:
+    vault["2026-11-20.md"] = vault["2026-11-20.md"] + "- 20:00 [extracted] dentist on 17 Oct ^d-zzzzzzz\n"
+    ids, (ref,) = vault.ids(), {line.ref for line in waiting(vault)["dentist on 16 Oct"].choices}
+    both = [ids["dentist on 16 Oct"], ids["dentist on 17 Oct"]]
+    vault.review().decide(both, replace={name: [ref] for name in both})
+    assert "15 Oct" not in vault["Memory.md"]
+    assert (
+        vault["Memory.md"].count("- dentist on 16 Oct ([[") == vault["Memory.md"].count("- dentist on 17 Oct ([[") == 1
+    )
+
+
+def waiting(vault: Vault) -> dict[str, Proposal]:
+    return {each.text: each for each in vault.review().waiting(limit=0).proposals}
 
 
 def test_the_note_of_a_person_is_only_added_to(vault: Vault) -> None:

@@ -10,9 +10,7 @@ from random_documents import within
 
 from curation.pairs import LABELLED
 from tars_memory.curation.extraction import statements
-from tars_memory.curation.similarity import closest, overlap, relation
-from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.document import Document
+from tars_memory.curation.similarity import Index, relation
 
 DROPPABLE = ("same", "near")
 
@@ -136,16 +134,26 @@ def test_long_and_hostile_text_is_read_fast() -> None:
     assert relation(long + "a", long + "b") == "different"
 
 
-def test_the_closest_of_a_note() -> None:
-    note = "- Anna lives in Berlin\n- Anna likes tea\n- the roof leaks\n- dentist on 15 Oct\n- Ben lives in Cork\n"
-    note += "- prefers no tea\n"
-    found = grammar.read("Memory.md", Document(note.encode()))
-    (first, *_) = closest("Anna lives in Cork", found)
-    assert (first[0].text, first[1]) == ("Anna lives in Berlin", "update")
-    assert 0 < first[2] < 1
-    assert [(entry.text, kind) for entry, kind, _ in closest("prefers tea", found)] == [("prefers no tea", "conflict"),
-        ("Anna likes tea", "different")]  # fmt: skip
-    assert [kind for _, kind, _ in closest("dentist on 16 Oct", found)] == ["update"]
-    assert closest("something else entirely", found) == []
-    assert len(closest("Anna lives and likes", found, limit=1)) == 1
-    assert overlap(statements.read("x y"), statements.read("x z")) == 0.5
+@pytest.mark.parametrize(
+    ("said", "about"),
+    [
+        ("Anna lives in Cork", [0]),
+        ("prefers tea", [1]),
+        ("dentist on 16 Oct", [2]),
+        ("I'm not allergic to penicillin", [4, 5]),
+        ("I quit coffee, now only green tea", [1, 3]),
+        ("user prefers dark mode", []),
+        ("something else entirely", []),
+        ("", []),
+    ],
+)
+def test_the_lines_about_the_same_the_best_first(said: str, about: list[int]) -> None:
+    lines = ["Anna lives in Cork with Ben", "prefers no tea", "dentist on 15 Oct", "I drink three coffees a day"]
+    index = Index([*lines, "I am allergic to penicillin", "allergic to cats", "I prefer aisle seats"])
+    assert index.about(said) == about
+
+
+def test_rare_words_and_more_of_them_come_first() -> None:
+    lines = ["the boat is in Kiel", "the boat is in Kiel since May", "the boat needs paint", "the boat has an engine"]
+    assert Index(lines).about("the boat in Kiel is sold")[:2] == [0, 1]
+    assert Index(["a b c"] * 3).about("a b c") == [2, 1, 0]  # of equal ones the last

@@ -23,7 +23,7 @@ SAID = {
     "source": "agent",
     "date": "2026-11-20",
     "why": "said so",
-    "conflicts": ["- other"],
+    "conflicts": [{"path": "Memory.md", "line": 3, "ref": "abcdefgh", "text": "other", "date": ""}],
     "marks": [["2026-11-20.md", "- 09:00 x ^d-x", "d-x"]],
 }
 

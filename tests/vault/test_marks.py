@@ -39,12 +39,12 @@ def test_an_id_comes_last_and_only_if_there_is_none() -> None:
 
 def test_a_bullet_below_is_the_last_child() -> None:
     child = "replaced:: b"
-    assert marked("- 9:05 a\n- c\n", child=child) == "- 9:05 [promoted] a\n  - replaced:: b\n- c\n"
-    assert marked("- 9:05 a", child=child) == "- 9:05 [promoted] a\n  - replaced:: b"
-    assert marked("- 9:05 a\n\t- x\n\t\t- y\n- c\n", child=child) == (
+    assert marked("- 9:05 a\n- c\n", children=(child,)) == "- 9:05 [promoted] a\n  - replaced:: b\n- c\n"
+    assert marked("- 9:05 a", children=(child,)) == "- 9:05 [promoted] a\n  - replaced:: b"
+    assert marked("- 9:05 a\n\t- x\n\t\t- y\n- c\n", children=(child,)) == (
         "- 9:05 [promoted] a\n\t- x\n\t\t- y\n\t- replaced:: b\n- c\n"
     )
-    assert marked("- o\n    - 9:05 a\n\n- c\n", child=child, at=1) == (
+    assert marked("- o\n    - 9:05 a\n\n- c\n", children=(child,), at=1) == (
         "- o\n    - 9:05 [promoted] a\n      - replaced:: b\n\n- c\n"
     )
 
@@ -69,7 +69,7 @@ def test_documents_at_random(timed: bool) -> None:
             continue
         entry = chance.choice(unique)
         state = chance.choice(entries.STATES)
-        splices = marks.mark_bullet(data, entry, state, block_id="f-9", child="replaced:: old", timed=timed)
+        splices = marks.mark_bullet(data, entry, state, block_id="f-9", children=("replaced:: old",), timed=timed)
         new = apply(data, splices)
         now = entries.read("a.md", Document(new), timed=timed)
         said = [e for e in now if e.text != "replaced:: old"]

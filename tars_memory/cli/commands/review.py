@@ -22,13 +22,18 @@ def review(
     both: Annotated[
         list[str] | None, typer.Option("--both", metavar="IDS", help="Accept these beside the lines they'd replace.")
     ] = None,
+    replace: Annotated[
+        list[str] | None, typer.Option("--replace", metavar="ID:REF", help="Accept this in place of the line REF.")
+    ] = None,
     as_line: Annotated[
         list[str] | None, typer.Option("--as-line", metavar="IDS", help="Keep these facts as lines of Memory.md.")
     ] = None,
     reject: Annotated[list[str] | None, typer.Option("--reject", metavar="IDS", help="Reject these.")] = None,
     note: Annotated[bool, typer.Option("--note", help="Write them into Review.md, to decide in Obsidian.")] = False,
     from_note: Annotated[bool, typer.Option("--from-note", help="Do what Review.md says.")] = False,
-    expired: Annotated[bool, typer.Option("--expired", help="Offer what was left undecided too long, too.")] = False,
+    expired: Annotated[
+        bool, typer.Option("--expired", help="Offer what was left undecided too long or refused in other words, too.")
+    ] = False,
     left_out: Annotated[
         bool, typer.Option("--left-out", help="List what a model's second look left out, and why.")
     ] = False,
@@ -52,11 +57,12 @@ def review(
     call = call_of(ctx)
     accepted, beside, lines, rejected = _ids(accept), _ids(both), _ids(as_line), _ids(reject)
     offered = _ids(offer)
-    deciding = bool(accepted or beside or lines or rejected)
+    instead = _pairs(replace)
+    deciding = bool(accepted or beside or lines or rejected or instead)
     asking = model is not None or print_prompt or reply is not None
     forms = {
         "--list": list_,
-        "--accept, --both, --as-line, --reject": deciding,
+        "--accept, --both, --replace, --as-line, --reject": deciding,
         "--note": note,
         "--from-note": from_note,
         "--left-out": left_out,
@@ -86,7 +92,8 @@ def review(
         return _offered(call, room, offered)
     if deciding:
         with room.alone():
-            return _told(call, room.decide([*accepted, *beside, *lines], rejected, both=beside, lines=lines))
+            yes = [*accepted, *beside, *lines, *instead]
+            return _told(call, room.decide(yes, rejected, both=beside, lines=lines, replace=instead))
     if from_note:
         with room.alone():
             return _told(call, room.from_note())
@@ -113,13 +120,29 @@ def _ids(said: list[str] | None) -> list[str]:
     return found
 
 
+def _pairs(said: list[str] | None) -> dict[str, list[str]]:
+    """By id, the lines that it replaces, of an option that was given once or more: ``ID:REF``.
+
+    Raises:
+        UsageError: it is none.
+    """
+    found: dict[str, list[str]] = {}
+    for each in said or ():
+        name, parted, ref = re.sub(r"^\^?r-", "", each).partition(":")
+        if not (parted and re.fullmatch(r"[0-9a-z]{8}", ref)):
+            raise UsageError(f"--replace {each!r} is no ID:REF", "tars-memory review --list --json shows both")
+        found.setdefault(name, []).append(ref)
+    return found
+
+
 def _list(call: Call, listed: Any) -> int:
     """The proposals: as JSON, as a screen, or one line each with tabs between id, place and words."""
     notices = call.notices(listed.notices)
     if call.out.json:
         proposals = [each.as_dict() for each in listed.proposals]
         more = _recorded(listed.recorded)
-        call.out.record({"proposals": proposals, "total": listed.total, **more, "notices": notices})
+        counts = {"total": listed.total, "asked_before": listed.asked}
+        call.out.record({"proposals": proposals, **counts, **more, "notices": notices})
     elif not listed.proposals:
         call.out.say("nothing else waits for a decision" if listed.unsettled else "nothing waits for a decision")
     elif call.out.screen:

@@ -11,6 +11,7 @@ from tars_memory.capture.feedback import ANSWER, QUESTION
 from tars_memory.curation.model import Mark
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.settings import PROJECTS
+from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
@@ -37,6 +38,7 @@ class Candidate(NamedTuple):
         question, answer: that the feedback is about; empty for none.
         claim: what it states over time; None for nothing.
         seen: what kind of sentence a second look found it to be; empty if nobody has looked.
+        line, ref: of its entry.
     """
 
     mark: Mark
@@ -48,6 +50,8 @@ class Candidate(NamedTuple):
     answer: str = ""
     claim: Claim | None = None
     seen: str = ""
+    line: int = 0
+    ref: str = ""
 
     @property
     def source(self) -> str:
@@ -63,10 +67,12 @@ class Waiting(NamedTuple):
     Attributes:
         candidates: oldest first; of the same day in the order of their lines.
         notices: notes that can't be read.
+        refused: the words of what was rejected, each once.
     """
 
     candidates: list[Candidate]
     notices: list[str]
+    refused: list[str]
 
 
 def read(vault: Vault, *, expired: bool = False) -> Waiting:
@@ -80,24 +86,26 @@ def read(vault: Vault, *, expired: bool = False) -> Waiting:
     states = ("extracted", "expired") if expired else ("extracted",)
     notices: list[str] = []
     found: list[Candidate] = []
+    refused = dict.fromkeys(inbox.refused(vault))
     for path in vault.paths():
         day = None if not layout.is_ours(path) or layout.tier_of(path) is not Tier.DAILY else layout.day_of(path)
         if day is None:
             continue
         data = _data(vault, path, notices)
-        if any(f"[{state}]".encode() in data for state in states):
+        if any(f"[{state}]".encode() in data for state in (*states, "rejected")):
             entries = grammar.read(path, Document(data), timed=True)
             marks = _Marks(entries)
             found += (
-                Candidate(marks.of(entry), entry.text, day, state=entry.state)
+                Candidate(marks.of(entry), entry.text, day, state=entry.state, line=entry.line, ref=entry.ref)
                 for entry in entries
                 if entry.state in states
             )
+            refused |= dict.fromkeys(entry.text for entry in entries if entry.state == "rejected")
     for path, kind in ((layout.corrections, "correction"), (layout.rewards, "reward")):
         if vault.look(path) is not None:
             found += _feedback(path, _data(vault, path, notices), kind)
     found.sort(key=lambda candidate: candidate.day)  # stable: lines of one note keep their order
-    return Waiting(found, notices)
+    return Waiting(found, notices, list(refused))
 
 
 def is_old(day: date, today: date, window_days: int) -> bool:
@@ -153,7 +161,8 @@ def _feedback(path: str, data: bytes, kind: str) -> Iterator[Candidate]:
         except ValueError:
             when = None
         if when is not None:
-            yield Candidate(marks.of(entry), entry.text, when, kind, None, said[QUESTION], said[ANSWER])
+            asked = said[QUESTION], said[ANSWER]
+            yield Candidate(marks.of(entry), entry.text, when, kind, None, *asked, line=entry.line, ref=entry.ref)
 
 
 class _Marks:

@@ -1,46 +1,62 @@
-"""Decisions that go together: a line is replaced once, and one that is to stay is not replaced at all. Pure."""
+"""What the person said to a proposal, as the decision that is carried out. Pure."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import UsageError
+from tars_memory.curation.model import Decision
+from tars_memory.errors import ConflictError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping
 
-    from tars_memory.curation.model import Decision, Proposal
+    from tars_memory.curation.model import Proposal, Related
 
 
-def kept_beside(proposal: Proposal) -> Proposal:
+def accepted(
+    proposal: Proposal,
+    lines: Mapping[str, Related],
+    *,
+    text: str | None = None,
+    both: bool = False,
+    as_line: bool = False,
+    replaces: Iterable[str] = (),
+) -> Decision:
+    """The decision to accept a proposal.
+
+    Args:
+        proposal: as it was shown.
+        lines: the entries of the tier notes by their names.
+        text: other words; None for its own.
+        both: the line that it would replace, or the fact that it would end, stays.
+        as_line: it becomes a line of ``Memory.md`` and no fact.
+        replaces: the names of lines to be replaced.
+
+    Raises:
+        UsageError: it is no fact, or nothing that replaces lines.
+        ConflictError: a line is not there (any more).
+    """
+    chosen = tuple(dict.fromkeys(replaces))
+    gone = [name for name in chosen if name not in lines]
+    if gone:
+        raise ConflictError(
+            f"no line {', '.join(gone)} stands in the tier notes (any more)", "tars-memory review --list"
+        )
+    if chosen and (both or not proposal.adds):
+        why = "keeping both replaces no line" if both else f"{proposal.id} names its line itself"
+        raise UsageError(why, "leave out which lines it replaces")
+    if as_line:
+        if proposal.fact is None:
+            raise UsageError(f"{proposal.id} is no fact", "only a fact can be kept as a line instead: --accept")
+        target, section, words = proposal.fact.instead
+        proposal = proposal._replace(op="append", target=target, section=section, text=words, fact=None)
+    elif both:
+        proposal = beside(proposal)
+    return Decision(proposal, accept=True, text=text, replaces=tuple(lines[name] for name in chosen))
+
+
+def beside(proposal: Proposal) -> Proposal:
     """The proposal as a line of its own, that it would replace or end staying as it is."""
     if proposal.op == "fact":
         return proposal._replace(op="append", fact=None)
     return proposal._replace(op="append", replaces="") if proposal.op == "replace" else proposal
-
-
-def as_line(proposal: Proposal) -> Proposal:
-    """A fact as a line of ``Memory.md``.
-
-    Raises:
-        UsageError: it is no fact.
-    """
-    if proposal.fact is None:
-        raise UsageError(f"{proposal.id} is no fact", "only a fact can be kept as a line instead: --accept")
-    target, section, text = proposal.fact.instead
-    return proposal._replace(op="append", target=target, section=section, text=text, fact=None)
-
-
-def one_each(chosen: Sequence[Decision]) -> list[Decision]:
-    """The decisions such that each line is replaced once: what else was to replace it stands beside."""
-    replaced: set[tuple[str, str]] = set()
-    ready = []
-    for decision in chosen:
-        proposal = decision.proposal
-        if decision.accept and proposal.op == "replace":
-            line = (proposal.target, proposal.replaces)
-            if line in replaced:
-                decision = decision._replace(proposal=kept_beside(proposal))
-            replaced.add(line)
-        ready.append(decision)
-    return ready

@@ -1,22 +1,23 @@
 """What there is to review: candidates of all days, feedback and the inbox, as proposals. Reads, writes nothing.
 
-Candidates that say the same are one proposal with several marks. Each is held against what stands in the tier notes:
-what is there already needs no line, what says something else about the same is shown with both dates and offered as a
-replacement, and nothing is dropped because it merely looks alike.
+Candidates that say the same are one proposal with several marks. What stands in the tier notes word for word already
+needs no line. Lines about the same are shown beside a proposal, the best first; accepting it adds, and replaces only
+what the person chooses. What was refused in other words comes last, and only if it is asked for.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation import similarity
-from tars_memory.curation.alike import BESIDE, Index
 from tars_memory.curation.extraction import statements
 from tars_memory.curation.extraction.second_look import RULE
-from tars_memory.curation.model import Mark, Proposal
+from tars_memory.curation.model import BESIDE, NEW, Mark, Proposal, Related
 from tars_memory.curation.reviewing import arrivals, candidates, distil, inboxed, stated
 from tars_memory.curation.reviewing.placing import Sections
+from tars_memory.curation.similarity import Index
 from tars_memory.errors import NotFoundError, TarsError, counted
 from tars_memory.options import FactsOptions
 from tars_memory.vault import inbox
@@ -24,32 +25,23 @@ from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import date
 
     from tars_memory.capture.context import Context
     from tars_memory.curation.reviewing.candidates import Candidate
+    from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
 
 CONFLICTS = 5
-"""Lines that a proposal names as saying something else; more could not be read at a glance."""
+"""Lines that are shown beside a proposal; more could not be read at a glance."""
 
 SHOWN = 120
 """Characters of another line that a reason repeats."""
 
 OPEN = "extracted"
 """The state of a candidate that may yet age."""
-
-NEW = "New: nothing about it stands in your notes"
-"""Why a proposal is made that needs no further word."""
-
-_SAYS = {
-    "conflict": "contradicts",
-    "update": "changes",
-    "near": "says much the same as",
-    BESIDE: "new, beside",
-}
 
 
 class Gathered(NamedTuple):
@@ -60,12 +52,21 @@ class Gathered(NamedTuple):
         aged: candidates that nobody decided within the window; to become ``[expired]``.
         settled: candidates whose words stand in a tier note already; to become ``[promoted]``.
         notices: what could not be read.
+        asked: what seems to say again, in other words, what the person refused; each names it.
+        lines: the entries of the tier notes by their names: what may be chosen to be replaced.
     """
 
     proposals: list[Proposal]
     aged: list[Mark]
     settled: list[Mark]
     notices: list[str]
+    asked: list[Proposal]
+    lines: Mapping[str, Related]
+
+    @property
+    def offered(self) -> dict[str, Proposal]:
+        """All proposals by their ids."""
+        return {proposal.id: proposal for proposal in (*self.proposals, *self.asked)}
 
 
 def gather(
@@ -87,8 +88,7 @@ def gather(
         window_days: how long a candidate is offered.
         expired: offer those that are older, too.
         dated: the day (``YYYY-MM-DD``) of a line of a tier note that bears none; empty if it is not known.
-        told: for so many of the proposals, the first ones, other candidates that say something else about the same
-            are named too; None for all.
+        told: for so many of the proposals, the first ones, the lines about the same are looked for; None for all.
         arrived: the block ids of the candidates that were extracted within the window, whenever they were said: they
             do not age yet. Asked at most once, and only if something has aged.
         facts: how predicates of facts stand in time, and who the person is.
@@ -96,32 +96,29 @@ def gather(
     arrived = cache(arrived)
     waiting = candidates.read(vault, expired=expired)
     standing = _Standing(vault, dated, waiting.notices, facts or FactsOptions())
-    kept = inboxed.kept(vault, standing.promoted, waiting.notices)
+    kept = inboxed.kept(vault, standing.promoted, standing.lines, waiting.notices)
     taken = {(mark.path, mark.block_id) for proposal in kept for mark in proposal.marks}
     proposals: list[Proposal] = []
     aged: list[Mark] = []
     settled: list[Mark] = []
-    beside: dict[str, _Others] = {}
     open_ = [each for each in waiting.candidates if (each.mark.path, each.mark.block_id) not in taken]
     open_ = stated.with_claims(vault, open_)
+    shown: list[Candidate] = []
     for kind in ("fact", "correction", "reward"):
         groups = _grouped([each for each in open_ if each.kind == kind and not each.claim])
         groups += standing.facts.grouped([each for each in open_ if each.kind == kind and each.claim])
-        old = [_aged(group, today, window_days) and not _new(group, arrived) for group in groups]
-        aged += [
-            each.mark for group, past in zip(groups, old, strict=True) if past for each in group if each.state == OPEN
-        ]
-        fresh = [group for group, past in zip(groups, old, strict=True) if expired or not past]
-        others = _Others(fresh)
-        for group in fresh:
-            if group[0].claim and standing.facts.waits(group):
+        for group in groups:
+            past = _aged(group, today, window_days) and not _new(group, arrived)
+            if past:
+                aged += [each.mark for each in group if each.state == OPEN]
+            if (past and not expired) or (group[0].claim and standing.facts.waits(group)):
                 continue
             made = standing.proposal(group)
             if made is None:
                 settled += [each.mark for each in group]
             else:
                 proposals.append(made)
-                beside[made.id] = others
+                shown.append(group[0])
     once: dict[str, Proposal] = {}
     for proposal in (*proposals, *kept):
         same = once.get(proposal.id)
@@ -129,13 +126,21 @@ def gather(
     # The oldest first, those of one day as they were said: what changed its mind comes after what it changes.
     ordered = sorted(once.values(), key=lambda each: each.date)
     ordered.sort(key=lambda each: len(each.marks), reverse=True)
-    rivals = stated.Rivals(ordered)
-    for number, proposal in enumerate(ordered[:told]):
-        if proposal.id in beside and len(proposal.conflicts) < CONFLICTS:
-            found = dict.fromkeys((*rivals.of(proposal), *beside[proposal.id].about(proposal)))
-            more = list(found)[: CONFLICTS - len(proposal.conflicts)]
-            ordered[number] = proposal._replace(conflicts=(*proposal.conflicts, *more))
-    return Gathered(ordered, aged, settled, waiting.notices)
+    refused = Index(waiting.refused)
+    ordered = [each._replace(asked_before=_refused(each, refused, waiting.refused)) for each in ordered]
+    asked = [each for each in ordered if each.asked_before]
+    ordered = [each for each in ordered if not each.asked_before]
+    ordered[:told] = standing.beside(ordered[:told], shown)
+    asked[:told] = standing.beside(asked[:told], shown)
+    return Gathered(ordered, aged, settled, waiting.notices, asked, standing.lines)
+
+
+def _refused(proposal: Proposal, refused: Index, texts: Sequence[str]) -> str:
+    """What the person refused once and a proposal seems to say again; empty for nothing."""
+    if proposal.op not in ("append", "fact"):
+        return ""
+    said = proposal.fact.instead.text if proposal.fact else proposal.text
+    return next((texts[n] for n in refused.about(said) if similarity.restates(texts[n], said)), "")
 
 
 def offered(ctx: Context, window_days: int) -> frozenset[tuple[str, str]]:
@@ -156,7 +161,7 @@ def offered(ctx: Context, window_days: int) -> frozenset[tuple[str, str]]:
         arrived=lambda: arrivals.arrived(ctx.store.journal, since),
         facts=ctx.facts_options,
     )
-    return frozenset((mark.path, mark.block_id.lower()) for each in found.proposals for mark in each.marks)
+    return frozenset((mark.path, mark.block_id.lower()) for each in found.offered.values() for mark in each.marks)
 
 
 def quoted(vault: Vault, proposals: Sequence[Proposal]) -> list[Proposal]:
@@ -199,17 +204,82 @@ class _Standing:
             self.promoted |= {entry.provenance.casefold() for entry in entries if entry.provenance}
             titles = [section.title for section in document.sections if section.level > 1]
             self._sections[path] = Sections(entries, titles, layout.notes_section)
-        self._index = Index([entry.text for entry in self.entries])
+        self._said = {_words(entry.text) for entry in self.entries}
         self.facts = stated.Facts(layout.facts, data, options)
+        self._about: dict[int, Fact] = {fact.line: fact for fact in self.facts.all}
+        self._facts_note = layout.facts
+        copies = Counter((entry.path, entry.raw) for entry in self.entries)
+        seen: Counter[tuple[str, str]] = Counter()
+        self.lines: dict[str, Related] = {}
+        self._related: list[Related] = []
+        for entry in self.entries:
+            key = entry.path, entry.raw
+            line = self._line(entry, seen[key] if copies[key] > 1 else None)
+            seen[key] += 1
+            self._related.append(line)
+            if line.raw:
+                self.lines[line.ref] = line
+
+    def _line(self, entry: Entry, occurrence: int | None) -> Related:
+        """An entry as it is shown beside a proposal."""
+        fact = self._about.get(entry.line) if entry.path == self._facts_note else None
+        ref = fact.ref if fact else entry.ref
+        raw = "" if entry.depth else entry.raw
+        text = f"{fact.predicate} {fact.object}" if fact else entry.text
+        return Related(entry.path, entry.line, ref, text, "", raw, occurrence)
+
+    def beside(self, proposals: Sequence[Proposal], waiting: Sequence[Candidate]) -> list[Proposal]:
+        """The proposals, each with the lines about the same: of its very subject and predicate first, then the best.
+
+        Lines that stand come before candidates that wait. A fact that is over is none of them.
+
+        Args:
+            proposals: to show.
+            waiting: the first candidate of each proposal.
+        """
+        if not proposals:
+            return []
+        index = Index([line.text for line in self._related])
+        others = Index([each.text for each in waiting])
+        return [self._beside(each, index, others, waiting) for each in proposals]
+
+    def _beside(self, proposal: Proposal, index: Index, others: Index, waiting: Sequence[Candidate]) -> Proposal:
+        why = proposal.why
+        if proposal.op in ("append", "fact"):
+            said = proposal.fact.instead.text if proposal.fact else proposal.text
+            same = {fact.line for fact in self.facts.same(proposal.fact)} if proposal.fact else set()
+            ends = {(each.path, each.line) for each in proposal.fact.ends} if proposal.fact else set()
+            numbers = [n for n, entry in enumerate(self.entries) if self._is_fact(entry) and entry.line in same]
+            found = list(proposal.conflicts)
+            for number in dict.fromkeys((*numbers, *index.about(said))):
+                entry, line = self.entries[number], self._related[number]
+                fact = self._about.get(entry.line) if self._is_fact(entry) else None
+                if (entry.path, entry.line) not in ends and not (fact and fact.until):
+                    found.append(line._replace(date=self._day(entry, fact)))
+            own = set(proposal.marks)
+            claim = next((each.claim for each in waiting if each.claim and each.mark in own), None)
+            rivals = [n for n, c in enumerate(waiting) if claim and c.claim and c.claim.key[:2] == claim.key[:2]]
+            rest = [waiting[n] for n in dict.fromkeys((*rivals, *others.about(said))) if waiting[n].mark not in own]
+            found += [Related(c.mark.path, c.line, c.ref, c.text, c.day.isoformat()) for c in rest]
+            once = {(line.path, line.line): line for line in reversed(found)}
+            proposal = proposal._replace(conflicts=tuple(reversed(once.values()))[:CONFLICTS])
+        elif proposal.op == "choose":
+            by_ref = {line.ref: self._day(entry, None) for entry, line in zip(self.entries, self._related, strict=True)}
+            dated = (each._replace(date=each.date or by_ref.get(each.ref, "")) for each in proposal.conflicts)
+            proposal = proposal._replace(conflicts=tuple(dated))
+        return proposal._replace(why=why or (BESIDE if proposal.conflicts else NEW))
+
+    def _is_fact(self, entry: Entry) -> bool:
+        return entry.path == self._facts_note and entry.line in self._about
 
     def proposal(self, group: Sequence[Candidate]) -> Proposal | None:
         """What to do about some candidates that say the same; None if that stands there already."""
-        line = self._line(group)
+        line = self._as_line(group)
         if line is None or not group[0].claim or line.target != self.memory:
             return line
         return self.facts.proposal(group, line)
 
-    def _line(self, group: Sequence[Candidate]) -> Proposal | None:
+    def _as_line(self, group: Sequence[Candidate]) -> Proposal | None:
         """The line that they come to; None if their words stand there already."""
         first = group[0]
         if any(each.mark.block_id and each.source.casefold() in self.promoted for each in group):
@@ -218,62 +288,53 @@ class _Standing:
         if first.seen:
             rule = rule._replace(factual=first.seen != RULE)
         text = grammar.neutralise(rule.text)
-        target = self.memory if rule.factual else self.procedural
-        found = [(self.entries[number], kind) for number, kind in self._index.about(text)]
-        if any(kind == "same" for _, kind in found):
+        if _words(text) in self._said:
             return None
-        old = next((each for each in found if each[1] != BESIDE and each[0].path == target and not each[0].depth), None)
-        if old:  # the person's own tags outlive the wording
-            text = grammar.tagged(text, old[0].tags)
-        found.sort(key=lambda each: each is not old)
-        conflicts = [self._told(entry) for entry, _ in found][:CONFLICTS]
-        section = old[0].section if old else self._sections[target].best(text, grammar.tags_of(text))
-        op, replaces = ("replace", old[0].raw) if old else ("append", "")
-        quote = "" if first.kind == "fact" else distil.evidence(first.text, first.question, first.answer)
+        target = self.memory if rule.factual else self.procedural
+        section = self._sections[target].best(text, grammar.tags_of(text)) or self._sections[target].notes
         return Proposal(
-            id=inbox.proposal_id(op, target, "", text, replaces),
-            op=op,
+            id=inbox.proposal_id("append", target, "", text),
+            op="append",
             target=target,
-            section=section or self._sections[target].notes,
+            section=section,
             text=text,
-            quote=quote,
+            quote="" if first.kind == "fact" else distil.evidence(first.text, first.question, first.answer),
             source=first.source,
             date=first.day.isoformat(),
-            why=self._why(group, old or next(iter(found), None)),
-            conflicts=tuple(conflicts),
-            replaces=replaces,
+            why=_why(group),
             marks=tuple(each.mark for each in group),
         )
 
-    def _why(self, group: Sequence[Candidate], about: tuple[Entry, str] | None) -> str:
-        first = group[0]
-        parts = []
-        if about:
-            entry, kind = about
-            day = self._day(entry)
-            newer = ", which is newer" if day > group[-1].day.isoformat() else ""
-            parts.append(f"{_SAYS[kind]} “{_cut(entry.text)}” ({day or 'its day is not known'}{newer})")
-        if first.kind != "fact":
-            parts.append("a correction of yours" if first.kind == "correction" else "praise of yours")
-        if len(group) > 1:
-            days = list(dict.fromkeys(each.day.isoformat() for each in group))
-            parts.append(f"said {counted(len(group), 'time')}: {', '.join(days)}")
-        others = list(dict.fromkeys(each.text for each in group if each.text != first.text))
-        if others:
-            parts.append("also as " + ", ".join(f"“{_cut(text)}”" for text in others[:3]))
-        text = "; ".join(parts)
-        return text[:1].upper() + text[1:] if text else NEW
-
-    def _told(self, entry: Entry) -> str:
-        day = self._day(entry)
-        return f"{entry.path}: {entry.text}" + (f" ({day})" if day else "")
-
-    def _day(self, entry: Entry) -> str:
+    def _day(self, entry: Entry, fact: Fact | None) -> str:
+        if fact and fact.since:
+            return fact.since.isoformat()
         if entry.provenance:
             name = entry.provenance.partition("#")[0].rpartition("/")[2]
             if len(name) == len("2026-11-21") and name[:4].isdigit():
                 return name
         return self._dated(entry) if self._dated else ""
+
+
+def _why(group: Sequence[Candidate]) -> str:
+    """What there is to know of candidates that say the same; empty for nothing."""
+    first = group[0]
+    parts = []
+    if first.kind != "fact":
+        parts.append("a correction of yours" if first.kind == "correction" else "praise of yours")
+    if len(group) > 1:
+        days = list(dict.fromkeys(each.day.isoformat() for each in group))
+        parts.append(f"said {counted(len(group), 'time')}: {', '.join(days)}")
+    others = list(dict.fromkeys(each.text for each in group if each.text != first.text))
+    if others:
+        parts.append("also as " + ", ".join(f"“{_cut(text)}”" for text in others[:3]))
+    text = "; ".join(parts)
+    return text[:1].upper() + text[1:]
+
+
+def _words(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """By which two lines are the same: their words and tags, whatever their case, spacing and punctuation."""
+    said = statements.read(text)
+    return said.words, said.tags
 
 
 def _aged(group: Sequence[Candidate], today: date, window_days: int) -> bool:
@@ -305,27 +366,6 @@ def _grouped(found: Sequence[Candidate]) -> list[list[Candidate]]:
             near.append([candidate])
             groups.append(near[-1])
     return groups
-
-
-class _Others:
-    """What other candidates say about the same.
-
-    Args:
-        groups: each of candidates that say the same.
-    """
-
-    def __init__(self, groups: Sequence[Sequence[Candidate]]) -> None:
-        self._groups = groups
-        self._index: Index | None = None
-
-    def about(self, proposal: Proposal) -> list[str]:
-        """Those that contradict a proposal of these candidates, or say another value; each with its day."""
-        if self._index is None:
-            self._index = Index(group[0].text for group in self._groups)
-        own = set(proposal.marks)
-        text = next((group[0].text for group in self._groups if group[0].mark in own), "")
-        found = [self._groups[number] for number, kind in self._index.about(text) if kind not in ("same", "near")]
-        return [f"{group[-1].day}: {group[0].text}" for group in found if group[0].mark not in own]
 
 
 def _cut(text: str) -> str:

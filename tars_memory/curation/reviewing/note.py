@@ -2,8 +2,9 @@
 
 One bullet a proposal: ``- [ ] words ^r-ID``, what there is to know nested below it. ``[x]`` accepts, ``[-]`` rejects,
 ``[+]`` accepts and keeps the line that would be replaced or the fact that would end; ``[m]`` keeps a fact as a line of
-``Memory.md``; other words in place are accepted instead of ours. Whatever can't be understood beyond doubt (a line cut
-off, the same proposal decided in two ways) waits.
+``Memory.md``; other words in place are accepted instead of ours. Each related line has a box of its own below the
+proposal, ``- [ ] replace: text ^r-ID-REF``: only one that is ticked is replaced. Whatever can't be understood beyond
+doubt (a line cut off, the same proposal decided in two ways) waits.
 
 Everything else in the note is the person's and stays, byte by byte.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory.curation.model import BESIDE, NEW
 from tars_memory.errors import UsageError
 from tars_memory.vault.deciding import INTRO, TITLE
 from tars_memory.vault.layout import Layout
@@ -24,7 +26,7 @@ from tars_memory.vault.model import Splice
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from tars_memory.curation.model import Proposal
+    from tars_memory.curation.model import Proposal, Related
     from tars_memory.vault.model import Entry
 
 NOTE = Layout.review
@@ -37,14 +39,20 @@ UNMARKED = "its mark (^r-…) is gone, so nothing says which proposal it is; tar
 ODD = "decides nothing here: [x] accepts, [-] rejects"
 """Said of boxes with another mark: themes of Obsidian have dozens, and none of them may be a guess."""
 
-_KEYS = ("to", "said", "mind", "instead of", "ends", "beside", "why", "or")
+_KEYS = ("to", "said", "mind", "instead of", "ends", "beside", "why", "asked before", "or")
+REPLACE, REMOVE = "replace: ", "remove: "
+"""How the box of a related line begins; the other one where a proposal asks which of some lines holds."""
 _MARK = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})(?![0-9A-Za-z-])")
+_RELATED = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})-([0-9a-z]{8})(?![0-9A-Za-z-])")
 _BOX = re.compile(
     r"\[(?:[ \t]*+(?!\])|[ \t]*(?=[ \t]\]))([^\[\]][\u0300-\u036f\u20e3\ufe0e\ufe0f]*)[ \t]*\](?:[ \t]+|$|(?![(\[:]))"
 )
 """A task's box, also as a thumb types it: ``[ x]``, or no blank behind it. What a link begins with is none."""
 
-_OURS = re.compile(r"[ \t]+[-*+][ \t]+(?:" + "|".join(_KEYS) + r"):: ")
+_OURS = re.compile(
+    rf"[ \t]+[-*+][ \t]+(?:(?:{'|'.join(_KEYS)}):: |"
+    rf"\[[^\[\]]*\][ \t]*(?:{REPLACE}|{REMOVE}).*-[0-9a-z]{{8}}(?:[ \t].*)?$)"
+)
 _STAMP = re.compile(
     r"(?<![ \t])[ \t]+(?:[✅❌][\ufe0f]?[ \t]*\d{4}-\d\d-\d\d|\[completion:: ?\d{4}-\d\d-\d\d\])$", re.ASCII
 )
@@ -64,6 +72,7 @@ class Item(NamedTuple):
         line: 1-based.
         doubt: why it can't be taken as it stands; empty if it can.
         entry: its bullet.
+        replaces: the names of the related lines that are ticked.
     """
 
     id: str
@@ -72,11 +81,17 @@ class Item(NamedTuple):
     line: int
     doubt: str
     entry: Entry
+    replaces: tuple[str, ...] = ()
 
     @property
     def decided(self) -> bool:
-        """Whether it is ticked in one of the ways that are understood."""
-        return self.box in _ACCEPTING + _REJECTING + _BOTH + _LINE
+        """Whether it, or a line below it, is ticked in one of the ways that are understood."""
+        return self.box in _ACCEPTING + _REJECTING + _BOTH + _LINE or (self.box == " " and bool(self.replaces))
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """What it says, without its place."""
+        return self.id, self.box, self.words, self.replaces
 
 
 class Said(NamedTuple):
@@ -88,6 +103,7 @@ class Said(NamedTuple):
         words: as they stand in the note.
         line: 1-based.
         as_line: a fact becomes a line of Memory.md.
+        replaces: the names of the related lines that it replaces, in order.
     """
 
     accept: bool
@@ -95,6 +111,7 @@ class Said(NamedTuple):
     words: str
     line: int
     as_line: bool = False
+    replaces: tuple[str, ...] = ()
 
 
 def ticked(data: bytes) -> bool:
@@ -108,17 +125,21 @@ def read(data: bytes) -> list[Item]:
         return []
     document = Document(data)
     found: list[Item] = []
+    chosen: dict[str, set[str]] = {}
     for entry in grammar.read(NOTE, document):
         whole = " ".join(line.strip(" \t") for line in entry.raw.split("\n"))
         marks = _MARK.findall(whole)
         if len(marks) != 1:
+            line, box = _RELATED.findall(whole), _BOX.match(entry.text)
+            if not marks and len(line) == 1 and box and box[1] in _ACCEPTING:
+                chosen.setdefault(line[0][0], set()).add(line[0][1])
             continue
         words = entry.text
         box = _BOX.match(words)
         if box:
             words = _STAMP.sub("", words[box.end() :])
         found.append(Item(marks[0], box[1] if box else " ", words, entry.line, _doubt(document, entry, words), entry))
-    return found
+    return [item._replace(replaces=tuple(sorted(chosen.get(item.id, ())))) for item in found]
 
 
 def decisions(notes: Sequence[Sequence[Item]]) -> tuple[dict[str, Said], list[str]]:
@@ -129,7 +150,7 @@ def decisions(notes: Sequence[Sequence[Item]]) -> tuple[dict[str, Said], list[st
     Args:
         notes: the items of each.
     """
-    said: dict[str, set[tuple[bool, bool, bool, str]]] = {}
+    said: dict[str, set[Said]] = {}
     lines: dict[str, int] = {}
     doubts: dict[str, str] = {}
     for items in notes:
@@ -143,9 +164,12 @@ def decisions(notes: Sequence[Sequence[Item]]) -> tuple[dict[str, Said], list[st
             if item.doubt:
                 doubts.setdefault(item.id, item.doubt)
                 continue
-            accept = item.box not in _REJECTING
-            way = (item.box == _BOTH, item.box in _LINE, item.words if accept else "")
-            said.setdefault(item.id, set()).add((accept, *way))
+            if item.replaces and item.box in _REJECTING + _BOTH:
+                doubts[item.id] = TWICE
+                continue
+            accept, both = item.box not in _REJECTING, item.box == _BOTH
+            way = Said(accept, both, item.words if accept else "", 0, item.box in _LINE, item.replaces)
+            said.setdefault(item.id, set()).add(way)
     for name, ways in said.items():
         if len(ways) > 1:
             doubts[name] = TWICE
@@ -155,10 +179,7 @@ def decisions(notes: Sequence[Sequence[Item]]) -> tuple[dict[str, Said], list[st
         if doubt == TWICE or name not in said
     ]
     taken = {
-        name: Said(accept, both, words, lines[name], as_line)
-        for name, ways in said.items()
-        if len(ways) == 1
-        for accept, both, as_line, words in ways
+        name: way._replace(line=lines[name]) for name, ways in said.items() if doubts.get(name) != TWICE for way in ways
     }
     return taken, notices
 
@@ -246,18 +267,29 @@ def bullet(proposal: Proposal) -> str:
         told.append(("said", _link(proposal).strip()))
     if proposal.remarks:
         told.append(("mind", one_line(proposal.remarks)))
-    beside = list(proposal.conflicts)
     if proposal.op == "replace":
-        told.append(("instead of", one_line(beside.pop(0) if replaced_first(proposal) else shown(proposal.replaces))))
+        told.append(("instead of", one_line(shown(proposal.replaces))))
     told += [("ends", one_line(each.becomes)) for each in (proposal.fact.ends if proposal.fact else ())]
-    told += [("beside", one_line(each)) for each in beside]
-    if proposal.why and not proposal.why.startswith("New: "):
+    below = [f"  - {key}:: {value}" for key, value in told] + [_choice(proposal, each) for each in proposal.choices]
+    rest = (each for each in proposal.conflicts if each not in proposal.choices)
+    told = [("beside", one_line(f"{each.path}: {each}" if each.path else str(each))) for each in rest]
+    if proposal.why and proposal.why not in (NEW, BESIDE):
         told.append(("why", one_line(proposal.why)))
+    if proposal.asked_before:
+        told.append(("asked before", f"you refused “{one_line(proposal.asked_before)}”"))
     if proposal.fact:
         other = proposal.fact.instead
         place = f"{other.target} › {plain_heading(other.section)}"
         told.append(("or", one_line(f"m in the box keeps it as a line of {place}: {other.text}")))
-    return "\n".join([f"- [ ] {words} ^r-{proposal.id}", *(f"  - {key}:: {value}" for key, value in told)])
+    below += [f"  - {key}:: {value}" for key, value in told]
+    return "\n".join([f"- [ ] {words} ^r-{proposal.id}", *below])
+
+
+def _choice(proposal: Proposal, line: Related) -> str:
+    """The box of a related line."""
+    verb = REMOVE if proposal.op == "choose" else REPLACE
+    place = f", {line.path}" if line.path != proposal.target else ""
+    return f"  - [ ] {verb}{one_line(line.text)} ({line.date or 'undated'}{place}) ^r-{proposal.id}-{line.ref}"
 
 
 def words_of(proposal: Proposal) -> str:
@@ -267,17 +299,6 @@ def words_of(proposal: Proposal) -> str:
     if proposal.op == "add_section" and not proposal.text.strip():
         return f"Add the heading: {one_line(proposal.section)}"
     return _harmless(proposal.text)
-
-
-def replaced_first(proposal: Proposal) -> bool:
-    """Whether the first conflict of a proposal is the very line that it would replace, with its day."""
-    words = grammar.plain(proposal.replaces.split("\n")[0]).lstrip(" \t-*+")
-    words = re.sub(r" \([^()]*\)$", "", words)
-    return (
-        proposal.op == "replace"
-        and bool(proposal.conflicts)
-        and proposal.conflicts[0].startswith(f"{proposal.target}: {words}")
-    )
 
 
 def shown(raw: str) -> str:

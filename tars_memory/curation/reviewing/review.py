@@ -16,7 +16,7 @@ from tars_memory.curation.model import Decision
 from tars_memory.curation.reviewing import aging, ticks
 from tars_memory.curation.reviewing.arrivals import arrived
 from tars_memory.curation.reviewing.candidates import earliest
-from tars_memory.curation.reviewing.choices import as_line, kept_beside, one_each
+from tars_memory.curation.reviewing.choices import accepted
 from tars_memory.curation.reviewing.gather import gather, quoted
 from tars_memory.errors import BusyError, ConflictError, UsageError
 from tars_memory.vault.writing.lock import VaultLock
@@ -45,6 +45,7 @@ class Listed(NamedTuple):
         notices: what could not be read, and what a command that was cut off has left undone.
         unsettled: whether one has: then the notes show half of what it did, and its proposals are not among these.
         recorded: ticks in Review.md that agents' processes found, and that nobody has done.
+        asked: how many more seem to say again what was refused; listed with the expired ones.
     """
 
     proposals: list[Proposal]
@@ -52,6 +53,7 @@ class Listed(NamedTuple):
     notices: list[str]
     unsettled: bool = False
     recorded: tuple[Recorded, ...] = ()
+    asked: int = 0
 
 
 class Answer(NamedTuple):
@@ -89,17 +91,21 @@ class Review:
 
         Args:
             limit: most of them; None for the setting, 0 for all.
-            expired: candidates that aged, too.
+            expired: candidates that aged, too, and what seems to say again what was refused.
         """
         most = self.options.limit if limit is None else limit
         found = self.gather(expired=expired, told=most or None)
-        shown = found.proposals[:most] if most else found.proposals
+        every = [*found.proposals, *(found.asked if expired else ())]
+        shown = every[:most] if most else every
         left = self.ctx.store.pending()
         told = [f"{each}; until the next command that writes, what it decided is not listed" for each in left]
         proposals = quoted(self.ctx.vault, shown)
         recorded = tuple(ticks.recorded(self.ctx))
         told += [*ticks.waiting(self.ctx, recorded), *ticks.left(self.ctx.vault)]
-        return Listed(proposals, len(found.proposals), [*found.notices, *told], bool(left), recorded)
+        asked = 0 if expired else len(found.asked)
+        if asked:
+            told.append(f"asked before: {asked} more in other words than what you refused; --expired lists them")
+        return Listed(proposals, len(every), [*found.notices, *told], bool(left), recorded, asked)
 
     def settle(self) -> None:
         """Finish or take back what a killed command has left: until then the notes show half of it.
@@ -119,6 +125,7 @@ class Review:
         lines: Collection[str] = (),
         texts: Mapping[str, str] | None = None,
         sections: Mapping[str, str] | None = None,
+        replace: Mapping[str, Collection[str]] | None = None,
     ) -> Answer:
         """Accept and reject proposals by their ids, all of them or none.
 
@@ -129,6 +136,7 @@ class Review:
             lines: those of the accepted that become a line of Memory.md and no fact.
             texts: other words, by id, for accepted ones.
             sections: another heading, by id, for accepted ones.
+            replace: by id, the names (REF) of the lines that an accepted one replaces; all others stay.
 
         Raises:
             UsageError: an id is none, or is both accepted and rejected; or nobody who may accept asks.
@@ -136,11 +144,11 @@ class Review:
             BusyError: another review is going on.
         """
         _check(accept, reject)
-        texts, sections = texts or {}, sections or {}
+        texts, sections, replace = texts or {}, sections or {}, replace or {}
         if self.ctx.may_accept or not accept:
             self.settle()
         found = self.gather(expired=True)
-        offered = {proposal.id: proposal for proposal in found.proposals}
+        offered = found.offered
         unknown = [name for name in (*accept, *reject) if name not in offered]
         if unknown:
             raise ConflictError(
@@ -152,11 +160,15 @@ class Review:
             proposal = offered[name]
             if name in sections:
                 proposal = proposal._replace(section=sections[name])
-            if name in both:
-                proposal = kept_beside(proposal)
-            if name in lines:
-                proposal = as_line(proposal)
-            chosen.append(Decision(proposal, accept=True, text=texts.get(name)))
+            decision = accepted(
+                proposal,
+                found.lines,
+                text=texts.get(name),
+                both=name in both,
+                as_line=name in lines,
+                replaces=replace.get(name, ()),
+            )
+            chosen.append(decision)
         chosen += [Decision(offered[name], accept=False) for name in dict.fromkeys(reject)]
         return self.commit(chosen, found)
 
@@ -168,7 +180,7 @@ class Review:
         def also(transaction: Transaction) -> None:
             ticks.clear(transaction, self.ctx.vault, {each.proposal.id for each in chosen})
 
-        done = commit(self.ctx, one_each(chosen), also=also)
+        done = commit(self.ctx, chosen, also=also)
         return Answer(done.txn, list(done.outcomes), list(done.notices))
 
     def from_note(self) -> Answer:

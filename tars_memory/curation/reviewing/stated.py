@@ -1,8 +1,7 @@
 """Candidates that state a fact over time, as proposals for ``Facts.md``: the line, and what it would end.
 
 What a candidate states stands in its session's note, under the quote (``fact::``). One candidate is one proposal: the
-fact, with the line of ``Memory.md`` as what it may become instead; or a change of a line of ``Memory.md`` that says
-something else about the same, where ``Facts.md`` knows nothing about it yet.
+fact, with the line of ``Memory.md`` as what it may become instead.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ import re
 from typing import TYPE_CHECKING
 
 from tars_memory.capture.placing import heading
-from tars_memory.curation import similarity
 from tars_memory.curation.model import Ends, Instead, Proposal, Stated
 from tars_memory.errors import TarsError, counted
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import claims, facts
+from tars_memory.vault.markdown.claims import Claim
 from tars_memory.vault.markdown.facts import Predicates, folded
 from tars_memory.vault.sessions.note import FACT, KIND
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     from tars_memory.curation.reviewing.candidates import Candidate
     from tars_memory.options import FactsOptions
-    from tars_memory.vault.markdown.claims import Claim
     from tars_memory.vault.markdown.facts import Fact, Plan
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
@@ -36,7 +34,6 @@ OP = "fact"
 _BULLET = re.compile(r"[-*+][ \t]+(.*?)\(\[\[[^\[\]|]*#\^([A-Za-z0-9-]+)(?:\|[^\[\]]*)?\]\]\)")
 _NESTED = re.compile(rf"[ \t]+[-*+][ \t]+({FACT.strip()}|{KIND.strip()})[ \t]*(.+)")
 _NAMED = re.compile(rb"#\^([A-Za-z0-9-]+)")
-_SAYS = {"conflict": "contradicts", "update": "changes", "near": "says much the same as", "same": "repeats"}
 
 
 def with_claims(vault: Vault, found: Sequence[Candidate]) -> list[Candidate]:
@@ -73,7 +70,7 @@ class Facts:
     def __init__(self, path: str, data: bytes, options: FactsOptions) -> None:
         self._path = path
         self._read = facts.read(path, data)
-        self._facts = [fact for _, fact in self._read]
+        self._facts = self.all = [fact for _, fact in self._read]
         self._entries = {fact.ref: entry for entry, fact in self._read}
         self._predicates = Predicates.of(options)
         self._me = facts.names(options.me)
@@ -133,24 +130,19 @@ class Facts:
             return line
         if claim.until is not None:
             return self._ending(claim, line)
-        title, plan, about = self._title(claim), self._plan(claim, group[0].day), self._about(claim)
+        title, plan = self._title(claim), self._plan(claim, group[0].day)
         if plan.same is not None:
             return None
-        if line.replaces and not about:
-            return line
         words = facts.words(claim.predicate, claim.object, plan.since, plan.until)
         ends = tuple(_ends(self._entries[ending.fact.ref], ending.fact, plan) for ending in plan.endings)
         raw = "\n".join(end.raw for end in ends)
-        ended = tuple(f"{self._path}: {end.text}" for end in ends)
         return line._replace(
             id=inbox.proposal_id(OP, self._path, title, words, raw),
             op=OP,
             target=self._path,
             section=title,
             text=words,
-            why=self._why(claim, plan, about, line, group),
-            conflicts=tuple(each for each in line.conflicts if not each.startswith(ended)),
-            replaces="",
+            why=self._why(claim, plan, group),
             fact=Stated(
                 title,
                 claim.predicate,
@@ -195,6 +187,10 @@ class Facts:
             self._titles[claim.subject] = heading(claims.heading_for(claim.subject, headings, self._me))
         return self._titles[claim.subject]
 
+    def same(self, stated: Stated) -> list[Fact]:
+        """The facts with the subject and predicate of a stated one."""
+        return self._about(Claim(stated.subject, stated.predicate, ""))
+
     def _about(self, claim: Claim) -> list[Fact]:
         """The facts with its subject and predicate."""
         about = (self._title(claim), claim.predicate)
@@ -209,48 +205,15 @@ class Facts:
         what = (self._about(claim), self._title(claim), claim.predicate, claim.object)
         return facts.plan(*what, since=claim.since, until=None, today=day, predicates=self._predicates)
 
-    def _why(self, claim: Claim, plan: Plan, about: Sequence[Fact], line: Proposal, group: Sequence[Candidate]) -> str:
+    def _why(self, claim: Claim, plan: Plan, group: Sequence[Candidate]) -> str:
         parts = [f"ends {_named(ending.fact)} on {ending.on}" for ending in plan.endings]
-        ended = {ending.fact.ref for ending in plan.endings}
-        for fact in about:
-            relation = similarity.relation(fact.object, claim.object)
-            if fact.ref not in ended and relation in _SAYS:
-                parts.append(f"{_SAYS[relation]} {_named(fact)}")
         if plan.until is not None and self._predicates.replaces(claim.predicate):
             parts.append(f"back-dated: it ends on {plan.until}, when the next one begins")
-        if line.replaces:
-            parts.append(f"{line.target} says something else about it: {line.why[:1].lower()}{line.why[1:]}")
-        elif len(group) > 1:
+        if len(group) > 1:
             days = dict.fromkeys(each.day.isoformat() for each in group)
             parts.append(f"said {counted(len(group), 'time')}: {', '.join(days)}")
         text = "; ".join(parts)
-        return text[:1].upper() + text[1:] if text else "New: no fact about it stands in your notes"
-
-
-class Rivals:
-    """What other proposals state about the same.
-
-    Args:
-        proposals: all that wait.
-    """
-
-    def __init__(self, proposals: Sequence[Proposal]) -> None:
-        self._stated: dict[tuple[str, str], list[Proposal]] = {}
-        for each in proposals:
-            if each.fact:
-                self._stated.setdefault(_about(each.fact), []).append(each)
-
-    def of(self, proposal: Proposal) -> list[str]:
-        """Those with another value of the same predicate, each with its day; none of what is no fact."""
-        if proposal.fact is None:
-            return []
-        value = folded(proposal.fact.object)
-        rivals = (each for each in self._stated[_about(proposal.fact)] if each.fact)
-        return [f"{r.date}: {r.fact.instead.text}" for r in rivals if r.fact and folded(r.fact.object) != value]
-
-
-def _about(fact: Stated) -> tuple[str, str]:
-    return folded(fact.subject), folded(fact.predicate)
+        return text[:1].upper() + text[1:]
 
 
 def _ends(entry: Entry, fact: Fact, plan: Plan) -> Ends:

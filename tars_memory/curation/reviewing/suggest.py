@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory.curation.model import Related
 from tars_memory.curation.models import llm, prompts, replies
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.vault import inbox
@@ -79,8 +80,8 @@ def material(review: Review, *, expired: bool = False) -> Material:
         lines += [entry for entry in grammar.read(path, document) if not entry.depth]
         if path == layout.memory:
             sections = list(dict.fromkeys(section.title for section in document.sections if section.level > 1))
-    about = {line.partition(": ")[2].casefold() for proposal in waiting for line in proposal.conflicts}
-    lines.sort(key=lambda entry: not any(told.startswith(entry.text.casefold()) for told in about))
+    about = {(line.path, line.line) for proposal in waiting for line in proposal.conflicts}
+    lines.sort(key=lambda entry: (entry.path, entry.line) not in about)
     lines = lines[:LINES]
     prompt = prompts.review(*_shown(waiting, lines), sections, day=review.ctx.now.date())
     return Material(waiting, lines, sections, prompt)
@@ -130,30 +131,29 @@ def _proposal(review: Review, asked: Material, op: ModelOp, name: str) -> Propos
     chosen = [asked.candidates[number - 1] for number in op.candidates]
     first = chosen[0]
     text = grammar.neutralise(mask(op.text)) if op.text.strip() else first.text
-    target, section, replaces = layout.memory, first.section, ""
+    target, section = layout.memory, first.section
+    beside: list[Related] = []
     if op.kind == "rule":
         target, section = layout.procedural, layout.notes_section
     elif op.kind == "replace":
         line = asked.lines[op.lines[0] - 1]
-        target, section, replaces = line.path, line.section, line.raw
-        text = grammar.tagged(text, line.tags)
+        target, section = line.path, line.section
+        beside = [Related(line.path, line.line, line.ref, line.text)]  # the person chooses, not the model
     elif op.section:
         section = asked.sections[op.section - 1]
     elif first.target != layout.memory:
         section = layout.notes_section
     quote = "; ".join(dict.fromkeys(each.quote for each in chosen if each.quote))
     said = grammar.neutralise(mask(op.why)) if op.why.strip() else ""
-    kind = "replace" if replaces else "append"
     return first._replace(
-        id=inbox.proposal_id(kind, target, section, text, replaces),
-        op=kind,
+        id=inbox.proposal_id("append", target, section, text),
+        op="append",
         target=target,
         section=section,
         text=text,
         quote=quote or first.text,
         why=f"{said + '; ' if said else ''}worded by {name}",
-        conflicts=tuple(dict.fromkeys(line for each in chosen for line in each.conflicts)),
-        replaces=replaces,
+        conflicts=tuple(beside),
         marks=tuple(dict.fromkeys(mark for each in chosen for mark in each.marks)),
         kept=True,
     )

@@ -18,7 +18,7 @@ from tars_memory.curation.commit import commit
 from tars_memory.curation.model import Decision
 from tars_memory.curation.patch import splices_between
 from tars_memory.curation.reviewing import aging, note
-from tars_memory.curation.reviewing.choices import as_line, kept_beside, one_each
+from tars_memory.curation.reviewing.choices import accepted
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
 from tars_memory.hashing import sha256
 from tars_memory.vault import inbox
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.context import Context
     from tars_memory.curation.commit import Committed
-    from tars_memory.curation.model import Proposal
+    from tars_memory.curation.model import Proposal, Related
     from tars_memory.curation.reviewing.note import Said
     from tars_memory.curation.reviewing.review import Review
     from tars_memory.vault.model import Splice
@@ -155,7 +155,7 @@ def _save(ctx: Context, every: dict[str, dict[str, Any]], known: dict[str, Any])
 
 def _hash(what: Said) -> str:
     """What a tick says, without its words."""
-    return sha256(repr((what.accept, what.both, what.as_line, what.words)).encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(repr(what._replace(line=0)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def notes(vault: Vault) -> list[str]:
@@ -236,12 +236,17 @@ def take(review: Review) -> Taken:
     if not said and not present & known:
         return Taken([], notices)
     found = review.gather(expired=True)
-    offered = {proposal.id: proposal for proposal in found.proposals}
+    offered = found.offered
     unfit = {name: what for name, what in said.items() if what.as_line and name in offered and not offered[name].fact}
     notices += [
         f"{note.NOTE}:{what.line}: left for later: only a fact becomes a line instead" for what in unfit.values()
     ]
-    chosen = [_decision(offered[name], what) for name, what in said.items() if name in offered.keys() - unfit.keys()]
+    chosen = []
+    for name in (name for name in said if name in offered.keys() - unfit.keys()):
+        try:
+            chosen.append(_decision(offered[name], said[name], found.lines))
+        except (ConflictError, UsageError) as error:
+            notices.append(f"{note.NOTE}:{said[name].line}: left for later: {error.message}")
     stale = (present & known) - offered.keys()
     notices += [
         f"{note.NOTE}:{what.line}: left for later: no such proposal waits (any more); its line may have changed"
@@ -250,7 +255,7 @@ def take(review: Review) -> Taken:
     ]
     deciding = {mark for each in chosen for mark in each.proposal.marks}
     aging.settle(ctx, lambda: review.gather(expired=True), found, but=deciding)
-    taken = {(item.id, item.box, item.words) for each in items.values() for item in each if item.id in said}
+    taken = {item.state for each in items.values() for item in each if item.id in said}
     seen = {each.id: each.time for each in recorded(ctx)}
     done, more = _commit(ctx, chosen, stale, taken, seen)
     return Taken(done, [*notices, *more])
@@ -260,7 +265,7 @@ def _commit(
     ctx: Context,
     chosen: Sequence[Decision],
     stale: set[str],
-    taken: set[tuple[str, str, str]],
+    taken: set[tuple[object, ...]],
     seen: Mapping[str, str],
 ) -> tuple[list[Committed], list[str]]:
     """All at once, but those apart that an agent's process found first (``seen``): then the journal can say so.
@@ -281,11 +286,10 @@ def _commit(
         ticked = min((seen[each.proposal.id] for each in bundle if each.proposal.id in seen), default="")
         return commit(ctx, bundle, by_tick=True, ticked=ticked, also=also)
 
-    ready = one_each(chosen)
-    apart = [each for each in ready if each.proposal.id in seen]
+    apart = [each for each in chosen if each.proposal.id in seen]
     done: list[Committed] = []
     notices: list[str] = []
-    for bundle in ([each for each in ready if each.proposal.id not in seen], apart):
+    for bundle in ([each for each in chosen if each.proposal.id not in seen], apart):
         try:
             done += [do(bundle)] if bundle else []
             continue
@@ -302,7 +306,7 @@ def _commit(
 
 
 def clear(
-    transaction: Transaction, vault: Vault, ids: Collection[str], taken: Collection[tuple[str, str, str]] = ()
+    transaction: Transaction, vault: Vault, ids: Collection[str], taken: Collection[tuple[object, ...]] = ()
 ) -> None:
     """Take decided proposals out of the note and its copies; what then holds nothing of the person's is removed.
 
@@ -310,7 +314,7 @@ def clear(
         transaction: that decides them.
         vault: to look for copies.
         ids: what is decided.
-        taken: id, box and words of each item as it was understood.
+        taken: each item's state as it was understood.
 
     Raises:
         ConflictError: the person changed one of them in the meantime.
@@ -321,7 +325,7 @@ def clear(
             continue
         items = note.read(data)
         for item in items:
-            if taken and item.id in ids and item.decided and (item.id, item.box, item.words) not in taken:
+            if taken and item.id in ids and item.decided and item.state not in taken:
                 raise ConflictError(f"{path}:{item.line} was changed while it was decided", "try again")
         dropped = set(ids)
         if path != vault.layout.review:
@@ -351,7 +355,7 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
     shown = list(proposals)
     if not shown and ctx.vault.look(ctx.layout.review) is None:
         return ctx.layout.review, 0  # nobody needs a note without a proposal
-    offered = {proposal.id for proposal in review.gather(expired=True).proposals}
+    offered = review.gather(expired=True).offered
     counts = [0]
 
     def plan(data: bytes | None) -> Sequence[Splice]:
@@ -365,13 +369,11 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
     return ctx.layout.review, counts[0]
 
 
-def _decision(proposal: Proposal, said: Said) -> Decision:
+def _decision(proposal: Proposal, said: Said, lines: Mapping[str, Related]) -> Decision:
     if not said.accept:
         return Decision(proposal, accept=False)
     words = None if said.words == note.words_of(proposal) else said.words
-    if said.as_line:
-        return Decision(as_line(proposal), accept=True, text=words)
-    return Decision(kept_beside(proposal) if said.both else proposal, accept=True, text=words)
+    return accepted(proposal, lines, text=words, both=said.both, as_line=said.as_line, replaces=said.replaces)
 
 
 def _texts(vault: Vault) -> dict[str, bytes]:

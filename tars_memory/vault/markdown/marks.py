@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def mark_bullet(
-    data: bytes, entry: Entry, state: str, *, block_id: str = "", child: str = "", timed: bool = False
+    data: bytes, entry: Entry, state: str, *, block_id: str = "", children: Sequence[str] = (), timed: bool = False
 ) -> list[Splice]:
     """Say of a candidate what became of it: its state tag, in place; every other byte of the line stays.
 
@@ -31,7 +31,7 @@ def mark_bullet(
         entry: the candidate.
         state: one of :data:`entries.STATES`.
         block_id: given to a line that has none, so that a link leads to it; without the caret, empty for none.
-        child: words of a bullet to nest under it; left out where it would change what stands around it.
+        children: words of bullets to nest under it; left out where they would change what stands around it.
         timed: see :func:`entries.parse`.
 
     Raises:
@@ -41,11 +41,10 @@ def mark_bullet(
     found = find(document, entry, timed=timed)
     bullet = next(bullet for bullet in document.bullets if bullet.line == found.line)
     splices = stated(document, bullet, found, state, block_id=block_id, timed=timed)
-    if child:
-        under = nested(document, bullet, child)
-        if keeps_the_rest(
-            apply(data, splices), apply(data, [*splices, under]), {bullet.end_line + 1: bullet.depth + 1}
-        ):
+    if children:
+        under = nested(document, bullet, children)
+        come = {bullet.end_line + number: bullet.depth + 1 for number in range(1, len(children) + 1)}
+        if keeps_the_rest(apply(data, splices), apply(data, [*splices, under]), come):
             splices.append(under)
     return splices
 
@@ -75,8 +74,8 @@ def keeps_the_rest(before: bytes, after: bytes, come: Mapping[int, int]) -> bool
     return found == sorted([*moved, *come.items()])
 
 
-def nested(document: Document, bullet: Bullet, words: str) -> Splice:
-    """A bullet as the last child of another one, of a note that is parsed already."""
+def nested(document: Document, bullet: Bullet, children: Sequence[str]) -> Splice:
+    """Bullets as the last children of another one, of a note that is parsed already."""
     first = document.lines[bullet.line - 1]
     head = document.data[first.start : bullet.start]
     indent = re.sub(rb"[^\t]", b" ", head)
@@ -86,8 +85,8 @@ def nested(document: Document, bullet: Bullet, words: str) -> Splice:
         indent = re.match(rb"[ \t]*", document.data[start : child.start])[0]  # type: ignore[index]
     end = document.lines[bullet.end_line - 1]
     nl = document.ending(bullet.end_line)
-    line = indent + b"- " + words.encode("utf-8", "surrogateescape")
-    return Splice(end.next, end.next, line + nl if end.next > end.end else nl + line)
+    lines = nl.join(indent + b"- " + words.encode("utf-8", "surrogateescape") for words in children)
+    return Splice(end.next, end.next, lines + nl if end.next > end.end else nl + lines)
 
 
 def _earlier(come: Sequence[int]) -> list[int]:
