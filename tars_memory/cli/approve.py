@@ -289,7 +289,7 @@ def diff(proposal: Proposal) -> list[Text]:
     if old:
         lines.append(_lit("- ", old, new, "red"))
     if new:
-        lines.append(_lit("+ ", new, old, "green"))
+        lines.append(_lit("? " if proposal.op == "choose" else "+ ", new, old, "green"))
     return lines
 
 

@@ -286,7 +286,8 @@ class _Batch:
                 yield Decided(proposal, "rejected", "applied")
                 continue
             if proposal.op == "choose":
-                yield Decided(proposal, "accepted", "applied" if decision.replaces else "no-op", "", proposal.target)
+                told = ("applied", "") if decision.replaces else ("no-op", "all of these lines stand")
+                yield Decided(proposal, "accepted", *told, proposal.target)  # type: ignore[arg-type]
                 continue
             note = self.notes[proposal.target]
             reason = note.done[number]

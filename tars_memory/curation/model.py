@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from tars_memory.vault.markdown.claims import Claim
+    from tars_memory.vault.model import Entry
 
 OpKind = Literal["append", "add_section", "replace", "remove", "remove_section", "fact", "choose"]
 OP_KINDS: tuple[OpKind, ...] = ("append", "add_section", "replace", "remove", "remove_section", "fact", "choose")
@@ -27,6 +30,9 @@ class Refer(NamedTuple):
     to: str
     turn: int = 0
 
+
+SHOWN = 120
+"""Characters of another line that a sentence repeats."""
 
 NEW = "New: nothing about it stands in your notes"
 """Why a proposal is made that needs no further word."""
@@ -233,6 +239,20 @@ class Related(NamedTuple):
     def __str__(self) -> str:
         """Its words with its day."""
         return self.text + (f" ({self.date})" if self.date else "")
+
+
+def day_of(entry: Entry, dated: Callable[[Entry], str] | None = None) -> str:
+    """The day that an entry is of, ``YYYY-MM-DD``: that of its link, else as ``dated`` knows; empty for none."""
+    name = (entry.provenance or "").partition("#")[0].rpartition("/")[2]
+    if len(name) == len("2026-11-21") and name[:4].isdigit():
+        return name
+    return dated(entry) if dated else ""
+
+
+def question(lines: Sequence[Related]) -> str:
+    """The words of a proposal that asks which of some lines holds."""
+    told = [each.text if len(each.text) <= SHOWN else each.text[: SHOWN - 1].rstrip() + "…" for each in lines]
+    return "Which of these holds: " + " or ".join(f"“{text}”" for text in told) + "?"
 
 
 class Proposal(NamedTuple):

@@ -145,7 +145,14 @@ class FakeMemory:
 
 
 FINDING = Finding(
-    "qm3v7dka", "duplicate", "Memory.md", 7, "likes tea", "line 4 says the same: remove this one", fixable=True
+    "qm3v7dka",
+    "duplicate",
+    "Memory.md",
+    7,
+    "likes tea",
+    "line 4 says the same: remove this one",
+    fixable=True,
+    conflicts=(Related("Memory.md", 4, "k3v7q2ma", "likes tea"),),
 )
 
 DEFAULTS: dict[str, Any] = {

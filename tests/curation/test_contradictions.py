@@ -54,8 +54,8 @@ def test_what_it_says_waits_for_review_and_no_note_changes(desk: Desk) -> None:
         {"op": "stale", "lines": [5]},
     )
     assert waiting(desk) == [
+        ("choose", "", "Which of these holds: “prefers tea” or “prefers no tea”?"),
         ("remove", "- Anna's dog is called Rex, 4", ""),
-        ("remove", "- prefers tea", ""),
         ("remove", "- sale until Monday", ""),
         ("replace", "- Anna has a dog", "Anna has a dog called Rex, 4"),
     ]

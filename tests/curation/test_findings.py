@@ -128,7 +128,6 @@ def test_what_was_said_twice_in_a_session_was_said_twice() -> None:
     ("text", "found"),
     [
         ("- the wifi password is on the fridge\n- wifi password is on the fridge\n", [("near-duplicate", 2)]),
-        ("- Anna moved to Cork in 2024\n- Anna moved to Cork in 2025\n", []),
         ("- prefers tea\n- prefers no tea\n", [("contradiction", 2)]),
         ("- prefers tea\n- prefers coffee\n", []),
         ("- engineer at Acme\n- senior engineer at Acme\n", []),
@@ -139,6 +138,37 @@ def test_what_was_said_twice_in_a_session_was_said_twice() -> None:
 def test_the_same_in_other_words(text: str, found: list[tuple[str, int]]) -> None:
     assert kinds(text) == found
     assert not any(each.fixable for each in look(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("- dentist on 15 Oct\n- milk\n- dentist on 16 Oct\n", [(1, 3)]),
+        ("- the rent is 1,200 euros\n- the rent is 1,300 euros\n", [(1, 2)]),
+        ("- Anna moved to Cork in 2024\n- Anna moved to Cork in 2025\n", [(1, 2)]),
+        ("- box 1 holds 7 cups\n- box 2 holds 14 cups\n- box 3 holds 21 cups\n- box 4 holds 28 cups\n", []),
+        ("- I am allergic to penicillin\n## Health\n- I'm not allergic to penicillin\n", [(1, 3)]),
+        ("- I live in Leipzig\n- I have two cats\n- I live in Hamburg\n", [(1, 3)]),
+        ("- prefers tea\n- prefers coffee\n", []),
+        ("- allergic to nuts\n- allergic to cats\n- not allergic to dust\n", []),
+        ("- prefers dark mode\n- prefers night trains\n- does not prefer tabs\n", []),
+    ],
+)
+def test_which_of_these_is_asked_by_structure_alone(text: str, lines: list[tuple[int, ...]]) -> None:
+    found = [each for each in look(text) if each.kind == "contradiction"]
+    assert [tuple(line.line for line in each.conflicts) for each in found] == lines
+    assert all(each.op == "choose" and each.suggestion.startswith("which of these? “") for each in found)
+    assert not any(each.fixable for each in found)
+
+
+def test_two_values_of_a_predicate_that_has_one_at_a_time() -> None:
+    facts = "## me\n- lives in:: Cork [since:: 2026-01-02]\n- lives in:: Oslo\n- likes:: tea\n- likes:: rye\n"
+    over = "- lives in:: Rome [until:: 2020-01-01]\n"
+    (found,) = look(facts + over, "Facts.md")
+    assert [str(line) for line in found.conflicts] == ["lives in Cork (2026-01-02)", "lives in Oslo"]
+    (beside,) = look("- I live in Dublin\n", Facts__md=facts.replace("- lives in:: Oslo\n", ""))
+    assert [line.path for line in beside.conflicts] == ["Memory.md", "Facts.md"]
+    assert look("- I live in Cork\n", Facts__md=facts.replace("- lives in:: Oslo\n", "")) == []
 
 
 # --- nothing in it

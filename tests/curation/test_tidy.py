@@ -10,9 +10,11 @@ import pytest
 import random_documents
 
 from curation.tidykit import Desk
+from tars_memory.curation.reviewing.review import Review
 from tars_memory.curation.tidying.findings.model import Finding
 from tars_memory.curation.tidying.tidy import MOST, Tidied, look, tidy
 from tars_memory.errors import NotFoundError
+from tars_memory.options import ReviewOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
@@ -242,3 +244,32 @@ def test_any_note_is_mended_by_whole_lines_and_comes_back(tmp_path: Path) -> Non
         assert desk.files() == before
         assert set(has if gone else []) <= set(had if gone else [])
     assert mended > 30
+
+
+def test_opposites_wait_as_a_question_and_go_only_if_they_are_chosen(desk: Desk) -> None:
+    """Both lines with their days; all may stand, and then it is not asked again."""
+    desk.put(
+        "Memory.md",
+        "## Notes\n- I am allergic to nuts ([[2026-10-02#^d-old|2026-10-02]])\n- I'm not allergic to nuts\n",
+    )
+    desk.put(
+        "Facts.md", "# Facts\n\n## me\n- lives in:: Cork [since:: 2024-01-02]\n- lives in:: Oslo [since:: 2026-01-02]\n"
+    )
+    before = desk.files()
+    done = tidy(desk.ctx("cron"), section_entries=60, apply=True)
+    asked_ = [each.outcome for each in done.applied if each.finding.kind == "contradiction"]
+    assert asked_ == ["proposed", "proposed"]
+    assert {path: data for path, data in desk.files().items() if path in before} == before
+    asked = {each.target: each for each in Review(desk.ctx(), ReviewOptions()).waiting().proposals}
+    assert [str(line) for line in asked["Memory.md"].choices] == [
+        "I am allergic to nuts (2026-10-02)",
+        "I'm not allergic to nuts",
+    ]
+    home, oslo = asked["Facts.md"], asked["Facts.md"].choices[1]
+    review = Review(desk.ctx(), ReviewOptions())
+    review.decide([asked["Memory.md"].id])
+    assert desk.get("Memory.md").encode() == before["Memory.md"]
+    review.decide([home.id], replace={home.id: [home.choices[0].ref]})
+    assert "- lives in:: Cork [since:: 2024-01-02] [until:: 2026-01-02]\n- lives in:: Oslo" in desk.get("Facts.md")
+    assert oslo.text == "lives in Oslo"
+    assert [each.kind for each in look(desk.ctx(), section_entries=60) if each.op] == []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.curation import similarity
 from tars_memory.curation.extraction import statements
 from tars_memory.curation.extraction.second_look import RULE
-from tars_memory.curation.model import BESIDE, NEW, Mark, Proposal, Related
+from tars_memory.curation.model import BESIDE, NEW, SHOWN, Mark, Proposal, Related, day_of
 from tars_memory.curation.reviewing import arrivals, candidates, distil, inboxed, stated
 from tars_memory.curation.reviewing.placing import Sections
 from tars_memory.curation.similarity import Index
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 CONFLICTS = 5
 """Lines that are shown beside a proposal; more could not be read at a glance."""
-
-SHOWN = 120
-"""Characters of another line that a reason repeats."""
 
 OPEN = "extracted"
 """The state of a candidate that may yet age."""
@@ -308,11 +305,7 @@ class _Standing:
     def _day(self, entry: Entry, fact: Fact | None) -> str:
         if fact and fact.since:
             return fact.since.isoformat()
-        if entry.provenance:
-            name = entry.provenance.partition("#")[0].rpartition("/")[2]
-            if len(name) == len("2026-11-21") and name[:4].isdigit():
-                return name
-        return self._dated(entry) if self._dated else ""
+        return day_of(entry, self._dated)
 
 
 def _why(group: Sequence[Candidate]) -> str:

@@ -19,10 +19,11 @@ from tars_memory.curation.reviewing.candidates import earliest
 from tars_memory.curation.reviewing.choices import accepted
 from tars_memory.curation.reviewing.gather import gather, quoted
 from tars_memory.errors import BusyError, ConflictError, UsageError
+from tars_memory.vault.writing.history import written_days
 from tars_memory.vault.writing.lock import VaultLock
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from tars_memory.capture.context import Context
     from tars_memory.curation.commit import Decided
@@ -242,17 +243,9 @@ class Review:
                 f"another review is going on: {lock.holder() or 'another process'}", "end it there, then try again"
             ) from error
 
-    def _dated(self, entry: Entry) -> str:
-        """The day on which the journal says that a line was written; empty if it does not."""
-        lines = self._written.get(entry.path, {})
-        records = lines.get(entry.raw.split("\n")[0].encode("utf-8", "surrogateescape"))
-        return str(records[-1]["time"])[:10] if records else ""
-
     @cached_property
-    def _written(self) -> dict[str, dict[bytes, list[dict[str, object]]]]:
-        from tars_memory.vault.writing.history import written_lines
-
-        return written_lines(self.ctx.store.journal)
+    def _dated(self) -> Callable[[Entry], str]:
+        return written_days(self.ctx.store.journal)
 
 
 def _check(accept: Sequence[str], reject: Sequence[str]) -> None:

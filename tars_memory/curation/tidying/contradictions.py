@@ -11,6 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation.extraction import statements
+from tars_memory.curation.model import Related, day_of, question
 from tars_memory.curation.models import llm, prompts, replies
 from tars_memory.curation.tidying.tidy import quiet_ids
 from tars_memory.errors import NotFoundError, UsageError, counted
@@ -18,6 +19,7 @@ from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.secrets.masking import mask
+from tars_memory.vault.writing.history import written_days
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,8 +114,10 @@ def _proposals(ctx: Context, lines: list[Entry], op: ModelOp, name: str) -> Iter
     if op.kind == "stale":
         yield _proposal(ctx, "remove", lines[0], f"{said}{name} takes it to be over")
     elif op.kind == "conflict":
-        why = f"{said}{name} sees a contradiction; the older line goes, the newer stays"
-        yield _proposal(ctx, "remove", lines[0], why, others=lines[1:])
+        asked = [_related(ctx, line) for line in lines]
+        text, first = question(asked), lines[0]
+        made = _proposal(ctx, "choose", first, f"{said}{name} sees a contradiction", text=text, others=lines)
+        yield {**made, "id": inbox.proposal_id("choose", first.path, first.section, text), "quote": "", "replaces": ""}
     elif op.kind == "merge":
         if len({line.path for line in lines}) > 1:
             raise UsageError("a merge of lines of two notes")
@@ -164,10 +168,14 @@ def _proposal(
         "source": "tidy",
         "date": ctx.now.date().isoformat(),
         "why": why,
-        "conflicts": [f"{other.path}: {other.text}" for other in others],
+        "conflicts": [_related(ctx, other).as_dict() for other in others],
         "replaces": line.raw,
         "occurrence": same.index(line.line) if len(same) > 1 and line.line in same else None,
     }
+
+
+def _related(ctx: Context, line: Entry) -> Related:
+    return Related(line.path, line.line, line.ref, line.text, day_of(line, written_days(ctx.store.journal)))
 
 
 def _shown(lines: Sequence[Entry]) -> list[str]:

@@ -18,6 +18,7 @@ from tars_memory.vault import inbox
 from tars_memory.vault.links import Links
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
+from tars_memory.vault.writing.history import written_days
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -159,6 +160,8 @@ def survey(ctx: Context, *, section_entries: int) -> tuple[World, list[str]]:
         form=_form(template),
         section_entries=section_entries,
         read=read,
+        dated=written_days(ctx.store.journal),
+        facts=ctx.facts_options,
     )
     return world, sorted(path for path in ctx.vault.paths() if layout.is_ours(path) and role_of(layout, path))
 
@@ -250,19 +253,20 @@ def _offered(ctx: Context, transaction: Transaction, finding: Finding) -> Applie
 def _proposal(ctx: Context, finding: Finding) -> dict[str, Any]:
     entry = finding.entry
     assert entry is not None
+    asks = finding.op == "choose"
     return {
         "id": "",
         "op": finding.op or "remove",
         "target": finding.path,
         "section": entry.section,
         "text": finding.words,
-        "quote": entry.raw,
+        "quote": "" if asks else entry.raw,
         "source": SOURCE,
-        "date": ctx.now.date().isoformat(),
-        "why": f"{finding.kind}: {finding.suggestion}",
-        "conflicts": list(finding.conflicts),
-        "replaces": entry.raw,
-        "occurrence": _occurrence(ctx, entry.path, entry.raw, entry.line),
+        "date": max((each.date for each in finding.conflicts if asks), default="") or ctx.now.date().isoformat(),
+        "why": "" if asks else f"{finding.kind}: {finding.suggestion}",
+        "conflicts": [each.as_dict() for each in finding.conflicts],
+        "replaces": "" if asks else entry.raw,
+        "occurrence": None if asks else _occurrence(ctx, entry.path, entry.raw, entry.line),
     }
 
 
@@ -271,7 +275,8 @@ def _proposal_id(finding: Finding) -> str:
     entry = finding.entry
     if entry is None:
         return ""
-    return inbox.proposal_id(finding.op or "remove", finding.path, entry.section, finding.words, entry.raw)
+    raw = "" if finding.op == "choose" else entry.raw
+    return inbox.proposal_id(finding.op or "remove", finding.path, entry.section, finding.words, raw)
 
 
 def _occurrence(ctx: Context, path: str, raw: str, line: int) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError, counted
@@ -13,10 +14,11 @@ from tars_memory.vault.model import Splice
 from tars_memory.vault.writing.journal import base_of, parse, text_of, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.markdown.spans import Span
+    from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.journal import Journal, Record
 
 _TARGET = re.compile(r'"target": "([^"\n]+)')
@@ -193,6 +195,20 @@ def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:
                         held.pop(_of_place(held, line, _place(line, added, span), 0))
                     held.append(record)
     return notes
+
+
+def written_days(journal: Journal) -> Callable[[Entry], str]:
+    """From an entry to the day (``YYYY-MM-DD``) on which we wrote its line; empty if the journal does not know.
+
+    The journal is read when the first day is asked for.
+    """
+    known = cache(lambda: written_lines(journal))
+
+    def day(entry: Entry) -> str:
+        records = known().get(entry.path, {}).get(entry.raw.split("\n")[0].encode("utf-8", "surrogateescape"))
+        return str(records[-1]["time"])[:10] if records else ""
+
+    return day
 
 
 def _place(line: bytes, lines: Sequence[bytes], span: Span) -> bytes | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tars_memory.curation.tidying.findings.deadlinks import dead_links
 from tars_memory.curation.tidying.findings.expiry import expired
 from tars_memory.curation.tidying.findings.model import Finding, TidyNote, World, numbered
+from tars_memory.curation.tidying.findings.opposites import opposites
 from tars_memory.curation.tidying.findings.repeats import (
     duplicates,
     duplicates_elsewhere,
@@ -25,6 +26,7 @@ FIXABLE: tuple[Callable[[TidyNote, World], Iterable[tuple[Finding, str]]], ...] 
 OTHERS: tuple[Callable[[TidyNote, World], Iterable[tuple[Finding, str]]], ...] = (
     duplicates_elsewhere,
     near_duplicates,
+    opposites,
     repeated_headings,
     repeated_ids,
     placeholders,

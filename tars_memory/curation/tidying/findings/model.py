@@ -6,7 +6,9 @@ import base64
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from tars_memory.curation.model import Related, day_of
 from tars_memory.hashing import sha256
+from tars_memory.options import FactsOptions
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
@@ -51,9 +53,9 @@ class Finding(NamedTuple):
         suggestion: what to do, one sentence.
         fixable: whether ``--apply`` mends it by itself, losing nothing.
         entry: the bullet it is about, if that has words.
-        op: the change to offer for review, ``remove`` or ``replace``; empty for none.
-        words: the new words, for ``replace``.
-        conflicts: other lines that it is about, as the reviewer should see them.
+        op: the change to offer for review, ``remove``, ``replace`` or ``choose``; empty for none.
+        words: the new words, for ``replace``; for ``choose`` the question.
+        conflicts: other lines that it is about, as the reviewer should see them; for ``choose`` all of them.
     """
 
     id: str
@@ -66,12 +68,13 @@ class Finding(NamedTuple):
     entry: Entry | None = None
     op: str = ""
     words: str = ""
-    conflicts: tuple[str, ...] = ()
+    conflicts: tuple[Related, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
         names = ("id", "kind", "path", "line", "text", "suggestion", "fixable")
-        return {name: getattr(self, name) for name in names}
+        told = {name: getattr(self, name) for name in names}
+        return {**told, "lines": [each.as_dict() for each in self.conflicts]}
 
 
 class TidyNote:
@@ -120,6 +123,8 @@ class World(NamedTuple):
         form: headings under which the daily template has an empty bullet.
         section_entries: more bullets than this are too many for one section.
         read: the bytes of a note; None if it can't be read.
+        dated: the day of a line that names none; empty if it is not known.
+        facts: how predicates of facts stand in time, and who the person is.
     """
 
     today: date
@@ -131,6 +136,12 @@ class World(NamedTuple):
     form: Collection[str]
     section_entries: int
     read: Callable[[str], bytes | None]
+    dated: Callable[[Entry], str] = lambda _: ""
+    facts: FactsOptions = FactsOptions()
+
+    def related(self, entry: Entry) -> Related:
+        """A line as it is shown."""
+        return Related(entry.path, entry.line, entry.ref, entry.text, day_of(entry, self.dated))
 
 
 def role_of(layout: Layout, path: str) -> Role | None:

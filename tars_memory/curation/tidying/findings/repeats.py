@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.curation import similarity
 from tars_memory.curation.extraction import statements
-from tars_memory.curation.tidying.findings.model import Finding, shown
+from tars_memory.curation.tidying.findings.model import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,10 +28,6 @@ LONG = 1_000
 
 TELLING = 2
 """Fewer words of content than this are an exclamation."""
-
-OPPOSED = 0.8
-"""How much of their content two lines share that deny each other. Lines that only speak of one thing oppose each other
-by chance: among 26,000 lines of talk and prose any overlap finds 8,100 such pairs, this finds 36."""
 
 LISTS = frozenset({"topics", "decisions", "open ends", "tools", "facts"})
 """The headings of a session note under which a line stands once."""
@@ -75,17 +71,18 @@ def duplicates_elsewhere(note: TidyNote, world: World) -> Iterator[tuple[Finding
         gone, stays = sorted((other, entry), key=lambda each: _worth(each, world), reverse=True)
         where = f"line {stays.line}, under {stays.section!r}," if stays.section else f"line {stays.line}"
         op = "remove" if not _tied(gone, world) else ""
-        yield _about(note, "duplicate", gone, stays, f"{where} says the same: keep one", op), f"elsewhere\0{_key(gone)}"
+        found = _about(note, "duplicate", gone, stays, f"{where} says the same: keep one", op, world=world)
+        yield found, f"elsewhere\0{_key(gone)}"
 
 
 def near_duplicates(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
-    """Bullets that say the same in other words or another order, and those that deny each other."""
+    """Bullets that say the same in other words or another order."""
     if note.role not in ("memory", "rules"):
         return
     short = [entry for entry in note.entries if not entry.depth and len(entry.text) <= LONG]
     told = [(entry, statements.read(entry.text)) for entry in short]
     taken: set[int] = set()
-    for one, two in _pairs([statement.content for _, statement in told]):
+    for one, two in pairs([statement.content for _, statement in told], COMMON):
         (old, said), (new, says) = told[one], told[two]
         if old.text == new.text or one in taken or two in taken:
             continue
@@ -94,16 +91,13 @@ def near_duplicates(note: TidyNote, world: World) -> Iterator[tuple[Finding, str
             continue
         if len(set(said.content)) < TELLING:
             continue
-        found = similarity.compare(said, says)
-        if found in ("same", "near"):
+        if similarity.compare(said, says) in ("same", "near"):
             gone, stays = sorted((old, new), key=lambda each: _worth(each, world), reverse=True)
             taken.add(two if gone is new else one)
             sentence = f"line {stays.line} says the same in other words: keep the better one"
             op = "" if _tied(gone, world) else "remove"
-            yield _about(note, "near-duplicate", gone, stays, sentence, op), f"{_key(gone)}\0{stays.text}"
-        elif found == "conflict" and together and similarity.overlap(said, says) >= OPPOSED:
-            sentence = f"line {old.line} says the opposite: {shown(old.text)!r}; remove the one that is wrong"
-            yield _about(note, "contradiction", new, old, sentence, ""), f"{_key(new)}\0{old.text}"
+            found = _about(note, "near-duplicate", gone, stays, sentence, op, world=world)
+            yield found, f"{_key(gone)}\0{stays.text}"
 
 
 def repeated_headings(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
@@ -143,11 +137,19 @@ def _duplicate(note: TidyNote, entry: Entry, stays: Entry, world: World) -> tupl
     sentence = f"line {stays.line} says the same: remove this one"
     if tied:
         sentence = f"line {stays.line} says the same, but {tied}: keep one by hand"
-    return _about(note, "duplicate", entry, stays, sentence, "", fixable=not tied), _key(entry)
+    return _about(note, "duplicate", entry, stays, sentence, "", world=world, fixable=not tied), _key(entry)
 
 
 def _about(
-    note: TidyNote, kind: str, entry: Entry, other: Entry, sentence: str, op: str, *, fixable: bool = False
+    note: TidyNote,
+    kind: str,
+    entry: Entry,
+    other: Entry,
+    sentence: str,
+    op: str,
+    *,
+    world: World,
+    fixable: bool = False,
 ) -> Finding:
     return Finding(
         "",
@@ -159,7 +161,7 @@ def _about(
         fixable,
         entry,
         op,
-        conflicts=(f"{note.path}:{other.line} {other.text}",),
+        conflicts=(world.related(other),),
     )
 
 
@@ -189,15 +191,15 @@ def _own_end(entry: Entry) -> int:
     return entry.line + entry.raw.count("\n")
 
 
-def _pairs(contents: list[tuple[str, ...]]) -> list[tuple[int, int]]:
-    """Which lines are worth comparing: those that share a word that is not in too many of them."""
+def pairs(contents: list[tuple[str, ...]], common: int) -> list[tuple[int, int]]:
+    """Which lines are worth comparing: those that share a word that no more than ``common`` of them have."""
     holders: dict[str, list[int]] = defaultdict(list)
     for number, words in enumerate(contents):
         for word in set(words):
             holders[word].append(number)
     shared: Counter[tuple[int, int]] = Counter()
     for numbers in holders.values():
-        if len(numbers) <= COMMON:
+        if len(numbers) <= common:
             shared.update(combinations(numbers, 2))
     return sorted(
         pair for pair, count in shared.items() if 2 * count >= min(len(set(contents[number])) for number in pair)
