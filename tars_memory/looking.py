@@ -12,7 +12,7 @@ from tars_memory.rooms import Rooms
 
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from datetime import date
 
     from tars_memory.capture.model import Today
@@ -215,7 +215,7 @@ class Looking(Rooms):
             UsageError: a number below zero, budget and window, shares of more than the whole, or a project that can't
                 be one.
         """
-        from tars_memory.recall.decided import looked_up
+        from tars_memory.recall.decided import outdated
         from tars_memory.recall.packing import context as packing
         from tars_memory.vault.writing.typed import typed_lines
 
@@ -227,6 +227,7 @@ class Looking(Rooms):
             budget, recall = self._shares(window)
         scope = request.project or ""
         told_of = (request.about, request.topics)
+        on = None if request.expired else request.as_of or self.now().date()
         journal = self.store(writes=False).journal
         searcher = Searcher(self, request)
         packed = packing.context(
@@ -235,7 +236,7 @@ class Looking(Rooms):
             now=self.now(),
             typed=lambda path: typed_lines(journal, path),
             answers=searcher.answers,
-            decided=lambda names: self.index().read(lambda reader: looked_up(reader, names)),
+            decided=lambda names: self.index().read(lambda reader: outdated(reader, names, on)),
             budget=packing.BUDGET if budget is None else budget,
             days=packing.DAYS if days is None else days,
             file_cap=packing.FILE_CAP if file_cap is None else file_cap,
@@ -246,7 +247,6 @@ class Looking(Rooms):
             recall=recall,
             as_of=request.as_of,
             selection=self._selection(*told_of, scope) if any(told_of) else None,
-            at_odds=_at_odds,
             said=searcher.lines,
         )
         packed.notices += searcher.notices
@@ -505,10 +505,3 @@ class Searcher:
             from tars_memory.recall.selecting import selection
 
             query.selection = selection(reader, request.about, request.topics, scope=scope)
-
-
-def _at_odds(held: Sequence[str], said: Sequence[str]) -> builtins.list[tuple[int, int]]:
-    """:func:`tars_memory.curation.alike.at_odds`, imported when there is something to compare."""
-    from tars_memory.curation.alike import at_odds
-
-    return at_odds(held, said)

@@ -8,7 +8,7 @@ from tars_memory.curation import similarity
 from tars_memory.curation.extraction import statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from tars_memory.curation.extraction.statements import Statement
 
@@ -18,20 +18,6 @@ BESIDE = "beside"
 _CLOSER = ("same", "near", "conflict", "update")
 """Relations that make a line one about the same, the closest first."""
 _ORDER = {"same": 0, "near": 1, "conflict": 2, "update": 2, BESIDE: 3}
-
-
-def at_odds(held: Sequence[str], said: Sequence[str]) -> list[tuple[int, int]]:
-    """Which statements deny or change another one: the number of each such one said, and of the closest one held.
-
-    One that is held in the same sense, too, is none of them.
-    """
-    index = Index(held)
-    found: list[tuple[int, int]] = []
-    for number, text in enumerate(said):
-        closest = next(iter(index.about(text)), None)
-        if closest is not None and closest[1] in ("conflict", "update"):
-            found.append((number, closest[0]))
-    return found
 
 
 class Index:

@@ -189,6 +189,17 @@ class IndexReader(VectorReader):
         )
         return dict(rows.fetchall())
 
+    def drawn_on(self) -> list[tuple[str, str, str]]:
+        """Kind, source and end of the approved lines and of replaced ones, in any scope, that say where they are from."""
+        rows = self._connection.execute(
+            "SELECT l.kind, l.source, l.until FROM notes n"
+            " JOIN chunks c ON c.note = n.id JOIN lines l ON l.chunk = c.id WHERE n.tier = ? AND l.source <> ''"
+            " UNION ALL SELECT l.kind, l.source, l.until FROM lines l INDEXED BY lines_replaced"
+            " JOIN chunks c ON c.id = l.chunk WHERE l.kind = 'replaced' AND c.tier = ?",
+            (TIERS.index("semantic"), TIERS.index("daily")),
+        )
+        return rows.fetchall()
+
     def rejected_texts(self, phrases: Iterable[str]) -> list[str]:
         """The texts of the chunks of daily notes, in any scope, that hold a rejected line and one of these phrases."""
         wanted = [fulltext.quoted(each) for each in dict.fromkeys(phrases)]

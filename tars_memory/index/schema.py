@@ -104,6 +104,7 @@ CREATE TABLE lines (                -- what each line of a chunk is, so that rec
   PRIMARY KEY (chunk, place)
 ) WITHOUT ROWID;
 CREATE INDEX lines_with_id ON lines (block_id) WHERE block_id <> '';
+CREATE INDEX lines_replaced ON lines (source) WHERE kind = 'replaced';
 
 CREATE VIRTUAL TABLE chunk_words USING fts5 (  -- kept by the writer: a trigger costs seven times as much
   head, text, content = 'chunk_texts', content_rowid = 'id', tokenize = "{WORDS}"

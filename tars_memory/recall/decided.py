@@ -10,14 +10,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tars_memory.vault.markdown.lines import REJECTED, heading_of, items, rejected_words, unlinked
+from tars_memory.vault.markdown.lines import REJECTED, REPLACED, heading_of, items, rejected_words, unlinked
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from datetime import date
 
     from tars_memory.index.reader import IndexReader
     from tars_memory.index.rows import ChunkRow
     from tars_memory.vault.markdown.lines import Item
+
+ENDED = "ended"
+"""What became of a line whose fact does not hold any more."""
 
 TIER = "episodic"
 """Of the notes that say a second time what a daily note says."""
@@ -90,6 +94,33 @@ def looked_up(reader: IndexReader, names: Iterable[str]) -> dict[str, str]:
     """The state of the daily lines with these block ids, of those that were rejected or have expired."""
     wanted = list(names)
     return reader.states_of(wanted) if wanted else {}
+
+
+def outdated(reader: IndexReader, names: Iterable[str], on: date | None) -> dict[str, str]:
+    """The state of the daily lines with these block ids, also of those whose approved line or fact gave way since.
+
+    A line that another one replaced links to its day where it is kept (``replaced:: words ([[…#^id|day]])``), a fact
+    that has ended where it stands; what a line that still counts links to is not outdated.
+
+    Args:
+        reader: the index.
+        names: the block ids.
+        on: the day on which facts have to hold; None: none has ended.
+    """
+    wanted = set(names)
+    if not wanted:
+        return {}
+    found = reader.states_of(wanted)
+    counts: set[str] = set()
+    for kind, source, until in reader.drawn_on():
+        name = source.partition("#^")[2]
+        if kind == REPLACED:
+            found[name] = REPLACED
+        elif on is None or not until or until > on.isoformat():
+            counts.add(name)
+        else:
+            found.setdefault(name, ENDED)
+    return {name: state for name, state in found.items() if name in wanted and name not in counts}
 
 
 def in_chunks(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int, dict[int, str]]:

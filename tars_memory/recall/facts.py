@@ -86,11 +86,20 @@ def relevant(
     for fact in facts:
         if not expired and not fact.holds(today):
             continue
-        own = folded(fact.subject) in mine
-        touched = asked.touches(fact.object) or asked.touches(fact.predicate if own else fact.subject)
-        if touched or (own and not predicates.is_event(fact.predicate)):
+        touched = _touched(fact, asked, mine)
+        if touched or (folded(fact.subject) in mine and not predicates.is_event(fact.predicate)):
             found.append((not touched, -(fact.since.toordinal() if fact.since else 0), -fact.line, fact))
     return [fact for *_, fact in sorted(found, key=lambda each: each[:3])][:MOST]
+
+
+def touched(facts: Iterable[Fact], question: str, me: Iterable[str]) -> list[Fact]:
+    """Those of some facts that a question touches, in their order; ``me`` are the subjects that mean the user."""
+    asked, mine = Asked(question), {folded(name) for name in me}
+    return [fact for fact in facts if _touched(fact, asked, mine)]
+
+
+def _touched(fact: Fact, asked: Asked, mine: set[str]) -> bool:
+    return asked.touches(fact.object) or asked.touches(fact.predicate if folded(fact.subject) in mine else fact.subject)
 
 
 class Asked:

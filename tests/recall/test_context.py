@@ -120,13 +120,42 @@ def test_every_line_left_out_is_listed_with_why(vault: Vault) -> None:
     assert why(capped, "Memory.md", 5) == "beyond the file cap"
 
 
-def test_what_goes_first_when_room_is_short(vault: Vault) -> None:
-    full = [block.kind for block in vault.context("viola Anna").blocks]
-    lost: list[str] = []
+def lost(vault: Vault, question: str) -> list[str]:
+    """The blocks in the order in which they go when room gets short."""
+    full = list(dict.fromkeys(block.kind for block in vault.context(question).blocks))
+    gone: list[str] = []
     for budget in range(400, 0, -8):
-        kinds = [block.kind for block in vault.context("viola Anna", budget=budget).blocks]
-        lost += [kind for kind in dict.fromkeys(full) if kind not in kinds and kind not in lost]
-    assert lost.index("recalled") < lost.index("facts") < lost.index("daily") < lost.index("memory")
+        kinds = [block.kind for block in vault.context(question, budget=budget).blocks]
+        gone += [kind for kind in full if kind not in kinds and kind not in gone]
+    return gone
+
+
+def test_what_goes_first_when_room_is_short(vault: Vault) -> None:
+    gone = lost(vault, "")
+    assert gone.index("daily") < gone.index("user") < gone.index("memory")
+    gone = lost(vault, "where does Anna live?")
+    assert gone.index("daily") < gone.index("user") < gone.index("facts")
+
+
+def test_what_the_question_finds_comes_before_a_memory_that_fills_the_room(tmp_path: Path) -> None:
+    many = "".join(f"- the cabin number {n} has a stove and {n} beds\n" for n in range(400))
+    notes = {
+        "Memory.md": f"## Notes\n\n{many}- the viola needs gut strings\n",
+        "Luthier.md": "The luthier closes in August.\n",
+        "Facts.md": "## Anna\n\n- lives in:: Cork\n",
+    }
+    made = Vault(tmp_path, notes)
+    for question, answer in (
+        ("when does the luthier close?", "closes in August"),
+        ("which strings does the viola need?", "gut strings"),
+        ("where does Anna live?", "lives in:: Cork"),
+    ):
+        for budget in (150, 500, 2000):
+            result = made.context(question, budget=budget)
+            assert answer in result.text and result.used <= budget, (question, budget)
+            assert said(result, "memory").count("cabin") > budget // 50, "the rest of the room is the memory's"
+    assert not places(made.context("which strings does the viola need?", budget=500), "recalled")  # it is Memory.md's
+    assert "gut strings" not in made.context(budget=500).text
 
 
 @pytest.mark.parametrize("actor", ["agent", "script", "cron", "model"])

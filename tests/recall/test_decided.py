@@ -299,3 +299,30 @@ def test_the_word_rejected_alone_hides_no_title(tmp_path: Path) -> None:
     with Asked(tmp_path / "again", notes).memory() as memory:
         titles = {hit.title for hit in memory.search("tier:episodic").hits}
     assert titles == {"Boats and harbours", "the plan for the harbour"}
+
+
+@pytest.mark.parametrize("kept", ["Memory.md", "Facts.md"])
+def test_what_gave_way_is_told_by_no_other_note(asked: Asked, kept: str) -> None:
+    words = "I prefer walnut cupboards ([[2026-11-20#^d-aaaaaaa|2026-11-20]])"
+    assert "walnut" in asked.told("walnut cupboards")
+    if kept == "Facts.md":
+        fact = "## Me\n\n- prefers:: walnut cupboards {}([[2026-11-20#^d-aaaaaaa|2026-11-20]])\n"
+        over = fact.format("[until:: 2026-11-20] ")
+        (asked.root / kept).write_text(fact.format(""), "utf-8")
+        assert "honestly, walnut" in asked.told("walnut cupboards")
+        (asked.root / kept).write_text(over, "utf-8")
+        with asked.memory() as memory:
+            assert "honestly, walnut" in memory.context("walnut cupboards", mode="lexical", expired=True).text
+    else:
+        later = asked.root / "2026-11-21.md"
+        later.write_text(f"- 10:00 [promoted] I prefer oak ^d-ccccccc\n  - replaced:: {words}\n", "utf-8")
+    assert "walnut" not in asked.told("walnut cupboards")
+    (asked.root / "Memory.md").write_text(f"- {words}\n", "utf-8")  # taken up again: it counts
+    assert "walnut" in asked.told("walnut cupboards")
+
+
+def test_an_expired_candidate_is_not_told(asked: Asked) -> None:
+    asked.state("d-aaaaaaa", "expired")
+    assert "walnut" not in asked.told("walnut cupboards")
+    with asked.memory() as memory:
+        assert "walnut" in memory.context("walnut cupboards", mode="lexical", loaded=False, expired=True).text

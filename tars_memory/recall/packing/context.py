@@ -1,7 +1,8 @@
 """``context``: what a model should know before it answers, packed for a prompt under a token budget.
 
-Filled in this order, so that what stands last here is given up first when room is short: approved rules, Memory.md
-(a project's before the vault's), other rules, User.md, daily notes, facts that the question touches, recalled lines.
+Filled in this order, so that what stands last here is given up first when room is short: approved rules; what the
+question finds, up to half of the room that they leave; Memory.md (a project's before the vault's; where it does not
+fit, the lines that answer first), other rules, User.md, daily notes, facts, and what else the question finds.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from tars_memory.recall import facts as about
 from tars_memory.recall import query
 from tars_memory.recall.packing import fence
 from tars_memory.recall.packing.budget import characters, tokens
-from tars_memory.recall.packing.conflicts import Conflicts
-from tars_memory.recall.packing.loaded import COMMENT, ENDED, FRONT_MATTER, Loaded, dismissed, key
+from tars_memory.recall.packing.loaded import COMMENT, ENDED, EXPIRED, FRONT_MATTER, REPLACED, Loaded, dismissed, key
 from tars_memory.recall.packing.packing import LOADED, NO_ROOM, Packing, Unit, by_worth
 from tars_memory.recall.packing.prompt import Block, Context
 from tars_memory.recall.packing.reading import Reading, within
 from tars_memory.recall.packing.rules import by_approval
+from tars_memory.recall.packing.structure import Facts, newest_first, weighs
 from tars_memory.recall.ranking.ranked import settled
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.dailies import daily_of
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
 
-    AtOdds = Callable[[Sequence[str], Sequence[str]], list[tuple[int, int]]]
-
 __all__ = ["Block", "Context", "context"]
 
 BUDGET = 2000
@@ -50,6 +49,8 @@ USER = "User.md"
 MOST_DAYS = 366
 
 BEYOND_CAP = "beyond the file cap"
+LABELS = 120
+"""Characters of tags and places around what is loaded of a note, about."""
 
 
 def context(
@@ -70,7 +71,6 @@ def context(
     decided: Callable[[Sequence[str]], Mapping[str, str]] = lambda _: {},
     as_of: date | None = None,
     selection: Selection | None = None,
-    at_odds: AtOdds = lambda *_: [],
     said: Mapping[str, list[str]] = MappingProxyType({}),
 ) -> Context:
     """Pack what a model should know.
@@ -80,7 +80,7 @@ def context(
         question: in plain words: the operators of search are text here; '' recalls nothing.
         now: whose day's note is loaded.
         typed: by a note's path the lines that a person put there (:func:`tars_memory.vault.writing.typed.typed_lines`).
-        answers: the lines that answer a query, best first.
+        answers: the lines that answer a query, best first; asked at most once.
         budget: most tokens.
         days: daily notes, today's included.
         file_cap: most characters of one always-loaded note.
@@ -90,12 +90,11 @@ def context(
         expired: also what has ended, and facts that do not hold.
         recall: tokens of the budget that are for facts and recalled lines, and for nothing else but rules and memory
             of the project, which go before all; None: whatever is left over.
-        decided: by block ids of daily lines the state of those that were rejected or have expired
-            (:func:`tars_memory.recall.decided.looked_up`): session notes say their words again.
+        decided: by block ids of daily lines what became of those that are no longer to be told
+            (:func:`tars_memory.recall.decided.outdated`): session notes say their words again.
         as_of: the day on which facts and lines have to hold; None: that of ``now``.
         selection: what facts and recalled lines are taken from; None: all.
         said: by name the lines of conversations; filled by ``answers``.
-        at_odds: how statements stand to each other (:class:`tars_memory.recall.packing.conflicts.Conflicts`).
 
     Raises:
         UsageError: a number below zero, or a project that can't be one.
@@ -104,24 +103,41 @@ def context(
     day = as_of or now.date()
     filling = _Filling(vault, budget, file_cap, project or "", recall, decided, None if expired else day, selection)
     filling.said = said
-    filling.conflicts = Conflicts(at_odds, project or "")
     if project and not (vault.root / PROJECTS / project).is_dir():
         filling.notices.append(f"there is no project {project!r}: {PROJECTS}/{project} is no folder")
     if loaded:
-        filling.always(typed)
-        filling.daily(now, days)
-    filling.turn_to_recall()
-    filling.facts(question, day, facts_options or FactsOptions())
+        filling.load(typed, now, days)
+    filling.load_facts(question, day, facts_options or FactsOptions())
     asked = query.parse(_plain(question), now.date())
     asked.on, asked.held, asked.selection = filling.on, None if expired else as_of, selection
     if asked.searches:
         filling.notices += asked.notices
-        filling.recalled(answers(asked))
+        filling.rank(answers(asked))
+    filling.fill()
     return filling.done()
 
 
+class _Part:
+    """What is loaded of one note for one block.
+
+    Attributes:
+        kind: of the block.
+        note: that it is from.
+        units: in the order in which room is given to them.
+        whole: whether all of the note is loaded; else units were picked from it.
+    """
+
+    __slots__ = ("kind", "note", "units", "whole")
+
+    def __init__(self, kind: str, note: Loaded, units: Iterable[Unit], *, whole: bool = True) -> None:
+        self.kind = kind
+        self.note = note
+        self.units = list(units)
+        self.whole = whole
+
+
 class _Filling(Reading):
-    """A prompt on its way."""
+    """A prompt on its way: everything is read, then room is given to it."""
 
     def __init__(
         self,
@@ -139,69 +155,58 @@ class _Filling(Reading):
         self.file_cap = file_cap
         self.selection = selection
         self.packing = Packing(budget, self.notes)
+        self.packing.weighs = bool(scope)
         self.kept = None if recall is None else characters(recall)
         """Characters of what is recalled, if it has a share of its own."""
-        self.conflicts = Conflicts(lambda *_: [], scope)
+        self.parts: list[_Part] = []
+        self.touched: list[_Part] = []
+        self.loaded: dict[tuple[str, int], tuple[str, Unit]] = {}
+        """By place the unit of a loaded note that it is in, and its block."""
+        self.says: dict[str, tuple[str, Unit]] = {}
+        """By what it says each unit that is loaded whole: it is told for whatever repeats it elsewhere."""
+        self.told: dict[tuple[str, int], Unit] = {}
+        """By its first line the sentence without which a unit is not taken in."""
+        self.order: list[tuple[str, int]] = []
+        """Places that the question finds, and in long notes those around them, best first."""
+        self.found: set[tuple[str, int]] = set()
+        """Those that it finds themselves."""
 
-    # --- always loaded
+    # --- reading
 
-    def always(self, typed: Callable[[str], frozenset[bytes]]) -> None:
-        """Rules, memory, rules that nobody approved, and what the user says of himself."""
+    def load(self, typed: Callable[[str], frozenset[bytes]], now: datetime, days: int) -> None:
+        """Read rules, memory, what the user says of himself, and the last days' notes, their newest lines first."""
         layout = self.vault.layout
-        others: list[tuple[Loaded, list[Unit]]] = []
+        others: list[_Part] = []
         for scope in self.scopes():
-            self._hold(scope)
             for note in self.read([within(scope, layout.procedural)], whole_items=True):
                 approved, rest = by_approval(note, self.typed_in(typed, note.path))
-                others.append((note, rest))
-                told = self.conflicts.otherwise("procedural", note, approved, ours=bool(scope))
-                self._fill("procedural", note, approved, told=told)
+                self._load("procedural", note, approved)
+                others.append(_Part("unapproved", note, rest))
             for note in self.read([within(scope, layout.memory)]):
-                told = self.conflicts.otherwise("memory", note, note.units, ours=bool(scope))
-                self._fill("memory", note, self.conflicts.ordered(note, note.units), told=told)
-                for sentence in self.conflicts.follows(note, note.units):
-                    if sentence.start_line not in told:
-                        self.packing.add(fence.CONFLICTS, sentence)
-            if scope and any(why == NO_ROOM for *_, why in self.gone):
-                self.packing.close()  # what is worth less must not have the room that the project lacks
-        for note, rest in others:
-            self._hold(layout.scope_of(note.path))
-            if rest:
-                self._fill("unapproved", note, rest)
+                self.packing.weighs |= weighs(note)
+                self._load("memory", note, newest_first(note))
+        for part in others:
+            self._load(part.kind, part.note, part.units)
+            if rest := part.units:
                 stand = "stands" if len(rest) == 1 else "stand"
                 said = f"{counted(len(rest), 'rule')}, not typed or approved here, {stand} with the data"
-                self.notices.append(f"{note.path}: {said}")
-            self._unused_headings(note)
-        self._hold("")
+                self.notices.append(f"{part.note.path}: {said}")
         for note in self.read([USER]):
-            self._fill("user", note, note.units)
-
-    def _hold(self, scope: str) -> None:
-        """Leave what is recalled its share, unless it is the project's turn."""
-        self.packing.held = 0 if scope or self.kept is None else self.kept
-
-    def turn_to_recall(self) -> None:
-        """What is loaded is in; what it left of its share stays free."""
-        if self.kept is not None:
-            self.packing.leave(self.kept)
-
-    def daily(self, now: datetime, days: int) -> None:
-        """The last days' notes; the newest lines first to come in, last to go."""
-        layout = self.vault.layout
-        self._hold("")
+            self._load("user", note, note.units)
         if days and layout.problem:
             self.notices.append(layout.problem.message)
             return
         for back in range(days):
             day = now.date() - timedelta(days=back)
-            paths = [daily_of(self.vault, day, scope=scope) for scope in self.scopes()]
-            for note in self.read(paths):
-                self._fill("daily", note, note.units[::-1])
+            for note in self.read([daily_of(self.vault, day, scope=scope) for scope in self.scopes()]):
+                self._load("daily", note, note.units[::-1])
 
-    def facts(self, question: str, today: date, options: FactsOptions) -> None:
-        """The facts about the user, and those that the question touches; what has ended is left out on purpose."""
+    def load_facts(self, question: str, today: date, options: FactsOptions) -> None:
+        """Read the facts about the user, and those that the question touches, which come first; not what has ended."""
         if self.selection is not None:
             question = " ".join((question, *self.selection.names))  # who is asked about is part of the question
+        me, predicates = facts.names(options.me), facts.Predicates.of(options)
+        against = Facts(predicates, me)
         most = about.MOST
         for note in self.read([within(scope, self.vault.layout.facts) for scope in self.scopes()]):
             known = facts.read(note.path, note.document.data)
@@ -209,23 +214,26 @@ class _Filling(Reading):
                 [fact for entry, fact in known if self._selects(note, entry)],
                 question,
                 today=today,
-                predicates=facts.Predicates.of(options),
-                me=facts.names(options.me),
+                predicates=predicates,
+                me=me,
                 expired=self.on is None,
             )[:most]
             most -= len(picked)
-            holding = [fact for _, fact in known if fact.holds(today)]
-            ours = bool(self.vault.layout.scope_of(note.path))
-            picked, told = self.conflicts.facts(holding, picked, facts.Predicates.of(options), ours=ours)
+            picked, told = against.told([fact for _, fact in known if fact.holds(today)], picked)
+            self.told |= told
             units = {unit.start_line: unit for unit in note.units}
             if self.on is not None:
                 for _, fact in known:
                     if fact.line in units and not fact.holds(today):
                         self.leave_out(note.path, fact.line, units[fact.line].end_line, ENDED)
-            for first, last, why in note.omitted:
+            for first_line, last_line, why in note.omitted:
                 if why == ENDED:
-                    self.leave_out(note.path, first, last, why)
-            self._fill("facts", note, [units[fact.line] for fact in picked if fact.line in units], some=True, told=told)
+                    self.leave_out(note.path, first_line, last_line, why)
+            touched = set(map(id, about.touched(picked, question, me)))
+            for first in (True, False):
+                chosen = [units[f.line] for f in picked if f.line in units and (id(f) in touched) is first]
+                (self.touched if first else self.parts).append(_Part("facts", note, chosen, whole=False))
+            self._place("recalled", note.units)
 
     def _selects(self, note: Loaded, entry: Entry) -> bool:
         """Whether a fact is among what was asked for by name or topic."""
@@ -235,45 +243,157 @@ class _Filling(Reading):
         text = document.text(entry.line, entry.end_line)
         return self.selection.keeps(note.path, document.section_at(entry.line).path, text)
 
-    # --- recalled
-
-    def recalled(self, found: list[Answer]) -> None:
-        """The lines that answer, and in long notes those around them."""
+    def rank(self, found: list[Answer]) -> None:
+        """Read the notes of the lines that answer, and put the lines in the order in which they are packed."""
         if not found:
             self.notices.append("nothing recalled: no note says anything near the question")
             return
-        bodies: dict[str, int] = {}
         for path in dict.fromkeys(answer.path for answer in found):
             if path not in self.notes:
                 self.read_for_recall(path)
-            if path in self.notes:
-                bodies[path] = _body(self.notes[path])
         places = settled(found, self.notes)
-        ranked = set(places)
-        refused: list[tuple[str, int, int, str]] = []
-        for path, number in by_worth(places, self.notes):
+        self.found = set(places)
+        ordered = by_worth(places, self.notes, {part.note.path for part in (*self.parts, *self.touched)})
+        self.order = [place for place in ordered if self.selection is None or place in self.found]
+
+    def _load(self, kind: str, note: Loaded, units: Iterable[Unit]) -> None:
+        part = _Part(kind, note, units)
+        self.parts.append(part)
+        self._place(kind, part.units)
+        for first, last, why in note.omitted:
+            self.leave_out(note.path, first, last, why)
+        note.omitted = []
+
+    def _place(self, kind: str, units: Iterable[Unit]) -> None:
+        kind = kind if self.kept is None else "recalled"  # else its share would pay for what is recalled
+        for unit in units:
+            self.loaded |= dict.fromkeys(_places(unit), (kind, unit))
+            if kind != "recalled":
+                self.says |= {words: (kind, unit) for words in unit.says if words not in self.says}
+
+    # --- giving room
+
+    def fill(self) -> None:
+        """Take in all that finds room, what is worth most first."""
+        ranks = {place: rank for rank, place in enumerate(self.order)}
+        first = bool(self.order or any(part.units for part in self.touched)) and self.kept is None
+        scoped, facts_parts = self._scoped(rules_first=first), [part for part in self.parts if part.kind == "facts"]
+        rest = [part for part in self.parts if part.kind not in ("procedural", "memory", "facts")]
+        for at, part in enumerate(scoped):
+            if first and part.kind != "procedural":
+                first = False
+                self._found_first([*scoped[at:], *rest, *facts_parts])
+            scope = self.vault.layout.scope_of(part.note.path)
+            self._hold(scope)
+            self._fill(part, ranks)
+            after = scoped[at + 1] if at + 1 < len(scoped) else None
+            done = after is None or self.vault.layout.scope_of(after.note.path) != scope
+            if scope and done and any(why == NO_ROOM for *_, why in self.gone):
+                self.packing.close()  # what is worth less must not have the room that the project lacks
+        if first:
+            self._found_first([*rest, *facts_parts])
+        for part in rest:
+            self._hold(self.vault.layout.scope_of(part.note.path) if part.kind == "unapproved" else "")
+            self._fill(part, ranks)
+        if self.kept is not None:
+            self.packing.leave(self.kept)  # what is loaded is in; what it left of its share stays free
+        for part in (*self.touched, *facts_parts):
+            self._fill(part, {})
+        self.gone += [(path, number, number, why) for (path, number), why in self._recall().items()]
+        for part in self.parts:
+            if part.whole:
+                self._unused_headings(part.note)
+
+    def _scoped(self, *, rules_first: bool) -> list[_Part]:
+        """Approved rules and memory: the project's before the vault's; or all rules before all memory."""
+        found = [part for part in self.parts if part.kind in ("procedural", "memory")]
+        return sorted(found, key=lambda part: part.kind != "procedural") if rules_first else found
+
+    def _found_first(self, to_come: Sequence[_Part]) -> None:
+        """What the question finds, up to half of the room, and to more if what is to come needs less than the rest."""
+        need = sum(_size(part) for part in to_come)
+        self.packing.held = min(self.packing.room // 2, need)
+        for part in self.touched:
+            self._fill(part, {}, again=True)
+        self._recall()
+        self.packing.held = 0
+
+    def _hold(self, scope: str) -> None:
+        """Leave what is recalled its share, unless it is the project's turn."""
+        self.packing.held = 0 if scope or self.kept is None else self.kept
+
+    def _fill(self, part: _Part, ranks: Mapping[tuple[str, int], int], *, again: bool = False) -> None:
+        """Take in units of a note, those that answer first, as far as cap and budget go.
+
+        Args:
+            part: of the note.
+            ranks: of the lines that answer.
+            again: what finds no room now is tried again later.
+        """
+        whole = self.kept is not None and self.vault.layout.scope_of(part.note.path)
+        left = characters(self.budget) if whole else self.file_cap
+        most = len(ranks)
+        ordered = part.units
+        if ranks:
+            ordered = sorted(part.units, key=lambda unit: min(ranks.get(place, most) for place in _places(unit)))
+        for unit in ordered:
+            size = sum(len(text) + 1 for text in unit.texts)
+            if self.packing.holds(unit.path, unit.start_line):
+                left -= size
+            elif size > left:
+                self.gone.append((unit.path, unit.start_line, unit.end_line, BEYOND_CAP))
+            elif not (why := self._add(part.kind, unit)):
+                left -= size
+            elif not again and why != LOADED:
+                self.leave_out(unit.path, unit.start_line, unit.end_line, why)
+
+    def _add(self, kind: str, unit: Unit) -> str:
+        """Take a unit in, after the sentence that has to stand beside it; returns why it is not in."""
+        sentence = self.told.get((unit.path, unit.start_line))
+        why = self.packing.add(fence.CONFLICTS, sentence) if sentence is not None else ""
+        return why or self.packing.add(kind, unit)
+
+    def _recall(self) -> dict[tuple[str, int], str]:
+        """Take in the lines that answer, and in long notes those around them.
+
+        Returns:
+            By place why one that answers is not in.
+        """
+        refused: dict[tuple[str, int], str] = {}
+        bodies: dict[str, int] = {}
+        for path, number in self.order:
             if (path, number) in self.settled or self.packing.holds(path, number):
                 continue
-            if self.selection is not None and (path, number) not in ranked:
-                continue
-            why = self._recall(path, number, bodies[path])
-            if why and (path, number) in ranked:
-                refused.append((path, number, number, why))
-        self.gone += refused
+            if path not in bodies:
+                bodies[path] = _body(self.notes[path])
+            why = self._recall_line(path, number, bodies[path])
+            if why and (path, number) in self.found:
+                refused[path, number] = why
+        return refused
 
-    def _recall(self, path: str, number: int, body: int) -> str:
+    def _recall_line(self, path: str, number: int, body: int) -> str:
         raw = self.notes[path][number - 1]
         if len(raw) >= self.packing.room:
             return NO_ROOM  # before anything is made of it: most lines end here
+        if (path, number) in self.loaded:
+            return self._add(*self.loaded[path, number])
+        if any(part.whole and part.note.path == path for part in self.parts):
+            return ""  # a heading: lines of its bring it along
         if number < body:
             return FRONT_MATTER
         why = dismissed(raw)
-        if why:
+        if why and (why != EXPIRED or self.on is not None):
             return why
         text = fence.shown(raw)
         if not text.strip():
             return COMMENT
-        return self.packing.add("recalled", Unit(path, number, [text], {key(raw), key(text)}))
+        says = {key(raw), key(text)}
+        for kind, unit in (self.says[words] for words in says if words in self.says):
+            why = self._add(kind, unit)
+            return why if why not in ("", LOADED) else f"says the same as {unit.path}:{unit.start_line}"
+        if says & self.was:
+            return REPLACED
+        return self.packing.add("recalled", Unit(path, number, [text], says))
 
     # --- the result
 
@@ -281,7 +401,7 @@ class _Filling(Reading):
         """The prompt: a mark is drawn that no text holds, and everything is counted."""
         runs = self.packing.runs()
         drawn = fence.mark(text for run in runs for text in (run.path, *run.texts))
-        text, sizes = fence.render(runs, drawn, self.called)
+        text, sizes = fence.render(runs, drawn, self.called, weighs=self.packing.weighs)
         blocks: list[Block] = []
         at = len(text) - sum(sizes)
         for run, size in zip(runs, sizes, strict=True):
@@ -301,52 +421,21 @@ class _Filling(Reading):
         for path, number in sorted(whys, key=lambda place: (order[place[0]], place[1])):
             self.packing.drop(path, number, number, whys[path, number])
 
-    # --- inside
-
-    def _fill(
-        self,
-        kind: str,
-        note: Loaded,
-        units: Iterable[Unit],
-        *,
-        some: bool = False,
-        told: Mapping[int, Unit] | None = None,
-    ) -> None:
-        """Take in units of a note in this order, as far as cap and budget go.
-
-        Args:
-            kind: of the block.
-            note: that they are from.
-            units: best first.
-            some: they were picked from the note; the rest of it may be recalled.
-            told: by first line sentences without which a unit is not taken in.
-        """
-        whole = self.kept is not None and self.vault.layout.scope_of(note.path)
-        left = characters(self.budget) if whole else self.file_cap
-        for unit in units:
-            size = sum(len(text) + 1 for text in unit.texts)
-            if size > left:
-                self.gone.append((unit.path, unit.start_line, unit.end_line, BEYOND_CAP))
-                continue
-            sentence = told.get(unit.start_line) if told else None
-            why = self.packing.add(fence.CONFLICTS, sentence) if sentence is not None else ""
-            why = why or self.packing.add(kind, unit)
-            if not why:
-                left -= size
-            elif why != LOADED:
-                self.leave_out(unit.path, unit.start_line, unit.end_line, why)
-        if not some:
-            for first, last, why in note.omitted:
-                self.leave_out(note.path, first, last, why)
-            note.omitted = []
-            if kind not in ("procedural", "unapproved"):
-                self._unused_headings(note)
-
     def _unused_headings(self, note: Loaded) -> None:
         """Headings that no line of theirs brought along."""
         for heading in note.headings:
             if not self.packing.holds(heading.path, heading.start_line):
                 self.leave_out(heading.path, heading.start_line, heading.end_line, "nothing under it is shown")
+
+
+def _places(unit: Unit) -> Iterable[tuple[str, int]]:
+    return ((unit.path, number) for number in range(unit.start_line, unit.end_line + 1))
+
+
+def _size(part: _Part) -> int:
+    """Characters that a part takes at most, about."""
+    units = {unit.start_line: unit for each in part.units for unit in (*each.headings, each)}
+    return LABELS * bool(units) + sum(len(text) + 1 for unit in units.values() for text in unit.texts)
 
 
 def _body(lines: list[str]) -> int:

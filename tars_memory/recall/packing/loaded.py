@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 _MARK = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+|[ \t]+")
 _DISMISSED = re.compile(
-    r"[ \t]*[-*+][ \t]+(?:(?:(?:\d{4}-\d\d-\d\d )?\d{1,2}:\d\d[ \t]+)?(\[rejected\])(?!\S)|" + WAS + ")"
+    r"[ \t]*[-*+][ \t]+(?:(?:(?:\d{4}-\d\d-\d\d )?\d{1,2}:\d\d[ \t]+)?\[(rejected|expired)\](?!\S)|" + WAS + ")"
 )
 
 COMMENT = "a comment"
 ENDED = "no longer true, or not yet"
 FRONT_MATTER = "front matter"
 REJECTED = "rejected in review"
+EXPIRED = "expired in review"
 REPLACED = "replaced in review"
 
 
@@ -40,6 +41,7 @@ class Loaded:
         data: its bytes.
         whole_items: a list item is one unit with all that is nested in it: half a rule is another rule.
         over: what no longer counts, as (first line, last line).
+        expired: candidates that expired are told as well.
 
     Attributes:
         lines: its text, as editors count it.
@@ -56,11 +58,13 @@ class Loaded:
         *,
         whole_items: bool = False,
         over: Callable[[Document], Sequence[tuple[int, int]]] = lambda _: (),
+        expired: bool = False,
     ) -> None:
         self.path = path
         self.whole_items = whole_items
         self.lines = note_lines(data)
         self.document = Document(data)
+        self._expired = expired
         self._over = _joined(over(self.document))
         self.units: list[Unit] = []
         self.rules: dict[int, list[bytes]] = {}
@@ -108,6 +112,7 @@ class Loaded:
             self.omitted.append((first, last, COMMENT))
             return
         why = "" if whole else dismissed(self.lines[first - 1])
+        why = "" if why == EXPIRED and self._expired else why
         at = bisect_right(self._over, first, key=lambda lines: lines[0]) - 1
         if at >= 0 and last <= self._over[at][1]:
             why = ENDED
@@ -166,6 +171,8 @@ def key(text: str) -> str:
 
 
 def dismissed(line: str) -> str:
-    """Why a line is no longer to be told: the person rejected it, or put other words in its place; else empty."""
+    """Why a line is no longer to be told: the person rejected it, let it expire, or put other words in its place; else
+    empty.
+    """
     found = _DISMISSED.match(line)
-    return "" if found is None else REJECTED if found[1] else REPLACED
+    return "" if found is None else {"rejected": REJECTED, "expired": EXPIRED}.get(found[1], REPLACED)

@@ -13,7 +13,7 @@ from tars_memory.recall.packing import fence
 from tars_memory.recall.packing.budget import characters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 RANK = 7
 """A line of rank r is worth 1 / (r + 7). Flat between 5 and 10 on locomo-dev."""
@@ -88,11 +88,13 @@ class Packing:
     Attributes:
         dropped: what was left out, with why.
         held: characters of the budget that are kept for what comes later.
+        weighs: whether the preface says how to read disagreement; set before anything is taken in.
     """
 
     def __init__(self, budget: int, notes: Mapping[str, Sequence[str]]) -> None:
         self._left = characters(budget)
         self.held = 0
+        self.weighs = False
         self.notes = notes
         self.dropped: list[Dropped] = []
         self._kinds: dict[str, dict[str, dict[int, str]]] = {}
@@ -176,7 +178,7 @@ class Packing:
             cost += len(fence.opening(kind, fence.SAMPLE)) + len(fence.closing(kind, fence.SAMPLE)) + 2
             if not self._kinds or kind == fence.KINDS[0]:
                 # The preface is longer with rules: they pay it in full, even if it stands there already.
-                cost += len(fence.preface(fence.SAMPLE, rules=kind == fence.KINDS[0])) + 1
+                cost += len(fence.preface(fence.SAMPLE, rules=kind == fence.KINDS[0], weighs=self.weighs)) + 1
         lines = self._kinds.get(kind, {}).get(unit.path)
         if not lines:
             return cost + len(fence.place(unit.path, unit.start_line)) + 1
@@ -237,16 +239,19 @@ class Packing:
         self.dropped.append(Dropped(path, start_line, end_line, why))
 
 
-def by_worth(ranked: Sequence[tuple[str, int]], notes: Mapping[str, Sequence[str]]) -> list[tuple[str, int]]:
+def by_worth(
+    ranked: Sequence[tuple[str, int]], notes: Mapping[str, Sequence[str]], apart: Collection[str] = ()
+) -> list[tuple[str, int]]:
     """Places in the order in which they should be packed: those ranked and, in long notes, those around them.
 
     Args:
         ranked: (path, line) of the lines that answer, best first, each once.
         notes: the lines of their notes.
+        apart: notes without windows, however long: entries that stand by themselves.
     """
     worth: dict[tuple[str, int], float] = {}
     shares = {
-        path: WINDOW * min(1.0, len(lines) / LONG_NOTE) ** 2 if len(lines) >= SHORT_NOTE else 0.0
+        path: WINDOW * min(1.0, len(lines) / LONG_NOTE) ** 2 if len(lines) >= SHORT_NOTE and path not in apart else 0.0
         for path, lines in notes.items()
     }
     for rank, (path, number) in enumerate(ranked):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import NotFoundError, TarsError
-from tars_memory.recall.decided import called, ids, standing
-from tars_memory.recall.packing.loaded import COMMENT, ENDED, REJECTED, Loaded
+from tars_memory.recall import decided as states
+from tars_memory.recall.packing.loaded import COMMENT, ENDED, EXPIRED, REJECTED, REPLACED, Loaded, key
 from tars_memory.recall.packing.packing import NO_ROOM
 from tars_memory.recall.verify import note_lines
 from tars_memory.settings import PROJECTS
+from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.markdown import windows
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.lines import REJECTED as DECLINED
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets.masking import veiled
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from tars_memory.vault.vault import Vault
 
+WHY = {grammar.REJECTED: REJECTED, grammar.EXPIRED: EXPIRED, grammar.REPLACED: REPLACED, states.ENDED: ENDED}
+
 
 class Reading:
     """The notes of one prompt.
@@ -29,13 +31,14 @@ class Reading:
     Args:
         vault: to read from.
         scope: a project whose notes may be used too; empty for none.
-        decided: by block ids of daily lines the state of those that were rejected or have expired.
+        decided: by block ids of daily lines what became of them, if they are no longer to be told.
         on: the day on which lines have to count still; None: all do.
 
     Attributes:
         notices: sentences for the person.
         notes: the lines of the notes that were read.
         called: how the prompt names notes whose own path it must not show.
+        was: what lines of these notes were replaced by others, as :func:`loaded.key` gives it.
         settled: lines that are left out on purpose: recall must not bring them back.
         said: the lines of conversations, by what they are called.
         gone: what was left out, as (path, first line, last line, why).
@@ -51,6 +54,7 @@ class Reading:
         self.notices: list[str] = []
         self.notes: dict[str, list[str]] = {}
         self.called: dict[str, str] = {}
+        self.was: set[str] = set()
         self.settled: set[tuple[str, int]] = set()
         self.gone: list[tuple[str, int, int, str]] = []
         self.said: Mapping[str, list[str]] = {}
@@ -78,7 +82,7 @@ class Reading:
         for path in paths:
             data = self._bytes(path)
             if data is not None:
-                note = Loaded(path, data, whole_items=whole_items, over=self._over(path))
+                note = Loaded(path, data, whole_items=whole_items, over=self._over(path), expired=self.on is None)
                 self.notes[path] = note.lines
                 if note.document.by_lines:
                     self.notices.append(f"{path}: so long, or nested so deep, that it is read line by line")
@@ -112,13 +116,21 @@ class Reading:
         if self.on is not None and windows.may_say_end(data):
             for first, last in self._over(path)(Document(data)):
                 self.leave_out(path, first, last, ENDED)
-        if b"#^" in data and self.vault.layout.tier_of(path) is Tier.EPISODIC:
-            lines = self.notes[path]
-            states = self.decided(ids(lines))
-            self.called[path] = called(path, lines, states)
-            for index, state in standing(lines, states).items():
-                if state == DECLINED:
-                    self.leave_out(path, index + 1, index + 1, REJECTED)
+        tier, lines = self.vault.layout.tier_of(path), self.notes[path]
+        self.was.update(map(key, filter(None, map(grammar.replaced_words, lines))))
+        if tier is Tier.EPISODIC and b"#^" in data:
+            known = self.decided(states.ids(lines))
+            self.called[path] = states.called(path, lines, known)
+            gone = states.standing(lines, known)
+        elif tier is Tier.DAILY and b" ^" in data:
+            named = {at: name for at, line in enumerate(lines) if (name := grammar.block_id_of(line))}
+            known = self.decided(list(named.values()))
+            gone = {index: known[name] for index, name in named.items() if name in known}
+        else:
+            return
+        for index, state in gone.items():
+            if state != grammar.EXPIRED or self.on is not None:
+                self.leave_out(path, index + 1, index + 1, WHY[state])
 
     def _bytes(self, path: str) -> bytes | None:
         """A note's bytes, if it is of the right scope and can be read; a notice if it is there but can't be."""

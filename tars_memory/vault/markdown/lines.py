@@ -192,6 +192,12 @@ def rejected_words(line: str) -> str:
     return unlinked(line[state.end() :]) if state and state[1] == REJECTED else ""
 
 
+def replaced_words(line: str) -> str:
+    """The words that a line had before others took their place, as it is kept below them; '' of any other line."""
+    was = _REPLACED.match(line) if "replaced:: " in line else None
+    return line[was.end() :] if was else ""
+
+
 def unlinked(text: str) -> str:
     """A text without its block id and the link to where it came from."""
     return _SOURCE.sub("", _BLOCK_ID.sub("", text))
