@@ -190,7 +190,7 @@ class IndexReader(VectorReader):
         return dict(rows.fetchall())
 
     def drawn_on(self) -> list[tuple[str, str, str]]:
-        """Kind, source and end of the approved lines and of replaced ones, in any scope, that say where they are from."""
+        """Kind, source and end of approved and of replaced lines, in any scope, that say where they are from."""
         rows = self._connection.execute(
             "SELECT l.kind, l.source, l.until FROM notes n"
             " JOIN chunks c ON c.note = n.id JOIN lines l ON l.chunk = c.id WHERE n.tier = ? AND l.source <> ''"
