@@ -596,3 +596,16 @@ def test_the_same_words_on_another_day_are_another_conversation(house: House) ->
     for day in range(4):
         again = house.extract(house.logs / f"{day}.jsonl", now=NOW + timedelta(days=9))
         assert not again.sessions, again.sessions
+
+
+def test_what_the_rules_cannot_read_is_said_once_for_all_conversations(house: House) -> None:
+    first = house.log(
+        logs.chat_jsonl(dialogue("我对花生过敏", "好的", "我住在杭州", "好的", "谢谢你", "不客气")), "a.jsonl"
+    )
+    second = house.log(
+        logs.chat_jsonl(dialogue("I live in Cork.", "Nice.", "ok thanks", "Welcome.", "bye", "Bye.")), "b.jsonl"
+    )
+    done = house.extract(first, second)
+    assert texts(done) == ["I live in Cork"]
+    known = "in a language that the rules know (en, de, es, fr, it, nl, pt); a model can read them: docs/models.md"
+    assert [notice for notice in done.notices if "turns" in notice] == [f"3 of 6 turns are {known}"]

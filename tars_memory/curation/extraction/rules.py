@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.extraction.stating import stated
 from tars_memory.curation.extraction.subjects import topics_of
 from tars_memory.curation.model import Extraction, Fact
-from tars_memory.language.dates import absolute, names_day
+from tars_memory.language.dates import absolute, names_day, names_relative
 from tars_memory.language.sentences import Sentence, sentences
 from tars_memory.language.tables import language, spoken
 
@@ -41,18 +42,23 @@ MOST_CHARACTERS = 600
 MOST_TALK = 700
 """Characters of a turn that may be talk: people say a few sentences to an assistant; what is longer is a document."""
 
-MOST_ITEMS = 3
-"""Items of a list that a turn of talk may hold; with more it is a document, too."""
+ANNOUNCED = 200
+"""Characters of a request to work on a text after which that text may come in the next turn."""
 
-MOST_LABELS = 2
-"""Lines like ``[Verse]``, ``Anna: …`` or ``Subject: …`` that make a turn a document, a script or a mail."""
+LABEL_WORDS = 3
+"""``Conjugate: I live in Rome``: what stands behind fewer words and a colon is a text, no statement."""
 
-MOST_BREAKS = 7
+MOST_BREAKS = 6
 """Places in a sentence where a statement may end."""
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_ITEM = re.compile(r"^[ \t]*(?:[-*+•#]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)
-_LABEL = re.compile(r"^(?:\[[^\]\n]{2,40}\]|[^\W\d_][\w .()]{0,24}:(?: .*)?)$", re.MULTILINE)
+_PAST_BLANKS = re.compile(r"\s*")
+_DOCUMENT = (
+    (3, re.compile(r"^[ \t]*(?:[-*+•#]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)),
+    (2, re.compile(r"^(?:\[[^\]\n]{2,40}\]|[^\W\d_][\w .()]{0,24}:(?: .*)?)$", re.MULTILINE)),
+    (5, re.compile(r"^[^\n]{1,60}$", re.MULTILINE)),
+)
+"""So many items, labelled lines (``[Verse]``, ``Anna: …``) or short lines make a turn a document rather than talk."""
 
 
 class Reading(NamedTuple):
@@ -88,29 +94,31 @@ def read(
     """
     facts: dict[str, Fact] = {}  # each text once, where it was said first
     mine = [turn for turn in turns if turn.role == "user"]
-    codes: Counter[str] = Counter()
-    for turn in mine:
-        codes[spoken(turn.text)] += len(turn.text)
-    del codes[""]
-    usual = max(codes, key=lambda code: codes[code], default="")
-    said: list[Turn] = []
+    codes = [spoken(turn.text) for turn in mine]
+    spans: Counter[str] = Counter()
+    for code, turn in zip(codes, mine, strict=True):
+        spans[code] += len(turn.text)
+    del spans[""]
+    usual = max(spans, key=lambda code: spans[code], default="")
+    said: list[list[Sentence]] = []
     readable = 0
-    playing = False
+    playing = announced = False
     for at, turn in enumerate(mine):
         if most is not None and len(facts) >= most:
             break
-        code = spoken(turn.text, usual) or _short(turn.text, usual)
+        code = codes[at] if codes[at] == usual else spoken(turn.text, usual) or _short(turn.text, usual)
         lang = language(code) if code else None
         talk = _Talk(turn, lang, first=not at) if lang else None
         playing = playing or (talk is not None and talk.plays and not named)
+        handed, announced = announced, talk is not None and talk.material and len(turn.text) <= ANNOUNCED and not named
         if turn.number not in examined:
             continue
-        said.append(turn)
+        said.append(talk.sentences if talk else sentences(turn.text))
         if talk is None:
             continue
         readable += 1
         prefix = f"{turn.speaker}: " if named else ""
-        for fact in talk.facts(day_of[turn.number], playing=playing, requests=not named):
+        for fact in talk.facts(day_of[turn.number], talk=not (playing or handed), requests=not named):
             kept = fact._replace(text=prefix + fact.text)
             facts.setdefault(kept.text.casefold(), kept)
     decisions = tuple(fact.text for fact in facts.values() if fact.kind == "decision")
@@ -132,16 +140,22 @@ class _Talk:
         self.lang = lang
         self.plain = turn.text.replace("’", "'")
         self.sentences = sentences(turn.text)
+        self.material = lang.pattern("material").search(self.plain) is not None
         self.makes = lang.pattern("makes").search(self.plain) is not None
         casts = first and lang.pattern("casts").match(self.plain.lstrip()) is not None
         self.plays = casts or any(lang.pattern("plays").match(_plain(said)) for said in self.sentences)
 
-    def facts(self, day: date, *, playing: bool, requests: bool) -> list[Fact]:
-        """The facts of the turn, in order; requests count only where somebody is asked, not among people."""
+    def facts(self, day: date, *, talk: bool, requests: bool) -> list[Fact]:
+        """The facts of the turn, in order.
+
+        Args:
+            day: on which it was said.
+            talk: False for a part that the person plays, or a text handed in.
+            requests: whether somebody is asked, rather than people talking among themselves.
+        """
         lang, found = self.lang, list[Fact]()
-        talk = not playing and len(self.plain) <= MOST_TALK and len(_ITEM.findall(self.plain)) < MOST_ITEMS
-        talk = talk and len(_LABEL.findall(self.plain)) < MOST_LABELS
-        talk = talk and not lang.pattern("material").search(self.plain)
+        talk = talk and len(self.plain) <= MOST_TALK and not self.material
+        talk = talk and not any(len(lines.findall(self.plain)) >= most for most, lines in _DOCUMENT)
         skip = False
         for sentence in self.sentences:
             plain = _plain(sentence)
@@ -190,42 +204,26 @@ class _Talk:
 
     def _about(self, text: str, sentence: Sentence, day: date) -> Iterator[Fact]:
         """The statements of a sentence, each as long as it can stand alone."""
-        plain = text.replace("’", "'")
+        plain, points = text.replace("’", "'"), self.lang.pattern("points")
         breaks = [*self.lang.pattern("breaks").finditer(plain)][:MOST_BREAKS]
-        starts = [0, *(each.end() + len(plain[each.end() :]) - len(plain[each.end() :].lstrip()) for each in breaks)]
+        starts = [0, *(_PAST_BLANKS.match(plain, each.end()).end() for each in breaks)]  # type: ignore[union-attr]
         ends = [len(plain), *(each.start() for each in reversed(breaks))]
+        moved = names_relative(plain, self.lang.code)  # "this week" points nowhere once it is a date
         at = 0
         for start in starts:
-            if start < at or not self._begins(plain[start:]):
+            label = plain[:start].rstrip().endswith(":") and len(_WORD.findall(plain[:start])) < LABEL_WORDS
+            if start < at or label:
                 continue
+            found = None if moved else points.search(plain, start)
+            limit = found.start() if found else len(plain)
             for end in ends:
                 if end <= start:
                     break
-                kind = self._form(text[start:end], day)
+                kind = _form(self.lang, text[start:end], day) if end <= limit else ""
                 if kind:
                     yield self._kept(text[start:end], sentence, day, kind)
                     at = end
                     break
-
-    def _begins(self, text: str) -> bool:
-        first = _WORD.match(text)
-        return first is not None
-
-    def _form(self, text: str, day: date) -> str:
-        """The kind of a statement that fits a form and can stand alone; empty if it doesn't."""
-        lang = self.lang
-        plain = text.replace("’", "'").rstrip(" .!;,…:*_-–—")
-        lead = lang.pattern("leads").match(plain)
-        plain = plain[lead.end() :] if lead else plain
-        if not 2 <= len(_WORD.findall(plain)) <= MOST_WORDS:
-            return ""
-        dated = absolute(plain, day, lang.code)
-        if lang.pattern("points").search(dated) or lang.pattern("hedge").search(plain):
-            return ""
-        for form, table in lang.forms("about"):
-            if form.fullmatch(plain) and (not table.get("dated") or names_day(dated, lang.code)):
-                return str(table["kind"])
-        return "fact" if stated(dated, day, (lang.code,)) else ""
 
     def _asked(self, text: str, *, talk: bool) -> bool:
         """Whether what is to be remembered is a statement, rather than what the text at hand is to be like."""
@@ -244,7 +242,10 @@ class _Talk:
         asked = lang.pattern("asks").search(plain, start)
         if asked and asked.start() - start >= 8:
             return start, asked.start()
-        return start, start if sentence.asks else len(plain)
+        if not sentence.asks:
+            return start, len(plain)
+        comma = max(plain.rfind(mark, start) for mark in (",", ";", " - ", "–", "—"))
+        return start, max(start, comma)  # "My son is 8 and loves dinosaurs, birthday party ideas?"
 
     def _kept(self, text: str, sentence: Sentence, day: date, kind: str) -> Fact:
         lead = self.lang.pattern("leads").match(text.replace("’", "'"))
@@ -253,6 +254,23 @@ class _Talk:
         return Fact(
             text=words[:1].upper() + words[1:], quote=" ".join(sentence.text.split()), turn=self.turn.number, kind=kind
         )
+
+
+@lru_cache(maxsize=4096)
+def _form(lang: Language, text: str, day: date) -> str:
+    """The kind of a statement that fits a form and can stand alone; empty if it doesn't."""
+    plain = text.replace("’", "'").rstrip(" .!;,…:*_-–—")
+    lead = lang.pattern("leads").match(plain)
+    plain = plain[lead.end() :] if lead else plain
+    if not 2 <= len(_WORD.findall(plain)) <= MOST_WORDS or lang.pattern("hedge").search(plain):
+        return ""
+    dated = absolute(plain, day, lang.code)
+    if lang.pattern("points").search(dated):
+        return ""
+    for form, table in lang.forms("about"):
+        if form.fullmatch(plain) and (not table.get("dated") or names_day(dated, lang.code)):
+            return str(table["kind"])
+    return "fact" if stated(dated, day, (lang.code,)) else ""
 
 
 def _plain(sentence: Sentence) -> str:
