@@ -58,6 +58,8 @@ def text(quote: str, turn: int, *refers: Refer) -> str:
         ("The exam is tomorrow.", 9, "The exam is on 2026-11-21"),
         ("对花生过敏", 10, "对花生过敏"),
         ("他住在上海。", 10, "他住在上海"),
+        ("I don’t eat meat", 2, "I don't eat meat"),
+        ("My boss there said “I like gravel”", 9, 'My boss there said "I like gravel'),
     ],
 )
 def test_the_words_are_those_of_the_quote(quote: str, turn: int, kept: str) -> None:

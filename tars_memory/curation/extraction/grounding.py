@@ -61,6 +61,8 @@ _WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
 _JOINED = re.compile(rf"(?![{UNSPACED}])[^\W_]")
 """A sign of a word that goes on until a blank or a mark."""
 _NUMBER = re.compile(r"\d+")
+_TYPED = str.maketrans("’‘‛ʼ´“”„‟«»–—‐‑−", "'" * 5 + '"' * 6 + "-" * 5)
+"""Marks that models type in another form than the person did; sign for sign, so that places stay the same."""
 _ASKING = frozenset("?？؟⁇⁈⁉;՞፧")
 _QUOTING = frozenset('"“”„‟«»「」『』〈〉《》')
 _CODES = {
@@ -135,6 +137,7 @@ class _Said:
         spoken = [turn for turn in turns if turn.role in ("user", "assistant")]
         self._turns = {turn.number: turn for turn in spoken}
         self._folded = {turn.number: folded(turn.text) for turn in spoken}
+        self._typed = {number: text.translate(_TYPED) for number, text in self._folded.items()}
         self._order = [*self._folded]
         self._mine = {turn.number for turn in spoken if turn.role == "user" and turn.number in examined}
         self._own: dict[int, list[str]] = {}
@@ -147,26 +150,30 @@ class _Said:
             self._own[number] = [folded(turn.text[start:end]) for start, end in spans]
         return self._own[number]
 
+    def _holding(self, number: int, quote: str) -> str:
+        """The stretch of a turn's own talk that holds a quote; empty for none."""
+        return next((talk for talk in self.own(number) if quote in talk.translate(_TYPED)), "")
+
     def checked(self, fact: Fact) -> Fact | str:
         """The fact with its quote as it stands, or why it may not be kept."""
-        quote = folded(fact.quote).strip("\"“”„«»' …")
+        quote = folded(fact.quote).translate(_TYPED).strip("\"' …")
         if not quote:
             return NO_QUOTE
         count = len(_WORD.findall(quote))
-        there = fact.turn in self._mine and any(quote in talk for talk in self.own(fact.turn))
+        there = fact.turn in self._mine and self._holding(fact.turn, quote)
         if there and count >= LEAST_QUOTE:
             places = [fact.turn]  # where it is said to stand; the other turns need not be looked through
         else:
-            places = [number for number, text in self._folded.items() if quote in text]
+            places = [number for number, text in self._typed.items() if quote in text]
         if not places:
             return NOT_SAID
-        if count < LEAST_QUOTE and all(quote != self._folded[number].strip(" .!") for number in places):
+        if count < LEAST_QUOTE and all(quote != self._typed[number].strip(" .!") for number in places):
             return NO_QUOTE
-        own = [number for number in places if number in self._mine and any(quote in talk for talk in self.own(number))]
+        own = [number for number in places if number in self._mine and self._holding(number, quote)]
         if not own:
             return NOT_OWN
         number = fact.turn if fact.turn in own else own[0]
-        quote, warnings = _whole(next(talk for talk in self.own(number) if quote in talk), quote)
+        quote, warnings = _whole(self._holding(number, quote), quote)
         if len(quote) > LONGEST:
             return TOO_LONG
         return fact._replace(quote=quote, turn=number, warnings=(*fact.warnings, *warnings))
@@ -238,8 +245,9 @@ def _find(words: str, text: str) -> re.Match[str] | None:
 
 def _whole(text: str, quote: str) -> tuple[str, list[str]]:
     """The quote as whole words of a text that holds it, and what to beware of."""
-    found = _find(quote, text)
-    start = text.find(quote) if found is None or found[0] != quote else found.start()
+    typed = text.translate(_TYPED)
+    found = _find(quote, typed)
+    start = typed.find(quote) if found is None or found[0] != quote else found.start()
     end = start + len(quote)
     while _joined(text, start - 1) and _joined(text, start):
         start -= 1
