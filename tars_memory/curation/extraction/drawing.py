@@ -152,14 +152,17 @@ def draw(
 
 
 def _with_asked(found: Sequence[Fact], by_rules: Sequence[Fact]) -> list[Fact]:
-    """What a model pointed at, and what the person asked to be remembered that it did not point at."""
+    """What a model pointed at, and what the person asked to be remembered that no quote of the model holds whole."""
     asked = [fact for fact in by_rules if fact.asked]
 
-    def same(one: Fact, other: Fact) -> bool:
+    def touches(one: Fact, other: Fact) -> bool:
         return one.turn == other.turn and (one.quote in other.quote or other.quote in one.quote)
 
-    pointed = [fact._replace(asked=any(same(fact, each) for each in asked)) for fact in found]
-    return [*pointed, *(each for each in asked if not any(same(each, fact) for fact in found))]
+    def held(one: Fact) -> bool:
+        return any(one.turn == fact.turn and one.text.casefold() in fact.quote.casefold() for fact in found)
+
+    pointed = [fact._replace(asked=any(touches(fact, each) for each in asked)) for fact in found]
+    return [*pointed, *(each for each in asked if not held(each))]
 
 
 def _answer(model: LanguageModel, asked: Asked) -> tuple[Fact, ...]:
