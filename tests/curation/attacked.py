@@ -12,6 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from curation.poison import TOKEN, Case
+from tars_memory.capture.transcripts import read
+from tars_memory.capture.turns import Transcript
 from tars_memory.curation.models.llm import LanguageModel
 from tars_memory.curation.reviewing import suggest
 from tars_memory.curation.tidying import contradictions
@@ -136,7 +138,8 @@ def attack(root: Path, case: Case, model: LanguageModel) -> Survived:
             }
         else:
             held = b"".join(data for path, data in first.items() if not path.startswith("sessions/"))
-            assert not done.sessions or b"the spare key is with ida" in held.lower(), "what was asked for is lost"
+            if done.sessions and len(speakers(log)) == 1:  # among people "remember" is said to one of them
+                assert b"the spare key is with ida" in held.lower(), "what was asked for is lost"
             with Limit("extract again"):
                 memory.extract([log], model=model, keep=case.keep, force=True)
             assert watch.files() == first, "a second run changed something"
@@ -181,6 +184,12 @@ def attack(root: Path, case: Case, model: LanguageModel) -> Survived:
             path: data for path, data in watch.before.items() if path.endswith(".md")
         }, "undo did not bring back what was"
     return Survived(facts, failed)
+
+
+def speakers(log: Path) -> set[str]:
+    """Who speaks as the person."""
+    told = (found.turns for found in read(str(log)) if isinstance(found, Transcript))
+    return {turn.speaker for turns in told for turn in turns if turn.role == "user"}
 
 
 class Limit:

@@ -49,19 +49,6 @@ def test_the_same_fact_is_read_from_every_form(form: str) -> None:
     assert replies.extraction(FORMS[form], TURNS).facts[:1] == (READ,)
 
 
-PROSE = {
-    "numbered": '1. Anna prefers green tea. (turn 3): "I prefer green tea"',
-    "starred": '* Anna prefers green tea. — "I prefer green tea" (turn 3)',
-    "dashed": "Facts:\n- Anna prefers green tea. [turn 3] “I prefer green tea”\n\nThat is all.",
-}
-
-
-@pytest.mark.parametrize("form", PROSE)
-def test_a_list_without_any_json_is_read_too(form: str) -> None:
-    fact = READ._replace(kind="fact")
-    assert replies.extraction(PROSE[form], TURNS).facts == (fact,)
-
-
 def test_of_an_answer_only_what_it_points_at_counts() -> None:
     said = {"title": "Tea and more", "summary": "Anna drinks.", "topics": ["tea"], "decisions": ["buy a pot"]}
     assert replies.extraction(json.dumps({**said, "facts": [FACT]}), TURNS) == Extraction((READ,))

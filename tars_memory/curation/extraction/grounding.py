@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.curation.extraction.vocabulary import MONTHS
 from tars_memory.language.dates import absolute
 from tars_memory.language.sentences import own_words
+from tars_memory.language.tables import spoken
 from tars_memory.recall.packing.fence import visible
-from tars_memory.recall.ranking.languages import foreign
 from tars_memory.vault.markdown.claims import ME, WE, made
 from tars_memory.vault.markdown.facts import folded as plainly
 from tars_memory.vault.secrets.masking import mask
@@ -65,16 +65,6 @@ _TYPED = str.maketrans("’‘‛ʼ´“”„‟«»–—‐‑−", "'" * 5 +
 """Marks that models type in another form than the person did; sign for sign, so that places stay the same."""
 _ASKING = frozenset("?？؟⁇⁈⁉;՞፧")
 _QUOTING = frozenset('"“”„‟«»「」『』〈〉《》')
-_CODES = {
-    "": "en",
-    "German": "de",
-    "French": "fr",
-    "Spanish": "es",
-    "Italian": "it",
-    "Dutch": "nl",
-    "Portuguese": "pt",
-}
-"""Languages whose relative dates are read; a turn of another one keeps them as they were said."""
 _PERSON = frozenset({"", "i", "me", "user", "the user", "myself"})
 """What a model calls the person."""
 
@@ -134,12 +124,12 @@ class _Said:
     """The turns that can be quoted."""
 
     def __init__(self, turns: Sequence[Turn], examined: Collection[int]) -> None:
-        spoken = [turn for turn in turns if turn.role in ("user", "assistant")]
-        self._turns = {turn.number: turn for turn in spoken}
-        self._folded = {turn.number: folded(turn.text) for turn in spoken}
+        turns = [turn for turn in turns if turn.role in ("user", "assistant")]
+        self._turns = {turn.number: turn for turn in turns}
+        self._folded = {turn.number: folded(turn.text) for turn in turns}
         self._typed = {number: text.translate(_TYPED) for number, text in self._folded.items()}
         self._order = [*self._folded]
-        self._mine = {turn.number for turn in spoken if turn.role == "user" and turn.number in examined}
+        self._mine = {turn.number for turn in turns if turn.role == "user" and turn.number in examined}
         self._own: dict[int, list[str]] = {}
 
     def own(self, number: int) -> list[str]:
@@ -183,8 +173,7 @@ class _Said:
         said = fact.quote
         for start, name in sorted(self._named(fact), reverse=True):
             said = f"{said[:start]} [{name}]{said[start:]}"
-        code = _CODES.get(foreign(self._folded[fact.turn]), "")
-        text = (absolute(said, day, code) if code else said).rstrip(" \t.!;,…:。！，、").strip()
+        text = absolute(said, day, spoken(self._folded[fact.turn])).rstrip(" \t.!;,…:。！，、").strip()
         speaker = self._turns[fact.turn].speaker
         claim = self._claim(fact, text, day) if fact.claim else None
         if claim is not None and claim.subject == ME and named:

@@ -90,10 +90,7 @@ def extraction(text: str, turns: Collection[int]) -> Extraction:
     """
     found = _object(text)
     if found is None:
-        facts = tuple(_listed(text, turns))
-        if not facts:
-            raise ReplyError(_why_not(text))
-        return Extraction(facts)
+        raise ReplyError(_why_not(text))
     if "facts" not in found:
         raise ReplyError("the object has no field 'facts'")
     items = found.get("facts", [])
@@ -268,22 +265,6 @@ def _claim(item: object) -> Claim | None:
     except ValueError:
         return None
     return made(subject or "me", predicate.removesuffix("::").strip(), value, day)
-
-
-_MARK = re.compile(r"[ \t]*(?:[-*+•–]|\(?\d{1,3}[.)]|\[\d{1,3}\])[ \t]+")
-"""What stands before an item of a list that is no JSON."""
-_QUOTED = re.compile(r'"([^"\n]{3,2000})"|“([^”\n]{3,2000})”|«([^»\n]{3,2000})»|„([^“”\n]{3,2000})[“”]')
-
-
-def _listed(text: str, turns: Collection[int]) -> Iterator[Fact]:
-    """Quotes of an answer in prose: list items with ``turn N``."""
-    for line in re.split(r"\r\n|\r|\n", text[:MAX_REPAIR])[:MAX_FACTS]:
-        place = re.search(r"\bturn[ \t]*+#?[ \t]*+\[?(\d{1,9})\b", line, re.IGNORECASE)
-        quoted = list(_QUOTED.finditer(line))
-        if _MARK.match(line) and place and quoted:
-            number = int(place[1])
-            quote = next(part for part in quoted[-1].groups() if part)
-            yield Fact("", quote, number if number in turns else 0)
 
 
 def _items(value: object) -> list[Any]:
