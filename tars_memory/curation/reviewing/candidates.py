@@ -15,7 +15,7 @@ from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
-from tars_memory.vault.sessions.reading import facts_of
+from tars_memory.vault.sessions.reading import linked
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Entry
     from tars_memory.vault.sessions.note import SessionFact
     from tars_memory.vault.vault import Vault
+
+
+_NAMED = re.compile(rb"#\^([A-Za-z0-9-]+)")
 
 
 class Candidate(NamedTuple):
@@ -118,26 +121,18 @@ def earliest(today: date, window_days: int) -> date:
     return date.fromordinal(max(1, today.toordinal() - window_days))
 
 
-def quotes(vault: Vault, block_ids: Collection[str]) -> dict[str, SessionFact]:
-    """By block id of a daily line, what the session note says of it; those that no session note quotes are left out.
-
-    Newest sessions are looked at first, and no more of them than needed.
-    """
+def said(vault: Vault, block_ids: Collection[str]) -> dict[str, SessionFact]:
+    """By block id of a daily line, what the newest session note that links to it says of it."""
     wanted = {name for name in block_ids if name}
     found: dict[str, SessionFact] = {}
-    if not wanted:
-        return found
     layout = vault.layout
-    sessions = [path for path in vault.paths() if layout.is_session(path) and layout.is_ours(path)]
+    sessions = [path for path in vault.paths() if layout.is_session(path) and layout.is_ours(path)] if wanted else []
     for path in sorted(sessions, key=lambda path: (not layout.is_archived(path), path), reverse=True):
         data = _data(vault, path, [])
-        if not any(f"#^{name}".encode() in data for name in wanted - found.keys()):
-            continue
-        for _, fact in facts_of(grammar.read(path, Document(data)), None):
-            name = fact.source.partition("#^")[2]
-            if name in wanted and fact.quote:
-                found.setdefault(name, fact)
-        if len(found) == len(wanted):
+        if here := wanted & {name.decode("ascii") for name in _NAMED.findall(data)}:
+            found |= {name: fact for name, fact in linked(data).items() if name in here}
+            wanted -= here
+        if not wanted:
             break
     return found
 

@@ -163,7 +163,7 @@ def offered(ctx: Context, window_days: int) -> frozenset[tuple[str, str]]:
 
 def quoted(vault: Vault, proposals: Sequence[Proposal]) -> list[Proposal]:
     """The proposals with what was said, and what a second look found, as the session notes have it."""
-    found = candidates.quotes(vault, [mark.block_id for each in proposals for mark in each.marks[:1]])
+    found = candidates.said(vault, [mark.block_id for each in proposals for mark in each.marks[:1]])
 
     def told(proposal: Proposal) -> Proposal:
         said = found.get(proposal.marks[0].block_id) if proposal.marks else None

@@ -6,20 +6,20 @@ fact, with the line of ``Memory.md`` as what it may become instead.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from tars_memory.capture.placing import heading
 from tars_memory.curation.model import Ends, Instead, Proposal, Stated
+from tars_memory.curation.reviewing import candidates
 from tars_memory.errors import TarsError, counted
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import claims, facts
 from tars_memory.vault.markdown.claims import Claim
 from tars_memory.vault.markdown.facts import Predicates, folded
-from tars_memory.vault.sessions.note import FACT, KIND
+from tars_memory.vault.sessions.note import SessionFact
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
     from datetime import date
 
     from tars_memory.curation.reviewing.candidates import Candidate
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 OP = "fact"
 """The op of these proposals."""
 
-_BULLET = re.compile(r"[-*+][ \t]+(.*?)\(\[\[[^\[\]|]*#\^([A-Za-z0-9-]+)(?:\|[^\[\]]*)?\]\]\)")
-_NESTED = re.compile(rf"[ \t]+[-*+][ \t]+({FACT.strip()}|{KIND.strip()})[ \t]*(.+)")
-_NAMED = re.compile(rb"#\^([A-Za-z0-9-]+)")
-
 
 def with_claims(vault: Vault, found: Sequence[Candidate]) -> list[Candidate]:
     """The candidates, each with what it states over time and what a second look found, if its session's note says so.
@@ -42,16 +38,17 @@ def with_claims(vault: Vault, found: Sequence[Candidate]) -> list[Candidate]:
     The same words state the same, whichever session they are from. A line that was reworded since, or that does not
     hold the value at all, is read anew.
     """
-    said = _claims(vault, {each.mark.block_id for each in found if each.kind == "fact" and each.mark.block_id})
+    said = candidates.said(vault, {each.mark.block_id for each in found if each.kind == "fact"})
     by_words: dict[str, Claim] = {}
     claimed: list[Candidate] = []
     for each in found:
-        text, claim, seen = said.get(each.mark.block_id, ("", None, ""))
+        fact = said.get(each.mark.block_id, SessionFact(""))
+        text, claim = fact.text, claims.parse(fact.claim)
         if claim is not None and (_folded(text) != _folded(each.text) or _folded(claim.object) not in _folded(text)):
             claim = _anew(each, claim.subject)
         if claim is not None and claim.until is None:
             by_words.setdefault(folded(each.text), claim._replace(since=None))
-        claimed.append(each._replace(claim=claim, seen=seen))
+        claimed.append(each._replace(claim=claim, seen=fact.kind))
     return [
         each if each.claim or each.kind != "fact" else each._replace(claim=by_words.get(folded(each.text)))
         for each in claimed
@@ -228,47 +225,6 @@ def _iso(day: date | None) -> str | None:
 def _named(fact: Fact) -> str:
     since = f"since {fact.since}" if fact.since else "without a date"
     return f"“{fact.predicate}:: {fact.object}” ({since}{f' until {fact.until}' if fact.until else ''})"
-
-
-def _claims(vault: Vault, names: Collection[str]) -> dict[str, tuple[str, Claim | None, str]]:
-    """By block id of a daily line, its words in the session's note, what they state and what kind of sentence they are;
-    newest sessions first.
-    """
-    found: dict[str, tuple[str, Claim | None, str]] = {}
-    wanted = set(names)
-    layout = vault.layout
-    sessions = [path for path in vault.paths() if layout.is_session(path) and layout.is_ours(path)] if wanted else []
-    for path in sorted(sessions, key=lambda path: (not layout.is_archived(path), path), reverse=True):
-        try:
-            data = vault.read(path)
-        except TarsError:
-            continue
-        here = wanted & {name.decode("ascii") for name in _NAMED.findall(data)}
-        if here and (FACT.strip().encode("ascii") in data or KIND.strip().encode("ascii") in data):
-            found |= {name: said for name, said in _stated(data).items() if name in here}
-        wanted -= here
-        if not wanted:
-            break
-    return found
-
-
-def _stated(data: bytes) -> dict[str, tuple[str, Claim | None, str]]:
-    """By block id, words, claim and kind of sentence of each fact of a session note that has a claim or a kind."""
-    found: dict[str, tuple[str, Claim | None, str]] = {}
-    text = name = ""
-    for row in re.split(r"\r\n|\r|\n", data.decode("utf-8", "surrogateescape")):
-        if bullet := _BULLET.match(row):
-            text, name = bullet[1].rstrip(" \t"), bullet[2]
-        elif not row[:1].isspace():
-            name = ""
-        elif name and (nested := _NESTED.match(row)):
-            _, claim, kind = found.get(name, ("", None, ""))
-            if nested[1] == KIND.strip():
-                kind = nested[2].strip(" \t")
-            else:
-                claim = claims.parse(nested[2]) or claim
-            found[name] = (text, claim, kind)
-    return found
 
 
 def _folded(text: str) -> str:

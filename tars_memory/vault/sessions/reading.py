@@ -63,6 +63,9 @@ _TURN = re.compile(
 )
 
 
+_LINKED = re.compile(r"[-*+][ \t]+(.*?)\(\[\[[^\[\]|]*#\^([A-Za-z0-9-]+)(?:\|[^\[\]]*)?\]\]\)")
+
+
 def grow(data: bytes, new: SessionNote) -> list[Splice]:
     """See :func:`tars_memory.vault.sessions.growing.grow`."""
     from tars_memory.vault.sessions import growing
@@ -133,25 +136,43 @@ def facts_of(found: Sequence[Entry], section: str | None = "Facts") -> Iterator[
     for index, entry in enumerate(found):
         if entry.depth or (wanted is not None and entry.section.casefold() != wanted):
             continue
-        quote = speaker = claim = kind = ""
-        warnings: list[str] = []
-        turn = -1
+        fact = SessionFact(entry.text, entry.provenance or "", entries.parse(entry.raw.strip()[1:]).label or "")
         for child in found[index + 1 :]:
             if child.line > entry.end_line:
                 break
-            if child.text.startswith(QUOTE) and not quote:
-                quote = quote_in(child.text)
-            elif child.text.startswith(FACT) and not claim:
-                claim = child.text.removeprefix(FACT).strip(BLANKS)
-            elif child.text.startswith(KIND) and not kind:
-                kind = child.text.removeprefix(KIND).strip(BLANKS)
-            elif child.text.startswith(WARNING):
-                warnings.append(child.text.removeprefix(WARNING).strip(BLANKS))
-            elif child.text.startswith(SAID_BY) and turn < 0:
-                speaker, turn = speaker_in(child.text)
-        label = entries.parse(entry.raw.strip()[1:]).label or ""
-        stands = (entry.text, entry.provenance or "", label)
-        yield entry, SessionFact(*stands, quote, speaker, max(turn, 0), claim, kind, tuple(warnings))
+            fact = _with(fact, child.text)
+        yield entry, fact
+
+
+def linked(data: bytes) -> dict[str, SessionFact]:
+    """By block id of a daily line, what a session note says of it; row by row, without parsing the note."""
+    found: dict[str, SessionFact] = {}
+    name = ""
+    for row in re.split(r"\r\n|\r|\n", data.decode("utf-8", "surrogateescape")):
+        if bullet := _LINKED.match(row):
+            name = bullet[2]
+            found[name] = SessionFact(bullet[1].rstrip(BLANKS))
+        elif not row[:1].isspace():
+            name = ""
+        elif name:
+            found[name] = _with(found[name], row.strip(BLANKS)[1:].strip(BLANKS))
+    return found
+
+
+def _with(fact: SessionFact, text: str) -> SessionFact:
+    """The fact with what a bullet below it says; of each kind the first one counts."""
+    if text.startswith(QUOTE) and not fact.quote:
+        return fact._replace(quote=quote_in(text))
+    if text.startswith(FACT) and not fact.claim:
+        return fact._replace(claim=text.removeprefix(FACT).strip(BLANKS))
+    if text.startswith(KIND) and not fact.kind:
+        return fact._replace(kind=text.removeprefix(KIND).strip(BLANKS))
+    if text.startswith(WARNING):
+        return fact._replace(warnings=(*fact.warnings, text.removeprefix(WARNING).strip(BLANKS)))
+    if text.startswith(SAID_BY) and not (fact.speaker or fact.turn):
+        speaker, turn = speaker_in(text)
+        return fact._replace(speaker=speaker, turn=max(turn, 0))
+    return fact
 
 
 def _kept(document: Document) -> Iterator[SessionTurn]:
