@@ -94,9 +94,8 @@ def spoken(text: str, usual: str = "") -> str:
     if not counts:
         return ""
     best = max(LANGUAGES, key=lambda code: (different[code], counts[code], code == usual))
-    enough = different[best] >= min(3, 1 if len(words) < 6 else (len(words) + 1) // 3) and counts[
-        best
-    ] >= KNOWN_SHARE * len(words)
+    least = min(3, 1 if len(words) < 6 else (len(words) + 1) // 3)
+    enough = counts[best] >= max(least, KNOWN_SHARE * len(words)) and different[best] >= min(2, least)
     return best if enough else ""
 
 
