@@ -18,6 +18,7 @@ from random_documents import document as random_document
 from tars_memory.curation import similarity
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.known import Known
+from tars_memory.curation.tidying.findings import expiry
 from tars_memory.errors import TarsError
 from tars_memory.memory import Memory
 from tars_memory.recall.packing.loaded import Loaded
@@ -25,6 +26,7 @@ from tars_memory.testing import make_vault
 from tars_memory.vault import conflicts
 from tars_memory.vault.markdown import blocks, edits, entries
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
+from tars_memory.vault.secrets import masking
 
 NOW = datetime.fromisoformat("2026-11-21T14:30:00+00:00")
 LINEAR = 5
@@ -248,3 +250,24 @@ def test_a_statement_is_held_against_few_rejected_ones(tmp_path: Path, monkeypat
     assert known.why("i like TEA, number 7!") == "rejected"
     assert known.why("I like tea number 700") == ""
     assert len(compared) == 1
+
+
+def test_the_same_bytes_are_masked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search indexes a note that changed, then looks its hits up in the same bytes."""
+    note = b"- tea\n- password: Tr0ub4dor3x9\n"
+    looked: list[str] = []
+    plain = masking.find
+    monkeypatch.setattr(masking, "find", lambda text: looked.append(text) or plain(text))
+    masking._veiled.cache_clear()
+    shown = [masking.veiled(bytes(bytearray(note))) for _ in range(3)]
+    assert shown == [b"- tea\n- password: (masked password)\n"] * 3
+    assert len(looked) == 2, "once, and once more what is left of it"
+    free = b"- tea\n"
+    assert masking.veiled(free) is free
+
+
+def test_a_line_without_a_year_is_not_searched_for_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expiry, "STRONG", None)  # nobody goes through the patterns
+    assert expiry.ending("valid until the 3rd of May, bullet 123 of many", NOW.date()) is None
+    with pytest.raises(TypeError):
+        expiry.ending("valid until 2026-05-03", NOW.date())

@@ -244,6 +244,7 @@ def gone(pid: int) -> bool:
     return False
 
 
+@pytest.mark.prove
 def test_a_program_that_was_left_hanging_exits_cleanly(server: Loopback) -> None:
     server.says([drip])
     program = asking(server, 1)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -106,9 +106,16 @@ def veil(text: str) -> str:
 
 def veiled(data: bytes) -> bytes:
     """A note's bytes as :func:`veil` leaves them; the very same object if it holds no credential."""
+    shown = _veiled(data)
+    return data if shown is None else shown
+
+
+@lru_cache(maxsize=2)
+def _veiled(data: bytes) -> bytes | None:
+    """None if it holds none. A search indexes a note that changed, then looks its hits up in it: the same bytes."""
     text = data.decode("utf-8", "surrogateescape")
     shown = veil(text)
-    return data if shown is text else shown.encode("utf-8", "surrogateescape")
+    return None if shown is text else shown.encode("utf-8", "surrogateescape")
 
 
 def kinds(found: list[Secret]) -> str:

@@ -52,7 +52,10 @@ LONG = 1_000
 AHEAD = 40
 """Characters behind the word in which its date begins and ends."""
 
-DONE = r"\[[xX-]\]"
+DONE = re.compile(r"\[[xX-]\]")
+
+YEAR = re.compile(r"\d{4}")
+"""What each date that is an end here has."""
 
 
 def expired(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
@@ -61,7 +64,7 @@ def expired(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
         return
     for entry in note.entries:
         box = task(entry.text)
-        if re.match(DONE, box) or len(entry.text) > LONG or end_in(entry.text) is not None:
+        if DONE.match(box) or len(entry.text) > LONG or end_in(entry.text) is not None:
             continue  # what says ``[until:: …]`` leaves search and prompts by itself
         end = ending(re.sub(r"~~.*?~~", "", entry.text[len(box) :]), world.today)
         if end is None or end >= world.today:
@@ -76,6 +79,8 @@ def expired(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
 
 def ending(text: str, today: date) -> date | None:
     """The last day that a line speaks of as its end; None if it names none."""
+    if YEAR.search(text) is None:
+        return None  # most lines: whoever has ten thousand waits for the others alone
     ends = [
         end
         for pattern in STRONG
