@@ -113,6 +113,8 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
         before, memory.night = _last(memory), os.urandom(8).hex()
         steps: list[Step] = []
         steps.append(_step("extract", lambda: _extract(memory, named, record)))
+        if memory.talks() is not None:
+            steps.append(_step("keep", lambda: _keep(memory, record)))
         steps += _tended(memory, options)
         for project in _projects(memory):
             steps += _elsewhere(memory, project, options)
@@ -235,6 +237,33 @@ def _extract(memory: Memory, sources: list[str], record: Record) -> tuple[str, d
     told = f"{counted(counts['candidates'], 'candidate')} from {counted(counts['conversations'], 'conversation')}"
     more = [f"and {counted(len(errors) - MOST_TOLD, 'more failure')}"] if len(errors) > MOST_TOLD else []
     return told if counts["conversations"] else "", counts, "; ".join([*errors[:MOST_TOLD], *more])
+
+
+def _keep(memory: Memory, record: Record) -> tuple[str, dict[str, int], str]:
+    """Keep what the person said in logs that their program is about to delete, as turns of their session notes."""
+    from tars_memory.capture.transcripts import Unknown
+    from tars_memory.curation.extraction.extract import conversations, examiner
+
+    talks = memory.talks()
+    going = record.going(talks.going(memory.now().timestamp())) if talks is not None else {}
+    if not going or memory.dry_run or not may_run_by_itself(memory.settings.env):
+        return "", {}, ""
+    turns, errors = 0, []
+    for path, stamp in going.items():
+        try:
+            for transcript in conversations([path]):
+                if isinstance(transcript, Unknown) or not transcript.user_turns:
+                    continue
+                project = _project_of(transcript) or memory.project
+                with nullcontext(memory) if project == memory.project else memory.within(project) as inside:
+                    run = examiner(inside.capture, memory.settings, None, force=True)
+                    turns += run.keep_said(transcript, memory.withheld)
+            record.kept[path] = stamp
+            record.save()
+        except Exception as error:
+            errors.append(f"{path}: {_why(error)}; the next night tries again")
+    told = f"{counted(turns, 'turn')} kept of logs that are about to be deleted" if turns else ""
+    return told, {"logs": len(going), "turns": turns}, "; ".join(errors[:MOST_TOLD])
 
 
 def _examine(

@@ -52,6 +52,8 @@ LONGEST = 20_000
 """Characters of one turn that are indexed: a pasted document says nothing more about the person."""
 ANSWER = 300
 """Characters of an answer that are shown beside what was said."""
+KEPT_AFTER = 25
+"""Days without a word after which a night keeps what the person said in a log."""
 EXPIRES_AFTER = 30
 """Days after which Claude Code deletes its logs, if not set otherwise."""
 NEAR = 4_096
@@ -127,7 +129,7 @@ def told(memory: Rooms) -> dict[str, Any]:
 
 def expiry(*, nights: bool) -> list[str]:
     """What to say of logs that their programs delete."""
-    kept = "tars-memory sleep draws from them what is worth keeping, each night"
+    kept = "tars-memory sleep keeps what you said in those that are about to go"
     does = kept if nights else f"{kept}, but no night's work has run in the last three days: tars-memory sleep --help"
     return [f"programs delete old logs (Claude Code after {EXPIRES_AFTER} days), and then they are not found; {does}"]
 
@@ -226,6 +228,16 @@ class Talks:
         """Read all logs anew into a new file: what is withheld by now is in none of its pages."""
         self.index.start_over()
         return self.refresh(None, progress)
+
+    def going(self, now: float) -> list[str]:
+        """The logs that their program may delete within days, the oldest first: of Claude Code, not written to lately.
+
+        Args:
+            now: seconds since 1970.
+        """
+        before = now - KEPT_AFTER * 86_400
+        old = [(looked.st_mtime, path) for path, looked in self._found([]).items() if looked.st_mtime < before]
+        return [path for _, path in sorted(old) if path.endswith(GROWING)]
 
     # --- inside
 

@@ -248,3 +248,39 @@ def test_exports_hold_several_conversations(world: World) -> None:
     hits = world.search("walnut number 2").hits
     assert {os.path.basename(hit.path) for hit in hits} == {"export.json"}
     assert hits[0].title == "Chat 2"
+
+
+def test_conversations_take_half_of_what_is_recalled_and_the_newest_comes_along(tmp_path: Path) -> None:
+    world = World(tmp_path, {"Tree.md": "\n".join(f"the walnut tree in row {n} is old" for n in range(40))})
+    turns = [
+        turn("user", f"walnut tree number {n:02}, {'very ' * (n % 3 * 6)}old", f"2026-10-{n:02}T10:00")
+        for n in range(1, 29)
+    ]
+    world.write("a.jsonl", *turns)
+    world.add()
+    for budget in (150, 300, 600, 1200):
+        text = world.told("how old is the walnut tree", budget=budget, loaded=False)
+        said = [line for line in text.split("\n") if "user said" in line]
+        assert sum(map(len, said)) <= 2 * budget
+        assert not said or any("2026-10-28" in line for line in said)
+
+
+def test_a_night_keeps_what_was_said_in_a_log_that_is_about_to_go(world: World) -> None:
+    old = world.write("old.jsonl", *HARBOUR)
+    world.write("new.jsonl", turn("user", "the maple is young", "2026-11-20T10:00"))
+    before = (NOW.timestamp() - 26 * 86_400,) * 2
+    os.utime(old, before)
+    world.add()
+    from tars_memory.sleep import sleep
+
+    with world.memory() as memory:
+        night = sleep(memory)
+    step = next(each for each in night.steps if each.name == "keep")
+    assert (step.error, step.counts) == ("", {"logs": 1, "turns": 2})
+    old.unlink()
+    hits = world.search("walnut floors").hits
+    assert [hit.tier for hit in hits] == ["episodic"]
+    notes = "".join(note.read_text("utf-8") for note in (world.root / "sessions").iterdir())
+    assert "maple" not in notes and "marina" not in notes  # of the person alone
+    with world.memory() as memory:
+        assert next(each for each in sleep(memory).steps if each.name == "keep").counts == {}

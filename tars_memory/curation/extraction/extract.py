@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.capture.transcripts import Unknown, read
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.extracted import RULES, Extracted, Priced, Prompts, Session, Skipped
-from tars_memory.curation.extraction.keeping import KEEPS, Kept, Place, keep, words_of
+from tars_memory.curation.extraction.keeping import KEEPS, Kept, Place, keep, keep_said, words_of
 from tars_memory.curation.extraction.known import Known
 from tars_memory.curation.models import check, llm
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
@@ -300,6 +300,18 @@ class Examiner:
             Priced(task.transcript.source, prompt, (), llm.tokens(prompt.system + prompt.user), None)
             for prompt in reply.open[before:]
         ]
+
+    def keep_said(self, transcript: Transcript, withheld: Callable[[str, str], bool]) -> int:
+        """Keep what the person said in a conversation in its note, which is made if there is none; how many turns."""
+        assert self._writer is not None
+        place = self._place(transcript)
+        if not place.path:
+            made = self.over([transcript], None).sessions
+            place = Place(made[-1].path if made else "")
+        if not place.path or not self.ctx.layout.is_ours(place.path):
+            return 0
+        when = drawing.moments(transcript, self.ctx.now)
+        return keep_said(self._writer(), transcript, when, place.path, withheld)
 
     def _ours(self, source: str) -> bool:
         """Whether a source is one of the tiers' notes: what they hold was drawn from somewhere already."""

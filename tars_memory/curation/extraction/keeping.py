@@ -19,7 +19,7 @@ from tars_memory.vault.sessions.reading import SessionFact, SessionNote, Session
 from tars_memory.vault.template import daily_note
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import date, datetime
 
     from tars_memory.capture.context import Context
@@ -121,6 +121,35 @@ def keep(
     kept = daily.write(kept)
     note = _note(transcript, drawn, when, place, keeps, [daily.linked(one) for one in kept])
     return _write_session(ctx, transaction, note, when[transcript.turns[0].number], place), kept
+
+
+def keep_said(
+    ctx: Context, transcript: Transcript, when: Moments, path: str, withheld: Callable[[str, str], bool]
+) -> int:
+    """Keep what the person said in a conversation as turns of its note, before its log is deleted.
+
+    Args:
+        ctx: the command's view of the vault.
+        transcript: the conversation.
+        when: when each turn was said.
+        path: of its note.
+        withheld: whether a text, said on an ISO day, must not be told any more.
+
+    Returns:
+        how many turns were added; those that the note holds are not added again.
+    """
+    note = sessions.read(path, ctx.vault.read(path))
+    if note is None:
+        return 0
+    held = {turn.number for turn in note.kept}
+    own = [turn for turn in transcript.turns if turn.role == "user" and turn.number not in held]
+    own = [turn for turn in own if not withheld(turn.text, when[turn.number].date().isoformat())]
+    turns = tuple(_turns(own, when, "full", set(), when[transcript.turns[0].number]))
+    if turns:
+        new = note._replace(kept=turns, facts=(), summary="")
+        with ctx.writing("sleep", None, whole=True) as transaction:
+            transaction.write(path, lambda data: sessions.grow(data or b"", new))
+    return len(turns)
 
 
 class Dailies:

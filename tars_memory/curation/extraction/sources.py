@@ -23,6 +23,7 @@ class Record:
 
     Attributes:
         sources: size, time and inode of each file, taken before all of it was examined.
+        kept: size, time and inode of each file whose turns were kept before it goes.
         failed: nights in a row in which a file could not be examined.
     """
 
@@ -30,6 +31,7 @@ class Record:
         self.path = path
         said = bounded.own_object(path)
         self.sources: dict[str, Any] = _table(said.get("sources"))
+        self.kept: dict[str, Any] = _table(said.get("kept"))
         self.failed = {name: count for name, count in _table(said.get("failed")).items() if isinstance(count, int)}
 
     def new(self, sources: Iterable[str], counts: dict[str, int], errors: list[str]) -> dict[str, list[int]]:
@@ -59,9 +61,21 @@ class Record:
         self.failed.pop(path, None)
         self.save()
 
+    def going(self, paths: Iterable[str]) -> dict[str, list[int]]:
+        """Those of some files whose turns were not kept yet, with their stamps."""
+        found: dict[str, list[int]] = {}
+        for path in paths:
+            try:
+                stamp = _stamp(path)
+            except OSError:
+                continue
+            if stamp is not None and self.kept.get(path) != stamp:
+                found[path] = stamp
+        return found
+
     def forget(self) -> None:
         """Look at everything again next time."""
-        self.sources, self.failed = {}, {}
+        self.sources, self.failed, self.kept = {}, {}, {}
         self.save()
 
     def save(self) -> None:
@@ -71,7 +85,7 @@ class Record:
             UnwritableError: it can't be written.
         """
         with writing(os.fspath(self.path)):
-            said = {"sources": self.sources, "failed": self.failed}
+            said = {"sources": self.sources, "failed": self.failed, "kept": self.kept}
             replace_file(self.path, json.dumps(said, indent=1).encode("ascii"))
 
 
