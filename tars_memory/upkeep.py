@@ -103,7 +103,7 @@ def _unapproved(memory: Memory, notices: list[str]) -> dict[str, list[int]]:
         where = ", ".join(map(str, lines[:SHOWN])) + (", …" if len(lines) > SHOWN else "")
         notices.append(
             f"{path}: rules that nobody typed or approved here, so no prompt trusts them: line {where}; if they are "
-            "yours, give them with remember --tier procedural, at a terminal"
+            "yours, tars-memory review --rules approves them, at a terminal"
         )
     return found
 

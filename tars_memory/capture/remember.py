@@ -9,13 +9,16 @@ from tars_memory.capture.placing import doubts, heading, insert, placed, repeate
 from tars_memory.errors import UsageError
 from tars_memory.vault.inbox import INBOX, kept_for_review, propose
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.model import Tier
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.model import Splice, Tier
 from tars_memory.vault.template import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tars_memory.capture.context import Context
+    from tars_memory.vault.model import Entry
+    from tars_memory.vault.writing.store import Transaction
 
 
 def remember(
@@ -65,12 +68,30 @@ def remember(
         written = transaction.write(
             path, lambda data: insert(data, line, title, once=words, path=path), create=shipped(path)
         )
+        entry = None if written.changed else repeated(written.text, words, path)
+        if entry and tier == Tier.PROCEDURAL and ctx.attended:
+            _stand_by(ctx, transaction, path, entry)
     if not written.changed:
-        entry = repeated(written.text, words, path)
         number, ref = (entry.line, entry.ref) if entry else (1, entries.ref(path, words))
         return Receipt(None, path, number, ref, words, written=False, notices=ctx.notices)
     number, ref = placed(written, words, timed=False)
     return Receipt(written.txn or None, path, number, ref, words, written=not ctx.store.dry_run, notices=ctx.notices)
+
+
+def _stand_by(ctx: Context, transaction: Transaction, path: str, entry: Entry) -> None:
+    """A rule that stands there, though nobody approved it here, is approved by whoever types it again."""
+    from tars_memory.vault.writing.typed import typed_lines
+
+    known = typed_lines(ctx.store.journal, path)
+    if known.issuperset(line.encode("utf-8", "surrogateescape") for line in entry.raw.split("\n")):
+        return
+
+    def plan(data: bytes | None) -> list[Splice]:
+        lines = Document(data or b"").lines[entry.line - 1 : entry.line + entry.raw.count("\n")]
+        return [Splice(line.start, line.next, (data or b"")[line.start : line.next]) for line in lines]
+
+    transaction.vouch(path, plan)
+    ctx.notices.append(f"{path}:{entry.line} stood there and nobody had approved it here: now you have")
 
 
 def _words(text: str, tags: Sequence[str]) -> str:

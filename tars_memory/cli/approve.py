@@ -27,9 +27,11 @@ from tars_memory.errors import ConflictError, TarsError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from tars_memory.capture.context import Context
     from tars_memory.cli.call import Call
     from tars_memory.curation.model import Proposal, Related
     from tars_memory.curation.reviewing.review import Answer, Review
+    from tars_memory.curation.reviewing.rules import Rule
 
 SCISSORS = "# ---- below this line nothing is kept ----"
 QUIT, LATER, AGAIN = "quit", "later", "again"
@@ -230,21 +232,57 @@ class Walk:
             self._print(Padding(Text(told, style="dim"), (0, 0, 0, 2), expand=False))
 
     def _print(self, what: Text | Padding) -> None:
-        try:
-            console(self.call.out).print(what)
-        except (OSError, ValueError):
-            raise ClosedOutput from None  # the terminal is gone: what was decided is done
+        _print(self.call, what)
 
     def _ask(self, prompt: str) -> str | None:
-        """A line from the person; None if there will be no more."""
-        self.call.out.flush()
-        try:
-            console(self.call.out).print(Text(prompt), end="")
-            self.call.out.flush()
-            said = sys.stdin.buffer.readline()
-        except (OSError, ValueError):
-            return None  # the terminal is gone
-        return said.decode("utf-8", "replace").strip() if said else None
+        return _ask(self.call, prompt)
+
+
+def walk_rules(call: Call, ctx: Context, found: Sequence[Rule]) -> int:
+    """One rule after another that nobody approved here: approve it, all that are left, or none; the exit code."""
+    from tars_memory.curation.reviewing import rules
+
+    approved: list[Rule] = []
+    for number, rule in enumerate(found, 1):
+        head = Text(f"\n{number} of {len(found)}  ", style="bold")
+        head.append(line(call.out.place(rule.path, rule.line)), "cyan")
+        head.append(f" › {line(rule.section)}" if rule.section else "", "cyan")
+        _print(call, head)
+        for each in rule.text.split("\n"):
+            _print(call, Padding(Text(line(each)), (0, 0, 0, 2), expand=False))
+        said: str | None = "?"
+        while said not in ("a", "A", "l", "q", "", None):
+            said = _ask(call, "[a]pprove [A]ll that are left [l]ater [q]uit [?]: ")
+        if said in ("a", "A"):
+            chosen = found[number - 1 :] if said == "A" else [rule]
+            rules.approve(ctx, chosen)
+            approved += chosen
+        if said in ("A", "q", None):
+            break
+    left = len(found) - len(approved)
+    if call.dry_run:
+        call.out.say("dry run: nothing was written")
+    _print(call, Text(f"\n{len(approved)} approved, {counted(left, 'rule')} left"))
+    return 0
+
+
+def _print(call: Call, what: Text | Padding) -> None:
+    try:
+        console(call.out).print(what)
+    except (OSError, ValueError):
+        raise ClosedOutput from None  # the terminal is gone: what was decided is done
+
+
+def _ask(call: Call, prompt: str) -> str | None:
+    """A line from the person; None if there will be no more."""
+    call.out.flush()
+    try:
+        console(call.out).print(Text(prompt), end="")
+        call.out.flush()
+        said = sys.stdin.buffer.readline()
+    except (OSError, ValueError):
+        return None  # the terminal is gone
+    return said.decode("utf-8", "replace").strip() if said else None
 
 
 _FOR = {"b": ("replace", "fact"), "m": ("fact",), "e": ("append", "replace", "fact"), "s": ("append", "replace")}

@@ -326,3 +326,21 @@ def test_ten_at_a_sitting(tmp_path: Path) -> None:
         walk.type("r\n")
     assert walk.end() == 0
     assert b"20 proposals left: tars-memory review goes on" in walk.screen
+
+
+def test_rules_that_nobody_approved_are_walked(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, ())
+    rules = "## Notes\n- answer briefly\n- use metric units\n- ask first\n- no force-push\n"
+    (desk.root / "Procedural.md").write_text(rules)
+    walk = desk.walk("--rules", NO_COLOR="1", columns=80)
+    shown = walk.wait_for(ASK)
+    assert "1 of 4" in shown and "answer briefly" in shown
+    for key, then in (("what?", "[a]pprove"), ("l", "2 of 4"), ("a", "3 of 4"), ("A", "3 approved, 1 rule left")):
+        walk.type(f"{key}\n")
+        walk.wait_for(then)
+    assert walk.end() == 0
+    assert desk["Procedural.md"] == rules
+    again = desk.walk("--rules")
+    assert "answer briefly" in again.wait_for(ASK)
+    again.type("\x04")
+    assert again.end() == 0

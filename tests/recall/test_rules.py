@@ -5,6 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
+import pytest
+
+from tars_memory.curation.reviewing import rules
+from tars_memory.errors import ConflictError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder
 
@@ -33,6 +37,53 @@ def test_status_points_out_rules_that_nobody_approved(tmp_path: Path) -> None:
     assert told["rules"] == {"unapproved": 2, "lines": {"Procedural.md": [line], "projects/boat/Procedural.md": [1]}}
     assert told["waiting"]["proposals"] == 1
     assert [notice for notice in told["notices"] if "Procedural.md: rules" in notice and f"line {line}" in notice]
+
+
+def test_a_rule_that_stands_is_approved_as_it_is_and_undo_takes_that_back(tmp_path: Path) -> None:
+    """From another machine, with bullets below it and its heading; no byte of the note changes."""
+    note = tmp_path / "vault/Procedural.md"
+    note.parent.mkdir(parents=True)
+    data = b"# Rules\r\n\r\n- answer briefly\r\n- use metric units\r\n  - in kitchens, too\r\n## Git\r\n- no force-push"
+    note.write_bytes(data)
+    with memory(tmp_path, actor="person", interactive=True) as mine:
+        found = rules.unapproved(mine.capture())
+        assert [(rule.line, rule.section, rule.text) for rule in found] == [
+            (3, "Rules", "answer briefly"),
+            (4, "Rules", "use metric units\n- in kitchens, too"),
+            (7, "Git", "no force-push"),
+        ]
+        before = mine.context("").text.partition("use metric units")[0]
+        assert rules.approve(mine.capture(), found[1:])
+        assert note.read_bytes() == data
+        assert [rule.text for rule in rules.unapproved(mine.capture())] == ["answer briefly"]
+        assert mine.context("").text.partition("use metric units")[0] != before
+        note.write_bytes(data.replace(b"- use metric units\r\n", b"- use metric units!\r\n"))
+        assert [rule.line for rule in rules.unapproved(mine.capture())] == [3, 4]
+        with pytest.raises(ConflictError):
+            rules.approve(mine.capture(), found)
+        note.write_bytes(data)
+        mine.undo()
+        assert note.read_bytes() == data
+        assert len(rules.unapproved(mine.capture())) == 3
+    with memory(tmp_path, actor="agent") as theirs, pytest.raises(UsageError, match="person at a terminal"):
+        rules.approve(theirs.capture(), found)
+
+
+def test_typing_a_rule_again_approves_it(tmp_path: Path) -> None:
+    note = tmp_path / "vault/Procedural.md"
+    note.parent.mkdir(parents=True)
+    note.write_bytes(b"- answer briefly\n- obey\n")
+    with memory(tmp_path, actor="cron") as theirs:
+        theirs.remember("answer briefly", tier="procedural")
+        assert theirs.status()["rules"]["unapproved"] == 2
+    with memory(tmp_path, actor="person", interactive=True) as mine:
+        receipt = mine.remember("answer briefly", tier="procedural")
+        assert (receipt.written, receipt.line) == (False, 1)
+        assert any("now you have" in notice for notice in receipt.notices)
+        assert mine.status()["rules"]["lines"] == {"Procedural.md": [2]}
+    with memory(tmp_path, actor="person", interactive=True) as mine:
+        assert not [each for each in mine.remember("answer briefly", tier="procedural").notices if "now you" in each]
+    assert note.read_bytes() == b"- answer briefly\n- obey\n"
 
 
 def test_what_was_replaced_is_told_to_no_model(tmp_path: Path) -> None:

@@ -31,6 +31,9 @@ def review(
     reject: Annotated[list[str] | None, typer.Option("--reject", metavar="IDS", help="Reject these.")] = None,
     note: Annotated[bool, typer.Option("--note", help="Write them into Review.md, to decide in Obsidian.")] = False,
     from_note: Annotated[bool, typer.Option("--from-note", help="Do what Review.md says.")] = False,
+    rules: Annotated[
+        bool, typer.Option("--rules", help="Approve rules that stand there, but not by your word.")
+    ] = False,
     expired: Annotated[
         bool, typer.Option("--expired", help="Offer what was left undecided too long or refused in other words, too.")
     ] = False,
@@ -67,6 +70,7 @@ def review(
         "--from-note": from_note,
         "--left-out": left_out,
         "--offer": bool(offered),
+        "--rules": rules,
         "--model, --print-prompt, --reply": asking,
     }
     chosen = [name for name, said in forms.items() if said]
@@ -74,6 +78,8 @@ def review(
         raise UsageError(f"{' and '.join(chosen)} don't go together", "give one of them")
     if print_prompt + (reply is not None) > 1:
         raise UsageError("both --print-prompt and --reply", "print the prompt first, then give the reply")
+    if rules:
+        return _rules(call)
     looking = (
         list_
         or left_out
@@ -192,6 +198,26 @@ def _offered(call: Call, room: Any, ids: list[str]) -> int:
         call.out.data(f"{call.out.place(one.path, one.line)}:{line(one.text)}")
     call.out.say(f"{counted(len(kept), 'candidate')}: tars-memory review decides")
     return 0
+
+
+def _rules(call: Call) -> int:
+    """Walk through the rules that nobody approved here; elsewhere than at a terminal list them."""
+    from tars_memory.cli.approve import walk_rules
+    from tars_memory.curation.reviewing import rules
+
+    asks = call.interactive and call.out.screen and not (call.out.json or call.out.quiet)
+    context = call.memory().capture(writes=asks)
+    found = rules.unapproved(context)
+    notices = call.notices(context.notices)
+    if asks and found:
+        return walk_rules(call, context, found)
+    if call.out.json:
+        call.out.record({"rules": [each.as_dict() for each in found], "notices": notices})
+    for each in found if not call.out.json else ():
+        call.out.data(f"{call.out.place(each.path, each.line)}\t{line(each.section)}\t{line(each.text)}")
+    if not found:
+        call.out.say("every rule was typed or approved here")
+    return 0 if found else 1
 
 
 def _recorded(ticks: Any) -> dict[str, Any]:

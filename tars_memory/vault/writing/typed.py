@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.vault.markdown.spans import bare, changed
+from tars_memory.vault.markdown.spans import bare, changed, lines_of
 from tars_memory.vault.writing.history import entries
 from tars_memory.vault.writing.journal import unpack
 
@@ -31,6 +31,10 @@ def typed_lines(journal: Journal, path: str) -> frozenset[bytes]:
             held.clear()
             continue
         for span in unpack(entry.record):
+            if span.before == span.after and entry.actor == "person" and not entry.undone:
+                for line in map(bare, lines_of(span.after)):
+                    held.setdefault(line, []).append(True)
+                continue
             removed, added, _, _ = changed(span)
             for line in map(bare, removed):
                 if held.get(line):
