@@ -9,8 +9,7 @@ from tars_memory.capture.placing import doubts, heading, insert, placed, repeate
 from tars_memory.errors import UsageError
 from tars_memory.vault.inbox import INBOX, kept_for_review, propose
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.model import Splice, Tier
+from tars_memory.vault.model import Tier
 from tars_memory.vault.template import shipped
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def remember(
         )
         entry = None if written.changed else repeated(written.text, words, path)
         if entry and tier == Tier.PROCEDURAL and ctx.attended:
-            _stand_by(ctx, transaction, path, entry)
+            _stand_by(ctx, transaction, entry)
     if not written.changed:
         number, ref = (entry.line, entry.ref) if entry else (1, entries.ref(path, words))
         return Receipt(None, path, number, ref, words, written=False, notices=ctx.notices)
@@ -78,20 +77,14 @@ def remember(
     return Receipt(written.txn or None, path, number, ref, words, written=not ctx.store.dry_run, notices=ctx.notices)
 
 
-def _stand_by(ctx: Context, transaction: Transaction, path: str, entry: Entry) -> None:
+def _stand_by(ctx: Context, transaction: Transaction, entry: Entry) -> None:
     """A rule that stands there, though nobody approved it here, is approved by whoever types it again."""
     from tars_memory.vault.writing.typed import typed_lines
 
-    known = typed_lines(ctx.store.journal, path)
-    if known.issuperset(line.encode("utf-8", "surrogateescape") for line in entry.raw.split("\n")):
-        return
-
-    def plan(data: bytes | None) -> list[Splice]:
-        lines = Document(data or b"").lines[entry.line - 1 : entry.line + entry.raw.count("\n")]
-        return [Splice(line.start, line.next, (data or b"")[line.start : line.next]) for line in lines]
-
-    transaction.vouch(path, plan)
-    ctx.notices.append(f"{path}:{entry.line} stood there and nobody had approved it here: now you have")
+    lines = {line.encode("utf-8", "surrogateescape") for line in entry.raw.split("\n")}
+    if not lines <= typed_lines(ctx.store.journal, entry.path):
+        transaction.vouch(entry.path, lines)
+        ctx.notices.append(f"{entry.path}:{entry.line} stood there and nobody had approved it here: now you have")
 
 
 def _words(text: str, tags: Sequence[str]) -> str:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.errors import ConflictError, TarsError, UsageError
+from tars_memory.errors import TarsError, UsageError
 from tars_memory.recall.packing.loaded import Loaded
 from tars_memory.recall.packing.rules import by_approval
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.model import Splice, Tier
+from tars_memory.vault.model import Tier
 from tars_memory.vault.writing.typed import typed_lines
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ def approve(ctx: Context, rules: Sequence[Rule]) -> str | None:
         raise UsageError("approving a rule takes a person at a terminal", "run tars-memory review --rules there")
     with ctx.writing("review", None, whole=True) as transaction:
         for path in dict.fromkeys(rule.path for rule in rules):
-            wanted = [rule for rule in rules if rule.path == path]
-            transaction.vouch(path, lambda data, path=path, wanted=wanted: _lines(path, data, wanted))  # type: ignore[misc]
+            transaction.vouch(path, {line for rule in rules if rule.path == path for line in rule.raw})
     return next((written.txn for written in transaction.written if written.txn), None)
 
 
@@ -82,22 +81,3 @@ def _of_note(ctx: Context, path: str, data: bytes) -> Iterator[Rule]:
             headings = [line for above in unit.headings for line in note.raw(above) if line not in known]
             text = "\n".join([entry.text, *below])
             yield Rule(path, entry.line, entry.ref, entry.section, text, (*headings, *raw))
-
-
-def _lines(path: str, data: bytes | None, rules: Sequence[Rule]) -> list[Splice]:
-    """The lines of rules, each to be replaced by itself.
-
-    Raises:
-        ConflictError: one of them is not there.
-    """
-    document = Loaded(path, data or b"", whole_items=True).document
-    at: dict[bytes, list[int]] = {}
-    for number, line in enumerate(document.lines):
-        at.setdefault(document.data[line.start : line.end], []).append(number)
-    chosen: set[int] = set()
-    for rule in rules:
-        if not all(line in at for line in rule.raw):
-            raise ConflictError(f"{path} changed: {rule.text[:200]!r} does not stand there", "look again")
-        chosen.update(number for line in rule.raw for number in at[line])
-    spans = [document.lines[number] for number in sorted(chosen)]
-    return [Splice(line.start, line.next, document.data[line.start : line.next]) for line in spans]

@@ -9,7 +9,7 @@ import contextlib
 import errno
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,9 @@ from tars_memory.vault.markdown.spans import (
     Span,
     appended,
     arrived,
+    bare,
     first_changed_line,
+    lines_of,
     reversed_by_text,
     reversed_exactly,
     spans_of,
@@ -210,28 +212,32 @@ class Transaction:
                 return written
         raise ConflictError(f"{path} changes faster than it can be written", "try again when the other program rests")
 
-    def vouch(self, path: str, plan: Plan) -> Written:
+    def vouch(self, path: str, lines: Collection[bytes]) -> Written:
         """Say in the journal who stands by lines as they are; no byte of the note changes.
 
         Args:
             path: relative to the vault.
-            plan: the lines, each replaced by itself.
+            lines: without their endings; each counts wherever it stands.
 
         Raises:
-            ConflictError: the plan's target changed.
+            ConflictError: one of them does not stand there (any more).
             UnwritableError: the note can't be read, or the journal can't be written.
         """
-        data = self.read(path)
-        with writing(path):
-            spans = spans_of(data or b"", list(plan(data)))
-            if data is None or not spans or self._store.dry_run:
-                return Written("", path, data or b"", spans)
-            line = first_changed_line(data, spans)
-            job = self._job(path, None)
-            job.begin("edit", spans, data, data)
-            job.end(True, line)
-        self.written.append(Written(self.id, path, data, spans, line=line))
-        return self.written[-1]
+        data = self.read(path) or b""
+        found, at = [], 0
+        for line in lines_of(data):
+            found += [Splice(at, at + len(line), line)] if bare(line) in lines else []
+            at += len(line)
+        if not set(lines) <= {bare(splice.data) for splice in found}:
+            raise ConflictError(f"{path} changed: a line does not stand there any more", "look again")
+        spans = spans_of(data, found)
+        if not self._store.dry_run and spans:
+            with writing(path):
+                job = self._job(path, None)
+                job.begin("edit", spans, data, data)
+                job.end(True, first_changed_line(data, spans))
+            self.written.append(Written(self.id, path, data, spans, line=first_changed_line(data, spans)))
+        return Written("" if self._store.dry_run else self.id, path, data, spans)
 
     def remove(self, path: str, expected: str, *, undoes: str | None = None) -> Written | None:
         """Remove a note if it still has this SHA-256; None if it hasn't."""
