@@ -37,7 +37,7 @@ SCISSORS = "# ---- below this line nothing is kept ----"
 QUIT, LATER, AGAIN = "quit", "later", "again"
 KEYS = {
     "a": "accept it as it stands: it is added, and nothing is replaced",
-    "r N": "accept it in place of line N (r 1 3: of both), which goes; a fact ends. Also after e, s and m: e 1",
+    "r N": "accept it in place of line N, which goes (r 1 3: of two; also e 1, s 1)",
     "e": "edit its words in $EDITOR, then accept",
     "b": "keep both: accept it and leave the line or the fact that it names",
     "m": "keep it as a line of Memory.md and not as a fact",
@@ -111,7 +111,7 @@ class Walk:
         lines = proposal.choices
         if lines:
             verb = "remove" if proposal.op == "choose" else "replace"
-            offer = offer.replace(" [r]", f" [r {'1' if len(lines) == 1 else 'N'}]={verb} [r]", 1)
+            offer = offer.replace(" [r]", f" [r {'1' if len(lines) == 1 else 'N'}] {verb} [r]", 1)
         while True:
             said = self._ask(f"{offer} [?]: ")
             key, numbers = ("q", []) if said is None else (said[:1].lower(), re.split(r"[\s,]+", said[1:].strip()))

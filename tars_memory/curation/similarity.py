@@ -127,6 +127,6 @@ class Index:
         return [-number for _, _, number in sorted(found)]
 
     def _weight(self, word: str) -> float:
-        """Rare words count most; numbers, and words that only say what one likes, less."""
+        """Rare words count most; numbers and dates, and words that only say what one likes, less."""
         rarity = math.log(1 + (len(self._words) + 1) / (len(self._holders.get(word, ())) + 1))
-        return rarity / 4 if word in _LIGHT or word.isdigit() else rarity
+        return rarity / 4 if word in _LIGHT or word[-1].isdigit() else rarity

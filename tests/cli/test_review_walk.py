@@ -97,7 +97,7 @@ def test_related_lines_are_numbered_and_one_is_replaced_only_if_it_is_named(tmp_
     shown = walk.wait_for(ASK)
     assert "+ dentist on 16 Oct\r\n" in shown
     assert "1  dentist on 15 Oct (undated)\r\n" in shown
-    assert "[a]ccept [e]dit [r 1]=replace [r]eject [l]ater [q]uit" in shown
+    assert "[a]ccept [e]dit [r 1] replace [r]eject [l]ater [q]uit" in shown
     for typed in ("r 2", "r 0", "a 1", "r x"):
         walk.type(f"{typed}\n")
         walk.wait_for(ASK)

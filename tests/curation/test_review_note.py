@@ -455,6 +455,18 @@ def test_a_box_that_says_something_else_than_the_one_below_it_waits(vault: Vault
     assert any(note.TWICE in notice for notice in done.notices)
 
 
+def test_a_note_that_is_cut_off_anywhere_says_nothing_that_the_whole_does_not_say() -> None:
+    line = Related("Memory.md", 3, "abcdefgh", "dentist on 15 Oct", "2026-10-02", "- dentist on 15 Oct")
+    related = (line, line._replace(ref="bcdefghi"))
+    data = note.with_new(None, [proposal(n)._replace(conflicts=related) for n in range(3)])
+    data = data.replace(b"- [ ]", b"- [x]") + b"\nmine\n"
+    whole = taken(data)
+    assert [said.replaces for said in whole.values()] == [("abcdefgh", "bcdefghi")] * 3
+    for end in range(len(data)):
+        for name, said in taken(data[:end]).items():
+            assert said == whole[name], data[:end][-80:]
+
+
 def test_a_related_line_that_changed_waits_and_is_told_and_the_others_are_done(vault: Vault) -> None:
     vault.review().write_note()
     choose(vault, "dentist on 15 Oct")

@@ -89,7 +89,7 @@ def read(vault: Vault, *, expired: bool = False) -> Waiting:
     states = ("extracted", "expired") if expired else ("extracted",)
     notices: list[str] = []
     found: list[Candidate] = []
-    refused = dict.fromkeys(inbox.refused(vault))
+    refused = dict.fromkeys(words for words in inbox.refused(vault) if not re.match("[-*+][ \t]", words))  # removals
     for path in vault.paths():
         day = None if not layout.is_ours(path) or layout.tier_of(path) is not Tier.DAILY else layout.day_of(path)
         if day is None:

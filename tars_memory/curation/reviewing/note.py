@@ -53,6 +53,9 @@ _OURS = re.compile(
     rf"[ \t]+[-*+][ \t]+(?:(?:{'|'.join(_KEYS)}):: |"
     rf"\[[^\[\]]*\][ \t]*(?:{REPLACE}|{REMOVE}).*-[0-9a-z]{{8}}(?:[ \t].*)?$)"
 )
+_UNSURE = re.compile(r"[ \t]*(?:[ \t][-*+](?:[ \t]*\[.*)?[ \t]*)?")
+"""A line behind which another box of the same proposal may be missing: blank, or a box, perhaps cut off."""
+
 _STAMP = re.compile(
     r"(?<![ \t])[ \t]+(?:[✅❌][\ufe0f]?[ \t]*\d{4}-\d\d-\d\d|\[completion:: ?\d{4}-\d\d-\d\d\])$", re.ASCII
 )
@@ -270,9 +273,8 @@ def bullet(proposal: Proposal) -> str:
     if proposal.op == "replace":
         told.append(("instead of", one_line(shown(proposal.replaces))))
     told += [("ends", one_line(each.becomes)) for each in (proposal.fact.ends if proposal.fact else ())]
-    below = [f"  - {key}:: {value}" for key, value in told] + [_choice(proposal, each) for each in proposal.choices]
     rest = (each for each in proposal.conflicts if each not in proposal.choices)
-    told = [("beside", one_line(f"{each.path}: {each}" if each.path else str(each))) for each in rest]
+    told += [("beside", one_line(f"{each.path}: {each}" if each.path else str(each))) for each in rest]
     if proposal.why and proposal.why not in (NEW, BESIDE):
         told.append(("why", one_line(proposal.why)))
     if proposal.asked_before:
@@ -281,6 +283,7 @@ def bullet(proposal: Proposal) -> str:
         other = proposal.fact.instead
         place = f"{other.target} › {plain_heading(other.section)}"
         told.append(("or", one_line(f"m in the box keeps it as a line of {place}: {other.text}")))
+    below = [_choice(proposal, each) for each in proposal.choices]  # first: what follows says that none is cut off
     below += [f"  - {key}:: {value}" for key, value in told]
     return "\n".join([f"- [ ] {words} ^r-{proposal.id}", *below])
 
@@ -338,7 +341,7 @@ def _doubt(document: Document, entry: Entry, words: str) -> str:
         return MISPLACED
     if not words:
         return GONE
-    if all(document.is_blank(number) for number in range(own + 1, len(document.lines) + 1)):
+    if all(_UNSURE.fullmatch(document.text(number)) for number in range(own + 1, len(document.lines) + 1)):
         return CUT
     return ""
 
