@@ -134,7 +134,9 @@ def test_a_promoted_line_keeps_who_wrote_the_line_it_came_from(tmp_path: Path) -
     root = make_vault(tmp_path / "vault", {"2026-11-20.md": daily, "Memory.md": kept})
     with opened(root, "", actor="person", interactive=True) as memory:
         review = memory.review()
-        review.decide([each.id for each in review.waiting(limit=20).proposals], [])
+        waiting = review.waiting(limit=20).proposals
+        chosen = {each.id: [line.ref for line in each.choices[:1]] for each in waiting}
+        review.decide([each.id for each in waiting], [], replace=chosen)
         told = {entry.text.casefold(): entry.author for entry in memory.list()}
         assert told == {
             "the mast is green": "Anna",

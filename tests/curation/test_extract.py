@@ -578,7 +578,8 @@ def test_what_was_replaced_can_become_true_again(house: House) -> None:
         with house.memory(now=days[at] + timedelta(hours=2), actor="person", interactive=True) as memory:
             review = memory.review()
             if offered := review.waiting(limit=0).proposals:
-                review.decide([each.id for each in offered])
+                chosen = {each.id: [line.ref for line in each.choices] for each in offered}
+                review.decide([each.id for each in offered], replace=chosen)
     assert "- I prefer tea" in (house.root / "Memory.md").read_text()
     assert "I prefer no tea" not in (house.root / "Memory.md").read_text()
 
