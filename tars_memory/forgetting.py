@@ -1,7 +1,11 @@
-"""Forgetting for good: the copies of an entry that are ours, taken out of journal, spool and index, and looked for."""
+"""Forgetting for good: a statement's copies beyond the notes, taken out of journal, spool, index, caches and what hooks
+keep, and looked for.
+"""
 
 from __future__ import annotations
 
+import io
+import json
 from typing import TYPE_CHECKING
 
 from tars_memory import bounded
@@ -10,9 +14,13 @@ from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.writing.history import of_scope
+from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.spool import Spool
+from tars_memory.vault.writing.withheld import Withheld, mentions
+from tars_memory.vault.writing.withheld import wordings as said_as
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tars_memory.capture.model import Receipt
@@ -60,9 +68,24 @@ def forget_everywhere(memory: Memory, target: str) -> Receipt:
         if not memory.dry_run:
             receipt.notices += ["it was forgotten before", *purge(memory, wordings(history, path, text, layout))]
         return receipt
-    if receipt.written:
-        receipt.notices += purge(memory, wordings(history, receipt.path, receipt.text, layout))
+    if receipt.written and receipt.copies is not None:
+        before = wordings(history, receipt.path, receipt.text, layout)
+        texts = list(dict.fromkeys((*before, *receipt.copies.texts, *receipt.copies.quotes)))
+        withheld = Withheld(memory.state)
+        withheld.drop({receipt.txn or ""})  # it can't be undone: nothing takes this back
+        withheld.remember(receipt.copies.sentences(before), memory.now(), logs=receipt.copies.logs)
+        receipt.notices += purge(memory, texts)
     return receipt
+
+
+def restore(memory: Memory) -> None:
+    """What was forgotten by writes that are undone by now is withheld no longer."""
+    withheld = Withheld(memory.state)
+    if wanted := withheld.txns:
+        undone = {
+            entry.txn for entry in memory.store(writes=False).history(None) if entry.txn in wanted and entry.undone
+        }
+        withheld.drop(undone)
 
 
 def wordings(history: list[JournalEntry], path: str, text: str, layout: Layout) -> list[str]:
@@ -110,11 +133,22 @@ def purge(memory: Memory, texts: list[str]) -> list[str]:
     def journal() -> None:
         counts["held"] += store.purge(texts)
 
-    steps = (
+    told = [words for text in texts for words in said_as(text)]
+
+    def left() -> None:
+        counts["held"] += sum(_left_out(path, told) for path in _ours_left(memory, store.state))
+
+    def said() -> None:
+        if (talks := memory.talks()) is not None:
+            talks.rebuild()
+
+    steps: tuple[Callable[[], object], ...] = (
         lambda: forget_answers(store.state),
         proposals,
         spooled,
-        lambda: memory.index().rebuild(embed=False),
+        left,
+        lambda: memory.index().forget(lambda text: mentions(text, told)),
+        said,
         journal,
     )
     failed: list[str] = []
@@ -140,9 +174,44 @@ def purge(memory: Memory, texts: list[str]) -> list[str]:
             "make room or mend that, then give the same forget --everywhere again: it purges what is left",
         )
     held = counted(counts["held"], "record")
-    told = [f"purged from {held} of journal and spool, and from the index; this can't be undone"]
-    told += [f"purged from proposals and decisions about them: {counts['waiting']}"] if counts["waiting"] else []
-    return [*told, *also, OUT_OF_REACH]
+    done = [f"purged from {held} of journal and spool, from the index and its caches; this can't be undone"]
+    done += [f"purged from proposals and decisions about them: {counts['waiting']}"] if counts["waiting"] else []
+    return [*done, *also, OUT_OF_REACH]
+
+
+def _ours_left(memory: Memory, state: Path) -> list[Path]:
+    """Files of ours beside journal, spool and index that may hold words: copies of logs that hooks keep, their own log,
+    the places of the last search, texts that were given up, traces of crashes.
+    """
+    home = memory.settings.places.state
+    names = ("hooks/kept/*/*/*", "hooks/kept/*/*", "hooks/hook.log", "last-search*")
+    found = [path for name in names for path in state.glob(name)]
+    found += [path for name in ("hook.log", "kept/*", "crash-*") for path in home.glob(name)]
+    return sorted(path for path in found if path.is_file())
+
+
+def _left_out(path: Path, told: list[list[str]]) -> int:
+    """Take the lines that hold a sentence out of a file; how many they were. An empty file goes."""
+    data = bounded.read(path, most=LARGEST_COPY) or b""
+    kept, gone = [], 0
+    for line in io.BytesIO(data):
+        if mentions(line.decode("utf-8", "replace"), told) or _spelled(line, told):
+            gone += 1
+        else:
+            kept.append(line)
+    if gone and kept:
+        replace_file(path, b"".join(kept))
+    elif gone:
+        path.unlink()
+    return gone
+
+
+def _spelled(line: bytes, told: list[list[str]]) -> bool:
+    """Whether a line is a JSON value with a text that holds a sentence (its characters may be spelled there)."""
+    try:
+        return b"\\" in line and mentions(json.dumps(json.loads(line), ensure_ascii=False), told)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _forgotten(history: list[JournalEntry], target: str, layout: Layout) -> tuple[str, int, str] | None:
@@ -164,8 +233,6 @@ def _texts(path: str, lines: str, layout: Layout) -> list[str]:
 
 
 def _holds(path: Path, texts: list[str]) -> bool:
-    import json
-
     try:
         data = bounded.read(path, most=LARGEST_COPY) or b""
     except SettingsError:

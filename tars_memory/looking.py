@@ -434,7 +434,8 @@ class Searcher:
         for hit in found:
             shown = reader.shown(hit.path, hit.start_line, hit.end_line)
             if len(shown) != hit.text.count("\n") + 1 or any(
-                talks.withheld(text, one.day) for text, one in zip(hit.text.split("\n"), shown, strict=True)
+                talks.withheld(text, one.day, log_of(hit.path))
+                for text, one in zip(hit.text.split("\n"), shown, strict=True)
             ):
                 continue
             best = shown[hit.best]
@@ -462,11 +463,12 @@ class Searcher:
     def _told(self, talks: Talks, reader: TalkReader, query: Query) -> builtins.list[Answer]:
         """The lines of conversations that answer, as a prompt shows them: with day and speaker."""
         from tars_memory.recall.ranking.ranked import Answer, ranked
+        from tars_memory.talks import log_of
 
         found: builtins.list[Answer] = []
         for answer in ranked(reader, query, self._within(reader, query), mode="lexical")[:TOLD]:
             (shown,) = reader.shown(answer.path, answer.number, answer.number) or (None,)
-            if shown is None or talks.withheld(answer.text, shown.day):
+            if shown is None or talks.withheld(answer.text, shown.day, log_of(answer.path)):
                 continue
             name = self._called(answer.path)
             lines = self.lines.setdefault(name, [])

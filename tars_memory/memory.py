@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from tars_memory.adopting import Adoption
+    from tars_memory.capture.copies import Copies
     from tars_memory.capture.model import Receipt
     from tars_memory.curation.extraction.extracted import Extracted, Prompts
     from tars_memory.curation.models.llm import LanguageModel
@@ -114,18 +115,27 @@ class Memory(Looking):
         self.take_ticks()
         return edit(self._keeping(text), target, text, tags=tuple(tags), bare=bare)
 
+    def copies(self, target: str) -> Copies:
+        """What :meth:`forget` would take out, and what would stay."""
+        from tars_memory.capture.amend import copies_of
+
+        return copies_of(self.capture(writes=False), target)
+
     def forget(self, target: str, *, everywhere: bool = False) -> Receipt:
-        """Remove an entry; its notices say which copies remain.
+        """Remove a statement: its line and all that tells it in the notes; its notices say which copies remain.
+
+        What was said before and holds it is withheld from extraction from now on, until an undo.
 
         Args:
-            target: its REF, or words that fit it alone.
-            everywhere: also purge it, and what it said before it was edited, from journal, spool and index; it can't be
-                undone then. What was forgotten already can still be purged.
+            target: a REF, or words that fit it alone.
+            everywhere: also purge it, and what it said before it was edited, from journal, spool, index, caches and
+                what hooks keep; it can't be undone then. What was forgotten already can still be purged.
         """
         from tars_memory import forgetting
         from tars_memory.capture.amend import forget
 
         self.take_ticks()
+        self._withheld = None  # it is read anew after this
         if everywhere:
             return forgetting.forget_everywhere(self, target)
         receipt = forget(self.capture(), target)
@@ -163,8 +173,11 @@ class Memory(Looking):
             ConflictError: a note has moved on too far; nothing of that note was written.
         """
         from tars_memory.capture.undo import undo
+        from tars_memory.forgetting import restore
 
-        return undo(self.capture(), txn, last=last)
+        done = undo(self.capture(), txn, last=last)
+        restore(self)
+        return done
 
     # --- keeping it tidy
 

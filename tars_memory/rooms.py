@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Actor
     from tars_memory.vault.writing.spool import Spool
     from tars_memory.vault.writing.store import Store
+    from tars_memory.vault.writing.withheld import Withheld
 
 SEARCH_EMBEDS = 16
 """Changed chunks that one hybrid search gives vectors to; more are left to ``reindex``."""
@@ -123,6 +124,7 @@ class Rooms:
         self.embedder = embedder
         self._opened: Index | None = None
         self._talks: Talks | None = None
+        self._withheld: Withheld | None = None
         self._ask_model: Callable[[str], QueryVector] | None = None
         self._languages: set[str] = set()
 
@@ -277,9 +279,20 @@ class Rooms:
             self._talks = Talks(source_paths(self.settings), folder, places.cache, places, self.root, self.withheld)
         return self._talks
 
-    def withheld(self, sentence: str, said: str) -> bool:  # noqa: ARG002
-        """Whether a sentence of a conversation must not be told any more; ``said`` is its ISO day, or ''."""
-        return False
+    def withheld(self, text: str, said: str, *logs: str) -> bool:
+        """Whether what was said in a conversation must not be told any more, because it was forgotten since.
+
+        Args:
+            text: a sentence, or a whole turn.
+            said: its ISO day or time, or '' if that isn't known; of a day its beginning counts.
+            logs: names of the log, for what has no day.
+        """
+        from tars_memory.vault.writing.withheld import Withheld
+
+        if self._withheld is None:
+            self._withheld = Withheld(self.state)
+        when = datetime.fromisoformat(said).astimezone() if said else None
+        return self._withheld.holds(text, when, *logs)
 
     def capture(self, *, writes: bool = True) -> Context:
         """What capture is given."""

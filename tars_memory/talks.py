@@ -151,7 +151,7 @@ class Talks:
         cache: the program's cache folder.
         places: of the program.
         root: of the vault, whose projects conversations may belong to.
-        withheld: whether a sentence must not be told any more; with the ISO day on which it was said, or ''.
+        withheld: :meth:`tars_memory.rooms.Rooms.withheld`.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class Talks:
         cache: Path,
         places: Places,
         root: Path,
-        withheld: Callable[[str, str], bool],
+        withheld: Callable[..., bool],
     ) -> None:
         self.sources = sources
         self.index = TalkIndex(folder, cache)
@@ -389,8 +389,9 @@ class Talks:
         digests = transcript.digests()
         for turn, text, place in zip(own, texts, places, strict=True):
             day = _day(turn.time) or day
-            kept = tuple(line for line in text if line.strip() and not self.withheld(line, day))
-            if kept:
+            kept = tuple(line for line in text if line.strip())
+            when = turn.time.isoformat() if turn.time else day
+            if kept and not self.withheld(turn.text, when, transcript.source, transcript.id):
                 moment = f"{turn.time.isoformat()}\n{turn.text}" if turn.time else digests[turn.number - 1]
                 identity = blake2b(moment.encode("utf-8", "replace"), digest_size=16).digest()
                 speaker = turn.speaker if turn.speaker != turn.role else "user"

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tars_memory.errors import BusyError, NotFoundError, PartialError
+from tars_memory.errors import AmbiguousError, BusyError, NotFoundError, PartialError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder
 from tars_memory.vault import inbox
 from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.withheld import Withheld, mentions, wordings
 
 Open = Callable[..., Memory]
 
@@ -179,3 +180,189 @@ def test_what_can_not_be_purged_is_said_and_a_second_run_finishes(
     with opened() as memory:
         memory.forget(ref if again == "zebra-42" else again, everywhere=True)
     assert holding(tmp_path, "zebra") == []
+
+
+# --- one command for everything that tells it
+
+SAID = "I grew up on a hazelnut farm in Moos"
+TURNS = (
+    ("user", f"hi, please remember that {SAID}"),
+    ("assistant", "Noted."),
+    ("user", "thanks, I prefer thin books"),
+    ("assistant", "Sure."),
+)
+
+
+def at(tmp_path: Path, moment: str, **more: object) -> Memory:
+    (tmp_path / "vault/.obsidian").mkdir(parents=True, exist_ok=True)
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    now = datetime.fromisoformat(f"{moment}+00:00")
+    return Memory(tmp_path / "vault", env=env, now=now, embedder=HashEmbedder(), **more)
+
+
+def chat(tmp_path: Path, *turns: tuple[str, str], day: str = "2026-11-27", **more: str) -> Path:
+    path = tmp_path / "chat.jsonl"
+    stamps = [{"timestamp": f"{day}T10:{number:02}:00Z"} if day else {} for number in range(len(turns))]
+    lines = [
+        json.dumps({"role": role, "content": text, **stamp, **more})
+        for (role, text), stamp in zip(turns, stamps, strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def approved(tmp_path: Path) -> Path:
+    """A vault in which the statement was drawn from a log, approved, and is told by session, day and Memory.md."""
+    path = chat(tmp_path, *TURNS)
+    with at(tmp_path, "2026-11-28T09:00", actor="person", interactive=True) as memory:
+        memory.extract([path], model="none", keep="full", force=True)
+        review = memory.review()
+        (wanted,) = [each.id for each in review.waiting().proposals if "hazelnut" in each.text]
+        review.decide(accept=[wanted])
+        memory.reindex()
+        assert memory.search("hazelnut farm").hits
+    assert "hazelnut" in (tmp_path / "vault/Memory.md").read_text()
+    return path
+
+
+def left(tmp_path: Path, words: str = "hazelnut") -> list[str]:
+    """What still tells it, but the person's own log."""
+    found = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "chat.jsonl"]
+    return [str(path) for path in found if words.encode() in path.read_bytes() or words in path.name]
+
+
+def test_one_command_leaves_no_place_and_it_does_not_come_back(tmp_path: Path) -> None:
+    path = approved(tmp_path)
+    kept = tmp_path / "home/state/vaults"
+    (hooks,) = [each / "hooks/kept/a/b" for each in kept.iterdir() if each.is_dir()]
+    hooks.mkdir(parents=True)
+    (hooks / "1.jsonl").write_bytes(path.read_bytes())
+    with at(tmp_path, "2026-11-28T10:00") as memory:
+        receipt = memory.forget("hazelnut farm", everywhere=True)
+        assert receipt.written and {each.path for each in receipt.touched} >= {"2026-11-27.md"}
+    assert left(tmp_path) == []
+    assert "thin books" in (hooks / "1.jsonl").read_text()
+    session = next((tmp_path / "vault/sessions").glob("*.md")).read_text()
+    assert "thin books" in session and "Noted" in session
+    chat(tmp_path, *TURNS, ("user", "one more question about soil"), ("assistant", "Ask."))
+    with at(tmp_path, "2026-11-29T09:00") as memory:
+        memory.extract([path], model="none", keep="full", force=True)
+        (tmp_path / "vault/sessions").rename(tmp_path / "vault/old")  # as if the session had never been examined
+        memory.extract([path], model="none", keep="full", force=True)
+        memory.reindex(full=True)
+        assert not memory.search("hazelnut farm").hits
+        assert not [each for each in memory.review().waiting().proposals if "hazelnut" in each.text]
+        assert "hazelnut" not in str(memory.extract_prompts([path], force=True))
+    assert left(tmp_path) == []
+
+
+def test_an_undo_brings_all_of_it_back_and_then_it_counts_again(tmp_path: Path) -> None:
+    path = approved(tmp_path)
+    before = {each: each.read_bytes() for each in (tmp_path / "vault").rglob("*.md")}
+    with at(tmp_path, "2026-11-28T10:00") as memory:
+        receipt = memory.forget("hazelnut farm")
+        assert left(tmp_path / "vault") == []
+        assert Withheld(memory.state).holds(f"well, {SAID}.", datetime.fromisoformat("2026-11-27T10:00:00+00:00"))
+        memory.undo(receipt.txn)
+        assert not Withheld(memory.state)
+    assert {each: each.read_bytes() for each in (tmp_path / "vault").rglob("*.md")} == before
+    assert path.exists()
+
+
+def test_said_anew_later_it_may_come_back(tmp_path: Path) -> None:
+    approved(tmp_path)
+    with at(tmp_path, "2026-11-28T10:00") as memory:
+        memory.forget("hazelnut farm", everywhere=True)
+    path = chat(tmp_path, ("user", f"remember that {SAID}"), ("assistant", "Again?"), day="2026-12-01")
+    with at(tmp_path, "2026-12-02T10:00") as memory:
+        memory.extract([path], model="none", force=True)
+    assert SAID in (tmp_path / "vault/2026-12-01.md").read_text()
+
+
+def test_what_would_go_is_told_and_nothing_is_touched(tmp_path: Path) -> None:
+    approved(tmp_path)
+    note = tmp_path / "vault/2026-11-20.md"
+    note.write_text(f"## Log\n- 10:00 told Bob that {SAID}, he laughed\n")
+    before = {each: each.read_bytes() for each in (tmp_path / "vault").rglob("*.md")}
+    with at(tmp_path, "2026-11-28T10:00", dry_run=True) as memory:
+        receipt = memory.forget(SAID, everywhere=True)
+        told = {each.path for each in receipt.touched} | {receipt.path}
+        assert {"Memory.md", "2026-11-27.md"} < told and any(path.startswith("sessions/") for path in told)
+        assert [each for each in receipt.notices if "2026-11-20.md:2, a line of yours" in each]
+        assert [each for each in receipt.notices if each.startswith("said in chat.jsonl")]
+    assert {each: each.read_bytes() for each in (tmp_path / "vault").rglob("*.md")} == before
+
+
+def test_a_title_and_a_file_name_that_tell_it_go(tmp_path: Path) -> None:
+    (tmp_path / "vault/sessions").mkdir(parents=True)
+    session = tmp_path / "vault/sessions/2026-11-27 1000 grew up on a hazelnut farm in Moos.md"
+    session.write_text(
+        '---\ndate: 2026-11-27\ntitle: "I grew up on a hazelnut farm in Moos"\nsource: "chat.jsonl"\n'
+        f"source_hash: 00\nturns: 4\n---\n\n## Summary\n\nThey say: {SAID}.\n\nAnd more.\n\n"
+        "## Topics\n\n- grew up on a hazelnut farm in Moos\n- books\n\n## Facts\n\n"
+        f'- {SAID} ([[2026-11-27#^d-aaaaaaa|2026-11-27]])\n  - quote:: "remember that {SAID}"\n\n## Turns\n\n'
+        f"> [1] **user:** hi, {SAID}\n> and more\n\n> [2] **assistant:** fine\n"
+    )
+    (tmp_path / "vault/2026-11-27.md").write_text(f"## Log\n- 10:00 [extracted] {SAID} ^d-aaaaaaa\n")
+    with at(tmp_path, "2026-11-28T10:00") as memory:
+        ref = memory.list("episodic")[-1].ref
+        assert memory.show(ref).path.startswith("sessions/")
+        memory.forget(SAID)
+    (now,) = (tmp_path / "vault/sessions").glob("*.md")
+    text = now.read_text()
+    assert now.name == "2026-11-27 1000 conversation.md" and "hazelnut farm in Moos" not in text
+    assert "And more." in text and "- books" in text and "> [2] **assistant:** fine" in text and 'title: ""' in text
+
+
+def test_a_fact_goes_with_its_candidate_and_no_other_subjects_fact(tmp_path: Path) -> None:
+    (tmp_path / "vault/.obsidian").mkdir(parents=True)
+    (tmp_path / "vault/Facts.md").write_text(
+        "## Anna\n\n- lives in:: Cork\n\n## Me\n\n"
+        "- lives in:: Cork [since:: 2026-11-20] ([[2026-11-20#^d-aaaaaaa|x]])\n"
+    )
+    note = tmp_path / "vault/2026-11-20.md"
+    note.write_text("## Log\n- 10:00 [promoted] I moved to Cork with Bo ^d-aaaaaaa\n- tea\n")
+    with at(tmp_path, "2026-11-28T10:00") as memory:
+        ref = next(fact.ref for fact in memory.facts() if fact.subject == "Me")
+        memory.forget(ref)
+        assert [fact.subject for fact in memory.facts()] == ["Anna"]
+        assert Withheld(memory.state).holds("So I moved to Cork, with Bo!", datetime(2026, 11, 20).astimezone())
+    assert note.read_text() == "## Log\n- tea\n"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text", "held"),
+    [
+        (SAID, "Well — i GREW up on a “hazelnut farm” in Moos, you know.", True),
+        (SAID, "I grew up on a farm in Moos", False),
+        ("I prefer tea #drinks (2026-11-20)", "look, I prefer tea", True),
+        ("the boss there [Deltacore] is Petra Kuhn", "The boss there is Petra Kuhn.", True),
+        ("likes tea", "she likes tea a lot", False),
+        ("likes tea", "Hm. Likes tea!", True),
+        ("我对花生过敏,不能吃", "你好我对花生过敏，不能吃。谢谢", True),
+        ("ฉันแพ้ถั่วลิสง", "สวัสดีฉันแพ้ถั่วลิสงค่ะ", True),
+        ("ピーナッツアレルギーがあります", "私はピーナッツアレルギーがあります。", True),
+        ("我对花生过敏,不能吃", "我对花生不过敏", False),
+    ],
+)
+def test_how_a_sentence_is_found_in_a_turn(tmp_path: Path, sentence: str, text: str, held: bool) -> None:
+    now = datetime.fromisoformat("2026-11-28T10:00:00+00:00")
+    Withheld(tmp_path).remember(wordings(sentence), now, logs=["/a/chat.jsonl"])
+    withheld = Withheld(tmp_path)
+    assert mentions(text, wordings(sentence)) is held
+    assert withheld.holds(text, datetime.fromisoformat("2026-11-28T09:00:00+00:00")) is held
+    assert not withheld.holds(text, datetime.fromisoformat("2026-11-28T11:00:00+00:00"))
+    assert withheld.holds(text, None, "/b/chat.jsonl") is held and not withheld.holds(text, None, "other.jsonl")
+    assert sentence.split()[0] not in (tmp_path / "forgotten.jsonl").read_text()
+
+
+def test_two_statements_are_not_one(tmp_path: Path) -> None:
+    with at(tmp_path, "2026-11-28T10:00") as memory:
+        memory.remember("a hazelnut farm is for sale")
+        memory.remember("hazelnut farms need sun")
+        with pytest.raises(AmbiguousError):
+            memory.forget("hazelnut farm")
+        memory.log("a hazelnut farm is for sale")
+        receipt = memory.forget("a hazelnut farm is for sale")
+        assert len(receipt.touched) == 1
+        assert [entry.text for entry in memory.list()] == ["hazelnut farms need sun"]

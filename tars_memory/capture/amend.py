@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.capture.listing import find
+from tars_memory.capture.listing import ambiguous, find, fitting
 from tars_memory.capture.model import Receipt
 from tars_memory.capture.placing import doubts
-from tars_memory.vault.inbox import INBOX, kept_for_review, propose
+from tars_memory.vault.inbox import INBOX, kept_for_review, propose, purge
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tars_memory.capture.context import Context
-    from tars_memory.vault.model import Entry
+    from tars_memory.capture.copies import Copies
+    from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.writing.store import Transaction
 
 
@@ -70,16 +71,32 @@ def edit(ctx: Context, target: str, text: str, *, tags: Sequence[str] = (), bare
     return Receipt(written.txn or None, entry.path, line, ref, words, written=done, notices=ctx.notices)
 
 
+def copies_of(ctx: Context, target: str) -> Copies:
+    """The copies of the only statement that a REF names or that these words fit.
+
+    Raises:
+        NotFoundError: no such entry.
+        AmbiguousError: several; they are listed.
+    """
+    from tars_memory.capture.copies import Copies
+
+    found = fitting(ctx, target)
+    copies = Copies(ctx, found[0])
+    if not all(map(copies.holds, found)):
+        raise ambiguous(target, found)
+    return copies
+
+
 def forget(ctx: Context, target: str, *, later: bool = True) -> Receipt:
-    """Take an entry out of its note, with the bullets nested under it.
+    """Take a statement out of the notes, with the bullets nested under it: the entry and all its copies.
 
     Args:
         ctx: the command's view of the vault.
-        target: a REF, or words that fit one entry only.
+        target: a REF, or words that fit one statement only; several copies of it count as one.
         later: if it can't be done now, the next command that writes does it.
 
     Returns:
-        A receipt with the entry's words and the line where it stood.
+        A receipt with the entry's words and the line where it stood, and the other places that told it.
 
     Raises:
         NotFoundError: no such entry.
@@ -87,18 +104,40 @@ def forget(ctx: Context, target: str, *, later: bool = True) -> Receipt:
         ConflictError: the entry changed meanwhile.
         UnwritableError: the removal is in the spool, if ``later``.
     """
-    entry = find(ctx, target)
-    timed = ctx.layout.timed(entry.path)
     from tars_memory.vault.secrets.masking import mask
+    from tars_memory.vault.writing.moving import move
+    from tars_memory.vault.writing.withheld import Withheld
 
+    copies = copies_of(ctx, target)
+    entry, places = copies.first, copies.places()
+    timed = ctx.layout.timed(entry.path)
     arguments = {"target": entry.ref, "text": mask(entry.text)} if later else None
-    with ctx.writing("forget", arguments) as transaction:
+    with ctx.writing("forget", arguments, whole=len(places) > 1) as transaction:
         if _is_rule(ctx, entry):
             return _proposed(ctx, transaction, entry, "remove", "")
-        written = transaction.write(entry.path, lambda data: edits.remove_bullet(data or b"", entry, timed=timed))
+
+        def first(data: bytes | None) -> Sequence[Splice]:
+            edits.find(Document(data or b""), entry, timed=timed)
+            return copies.without(entry.path, data or b"")
+
+        written = transaction.write(entry.path, first)
+        for path in places:
+            if path != entry.path:
+                transaction.write(path, lambda data, path=path: copies.without(path, data or b""))  # type: ignore[misc]
+            if to := copies.renamed(path):
+                move(transaction, ctx.vault, path, to)
+        waiting = sum(purge(transaction, ctx.vault, text) for text in (*copies.texts, *copies.quotes))
+    if waiting:
+        ctx.notices.append(f"purged from proposals and decisions about them: {waiting}")
+    ctx.notices += copies.kept()
     done = written.changed and not ctx.store.dry_run
+    if done:
+        Withheld(ctx.store.state).remember(copies.sentences(), ctx.now, txn=written.txn, logs=copies.logs)
     receipt = Receipt(written.txn or None, entry.path, entry.line, entry.ref, entry.text, written=done)
-    receipt.notices, receipt.gone = ctx.notices, written.before
+    receipt.notices, receipt.gone, receipt.copies = ctx.notices, written.before, copies
+    receipt.touched = [
+        each for path in places for each in places[path] if (each.path, each.line) != (entry.path, entry.line)
+    ]
     return receipt
 
 

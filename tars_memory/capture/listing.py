@@ -48,13 +48,36 @@ def show(ctx: Context, target: str) -> Entry:
 
 
 def find(ctx: Context, target: str) -> Entry:
-    """The entry with this REF or at this place (``path:line``), else the only one with these words or that holds them.
-
-    Looked for in Memory.md, Procedural.md, Facts.md, the feedback notes and the daily notes, newest first.
+    """The only entry of :func:`fitting`.
 
     Raises:
         NotFoundError: there is none.
         AmbiguousError: there are several; its candidates are ``REF path:line text``.
+        UsageError: the target is blank.
+    """
+    found = fitting(ctx, target)
+    if len(found) > 1:
+        raise ambiguous(target, found)
+    return found[0]
+
+
+def ambiguous(target: str, found: Sequence[Entry]) -> AmbiguousError:
+    """The failure that lists the entries which a target fits."""
+    lines = [f"{entry.ref}  {entry.path}:{entry.line}  {entry.text}" for entry in found[:CANDIDATES]]
+    more = f" (the first {CANDIDATES} are listed)" if len(found) > CANDIDATES else ""
+    return AmbiguousError(
+        f"{counted(len(found), 'entry fits', 'entries fit')} {target.strip()!r}{more}", lines, "name one by its REF"
+    )
+
+
+def fitting(ctx: Context, target: str) -> list[Entry]:
+    """The entry with this REF or at this place (``path:line``), else those with these words, else those that hold them.
+
+    Looked for in Memory.md, Procedural.md, Facts.md, the feedback notes, the daily notes, newest first, and if there is
+    none, in the notes of sessions.
+
+    Raises:
+        NotFoundError: there is none.
         UsageError: the target is blank.
     """
     said = target.strip()
@@ -65,10 +88,18 @@ def find(ctx: Context, target: str) -> Entry:
         *_existing(ctx, ctx.layout.facts, ctx.layout.corrections, ctx.layout.rewards),
         *_paths(ctx, Tier.DAILY),
     ]
-    if re.fullmatch(r"[a-z2-7]{8}", said.lower()) and (named := _named(ctx, paths, said.lower())):
-        return named
-    if placed := _placed(ctx, paths, said):
-        return placed
+    sessions = _paths(ctx, Tier.EPISODIC)
+    if re.fullmatch(r"[a-z2-7]{8}", said.lower()) and (named := _named(ctx, [*paths, *sessions], said.lower())):
+        return [named]
+    if placed := _placed(ctx, [*paths, *sessions], said):
+        return [placed]
+    if found := _worded(ctx, paths, said) or _worded(ctx, sessions, said):
+        return found
+    raise NotFoundError(f"no entry {said!r}", "tars-memory list shows entries with their REF")
+
+
+def _worded(ctx: Context, paths: Sequence[str], said: str) -> list[Entry]:
+    """The entries with these words, else those that hold them."""
     typed, kept = _folded(said), _folded(grammar.neutralise(said))
     equal: list[Entry] = []
     holding: list[Entry] = []
@@ -79,16 +110,7 @@ def find(ctx: Context, target: str) -> Entry:
                 equal.append(entry)
             elif typed in text or kept in text:
                 holding.append(entry)
-    found = equal or holding
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise NotFoundError(f"no entry {said!r}", "tars-memory list shows entries with their REF")
-    lines = [f"{entry.ref}  {entry.path}:{entry.line}  {entry.text}" for entry in found[:CANDIDATES]]
-    more = f" (the first {CANDIDATES} are listed)" if len(found) > CANDIDATES else ""
-    raise AmbiguousError(
-        f"{counted(len(found), 'entry fits', 'entries fit')} {said!r}{more}", lines, "name one by its REF"
-    )
+    return equal or holding
 
 
 def _named(ctx: Context, paths: Sequence[str], ref: str) -> Entry | None:

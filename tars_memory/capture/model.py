@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import date
 
+    from tars_memory.capture.copies import Copies, Copy
     from tars_memory.vault.model import Entry
 
 
@@ -23,9 +24,11 @@ class Receipt:
         spooled: whether the text waits in the spool instead.
         notices: what the person should know.
         gone: the lines that were taken out of the note, nested ones too, as they were.
+        touched: of ``forget`` the other places that told it.
+        copies: of ``forget`` what it knows of them.
     """
 
-    __slots__ = ("gone", "line", "notices", "path", "ref", "spooled", "text", "txn", "written")
+    __slots__ = ("copies", "gone", "line", "notices", "path", "ref", "spooled", "text", "touched", "txn", "written")
 
     def __init__(
         self,
@@ -49,6 +52,8 @@ class Receipt:
         self.spooled = spooled
         self.notices = notices or []
         self.gone = gone
+        self.touched: list[Copy] = []
+        self.copies: Copies | None = None
 
     def as_dict(self) -> dict[str, object]:
         """The documented JSON object."""

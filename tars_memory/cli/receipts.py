@@ -39,7 +39,9 @@ def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing 
         own.append(repeated)  # below .tars/ it is a proposal, and a notice says so
     notices = call.notices(own)
     if call.out.json:
-        call.out.record({**fields(receipt, RECEIPT), "notices": notices})
+        touched = [{"path": each.path, "line": each.line} for each in getattr(receipt, "touched", None) or ()]
+        more = {"touched": touched} if touched else {}
+        call.out.record({**fields(receipt, RECEIPT), **more, "notices": notices})
     else:
         if receipt.path:
             call.out.data(call.out.place(receipt.path, receipt.line))

@@ -211,6 +211,30 @@ class Index:
         report.took = time.monotonic() - begun
         return report
 
+    def forget(self, tells: Callable[[str], bool]) -> None:
+        """Take the vectors of texts out of the caches, and make the index anew.
+
+        Args:
+            tells: whether a text is one of those that are to be forgotten.
+
+        Raises:
+            UnwritableError: the index or a cache can't be written.
+        """
+        from tars_memory.index.embedding import queryvector
+        from tars_memory.index.embedding.cache import VectorCache
+
+        with spoken("the caches can't be written"):
+            texts = "SELECT c.hash, t.head || char(10) || t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id"
+            hashes = {bytes(digest) for digest, text in self.connection().execute(texts) if tells(text)}
+            if hashes and (self.cache / schema.CACHE_FILE).exists():
+                cache = VectorCache(self.cache)
+                try:
+                    cache.drop(hashes)
+                finally:
+                    cache.close()
+            queryvector.forget(self.cache)
+        self.rebuild(embed=False)
+
     def _build(self, report: RefreshReport, progress: Progress | None) -> None:
         from tars_memory.index import filling
 

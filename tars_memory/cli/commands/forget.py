@@ -1,11 +1,19 @@
 """``forget``: remove an entry."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tars_memory.cli.asking import STOPPED, confirmed
+from tars_memory.cli.output import line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.cli.receipts import report, say_change
+from tars_memory.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from tars_memory.capture.copies import Copy
+    from tars_memory.cli.call import Call
+    from tars_memory.memory import Memory
 
 
 def forget(
@@ -14,18 +22,50 @@ def forget(
         list[str] | None, typer.Argument(metavar="REF", help="Its REF, or words that only it holds.")
     ] = None,
     everywhere: Annotated[
-        bool, typer.Option("--everywhere", help="Purge our own copies too (journal, index). Can't be undone.")
+        bool, typer.Option("--everywhere", help="Purge our own copies too (journal, index, caches). Can't be undone.")
     ] = False,
 ) -> int:
-    """Remove one entry from its note, and say which copies of it remain.
+    """Remove a statement from all notes that tell it, and say which copies of it remain.
 
-    If the words fit several entries nothing is removed and they are listed.
+    If the words fit several statements nothing is removed and they are listed.
     """
     call = call_of(ctx)
-    receipt = call.memory().forget(call.target(call.words(target, "REF")), everywhere=everywhere)
-    if receipt.gone and not everywhere and not call.out.json:  # what is to leave no trace is not said once more
-        say_change(call, receipt.path, receipt.line, receipt.gone, b"")
+    memory, named = call.memory(), call.target(call.words(target, "REF"))
+    if call.interactive and not call.dry_run and not _wanted(call, memory, named):
+        call.settle()
+        call.out.say("nothing was forgotten")
+        return STOPPED
+    receipt = memory.forget(named, everywhere=everywhere)
+    if not call.out.json:
+        quiet = everywhere and not call.dry_run  # what is to leave no trace is not said once more
+        if receipt.gone and not quiet:
+            say_change(call, receipt.path, receipt.line, receipt.gone, b"")
+        for copy in getattr(receipt, "touched", ()):
+            _say(call, copy, "would be taken out" if call.dry_run else "taken out", quiet=quiet)
     return report(call, receipt, repeated="nothing was removed")
+
+
+def _wanted(call: "Call", memory: "Memory", target: str) -> bool:
+    """Whether the person at the terminal says yes to what would be touched; what can't be found is told later."""
+    try:
+        copies = memory.copies(target)
+    except NotFoundError:
+        return True  # it may have been forgotten before
+    places = copies.places()
+    for path in places:
+        for copy in places[path]:
+            _say(call, copy, "to take out")
+    for sentence in copies.kept():
+        call.out.say(sentence)
+    return confirmed(call, "forget it?")
+
+
+def _say(call: "Call", copy: "Copy", what: str, *, quiet: bool = False) -> None:
+    if not copy.line:
+        call.out.say(f"{what}: the topic in a file's name" + ("" if quiet else f": {call.out.path(copy.path)}"))
+        return
+    told = "" if quiet else f": {line(copy.text)}"
+    call.out.say(f"{what}: {call.out.place(copy.path, copy.line)}{told}")
 
 
 COMMAND = command(forget, writes=True, words=True)

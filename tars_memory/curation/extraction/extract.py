@@ -26,6 +26,7 @@ from tars_memory.vault.markdown import claims
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets.masking import mask
 from tars_memory.vault.sessions import reading as sessions
+from tars_memory.vault.writing.withheld import Withheld
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -142,7 +143,7 @@ def asked(
         if isinstance(opened, llm.Reply):
             found += run.looked_at(task, opened)
             continue
-        for one in drawing.prompts_of(task.transcript, task.place.turns, task.when, run.known):
+        for one in drawing.prompts_of(task.shown, task.place.turns, task.when, run.known):
             counted = llm.tokens(one.prompt.system + one.prompt.user), None
             tokens, cost = counted if opened is None else llm.estimate(one.prompt, opened)
             found.append(Priced(task.transcript.source, one.prompt, one.examined, tokens, cost))
@@ -163,6 +164,8 @@ class _Task(NamedTuple):
     transcript: Transcript
     place: Place
     when: Moments
+    shown: Transcript
+    """It without what is withheld: all that is read, told or kept of it."""
 
 
 class Examiner:
@@ -189,6 +192,7 @@ class Examiner:
         self.looks = True
         self._keeps = keeps
         self._seen: str | None = None
+        self._withheld = Withheld(ctx.store.state)
         self._writer = writer
         if writer is not None and not ctx.store.dry_run and self._cut_off():
             writer().store.recover()  # what a killed run left must not count as known
@@ -227,9 +231,7 @@ class Examiner:
             if progress is not None:
                 progress(task.transcript.source)
             try:
-                drawn = drawing.draw(
-                    task.transcript, task.place.turns, task.when, self._model, self.known, looks=self.looks
-                )
+                drawn = drawing.draw(task.shown, task.place.turns, task.when, self._model, self.known, looks=self.looks)
             except ModelUnavailableError as error:
                 if not done:
                     raise
@@ -256,7 +258,8 @@ class Examiner:
             f"{task.transcript.source}: {drawing.MOST_FACTS:,} candidates at once are enough; turns {until + 1:,} to "
             f"{len(turns):,} are for the next extract"
         )
-        return task._replace(transcript=task.transcript._replace(turns=turns[:until]))
+        shown = task.shown._replace(turns=tuple(turn for turn in task.shown.turns if turn.number <= until))
+        return task._replace(transcript=task.transcript._replace(turns=turns[:until]), shown=shown)
 
     def task(self, transcript: Transcript | Unknown) -> _Task | None:
         """What is to be done for a conversation; None if nothing is, which is noted in :attr:`skipped`."""
@@ -276,7 +279,8 @@ class Examiner:
         if place.path and not self.ctx.layout.is_ours(place.path):
             self.skipped.append(Skipped(transcript.source, "it was examined already, for another project or for none"))
             return None
-        if not any(turn.role == "user" and turn.number > place.turns for turn in transcript.turns):
+        shown = self._shown(transcript)
+        if not any(turn.role == "user" and turn.number > place.turns for turn in shown.turns):
             self.skipped.append(Skipped(transcript.source, f"nothing new since {place.path}"))
             return None
         if transcript.damaged:
@@ -285,7 +289,17 @@ class Examiner:
             self.ctx.notices.append(f"{transcript.source}: {transcript.doubt}")
         if transcript.start is None and not any(turn.time for turn in transcript.turns):
             self.ctx.notices.append(f"{transcript.source} does not say when it was: it counts as said now")
-        return _Task(transcript, place, drawing.moments(transcript, self.ctx.now))
+        return _Task(transcript, place, drawing.moments(transcript, self.ctx.now), shown)
+
+    def _shown(self, transcript: Transcript) -> Transcript:
+        """The conversation without the turns, and the title, that hold what was forgotten after they were said."""
+        last, turns = transcript.start, []
+        for turn in transcript.turns:
+            last = turn.time or last
+            if not self._withheld.holds(turn.text, last, transcript.source, transcript.id):
+                turns.append(turn)
+        hidden = self._withheld.holds(transcript.title, last, transcript.source, transcript.id)
+        return transcript._replace(turns=tuple(turns), title="" if hidden else transcript.title)
 
     def looked_at(self, task: _Task, reply: llm.Reply) -> list[Priced]:
         """What a second look at a conversation would ask, once a reply says what is pointed at.
@@ -294,14 +308,14 @@ class Examiner:
             ModelUnavailableError: the reply has no answer for it, or none that can be read.
         """
         before = len(reply.open)
-        drawn = drawing.draw(task.transcript, task.place.turns, task.when, reply, self.known)
+        drawn = drawing.draw(task.shown, task.place.turns, task.when, reply, self.known)
         self._chosen(drawn, task.when, self.ctx.author)
         return [
             Priced(task.transcript.source, prompt, (), llm.tokens(prompt.system + prompt.user), None)
             for prompt in reply.open[before:]
         ]
 
-    def keep_said(self, transcript: Transcript, withheld: Callable[[str, str], bool]) -> int:
+    def keep_said(self, transcript: Transcript, withheld: Callable[..., bool]) -> int:
         """Keep what the person said in a conversation in its note, which is made if there is none; how many turns."""
         assert self._writer is not None
         place = self._place(transcript)
@@ -371,7 +385,7 @@ class Examiner:
                     self.skipped.append(Skipped(transcript.source, "another process examined it meanwhile"))
                     return None
             chosen, dropped = self._chosen(drawn, task.when, ctx.author)
-            path, kept = keep(ctx, transaction, transcript, chosen, task.when, task.place, self._keeps)
+            path, kept = keep(ctx, transaction, transcript, chosen, task.when, task.place, self._keeps, task.shown)
         unseen = sum(not fact.seen for fact in chosen.extraction.facts)
         if unseen and self._model is not None and self.looks:
             ctx.notices.append(f"{transcript.source}: {counted(unseen, 'candidate')} without a second look")

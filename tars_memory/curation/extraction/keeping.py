@@ -100,6 +100,7 @@ def keep(
     when: Moments,
     place: Place,
     keeps: str,
+    shown: Transcript,
 ) -> tuple[str, list[Kept]]:
     """Write the facts under the log headings of their days, then the session note, in this order.
 
@@ -111,6 +112,7 @@ def keep(
         when: when each turn was said.
         place: where its note stands.
         keeps: one of :data:`KEEPS`.
+        shown: the conversation without what is withheld; its turns may be kept, its title names the note.
 
     Returns:
         the session note's path, and the facts with their lines.
@@ -119,13 +121,11 @@ def keep(
     speakers = {turn.number: turn.speaker for turn in transcript.turns}
     kept = [daily.add(fact, when[fact.turn], speakers.get(fact.turn, "")) for fact in drawn.extraction.facts]
     kept = daily.write(kept)
-    note = _note(transcript, drawn, when, place, keeps, [daily.linked(one) for one in kept])
+    note = _note(transcript, drawn, when, place, keeps, [daily.linked(one) for one in kept], shown)
     return _write_session(ctx, transaction, note, when[transcript.turns[0].number], place), kept
 
 
-def keep_said(
-    ctx: Context, transcript: Transcript, when: Moments, path: str, withheld: Callable[[str, str], bool]
-) -> int:
+def keep_said(ctx: Context, transcript: Transcript, when: Moments, path: str, withheld: Callable[..., bool]) -> int:
     """Keep what the person said in a conversation as turns of its note, before its log is deleted.
 
     Args:
@@ -133,7 +133,7 @@ def keep_said(
         transcript: the conversation.
         when: when each turn was said.
         path: of its note.
-        withheld: whether a text, said on an ISO day, must not be told any more.
+        withheld: :meth:`tars_memory.rooms.Rooms.withheld`.
 
     Returns:
         how many turns were added; those that the note holds are not added again.
@@ -143,7 +143,7 @@ def keep_said(
         return 0
     held = {turn.number for turn in note.kept}
     own = [turn for turn in transcript.turns if turn.role == "user" and turn.number not in held]
-    own = [turn for turn in own if not withheld(turn.text, when[turn.number].date().isoformat())]
+    own = [turn for turn in own if not withheld(turn.text, when[turn.number].isoformat(), transcript.source)]
     turns = tuple(_turns(own, when, "full", set(), when[transcript.turns[0].number]))
     if turns:
         new = note._replace(kept=turns, facts=(), summary="")
@@ -250,11 +250,17 @@ def _write_session(ctx: Context, transaction: Transaction, note: SessionNote, st
 
 
 def _note(
-    transcript: Transcript, drawn: Drawn, when: Moments, place: Place, keeps: str, facts: list[SessionFact]
+    transcript: Transcript,
+    drawn: Drawn,
+    when: Moments,
+    place: Place,
+    keeps: str,
+    facts: list[SessionFact],
+    shown: Transcript,
 ) -> SessionNote:
     start = when[transcript.turns[0].number]
     found = drawn.extraction
-    new = [turn for turn in transcript.turns if turn.number > place.turns]
+    new = [turn for turn in shown.turns if turn.number > place.turns]
     speakers = {turn.number: turn.speaker for turn in new}
     return SessionNote(
         date=start.date().isoformat(),
@@ -264,7 +270,7 @@ def _note(
         session=mask(transcript.id),
         format=transcript.format,
         # Never a sentence: what the person rejects later would stand in the file's name for ever.
-        title=mask(transcript.title or ", ".join(found.topics[:NAMING])),
+        title=mask(shown.title or ", ".join(found.topics[:NAMING])),
         topics=tuple(map(mask, found.topics)),
         decisions=tuple(map(mask, found.decisions)),
         open_ends=tuple(map(mask, found.open_ends)),

@@ -91,6 +91,12 @@ class VectorCache:
                 "INSERT INTO vectors (model, hash, vector, words, crc) VALUES (?, ?, ?, ?, ?)", values
             )
 
+    def drop(self, hashes: Iterable[bytes]) -> None:
+        """Take the vectors of these texts out, of every model; their bytes are written over."""
+        self._connection.execute("PRAGMA secure_delete = ON")
+        with database.transaction(self._connection):
+            self._connection.executemany("DELETE FROM vectors WHERE hash = ?", [(digest,) for digest in hashes])
+
     def count(self) -> int:
         """How many vectors it holds, of all models."""
         return int(self._connection.execute("SELECT count(*) FROM vectors").fetchone()[0])

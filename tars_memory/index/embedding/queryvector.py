@@ -95,6 +95,16 @@ class QueryVectors:
         return self._cache / FOLDER / self.identity / digest[:32]
 
 
+def forget(cache: Path) -> None:
+    """Forget every query: which of them said a thing can't be told from their names.
+
+    Raises:
+        OSError: one can't be removed.
+    """
+    for path in (cache / FOLDER).glob("*/*"):
+        path.unlink(missing_ok=True)
+
+
 def query_vector(text: str, options: EmbeddingOptions, cache: Path) -> QueryVector:
     """The vectors of one query, for a process that asks once; see :class:`QueryVectors`.
 

@@ -87,11 +87,14 @@ def purge(journal: Journal, texts: Sequence[str]) -> int:
 
 
 def says(value: Any, words: str) -> bool:
-    """Whether somewhere in a JSON value a text has exactly these words, or an entry with them."""
+    """Whether somewhere in a JSON value a text holds these words, or an entry with them."""
     from tars_memory.vault.markdown.entries import holds
+    from tars_memory.vault.writing.withheld import mentions, units
 
     if isinstance(value, str):
-        return " ".join(value.split()) == " ".join(words.split()) or holds(value, words)
+        return (
+            " ".join(value.split()) == " ".join(words.split()) or holds(value, words) or mentions(value, [units(words)])
+        )
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(says(part, words) for part in parts)
 
@@ -137,8 +140,12 @@ def _line(record: Record) -> bytes:
 def _holds(record: Record, words: str) -> bool:
     from tars_memory.vault.inbox import OURS
     from tars_memory.vault.markdown.entries import holds
+    from tars_memory.vault.writing.withheld import mentions, units
 
+    said = [units(words)]
     texts = [part for span in record.get("spans", ()) for part in span[1:] if part]
     texts += [record["base"]] if record.get("base") else []
     within = file_says if str(record.get("file", "")).startswith(OURS) else holds
-    return any(within(text, words) for text in texts)
+    return mentions(str(record.get("file", "")), said) or any(
+        within(text, words) or mentions(text, said) for text in texts
+    )

@@ -251,10 +251,13 @@ def _would_say(arguments: dict[str, Any], words: str) -> bool:
     """Whether the item, once placed, would be an entry of exactly these words (with its tags or without)."""
     from tars_memory.vault.markdown.entries import neutralise
     from tars_memory.vault.secrets.masking import mask
+    from tars_memory.vault.writing.withheld import mentions, units
 
     text = arguments.get("text")
     if not isinstance(text, str) or not text.strip():
         return False
+    if mentions(text, [units(words)]):
+        return True
     said = neutralise(text)
     tags = arguments.get("tags")
     # of a removal that waits, the spool holds the words without their credentials

@@ -1,0 +1,227 @@
+"""What was forgotten stays forgotten: salted hashes of the sentences, and when; no words.
+
+A turn of a conversation that was said before and holds such a sentence is withheld from all that reads conversations:
+extraction, kept turns, the index of talks, context. Said anew later it counts. The file stands in the state folder,
+beside journal and index, and survives a rebuild of either.
+
+A sentence is found inside a longer text, case, blanks and punctuation aside: as a run of the same words; of scripts
+that part no words, of the same signs. One of less than three words must be a whole sentence of the text.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import unicodedata
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tars_memory import bounded
+from tars_memory.errors import SettingsError
+from tars_memory.hashing import blake2b
+from tars_memory.vault.writing.journal import replace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+FILE = "forgotten.jsonl"
+"""In the vault's state folder; the first line holds the salt, each further one what one command forgot."""
+
+LEAST_WORDS, LEAST_SIGNS = 3, 6
+"""Shorter sentences must be a whole sentence of a text: "tea" is no reason to withhold all that mentions tea."""
+
+_ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Signs of scripts without blanks: Thai, Lao, Burmese, Khmer, kana, Han."""
+_UNITS = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
+_ENDS = re.compile(r"[.!?;:…。！？；：\n\r\u2028\u2029]+")
+_ASIDE = re.compile(r"\[[^\[\]]*\]|(?:^|(?<=\s))#\S+|\((?:\[\[)?\d{4}-\d\d-\d\d[^()]*\)")
+"""What a note adds to what was said: what a word refers to, fields, tags, a day."""
+
+
+def units(text: str) -> list[str]:
+    """The words of a text as they are compared; of scripts that part none each sign."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return _UNITS.findall(text.casefold())
+
+
+def mentions(text: str, sentences: Iterable[Sequence[str]]) -> bool:
+    """Whether a text holds one of these sentences; they are as :func:`units` gives them."""
+    said: list[str] | None = None
+    for sentence in sentences:
+        if not sentence:
+            continue
+        if said is None:
+            said = units(text)
+        if _short(sentence):
+            if any(units(part) == [*sentence] for part in _ENDS.split(text)):
+                return True
+            continue
+        size, first = len(sentence), sentence[0]
+        for at, unit in enumerate(said[: len(said) - size + 1]):
+            if unit == first and said[at : at + size] == [*sentence]:
+                return True
+    return False
+
+
+def wordings(text: str) -> list[list[str]]:
+    """A statement as a note says it, and as it may have been said: without asides, tags and days."""
+    found = [units(text), units(_ASIDE.sub(" ", text))]
+    return [each for at, each in enumerate(found) if each and each not in found[:at]]
+
+
+class _Forgotten(NamedTuple):
+    """What one command forgot: when, which transaction, the logs it came from, and the sentences."""
+
+    at: datetime
+    txn: str
+    logs: tuple[str, ...]
+    said: tuple[tuple[int, int, str], ...]
+    """Of each sentence how many units, a byte of its first one (most texts need no more than that), and its hash."""
+
+
+class Withheld:
+    """The sentences that were forgotten in one vault.
+
+    Args:
+        state: the vault's state folder; where nothing was forgotten there is no file, and nothing is withheld.
+    """
+
+    def __init__(self, state: Path) -> None:
+        self.path = state / FILE
+        self._salt, self._records = _read(self.path)
+        self._known: dict[str, list[_Forgotten]] = {}
+        self._sizes: dict[int, set[int]] = {}
+        for record in self._records:
+            for size, sign, digest in record.said:
+                self._known.setdefault(digest, []).append(record)
+                self._sizes.setdefault(sign, set()).add(size)
+        self._signs: dict[str, int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._records)
+
+    def holds(self, text: str, when: datetime | None, *logs: str) -> bool:
+        """Whether a text is to be withheld: it holds a sentence that was forgotten after the text was said.
+
+        Args:
+            text: a sentence, or a whole turn.
+            when: it was said; None if that isn't known. Then it is withheld if the sentence came from one of its logs,
+                or from no log that is known.
+            logs: names of the log it is from: its file, its own name of the conversation.
+        """
+        if not self._records:
+            return False
+        names = {self._digest(_name(log)) for log in logs if log} if when is None else set()
+        return any(self._applies(record, when, names) for record in self._found(text))
+
+    def remember(
+        self, sentences: Iterable[Sequence[str]], now: datetime, *, txn: str = "", logs: Iterable[str] = ()
+    ) -> None:
+        """Withhold what holds one of these sentences and was said before now.
+
+        Args:
+            sentences: as :func:`units` gives them.
+            now: the instant of the command.
+            txn: the transaction; :meth:`drop` takes it back.
+            logs: names of the logs that the sentences came from.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        said = tuple(
+            dict.fromkeys(
+                (len(each), self._sign(each[0]), self._digest("\x1f".join(each))) for each in sentences if each
+            )
+        )
+        if not said:
+            return
+        names = tuple(dict.fromkeys(self._digest(_name(log)) for log in logs if log))
+        self._records.append(_Forgotten(now.astimezone(), txn, names, said))
+        self._write()
+
+    def drop(self, txns: Collection[str]) -> None:
+        """Withhold no longer what these transactions forgot: they were undone.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        kept = [record for record in self._records if not record.txn or record.txn not in txns]
+        if len(kept) != len(self._records):
+            self._records = kept
+            self._write()
+
+    @property
+    def txns(self) -> set[str]:
+        """The transactions that forgot something."""
+        return {record.txn for record in self._records if record.txn}
+
+    def _write(self) -> None:
+        lines: list[dict[str, Any]] = [{"salt": self._salt.hex()}]
+        lines += [
+            {"at": record.at.isoformat(), "txn": record.txn, "logs": record.logs, "said": record.said}
+            for record in self._records
+        ]
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(self.path, "".join(f"{json.dumps(line)}\n" for line in lines).encode("ascii"))
+        self.__init__(self.path.parent)  # type: ignore[misc]
+
+    def _found(self, text: str) -> Iterator[_Forgotten]:
+        """What forgot a sentence that the text holds."""
+        said = units(text)
+        for at, unit in enumerate(said):
+            sign = self._signs.get(unit)
+            if sign is None:
+                sign = self._signs[unit] = self._sign(unit)
+            for size in self._sizes.get(sign, ()):
+                run = said[at : at + size]
+                if len(run) == size and not _short(run):
+                    yield from self._known.get(self._digest("\x1f".join(run)), ())
+        for part in _ENDS.split(text):
+            run = units(part)
+            if run and _short(run):
+                yield from self._known.get(self._digest("\x1f".join(run)), ())
+
+    @staticmethod
+    def _applies(record: _Forgotten, when: datetime | None, logs: Collection[str]) -> bool:
+        if when is None:
+            return not record.logs or any(log in logs for log in record.logs)
+        return when.astimezone() < record.at
+
+    def _digest(self, text: str) -> str:
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=self._salt).hexdigest()
+
+    def _sign(self, unit: str) -> int:
+        return blake2b(unit.encode("utf-8", "surrogatepass"), digest_size=1, key=self._salt).digest()[0]
+
+
+def _name(log: str) -> str:
+    return log.replace("\\", "/").rpartition("/")[2].casefold()
+
+
+def _short(sentence: Sequence[str]) -> bool:
+    return len(sentence) < LEAST_WORDS or sum(map(len, sentence)) < LEAST_SIGNS
+
+
+def _read(path: Path) -> tuple[bytes, list[_Forgotten]]:
+    """Salt and records; a line that is none is passed over. A new salt where there is no file."""
+    try:
+        data = bounded.read(path, most=bounded.LARGEST_OWN) or b""
+    except SettingsError:
+        data = b""
+    salt = b""
+    found: list[_Forgotten] = []
+    for line in data.split(b"\n"):
+        try:
+            said = json.loads(line)
+            if "salt" in said:
+                salt = bytes.fromhex(said["salt"])
+                continue
+            records = tuple((int(size), int(sign), str(digest)) for size, sign, digest in said["said"])
+            at = datetime.fromisoformat(said["at"]).astimezone()
+            found.append(_Forgotten(at, str(said["txn"]), tuple(map(str, said["logs"])), records))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+    return (salt, found) if salt else (os.urandom(16), [])
