@@ -103,17 +103,19 @@ class Withheld:
     def __bool__(self) -> bool:
         return bool(self._records)
 
-    def holds(self, text: str, when: datetime | None, *logs: str) -> bool:
+    def holds(self, text: str, when: datetime | str | None, *logs: str) -> bool:
         """Whether a text is to be withheld: it holds a sentence that was forgotten after the text was said.
 
         Args:
             text: a sentence, or a whole turn.
-            when: it was said; None if that isn't known. Then it is withheld if the sentence came from one of its logs,
-                or from no log that is known.
+            when: it was said, or the ISO day of that, which counts from its beginning; None or '' if that isn't known.
+                Then it is withheld if the sentence came from one of its logs, or from no log that is known.
             logs: names of the log it is from: its file, its own name of the conversation.
         """
         if not self._records:
             return False
+        if isinstance(when, str):
+            when = _moment(when)
         names = {self._digest(_name(log)) for log in logs if log} if when is None else set()
         return any(self._applies(record, when, names) for record in self._found(text))
 
@@ -195,6 +197,13 @@ class Withheld:
 
     def _sign(self, unit: str) -> int:
         return blake2b(unit.encode("utf-8", "surrogatepass"), digest_size=1, key=self._salt).digest()[0]
+
+
+def _moment(day: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(day).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _name(log: str) -> str:
