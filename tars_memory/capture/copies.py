@@ -17,7 +17,7 @@ from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Splice, Tier
 from tars_memory.vault.sessions import growing
 from tars_memory.vault.sessions.note import QUOTE, quote_in
-from tars_memory.vault.writing.withheld import mentions, units, wordings
+from tars_memory.vault.writing.withheld import folded, mentions, units, wordings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 MOST_RELATED = 5
 """So many lines of the person's own that hold the words are told."""
 
-NAMING = ("Topics", "Decisions", "Open ends")
-"""Sections of a session note that tell in a few words what was talked about."""
+NAMING = "Topics"
+"""The section of a session note that tells in a few words what was talked about."""
 
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d{4}) (.+)\.md")
 _OF_FACTS = re.compile(r"[\[(](?:since|until|by)::[^\[\]()]*[\])]")
@@ -85,6 +85,8 @@ class Copies:
         found: dict[str, list[Copy]] = {}
         order = sorted(self._notes, key=lambda path: (path != self.first.path, self._ctx.layout.is_session(path), path))
         for path in order:
+            if not self._may_hold(self._notes[path]) and not self.renamed(path):
+                continue
             copies = [Copy(path, line, text) for line, text in _Plan(self, path, self._notes[path]).gone]
             if self.renamed(path):
                 copies.append(Copy(path, 0, path))
@@ -108,7 +110,7 @@ class Copies:
         return [
             entry
             for path, data in self._notes.items()
-            if not self._ctx.layout.is_session(path) and not self._ctx.layout.is_review(path)
+            if not self._ctx.layout.is_session(path) and not self._ctx.layout.is_review(path) and self._may_hold(data)
             for entry in self._read(path, data)
             if not entry.depth and not self.holds(entry) and mentions(entry.text, told)
         ]
@@ -123,7 +125,7 @@ class Copies:
             return ""
         folder, _, name = path.rpartition("/")
         found = _STAMP.fullmatch(name)
-        if found is None or not self.names(found[2]):
+        if found is None or not self.names(found[2], path):
             return ""
         number, to = 1, f"{folder}/{found[1]} conversation.md"
         while self._ctx.vault.look(to) is not None:
@@ -131,11 +133,15 @@ class Copies:
             to = f"{folder}/{found[1]} conversation {number}.md"
         return to
 
-    def names(self, title: str) -> bool:
-        """Whether a title or a topic tells it: all of it, or two words or more of it in a row; the last may be cut."""
+    def names(self, title: str, path: str) -> bool:
+        """Whether a title or a topic tells it: all of it, or, of a session that says it, two words or more of it in a
+        row; the last may be cut.
+        """
         told, said = self.sentences(), units(title)
+        if mentions(title, told) or len(said) < 2 or path not in {entry.path for entry in self.entries}:
+            return mentions(title, told)
         within = f" {' '.join(said)}"
-        return mentions(title, told) or (len(said) > 1 and any(within in f" {' '.join(each)}" for each in told))
+        return any(within in f" {' '.join(each)}" for each in told)
 
     def is_one(self, entry: Entry) -> bool:
         """Whether an entry says it, or links to where it was said."""
@@ -180,11 +186,11 @@ class Copies:
                 self.quotes.append(quote)
 
     def _may_hold(self, data: bytes) -> bool:
-        """At a glance: one of the block ids, or the longest word of one of the wordings."""
+        """At a glance: one of the block ids, or all words of one of the wordings."""
         if any(name.encode("ascii", "replace") in data for name in self._ids):
             return True
-        text = data.decode("utf-8", "replace").casefold()
-        return any(max(said, key=len) in text for said in map(units, self.texts) if said) or not text.isascii()
+        text = folded(data.decode("utf-8", "replace"))
+        return any(all(unit in text for unit in said) for said in self.sentences())
 
 
 class _Plan:
@@ -193,6 +199,7 @@ class _Plan:
     def __init__(self, copies: Copies, path: str, data: bytes) -> None:
         self.gone: list[tuple[int, str]] = []
         self._copies = copies
+        self._path = path
         self._layout = copies._ctx.layout
         self._told = copies.sentences()
         changes = Changes(data)
@@ -224,13 +231,13 @@ class _Plan:
             elif (
                 self._copies.is_one(entry)
                 or (machine and mentions(entry.text, self._told))
-                or (session and entry.section in NAMING and self._copies.names(entry.text))
+                or (session and entry.section == NAMING and self._copies.names(entry.text, path))
             ):
                 yield entry
 
     def _title(self, changes: Changes) -> None:
         title = Document(changes.data).front_matter.get("title")
-        if isinstance(title, str) and self._copies.names(title):
+        if isinstance(title, str) and self._copies.names(title, self._path):
             self.gone.append((1, f"title: {title}"))
             changes.make(growing.renewed(changes.data, "title", '""'))
 

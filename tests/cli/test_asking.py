@@ -14,7 +14,9 @@ from cli.terminal import environment, program
 KEY = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 
 
-def typed(argv: list[str], env: dict[str, str], cwd: Path, answer: bytes) -> tuple[int, bytes]:
+def typed(
+    argv: list[str], env: dict[str, str], cwd: Path, answer: bytes, asks: bytes = b"[n] stop"
+) -> tuple[int, bytes]:
     """Run on a pty and type the answer once the question stands there."""
     import pty
 
@@ -31,7 +33,7 @@ def typed(argv: list[str], env: dict[str, str], cwd: Path, answer: bytes) -> tup
                 screen += os.read(leader, 65536)
             except OSError:
                 break
-            if not sent and b"[n] stop" in screen and screen.rstrip().endswith(b"?"):
+            if not sent and asks in screen and screen.rstrip().endswith(b"?"):
                 os.write(leader, answer)
                 sent = True
         elif process.poll() is not None:
@@ -73,3 +75,19 @@ def test_an_agent_on_a_terminal_is_not_asked(tmp_path: Path) -> None:
     assert returned == 0
     assert b"masked before it was written: github token" in screen
     assert KEY not in (tmp_path / "vault" / "Memory.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("answer", "code"), [(b"n\n", 1), (b"y\n", 0)])
+def test_forget_shows_what_it_would_take_out_and_asks(tmp_path: Path, answer: bytes, code: int) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Memory.md").write_text("- a walnut cupboard ([[2026-11-20#^d-aaaaaaa|2026-11-20]])\n- tea\n")
+    day = vault / "2026-11-20.md"
+    day.write_text("## Log\n- 10:00 [promoted] I want a walnut cupboard ^d-aaaaaaa\n- 11:00 tea\n")
+    before = day.read_bytes()
+    argv = program("--vault", str(vault), "forget", "a walnut cupboard")
+    returned, screen = typed(argv, environment(tmp_path / "home", TERM="dumb"), tmp_path, answer, b"[y/N]")
+    assert returned == code, screen
+    assert b"to take out:" in screen and b"Memory.md:1: a walnut cupboard" in screen
+    assert b"2026-11-20.md:2: I want a walnut cupboard" in screen
+    assert (day.read_bytes() == before) is bool(code) and ("walnut" in (vault / "Memory.md").read_text()) is bool(code)

@@ -40,11 +40,14 @@ _ASIDE = re.compile(r"\[[^\[\]]*\]|(?:^|(?<=\s))#\S+|\((?:\[\[)?\d{4}-\d\d-\d\d[
 """What a note adds to what was said: what a word refers to, fields, tags, a day."""
 
 
+def folded(text: str) -> str:
+    """A text without case, in one form of each character."""
+    return (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
+
+
 def units(text: str) -> list[str]:
     """The words of a text as they are compared; of scripts that part none each sign."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    return _UNITS.findall(text.casefold())
+    return _UNITS.findall(folded(text))
 
 
 def mentions(text: str, sentences: Iterable[Sequence[str]]) -> bool:
