@@ -282,13 +282,17 @@ def test_said_anew_later_it_may_come_back(tmp_path: Path) -> None:
 def test_what_would_go_is_told_and_nothing_is_touched(tmp_path: Path) -> None:
     approved(tmp_path)
     note = tmp_path / "vault/2026-11-20.md"
-    note.write_text(f"## Log\n- 10:00 told Bob that {SAID}, he laughed\n")
+    note.write_text(
+        f"## Log\n- 10:00 told Bob that {SAID}, he laughed\n- 11:00 sold the hazelnut farm\n- 12:00 a farm\n"
+    )
     before = {each: each.read_bytes() for each in (tmp_path / "vault").rglob("*.md")}
     with at(tmp_path, "2026-11-28T10:00", dry_run=True) as memory:
         receipt = memory.forget(SAID, everywhere=True)
         told = {each.path for each in receipt.touched} | {receipt.path}
         assert {"Memory.md", "2026-11-27.md"} < told and any(path.startswith("sessions/") for path in told)
-        assert [each for each in receipt.notices if "2026-11-20.md:2, a line of yours" in each]
+        assert [each for each in receipt.notices if "the same words stand in 2026-11-20.md:2" in each]
+        assert [each for each in receipt.notices if "words of it stand in 2026-11-20.md:3" in each]
+        assert not [each for each in receipt.notices if "2026-11-20.md:4" in each]
         assert [each for each in receipt.notices if each.startswith("said in chat.jsonl")]
     assert {each: each.read_bytes() for each in (tmp_path / "vault").rglob("*.md")} == before
 

@@ -7,6 +7,7 @@ block id. A line of the person's own that merely holds the words is no copy: it 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ConflictError, TarsError
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Entry
 
 MOST_RELATED = 5
-"""So many lines of the person's own that hold the words are told."""
+"""So many other lines that hold the words, or come near, are told."""
+LONG = 4
+"""Letters of a word that makes another line come near."""
 
 NAMING = "Topics"
 """The section of a session note that tells in a few words what was talked about."""
@@ -97,23 +100,35 @@ class Copies:
         return found
 
     def kept(self) -> list[str]:
-        """Sentences on what stays: lines of the person's own that hold the words, and the logs it was said in."""
-        told = [
-            f"the same words stand in {entry.path}:{entry.line}, a line of yours: forget {entry.ref} takes it out, too"
-            for entry in self.related()[:MOST_RELATED]
+        """Sentences on what stays: other lines that hold the words or come near, and the logs it was said in."""
+        told = []
+        for entry, holds in self.related():
+            what = "the same words stand in" if holds else "words of it stand in"
+            told.append(f"{what} {entry.path}:{entry.line}, which stays: forget {entry.ref} takes it out, too")
+        return told[:MOST_RELATED] + [
+            f"said in {log}: your log is not touched; what it says of this is withheld" for log in self.logs
         ]
-        return told + [f"said in {log}: your log is not touched; what it says of this is withheld" for log in self.logs]
 
-    def related(self) -> list[Entry]:
-        """Lines of the person's own that hold the words: they stay."""
+    def related(self) -> list[tuple[Entry, bool]]:
+        """Other entries that hold all of it, or two longer words of it in a row; those that hold all first."""
         told = self.sentences()
-        return [
-            entry
-            for path, data in self._notes.items()
-            if not self._ctx.layout.is_session(path) and not self._ctx.layout.is_review(path) and self._may_hold(data)
-            for entry in self._read(path, data)
-            if not entry.depth and not self.holds(entry) and mentions(entry.text, told)
-        ]
+        texts = [words for text in self.texts for words in wordings(text)]
+        pairs = [pair for said in texts for pair in pairwise(said) if min(map(len, pair)) >= LONG]
+        found: list[tuple[Entry, bool]] = []
+        for path, data in self._notes.items():
+            text = folded(data.decode("utf-8", "replace"))
+            near = any(one in text and other in text for one, other in pairs)
+            if self._ctx.layout.is_review(path) or not (near or self._may_hold(data)):
+                continue
+            session = self._ctx.layout.is_session(path)
+            for entry in self._read(path, data):
+                if entry.depth or self.holds(entry):
+                    continue
+                if mentions(entry.text, told):
+                    found += [] if session else [(entry, True)]
+                elif _in_a_row(units(entry.text), pairs):
+                    found.append((entry, False))
+        return sorted(found, key=lambda one: not one[1])
 
     def without(self, path: str, data: bytes) -> list[Splice]:
         """What takes them out of a note."""
@@ -250,6 +265,10 @@ class _Plan:
                 self.gone.append((block.start_line, " ".join(text.split())))
                 first, last = document.lines[block.start_line - 1], document.lines[block.end_line - 1]
                 changes.make([Splice(first.start, last.next, b"")])
+
+
+def _in_a_row(said: Sequence[str], pairs: Sequence[tuple[str, str]]) -> bool:
+    return any(pair in pairs for pair in pairwise(said))
 
 
 def _ids(entry: Entry) -> Iterator[str]:
