@@ -140,9 +140,10 @@ class _Talk:
         self.lang = lang
         self.plain = turn.text.replace("’", "'")
         self.sentences = sentences(turn.text)
-        self.material = lang.pattern("material").search(self.plain) is not None
-        self.makes = lang.pattern("makes").search(self.plain) is not None
-        casts = first and lang.pattern("casts").match(self.plain.lstrip()) is not None
+        talk = self.plain if len(self.plain) <= MOST_TALK else ""  # a longer turn is no talk, whatever it asks for
+        self.material = lang.pattern("material").search(talk) is not None
+        self.makes = lang.pattern("makes").search(talk) is not None
+        casts = first and lang.pattern("casts").match(self.plain[:MOST_TALK].lstrip()) is not None
         self.plays = casts or any(lang.pattern("plays").match(_plain(said)) for said in self.sentences)
 
     def facts(self, day: date, *, talk: bool, requests: bool) -> list[Fact]:
@@ -156,7 +157,7 @@ class _Talk:
         lang, found = self.lang, list[Fact]()
         talk = talk and len(self.plain) <= MOST_TALK and not self.material
         talk = talk and not any(len(lines.findall(self.plain)) >= most for most, lines in _DOCUMENT)
-        skip = False
+        unkept, skip = lang.pattern("unkept").search(self.plain) is not None, False
         for sentence in self.sentences:
             plain = _plain(sentence)
             if len(plain) > MOST_CHARACTERS:
@@ -167,14 +168,14 @@ class _Talk:
                 if len(_WORD.findall(rest)) < 3 or plain[back.end() : back.end() + 1] == " ":
                     continue
                 sentence = Sentence(sentence.text[-len(rest) :], sentence.start, sentence.asks)
-            if lang.pattern("unkept").search(plain):
+            if unkept and lang.pattern("unkept").search(plain):
                 skip = True  # the request and what it is about are often two sentences
                 continue
             if skip:
                 skip = False
                 continue
             found += self._facts(sentence, day, talk=talk, requests=requests)
-            talk = talk and not lang.pattern("makes").search(plain)
+            talk = talk and not (self.makes and lang.pattern("makes").search(plain))
         return found
 
     def _facts(self, sentence: Sentence, day: date, *, talk: bool, requests: bool) -> Iterator[Fact]:
@@ -190,10 +191,10 @@ class _Talk:
                 kept = self._kept(text[slice(*match.span("text"))], sentence, day, table["kind"])
                 yield kept._replace(asked=True)
                 return
-        if requests and talk and not self.makes and not lang.pattern("task").search(plain):
+        if requests and talk and not self.makes:
             for form, table in lang.forms("rules"):
                 match = form.fullmatch(plain)
-                if match and not sentence.asks and 3 <= len(_WORD.findall(plain)) <= MOST_WORDS:
+                if match and not sentence.asks and self._rules(plain):
                     span = match.span("text") if "text" in form.groupindex else match.span()
                     yield self._kept(text[slice(*span)], sentence, day, table["kind"])
                     return
@@ -224,6 +225,10 @@ class _Talk:
                     yield self._kept(text[start:end], sentence, day, kind)
                     at = end
                     break
+
+    def _rules(self, plain: str) -> bool:
+        """Whether it says how to work, rather than how the text at hand is to be."""
+        return 3 <= len(_WORD.findall(plain)) <= MOST_WORDS and not self.lang.pattern("task").search(plain)
 
     def _asked(self, text: str, *, talk: bool) -> bool:
         """Whether what is to be remembered is a statement, rather than what the text at hand is to be like."""
