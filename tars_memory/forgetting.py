@@ -13,6 +13,7 @@ from tars_memory.errors import NotFoundError, PartialError, SettingsError, TarsE
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.sessions.note import QUOTE, quote_in
 from tars_memory.vault.writing.history import of_scope
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.spool import Spool
@@ -20,7 +21,7 @@ from tars_memory.vault.writing.withheld import Withheld, mentions
 from tars_memory.vault.writing.withheld import wordings as said_as
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from tars_memory.capture.model import Receipt
@@ -62,19 +63,19 @@ def forget_everywhere(memory: Memory, target: str) -> Receipt:
         gone = _forgotten(history, target, layout)
         if gone is None:
             raise
-        path, line, text = gone
+        path, line, text, txn = gone
         ref = grammar.ref(path, text)
         receipt = Receipt(None, path, line, ref, text, written=False, notices=memory.notices)
         if not memory.dry_run:
-            receipt.notices += ["it was forgotten before", *purge(memory, wordings(history, path, text, layout))]
+            receipt.notices += [
+                "it was forgotten before",
+                *purge(memory, [*wordings(history, path, text, layout), *_quotes(history, txn, layout)]),
+            ]
         return receipt
     if receipt.written and receipt.copies is not None:
         before = wordings(history, receipt.path, receipt.text, layout)
         texts = list(dict.fromkeys((*before, *receipt.copies.texts, *receipt.copies.quotes)))
-        withheld = Withheld(memory.state)
-        withheld.drop({receipt.txn or ""})  # it can't be undone: nothing takes this back
-        withheld.remember(receipt.copies.sentences(before), memory.now(), logs=receipt.copies.logs)
-        receipt.notices += purge(memory, texts)
+        receipt.notices += purge(memory, texts, receipt.copies.logs)
     return receipt
 
 
@@ -107,10 +108,11 @@ def wordings(history: list[JournalEntry], path: str, text: str, layout: Layout) 
     return found
 
 
-def purge(memory: Memory, texts: list[str]) -> list[str]:
+def purge(memory: Memory, texts: list[str], logs: Sequence[str] = ()) -> list[str]:
     """Take forgotten words out of journal, spool and index, look whether they are gone, and say what we can't reach.
 
-    The journal comes last: while it still tells of the removal, the same words name what is left to purge.
+    What was said before now and holds them is withheld, whatever is undone. The journal comes last: while it still
+    tells of the removal, the same words name what is left to purge.
 
     Returns:
         sentences for the person.
@@ -143,6 +145,7 @@ def purge(memory: Memory, texts: list[str]) -> list[str]:
             talks.rebuild()
 
     steps: tuple[Callable[[], object], ...] = (
+        lambda: Withheld(store.state).remember(told, memory.now(), logs=logs),
         lambda: forget_answers(store.state),
         proposals,
         spooled,
@@ -214,16 +217,22 @@ def _spelled(line: bytes, told: list[list[str]]) -> bool:
         return False
 
 
-def _forgotten(history: list[JournalEntry], target: str, layout: Layout) -> tuple[str, int, str] | None:
-    """Note, line and words of the entry that was forgotten last and is named by its REF or its words."""
+def _forgotten(history: list[JournalEntry], target: str, layout: Layout) -> tuple[str, int, str, str] | None:
+    """Note, line, words and transaction of the entry that was forgotten last and is named by its REF or its words."""
     said = " ".join(target.split()).casefold()
     for entry in history:
         if entry.command == "forget" and not entry.undone and not entry.purged:
             for text in _texts(entry.file, entry.before, layout)[:1]:
                 refs = {grammar.ref(entry.file, text, number) for number in range(REPEATS)}
                 if said in refs or said == " ".join(text.split()).casefold():
-                    return entry.file, entry.line, text
+                    return entry.file, entry.line, text, entry.txn
     return None
+
+
+def _quotes(history: list[JournalEntry], txn: str, layout: Layout) -> list[str]:
+    """What was said, verbatim, as far as a removal took it out of session notes."""
+    gone = (text for entry in history if entry.txn == txn for text in _texts(entry.file, entry.before, layout))
+    return [quote_in(text) for text in gone if text.startswith(QUOTE)]
 
 
 def _texts(path: str, lines: str, layout: Layout) -> list[str]:

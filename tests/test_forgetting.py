@@ -152,6 +152,7 @@ STEPS = {
     "the spool": "tars_memory.vault.writing.spool.Spool.purge",
     "proposals": "tars_memory.vault.inbox.purge",
     "answers": "tars_memory.curation.tidying.proposed.forget_answers",
+    "the hashes": "tars_memory.vault.writing.withheld.replace_file",
 }
 
 
@@ -253,6 +254,15 @@ def test_one_command_leaves_no_place_and_it_does_not_come_back(tmp_path: Path) -
         assert not memory.search("hazelnut farm").hits
         assert not [each for each in memory.review().waiting().proposals if "hazelnut" in each.text]
         assert "hazelnut" not in str(memory.extract_prompts([path], force=True))
+    assert left(tmp_path) == []
+
+
+def test_a_plain_forget_can_be_made_one_for_good(tmp_path: Path) -> None:
+    approved(tmp_path)
+    with at(tmp_path, "2026-11-28T10:00") as memory:
+        memory.forget("hazelnut farm")
+        assert left(tmp_path / "home")
+        assert "it was forgotten before" in memory.forget(SAID, everywhere=True).notices
     assert left(tmp_path) == []
 
 

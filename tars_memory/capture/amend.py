@@ -132,7 +132,10 @@ def forget(ctx: Context, target: str, *, later: bool = True) -> Receipt:
     ctx.notices += copies.kept()
     done = written.changed and not ctx.store.dry_run
     if done:
-        Withheld(ctx.store.state).remember(copies.sentences(), ctx.now, txn=written.txn, logs=copies.logs)
+        try:
+            Withheld(ctx.store.state).remember(copies.sentences(), ctx.now, txn=written.txn, logs=copies.logs)
+        except OSError as error:
+            ctx.notices.append(f"an old conversation may bring it back: {ctx.store.state} can't be written: {error}")
     receipt = Receipt(written.txn or None, entry.path, entry.line, entry.ref, entry.text, written=done)
     receipt.notices, receipt.gone, receipt.copies = ctx.notices, written.before, copies
     receipt.touched = [

@@ -27,6 +27,7 @@ from tars_memory.recall.ranking.ranked import settled
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.dailies import daily_of
 from tars_memory.vault.markdown import facts
+from tars_memory.vault.markdown.lines import candidates_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -163,7 +164,8 @@ class _Filling(Reading):
         self.loaded: dict[tuple[str, int], tuple[str, Unit]] = {}
         """By place the unit of a loaded note that it is in, and its block."""
         self.says: dict[str, tuple[str, Unit]] = {}
-        """By what it says each unit that is loaded whole: it is told for whatever repeats it elsewhere."""
+        """By what it says, and by the candidate it came from, each unit of a note that is loaded whole: it is told for
+        whatever repeats it elsewhere."""
         self.told: dict[tuple[str, int], Unit] = {}
         """By its first line the sentence without which a unit is not taken in."""
         self.order: list[tuple[str, int]] = []
@@ -269,7 +271,9 @@ class _Filling(Reading):
         for unit in units:
             self.loaded |= dict.fromkeys(_places(unit), (kind, unit))
             if kind != "recalled":
-                self.says |= {words: (kind, unit) for words in unit.says if words not in self.says}
+                first = self.notes[unit.path][unit.start_line - 1]
+                said = {*unit.says, *map("^{}".format, candidates_of(first))}
+                self.says |= {words: (kind, unit) for words in said if words not in self.says}
 
     # --- giving room
 
@@ -388,7 +392,8 @@ class _Filling(Reading):
         if not text.strip():
             return COMMENT
         says = {key(raw), key(text)}
-        for kind, unit in (self.says[words] for words in says if words in self.says):
+        known = {*says, *map("^{}".format, candidates_of(raw))}
+        for kind, unit in (self.says[words] for words in known if words in self.says):
             why = self._add(kind, unit)
             return why if why not in ("", LOADED) else f"says the same as {unit.path}:{unit.start_line}"
         if says & self.was:

@@ -164,10 +164,16 @@ def _count(block: Block) -> int:
 
 
 def key(text: str) -> str:
-    """What a line says, without list mark, time, machinery, case and spacing; '' if it is nothing but punctuation."""
+    """What a line says, without list mark, time, machinery, case, spacing and a full stop; '' if it is nothing but
+    punctuation.
+    """
     mark = _MARK.match(text)
     words = parse(text[mark.end() :] if mark else text, timed=True).text
-    return " ".join(words.casefold().split()) if any(sign.isalnum() or not sign.isascii() for sign in words) else ""
+    return (
+        " ".join(words.casefold().split()).rstrip(" .!。")
+        if any(sign.isalnum() or not sign.isascii() for sign in words)
+        else ""
+    )
 
 
 def dismissed(line: str) -> str:

@@ -219,6 +219,12 @@ def block_id_of(line: str) -> str:
     return found[1] if found else ""
 
 
+def candidates_of(line: str) -> set[str]:
+    """The block ids of the candidates that a line is, or came from."""
+    source = _SOURCE.search(line) if "#^" in line else None
+    return {name for name in (source[2] if source else "", block_id_of(line)) if name}
+
+
 def plain(line: str) -> str:
     """A line without state tag, block id, provenance and bold marks; nothing of one that keeps what was replaced."""
     if "replaced:: " in line and _REPLACED.match(line):
