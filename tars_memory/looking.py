@@ -247,7 +247,7 @@ class Looking(Rooms):
             recall=recall,
             as_of=request.as_of,
             selection=self._selection(*told_of, scope) if any(told_of) else None,
-            said=searcher.lines,
+            said=searcher.said,
         )
         packed.notices += searcher.notices
         return packed
@@ -321,14 +321,16 @@ class Searcher:
 
     Attributes:
         notices: sentences for the person.
-        lines: of the conversations that answer, by what a prompt calls them.
+        said: the lines of conversations that answer.
     """
 
     def __init__(self, memory: Looking, request: SearchRequest) -> None:
+        from tars_memory.recall.talks import Conversations
+
         self.memory = memory
         self.request = request
         self.notices: builtins.list[str] = []
-        self.lines: dict[str, builtins.list[str]] = {}
+        self.said = Conversations()
 
     def search(self) -> SearchResult:
         """The passages that answer.
@@ -388,6 +390,7 @@ class Searcher:
             def both(other: TalkReader) -> builtins.list[Answer]:
                 shares = Shares(query, (reader, other))
                 said = self._told(talks, other, query)
+                self.said.pair((*found, *said), said, shares)
                 return merged(found, said, lambda one: Told(shares.of(one.text), one.day))
 
             return talks.index.read(both)
@@ -471,7 +474,7 @@ class Searcher:
             if shown is None or talks.withheld(answer.text, shown.day, log_of(answer.path)):
                 continue
             name = self._called(answer.path)
-            lines = self.lines.setdefault(name, [])
+            lines = self.said.lines.setdefault(name, [])
             lines += [""] * (answer.number - len(lines))
             day = f"{shown.day} " if shown.day else ""
             lines[answer.number - 1] = f"- {day}{shown.speaker} said: {answer.text.strip()}"

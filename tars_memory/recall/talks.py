@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.query import Query
+    from tars_memory.recall.ranking.ranked import Answer
 
 One = TypeVar("One")
 
@@ -41,6 +42,37 @@ class Shares:
         if not self._total:
             return 0.0
         return sum(self._idfs.get(term, 0.0) for term in self._terms.count(text)) / self._total
+
+    def words(self, text: str) -> frozenset[str]:
+        """The question's words that a text holds."""
+        return frozenset(self._terms.count(text))
+
+
+class Conversations:
+    """What a prompt may tell of conversations.
+
+    Attributes:
+        lines: by what a prompt calls a conversation, its lines by number; those that may not be told are empty.
+        newer: by the place of a line that of the newest one that covers the same words, in a note or a conversation:
+            the older never stands alone.
+    """
+
+    def __init__(self) -> None:
+        self.lines: dict[str, list[str]] = {}
+        self.newer: dict[tuple[str, int], tuple[str, int]] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.lines
+
+    def pair(self, told: Iterable[Answer], said: Iterable[Answer], shares: Shares) -> None:
+        """Find the newer ones of what was said among all lines that answer."""
+        words = [(one, shares.words(one.text)) for one in told if one.day]
+        for older in said:
+            own = shares.words(older.text)
+            newer = [one for one, held in words if one.day > older.day and held >= own] if older.day and own else []
+            if newer:
+                newest = max(newer, key=lambda one: one.day)
+                self.newer[older.path, older.number] = (newest.path, newest.number)
 
 
 class Told(NamedTuple):

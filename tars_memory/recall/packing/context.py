@@ -8,7 +8,6 @@ fit, the lines that answer first), other rules, User.md, daily notes, facts, and
 from __future__ import annotations
 
 from datetime import timedelta
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError, counted
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranking.ranked import Answer
     from tars_memory.recall.selecting import Selection
+    from tars_memory.recall.talks import Conversations
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
 
@@ -72,7 +72,7 @@ def context(
     decided: Callable[[Sequence[str]], Mapping[str, str]] = lambda _: {},
     as_of: date | None = None,
     selection: Selection | None = None,
-    said: Mapping[str, list[str]] = MappingProxyType({}),
+    said: Conversations | None = None,
 ) -> Context:
     """Pack what a model should know.
 
@@ -95,7 +95,7 @@ def context(
             (:func:`tars_memory.recall.decided.outdated`): session notes say their words again.
         as_of: the day on which facts and lines have to hold; None: that of ``now``.
         selection: what facts and recalled lines are taken from; None: all.
-        said: by name the lines of conversations; filled by ``answers``.
+        said: the lines of conversations; filled by ``answers``.
 
     Raises:
         UsageError: a number below zero, or a project that can't be one.
@@ -103,7 +103,8 @@ def context(
     _check(budget, days, file_cap, project)
     day = as_of or now.date()
     filling = _Filling(vault, budget, file_cap, project or "", recall, decided, None if expired else day, selection)
-    filling.said = said
+    if said is not None:
+        filling.said = said
     if project and not (vault.root / PROJECTS / project).is_dir():
         filling.notices.append(f"there is no project {project!r}: {PROJECTS}/{project} is no folder")
     if loaded:
@@ -170,6 +171,10 @@ class _Filling(Reading):
         """By its first line the sentence without which a unit is not taken in."""
         self.order: list[tuple[str, int]] = []
         """Places that the question finds, and in long notes those around them, best first."""
+        self.bodies: dict[str, int] = {}
+        """By path the first line after the front matter."""
+        self.talk_left = 0
+        """Characters that lines of conversations may take still."""
         self.found: set[tuple[str, int]] = set()
         """Those that it finds themselves."""
 
@@ -364,18 +369,34 @@ class _Filling(Reading):
             By place why one that answers is not in.
         """
         refused: dict[tuple[str, int], str] = {}
-        bodies: dict[str, int] = {}
+        self.talk_left = self.packing.room // 2
         for path, number in self.order:
             if (path, number) in self.settled or self.packing.holds(path, number):
                 continue
-            if path not in bodies:
-                bodies[path] = _body(self.notes[path])
-            why = self._recall_line(path, number, bodies[path])
+            why = self._recall_line(path, number)
             if why and (path, number) in self.found:
                 refused[path, number] = why
         return refused
 
-    def _recall_line(self, path: str, number: int, body: int) -> str:
+    def _recall_said(self, path: str, number: int) -> str:
+        """Take in a line of a conversation, after the newest that covers the same; all get half of the room at most."""
+        newer = self.said.newer.get((path, number))
+        known = newer is None or newer[0] not in self.notes or self.packing.holds(*newer)
+        if newer is not None and not known and (newer in self.settled or self._recall_line(*newer)):
+            return "a newer line covers the same, and has no room"
+        text = fence.shown(self.notes[path][number - 1])
+        if len(text) > self.talk_left:
+            return NO_ROOM
+        why = self.packing.add("recalled", Unit(path, number, [text], {key(text)}))
+        self.talk_left -= 0 if why else len(text) + 1
+        return why
+
+    def _recall_line(self, path: str, number: int) -> str:
+        if path in self.said:
+            return self._recall_said(path, number) if self.notes[path][number - 1] else ""
+        if path not in self.bodies:
+            self.bodies[path] = _body(self.notes[path])
+        body = self.bodies[path]
         raw = self.notes[path][number - 1]
         if len(raw) >= self.packing.room:
             return NO_ROOM  # before anything is made of it: most lines end here

@@ -8,6 +8,7 @@ from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.recall import decided as states
 from tars_memory.recall.packing.loaded import COMMENT, ENDED, EXPIRED, REJECTED, REPLACED, Loaded, key
 from tars_memory.recall.packing.packing import NO_ROOM
+from tars_memory.recall.talks import Conversations
 from tars_memory.recall.verify import note_lines
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.markdown import lines as grammar
@@ -40,7 +41,7 @@ class Reading:
         called: how the prompt names notes whose own path it must not show.
         was: what lines of these notes were replaced by others, as :func:`loaded.key` gives it.
         settled: lines that are left out on purpose: recall must not bring them back.
-        said: the lines of conversations, by what they are called.
+        said: the lines of conversations.
         gone: what was left out, as (path, first line, last line, why).
     """
 
@@ -57,7 +58,7 @@ class Reading:
         self.was: set[str] = set()
         self.settled: set[tuple[str, int]] = set()
         self.gone: list[tuple[str, int, int, str]] = []
-        self.said: Mapping[str, list[str]] = {}
+        self.said = Conversations()
 
     def leave_out(self, path: str, first: int, last: int, why: str) -> None:
         """Note that lines are left out, and why."""
@@ -103,7 +104,7 @@ class Reading:
     def read_for_recall(self, path: str) -> None:
         """Read a note that lines are recalled from; those that Obsidian hides are not."""
         if path in self.said:
-            self.notes[path] = self.said[path]
+            self.notes[path] = self.said.lines[path]
             return
         data = self._bytes(path)
         if data is None:
