@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tars_memory.recall.ranking.ranked import Answer
     from tars_memory.recall.request import SearchRequest
     from tars_memory.recall.selecting import Selection
+    from tars_memory.recall.talks import Conversations
     from tars_memory.talks import Talks
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry
@@ -217,6 +218,7 @@ class Looking(Rooms):
         """
         from tars_memory.recall.decided import outdated
         from tars_memory.recall.packing import context as packing
+        from tars_memory.recall.talks import Conversations
         from tars_memory.vault.writing.typed import typed_lines
 
         request = self._request(question, asked)
@@ -230,6 +232,7 @@ class Looking(Rooms):
         on = None if request.expired else request.as_of or self.now().date()
         journal = self.store(writes=False).journal
         searcher = Searcher(self, request)
+        searcher.said = Conversations()
         packed = packing.context(
             self.whole,
             question,
@@ -321,16 +324,14 @@ class Searcher:
 
     Attributes:
         notices: sentences for the person.
-        said: the lines of conversations that answer.
+        said: takes the lines of conversations that answer, for a prompt.
     """
 
     def __init__(self, memory: Looking, request: SearchRequest) -> None:
-        from tars_memory.recall.talks import Conversations
-
         self.memory = memory
         self.request = request
         self.notices: builtins.list[str] = []
-        self.said = Conversations()
+        self.said: Conversations | None = None
 
     def search(self) -> SearchResult:
         """The passages that answer.
@@ -371,7 +372,6 @@ class Searcher:
     def answers(self, query: Query) -> builtins.list[Answer]:
         """The lines that answer a question, best first."""
         from tars_memory.recall.ranking.ranked import narrowed_by, ranked
-        from tars_memory.recall.talks import Shares, Told, merged
 
         report, meant = self._refresh(query)
         if report.stale:
@@ -381,6 +381,8 @@ class Searcher:
         talks = self._talks(query)
 
         def ask(reader: IndexReader) -> builtins.list[Answer]:
+            from tars_memory.recall.talks import Conversations, Shares, Told, merged
+
             vector = self._vector(query, reader, report) if meant else None
             narrowed = narrowed_by(query, request.project or "")
             found = ranked(reader, query, narrowed, vector=vector, mode=request.mode or "hybrid")
@@ -389,8 +391,9 @@ class Searcher:
 
             def both(other: TalkReader) -> builtins.list[Answer]:
                 shares = Shares(query, (reader, other))
-                said = self._told(talks, other, query)
-                self.said.pair((*found, *said), said, shares)
+                told = self.said = self.said or Conversations()
+                said = self._told(talks, other, query, told)
+                told.pair((*found, *said), said, shares)
                 return merged(found, said, lambda one: Told(shares.of(one.text), one.day))
 
             return talks.index.read(both)
@@ -463,7 +466,7 @@ class Searcher:
         result.abstained = not result.hits
         result.stale += self._unread
 
-    def _told(self, talks: Talks, reader: TalkReader, query: Query) -> builtins.list[Answer]:
+    def _told(self, talks: Talks, reader: TalkReader, query: Query, told: Conversations) -> builtins.list[Answer]:
         """The lines of conversations that answer, as a prompt shows them: with day and speaker."""
         from tars_memory.recall.ranking.ranked import Answer, ranked
         from tars_memory.talks import log_of
@@ -474,7 +477,7 @@ class Searcher:
             if shown is None or talks.withheld(answer.text, shown.day, log_of(answer.path)):
                 continue
             name = self._called(answer.path)
-            lines = self.said.lines.setdefault(name, [])
+            lines = told.lines.setdefault(name, [])
             lines += [""] * (answer.number - len(lines))
             day = f"{shown.day} " if shown.day else ""
             lines[answer.number - 1] = f"- {day}{shown.speaker} said: {answer.text.strip()}"
