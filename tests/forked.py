@@ -188,6 +188,8 @@ def be(client: socket.socket) -> None:
     import io
     import runpy
 
+    kernel = ctypes.CDLL(None)
+    kernel.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: whatever a broken test leaves ends with the server
     said, files, _, _ = socket.recv_fds(client, 1_000_000, 4)
     size = int.from_bytes(said[:4], "little")
     said = said[4:]
@@ -218,7 +220,7 @@ def be(client: socket.socket) -> None:
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     if hold:
-        ctypes.CDLL(None).prctl(0x59616D61, ctypes.c_ulong(-1))  # PR_SET_PTRACER: anybody may trace it
+        kernel.prctl(0x59616D61, ctypes.c_ulong(-1))  # PR_SET_PTRACER: anybody may trace it
         client.send(os.getpid().to_bytes(8, "little"))
         os.kill(os.getpid(), signal.SIGSTOP)
     file, *words = map(os.fsdecode, argv)

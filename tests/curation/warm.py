@@ -6,6 +6,7 @@ earnest is shown by the tests in ``test_llm.py`` that take no ``warm``.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import signal
@@ -21,7 +22,7 @@ import pytest
 from tars_memory.curation.models import provider, remote
 
 KEEPS = """
-import importlib.util, json, os, signal, socket, sys
+import importlib.util, json, os, socket, sys
 spec = importlib.util.spec_from_file_location("provider", sys.argv[1])
 provider = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(provider)
@@ -35,18 +36,21 @@ try:  # what it imports and makes with its first call; nobody listens there
 except Exception:
     pass
 orders = socket.socket(fileno=0)
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
 while True:
     words, ends, _, _ = socket.recv_fds(orders, 1_000_000, 2)
     if not words:
         os._exit(0)
+    try:  # those that have ended, so that what they took is counted
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
     child = os.fork()
     if child:
         for end in ends:
             os.close(end)
         orders.sendall(b"%d\\n" % child)
         continue
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.environ.clear()
     os.environ.update(json.loads(words))
     os.dup2(ends[0], 0)
@@ -96,6 +100,7 @@ class Kept:
                 command, stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
             theirs.close()
+            atexit.register(self.end)
         read, stdin = os.pipe()
         stdout, write = os.pipe()
         socket.send_fds(self._orders, [json.dumps(env).encode()], [read, write])
