@@ -69,6 +69,8 @@ facts = st.builds(
     speaker=texts,
     turn=st.integers(0, 500),
     claim=texts,
+    kind=st.sampled_from(["", "stated", "other"]) | texts,
+    warnings=st.lists(texts, max_size=2).map(tuple),
 )
 turns = st.builds(
     SessionTurn,
@@ -93,6 +95,7 @@ notes = st.builds(
     open_ends=lines,
     tools=lines,
     facts=st.lists(facts, max_size=3, unique_by=lambda fact: fact.source).map(tuple),
+    left_out=st.lists(facts.map(lambda fact: fact._replace(source="", label="")), max_size=2).map(tuple),
     kept=st.lists(turns, max_size=3, unique_by=lambda turn: turn.number).map(tuple),
 )
 

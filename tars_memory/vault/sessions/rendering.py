@@ -138,8 +138,8 @@ def fact_lines(fact: SessionFact) -> str:
         lines.append(f"  - {SAID_BY}{', '.join([*([speaker] if speaker else []), *_turn(fact.turn)])}")
     if claim := words_of(fact.claim):
         lines.append(f"  - {FACT}{claim}")
-    if fact.kind:
-        lines.append(f"  - {KIND}{fact.kind}")
+    if kind := words_of(fact.kind):
+        lines.append(f"  - {KIND}{kind}")
     lines += [f"  - {WARNING}{words}" for warning in fact.warnings if (words := words_of(warning))]
     return "\n".join(lines)
 
