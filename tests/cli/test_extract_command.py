@@ -13,7 +13,9 @@ import conversations as logs
 import pytest
 from curation import warm
 from curation.extracting import FACTS, House, claims, spoken
-from curation.loopback import Loopback, good
+from curation.loopback import Loopback, good, made
+
+from tars_memory.curation.models import check
 
 KEPT = [text for _, text in FACTS.values()]
 ANSWER = claims(("I prefer night trains to planes.", 9), ("never said", 9))
@@ -160,6 +162,39 @@ def test_another_program_takes_the_second_look(tm: Callable[..., Answer], house:
     assert told.code == 0
     assert [row.split(":", 2)[2] for row in told.out.splitlines()[1:]] == ["The NAS backs up at 03:15"]
     assert "1 supposed" in told.err
+    listed = tm("review", "--left-out")
+    name, *rest = listed.out.rstrip("\n").split("\t")
+    assert rest == ["2026-11-21", "supposed", "I prefer night trains to planes"]
+    assert "left out: 1 supposed" in listed.err
+    known = json.loads(tm("review", "--left-out", "--json").out)
+    assert (known["kinds"], known["left_out"][0]["id"]) == ({"supposed": 1}, name)
+    offered = tm("review", "--offer", name)
+    assert offered.code == 0
+    assert offered.out.endswith(":I prefer night trains to planes\n")
+    assert tm("review", "--left-out").code == 1
+    assert tm("review", "--offer", name).code == 6
+
+
+def test_a_model_is_checked_once(tm: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch) -> None:
+    warm.install(monkeypatch)
+    with Loopback([made(lambda body: right(str(body["messages"][-1]["content"])))]) as server:
+        told = tm("models", "check", **server.env())
+    assert (told.code, told.out) == (0, "")
+    assert "openai/scripted: 24 of 24 judged rightly" in told.err
+    with Loopback([made(lambda body: right(str(body["messages"][-1]["content"]), kind="stated"))]) as server:
+        told = tm("models", "check", "--json", **server.env())
+    assert told.code == 1
+    found = json.loads(told.out)
+    assert (found["passed"], found["of"], len(found["wrong"])) == (False, 24, 24 - found["right"])
+
+
+def right(asked: str, **more: str) -> str:
+    """The right answer to the fixed lines of a prompt."""
+    known = {one["said"]: one for one in check.lines()}
+    said = [json.loads(row.partition(" ")[2])["said"] for row in asked.split("\n") if row[:1].isdigit()]
+    lines = [known[each] for each in said]
+    found = [{"n": n, "kind": each["kind"], "fact": each["holds"], **more} for n, each in enumerate(lines, 1)]
+    return json.dumps({"verdicts": found})
 
 
 def test_a_long_conversation_has_several_prompts_and_as_many_answers(tm: Callable[..., Answer], house: House) -> None:
