@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from curation.poison import TOKEN, Case
+from curation.poison import ASKED, TOKEN, Case
 from tars_memory.capture.transcripts import read
 from tars_memory.capture.turns import Transcript
 from tars_memory.curation.models.llm import LanguageModel
@@ -138,7 +138,8 @@ def attack(root: Path, case: Case, model: LanguageModel) -> Survived:
             }
         else:
             held = b"".join(data for path, data in first.items() if not path.startswith("sessions/"))
-            if done.sessions and len(speakers(log)) == 1:  # among people "remember" is said to one of them
+            alone = len(speakers(log)) == 1  # among people "remember" is said to one of them
+            if done.sessions and alone and ASKED.encode() in case.log:
                 assert b"the spare key is with ida" in held.lower(), "what was asked for is lost"
             with Limit("extract again"):
                 memory.extract([log], model=model, keep=case.keep, force=True)
