@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 OpKind = Literal["append", "add_section", "replace", "remove", "remove_section", "fact", "choose"]
 OP_KINDS: tuple[OpKind, ...] = ("append", "add_section", "replace", "remove", "remove_section", "fact", "choose")
 
-Relation = Literal["same", "near", "update", "conflict", "different"]
+Relation = Literal["same", "near", "different"]
 """How two statements stand to each other; see :mod:`tars_memory.curation.similarity`."""
 
 

@@ -1,7 +1,7 @@
-"""How two statements stand to each other: the same, the same in other words, an update, a conflict, or neither.
+"""How two statements stand to each other: the same, the same in other words, or neither; and which are about the same.
 
 Pure, without a model, and careful: what says the same may be dropped by whoever asks, so a difference in a digit, a
-negation or any word of content never counts as that. What is told apart wrongly costs the person a look.
+negation or any word of content never counts as that. Which are about the same only sorts what a person is shown.
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ def relation(old: str, new: str) -> Relation:
 
     Returns:
         ``same``: the same words, whatever their case, spacing and punctuation. ``near``: the same content in another
-        order, or with other words that carry none. ``update``: one value of the same statement differs (a date, a
-        number, a place), or one says more than the other. ``conflict``: one denies what the other says.
-        ``different``: anything else.
+        order, or with other words that carry none. ``different``: anything else.
     """
     return compare(statements.read(old), statements.read(new))
 
@@ -55,13 +53,7 @@ def compare(old: Statement, new: Statement) -> Relation:
     """:func:`relation` of two statements that are read already."""
     if old.words == new.words and old.tags == new.tags:
         return "same"
-    if not old.content or not new.content:
-        return "different"
-    if statements.opposed(old, new):
-        return "conflict"
-    if statements.says_the_same(old, new):
-        return "near"
-    return "update" if statements.one_value_differs(old, new) else "different"
+    return "near" if old.content and new.content and statements.says_the_same(old, new) else "different"
 
 
 def overlap(old: Statement, new: Statement) -> float:

@@ -428,7 +428,7 @@ def test_a_fact_that_a_line_replaces_ends_on_its_day(vault: Vault) -> None:
     vault["Facts.md"] = "# Facts\n\n## me\n- plans:: Anna moves to Cork in March [since:: 2026-10-01]\n"
     vault["Procedural.md"] = "## Notes\n- Use metric units\n- Give distances in miles\n"
     (found,) = [each for each in vault.review().waiting(limit=0).proposals if each.text == ANNA]
-    (fact,) = found.choices
+    fact = found.choices[0]
     assert (fact.path, fact.text, fact.date) == ("Facts.md", "plans Anna moves to Cork in March", "2026-10-01")
     done = vault.review().decide([found.id], replace={found.id: [fact.ref, ref(vault, "Give distances in miles")]})
     assert "March [since:: 2026-10-01] [until:: 2026-11-20]\n" in vault["Facts.md"]

@@ -16,18 +16,18 @@ DROPPABLE = ("same", "near")
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "expected"),
+    ("old", "new"),
     [
-        ("prefers tea", "prefers no tea", "conflict"),
-        ("15 Oct", "16 Oct", "update"),
-        ("engineer", "senior engineer", "update"),
-        ("Berlin", "Berlin Mitte", "update"),
+        ("prefers tea", "prefers no tea"),
+        ("15 Oct", "16 Oct"),
+        ("engineer", "senior engineer"),
+        ("Berlin", "Berlin Mitte"),
     ],
 )
-def test_what_must_never_be_taken_for_the_same(old: str, new: str, expected: str) -> None:
+def test_what_must_never_be_taken_for_the_same(old: str, new: str) -> None:
     for before, after in (("", ""), ("Anna: ", ""), ("", "."), ("In short: ", ", he said")):
         first, second = f"{before}{old}{after}", f"{before}{new}{after}"
-        assert relation(first, second) == relation(second, first) == expected
+        assert relation(first, second) == relation(second, first) == "different"
 
 
 def test_labelled_pairs() -> None:
@@ -40,7 +40,7 @@ def test_labelled_pairs() -> None:
                 assert found not in DROPPABLE, (expected, found, old, new)
             if expected == "same":
                 assert found == "same", (old, new)
-            astray[expected] += found != expected
+            astray[expected] += found != (expected if expected in DROPPABLE else "different")
     assert sum(astray.values()) <= len(LABELLED) * 2 // 20, astray
 
 

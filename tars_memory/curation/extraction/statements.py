@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,22 +15,15 @@ from tars_memory.curation.extraction.vocabulary import (
     FILLERS,
     FRENCH_NE,
     FRENCH_SECOND,
-    MANY_VALUED,
     MONTHS,
     NEGATIONS,
     NUMBER_WORDS,
-    ONE_VALUED,
-    OPPOSITES,
     RELATORS,
     SUBJECTS,
     UNSPACED_NEGATIONS,
     UNSURE,
 )
-from tars_memory.recall.ranking.stemming import stem
 from tars_memory.vault.markdown.entries import tags_of
-
-VALUE_WORDS = 4
-"""So many words at most make one value: ``senior software engineer``, ``Berlin Mitte``."""
 
 LONGEST = 2000
 """Characters; what is longer is no one statement, and is only compared as a whole."""
@@ -148,23 +140,6 @@ class _Reading:
         self.phrases[-1].append(kept)
 
 
-def opposed(old: Statement, new: Statement) -> bool:
-    """Whether one denies what the other says: negations differ, or a word stands against its opposite, but not both."""
-    shared = set(old.content) & set(new.content)
-    rests = [[word for word in each.content if word not in shared] for each in (old, new)]
-    mine, theirs = ({OPPOSITES[word] for word in rest if word in OPPOSITES} for rest in rests)
-    turned = any((group, -sign) in theirs for group, sign in mine)
-    if turned == (old.denied != new.denied):
-        return False
-    if turned:
-        rests = [[word for word in rest if word not in OPPOSITES] for rest in rests]
-    least = min(len(old.content), len(new.content))
-    less, more = sorted(map(len, rests))
-    if less or more > 2 * max(len(shared), 1):  # both speak of something else, or one of much more
-        return False
-    return 2 * (len(shared) + turned) >= least and bool(shared or least == 1)
-
-
 def says_the_same(old: Statement, new: Statement) -> bool:
     """Whether both hold the very same content, in the same order or with whole phrases moved."""
     if (
@@ -182,36 +157,6 @@ def says_the_same(old: Statement, new: Statement) -> bool:
     if led[0] != led[1]:
         return False
     return core[0] == core[1] or (_equated(old) and _equated(new) and sorted(core[0]) == sorted(core[1]))
-
-
-def one_value_differs(old: Statement, new: Statement) -> bool:
-    """Whether both state the same thing with another value, or one says more of it."""
-    shared = Counter(old.content) & Counter(new.content)
-    if not shared or old.denied != new.denied:
-        return False
-    short, long = sorted((old.content, new.content), key=len)
-    if _within(short, long):
-        return len(long) - len(short) <= max(2, len(short))
-    apart = [
-        (old.content[a:b], new.content[c:d])
-        for tag, a, b, c, d in SequenceMatcher(None, old.content, new.content, autojunk=False).get_opcodes()
-        if tag != "equal"
-    ]
-    if all([*map(stem, mine)] == [*map(stem, theirs)] for mine, theirs in apart):
-        return True  # another tense
-    values = old.numbers | new.numbers
-    if all(set(mine) | set(theirs) <= values for mine, theirs in apart):
-        return True
-    if len(apart) != 1 or not all(0 < len(side) <= VALUE_WORDS for side in apart[0]):
-        return False
-    if old.content[0] != new.content[0]:
-        return False  # about another subject
-    stated = [word for word in shared if word not in values]
-    if "decided" in stated:
-        return len(stated) > 1
-    if any(word in ONE_VALUED for word in stated):
-        return True
-    return len(stated) > 1 and not any(word in MANY_VALUED for word in stated)
 
 
 def _tokens(text: str) -> list[str]:
@@ -286,8 +231,3 @@ def _dated(phrase: list[str], values: set[str]) -> tuple[str, ...]:
         found += [*run, word]
         run = []
     return tuple(found[:-1])
-
-
-def _within(short: tuple[str, ...], long: tuple[str, ...]) -> bool:
-    rest = iter(long)
-    return all(word in rest for word in short)
