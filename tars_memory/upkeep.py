@@ -130,7 +130,8 @@ def models(memory: Memory) -> list[dict[str, Any]]:
     cache = memory.settings.places.cache
     current = memory.settings.options("embedding", EmbeddingOptions).model
     names = {manifest.name: True for manifest in known.installed(cache)}
-    names[known.EMBEDDED] = _usable(memory.settings, known.EMBEDDED)
+    for name in (known.EMBEDDED, known.MULTILINGUAL):
+        names[name] = _usable(memory.settings, name)
     names.setdefault(current, False)
     listed = [{"name": name, "installed": there, "current": name == current} for name, there in names.items()]
     listed += [
@@ -150,12 +151,8 @@ def use_model(memory: Memory, name: str, folder: Path | None) -> dict[str, Any]:
         UnwritableError: the configuration can't be written.
     """
     from tars_memory.index.embedding import fetch
-    from tars_memory.index.embedding import models as known
 
-    if name != known.EMBEDDED:
-        name = fetch.use_model(name, memory.settings.places.cache, folder).name
-    elif not _usable(memory.settings, name):
-        raise ModelUnavailableError("the embedded model is not installed", known.INSTALL_HINT)
+    name = fetch.use_model(name, memory.settings.places.cache, folder).name
     path = memory.settings.places.config / "config.toml"
     memory.settings.write("embedding", "model", name)
     notices = ["tars-memory reindex makes the vectors anew; until then searches answer by keywords"]

@@ -64,12 +64,12 @@ def carrier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: bytes | None
             (tmp_path / "site" / package).mkdir(parents=True)
             (tmp_path / "site" / package / "__init__.py").write_text("raise RuntimeError('must not be imported')")
             (tmp_path / "site" / package / name).write_bytes(content)
-        monkeypatch.setitem(prepare.EMBEDDED_SOURCES, name, (package, name))
+        monkeypatch.setitem(prepare.SOURCES, name, (package, name))
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
 
 
 def real_bytes() -> tuple[bytes, bytes]:
-    sources = prepare.embedded_sources()
+    sources = prepare.packaged_sources(models.EMBEDDED_MANIFEST)
     return sources["model.onnx"].read_bytes(), sources["tokenizer.json"].read_bytes()
 
 
@@ -94,8 +94,7 @@ def test_the_optimised_copy_gives_the_vectors_of_the_original(prepared: tuple[mo
     manifest, folder = prepared
     original = onnxruntime.InferenceSession(str(folder / "model.onnx"), providers=["CPUExecutionProvider"])
     opened = Session(manifest, folder)
-    ids = np.array([opened._tokenizer.encode(TEXTS[0]).ids], np.int64)
-    given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+    given, _ = opened._read(TEXTS[0])
     mean = original.run(None, given)[0][0].mean(axis=0)
     expected = (mean / np.linalg.norm(mean)).astype("<f4").tobytes()
     assert distance(opened.query(TEXTS[0]).vector, expected) <= 1e-5
@@ -230,7 +229,7 @@ def test_in_order_passes_a_failure_on() -> None:
 
 
 def test_a_prepared_model_is_found_without_the_packages(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepare, "embedded_sources", lambda: pytest.fail("looked for the package"))
+    monkeypatch.setattr(prepare, "packaged_sources", lambda _: pytest.fail("looked for the package"))
     assert len(embedding.open_embedder(OPTIONS, cache).embed_query("tea").vector) == 1536
 
 

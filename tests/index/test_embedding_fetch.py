@@ -20,7 +20,7 @@ FIRST_TOKEN = "snowflake/snowflake-arctic-embed-xs"
 
 def downloaded(folder: Path, model_file: str = "model.onnx") -> Path:
     """A folder as fastembed would download it: the embedded model's files under the other's names."""
-    sources = prepare.embedded_sources()
+    sources = prepare.packaged_sources(models.EMBEDDED_MANIFEST)
     (folder / model_file).parent.mkdir(parents=True)
     shutil.copyfile(sources["model.onnx"], folder / model_file)
     shutil.copyfile(sources["tokenizer.json"], folder / "tokenizer.json")

@@ -46,7 +46,7 @@ def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Mani
     """Make a model ready for use without a network from then on; fetches it if no folder is given.
 
     Args:
-        name: ``embedded``, or a model that fastembed knows, for example ``BAAI/bge-small-en-v1.5``.
+        name: ``embedded``, ``multilingual``, or a model that fastembed knows, for example ``BAAI/bge-small-en-v1.5``.
         cache: the program's cache folder.
         folder: where the model's files already are, for a machine without a network.
 
@@ -54,7 +54,7 @@ def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Mani
         UsageError: fastembed knows no such model.
         ModelUnavailableError: it can't be fetched, a file is missing, or it can't be run.
     """
-    if name == models.EMBEDDED:
+    if models.packaged(name) is not None:
         return models.ready(name, cache)[0]
     downloads = cache / "models" / ".downloads"
     found = _find(name, downloads, folder)
@@ -72,7 +72,7 @@ def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Mani
     )
     sources = {file: found.folder / file for file in found.files}
     prepared = prepare.prepare(direct, sources, {}, cache)
-    if direct.runner == "onnxruntime" and not agrees(direct, prepared):
+    if direct.is_direct and not agrees(direct, prepared):
         shutil.rmtree(prepared, ignore_errors=True)
         values = direct.as_dict() | {"runner": "fastembed", "pooling": "own"}
         direct = models.Manifest(**values)
@@ -124,7 +124,7 @@ def _find(name: str, downloads: Path, folder: Path | None) -> Found:
     try:
         fastembed = runtime.load_fastembed()
     except ImportError as error:
-        raise ModelUnavailableError(f"fastembed can't be imported: {error}", models.INSTALL_HINT) from error
+        raise ModelUnavailableError(f"fastembed can't be imported: {error}", models.install_hint()) from error
     for kind in fastembed.TextEmbedding.EMBEDDINGS_REGISTRY:
         for description in kind._list_supported_models():  # the public list doesn't say which class
             if description.model.lower() == name.lower():

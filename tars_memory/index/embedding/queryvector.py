@@ -8,6 +8,7 @@ lock, no driver, and can't damage its neighbours.
 from __future__ import annotations
 
 import os
+from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -25,6 +26,9 @@ KEPT = 2_000
 """Query vectors kept; 3 MB of content. The oldest go first."""
 
 
+_STRANGE = Struct("<d")
+
+
 class QueryVector(NamedTuple):
     """What the model makes of a query."""
 
@@ -32,6 +36,10 @@ class QueryVector(NamedTuple):
     """Of the whole: float32 little-endian, L2-normalised."""
     words: tuple[bytes, ...]
     """Of each word that is no stop word, in order: the signs of its vector, one bit a dimension."""
+    strange: float = 0.0
+    """How unlike any language the query is, as far as the model's word pieces tell: 1 and more is no words at all."""
+    model: str = ""
+    """The model that made it, as the setting names it."""
 
 
 class QueryVectors:
@@ -50,7 +58,7 @@ class QueryVectors:
             warm: where a watcher's socket would be, to be asked before the model is opened.
 
         Raises:
-            ModelUnavailableError: another model than the embedded one is set and was never fetched.
+            ModelUnavailableError: a model that pip doesn't install is set and was never fetched.
         """
         self._model = options.model
         self._cache = cache
@@ -67,6 +75,9 @@ class QueryVectors:
         Raises:
             ModelUnavailableError: they aren't remembered and the model can't be used; never waits for a network.
         """
+        return self._query(text)._replace(model=self._model)
+
+    def _query(self, text: str) -> QueryVector:
         path = self._path(text)
         known = _read(path, self.dimension)
         if known is not None:
@@ -116,7 +127,7 @@ def query_vector(text: str, options: EmbeddingOptions, cache: Path) -> QueryVect
 
 def _open(model: str, cache: Path) -> Callable[[str], QueryVector]:
     manifest, folder = models.ready(model, cache)
-    if manifest.runner == "onnxruntime":
+    if manifest.is_direct:
         from tars_memory.index.embedding.session import Session
 
         return Session(manifest, folder).query
@@ -126,7 +137,7 @@ def _open(model: str, cache: Path) -> Callable[[str], QueryVector]:
 
 
 def _read(path: Path, dimension: int) -> QueryVector | None:
-    """What is remembered, if it is whole: vector, words, checksum of both."""
+    """What is remembered, if it is whole."""
     try:
         return unpack(path.read_bytes(), dimension)
     except OSError:
@@ -137,14 +148,16 @@ def unpack(data: bytes, dimension: int) -> QueryVector | None:
     """What :func:`pack` made, if it is whole."""
     content, sum_ = data[:-4], data[-4:]
     end, size = 4 * dimension, dimension // 8
-    if len(content) < end or (len(content) - end) % size or crc32(content).to_bytes(4, "little") != sum_:
+    start = end + _STRANGE.size
+    if len(content) < start or (len(content) - start) % size or crc32(content).to_bytes(4, "little") != sum_:
         return None
-    return QueryVector(content[:end], tuple(content[at : at + size] for at in range(end, len(content), size)))
+    words = tuple(content[at : at + size] for at in range(start, len(content), size))
+    return QueryVector(content[:end], words, *_STRANGE.unpack(content[end:start]))
 
 
 def pack(made: QueryVector) -> bytes:
-    """Vector, words, checksum of both."""
-    content = made.vector + b"".join(made.words)
+    """Vector, how strange it is, words, checksum of all."""
+    content = made.vector + _STRANGE.pack(made.strange) + b"".join(made.words)
     return content + crc32(content).to_bytes(4, "little")
 
 

@@ -6,8 +6,10 @@ doesn't depend on how many texts came at once; of queries to 1e-5. A test holds 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index.embedding import models, runtime
@@ -22,6 +24,8 @@ MAX_CHARACTERS = 20_000
 """Longer texts are cut before they are split into word pieces: no model here sees more than a tenth of it."""
 
 
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0003ffff]")
+"""Characters of scripts written without blanks: a run of them is no word."""
 MOST_WORDS = 255
 """Words of one line that are given a vector: what one byte can count."""
 
@@ -52,7 +56,8 @@ class Session:
             manifest: of the model.
             folder: its prepared folder.
             repack: let onnxruntime copy the weights into the layout its kernels like best. For one query that costs
-                more than it gives; passages need it to come out as fastembed's do, to the bit.
+                more than it gives; passages need it to come out as fastembed's do, to the bit. Weights in four bits
+                are always copied: 12 ms, and a fifth of the time for a query.
 
         Raises:
             ModelUnavailableError: onnxruntime or tokenizers is missing or can't read the model.
@@ -62,27 +67,24 @@ class Session:
         try:
             self._numpy = runtime.load_numpy()
             onnxruntime = runtime.load_onnxruntime()
-            import tokenizers
+            self._read = _reader(self._numpy, manifest, folder)
         except ImportError as error:
-            raise ModelUnavailableError(
-                f"the embedding model can't be run here: {error}", models.INSTALL_HINT
-            ) from error
+            hint = models.install_hint(manifest.name if models.packaged(manifest.name) else models.EMBEDDED)
+            raise ModelUnavailableError(f"the embedding model can't be run here: {error}", hint) from error
+        except ModelUnavailableError:
+            raise
+        except Exception as error:  # tokenizers' exceptions share no base class
+            raise _damaged(folder, error) from error
         try:
-            self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-            self._tokenizer.no_padding()
-            self._tokenizer.enable_truncation(manifest.max_tokens)
             self._model = onnxruntime.InferenceSession(
                 str(models.graph_of(folder, manifest, onnxruntime.__version__)),
-                _options(onnxruntime, repack),
+                _options(onnxruntime, repack or manifest.runner == "e5"),
                 providers=["CPUExecutionProvider"],
             )
         except ModelUnavailableError:
             raise
-        except Exception as error:  # neither library's exceptions share a base class
-            raise ModelUnavailableError(
-                f"the embedding model in {folder} can't be opened: {error}",
-                "remove that folder; it is made anew by the next search or reindex",
-            ) from error
+        except Exception as error:  # nor do onnxruntime's
+            raise _damaged(folder, error) from error
         self._inputs = {node.name for node in self._model.get_inputs()}
 
     def query(self, text: str) -> QueryVector:
@@ -90,27 +92,88 @@ class Session:
         np, prefix = self._numpy, self.manifest.query_prefix
         hidden, offsets = self._run(prefix + text)
         vector = unit(np, whole(np, hidden, self.manifest.pooling))
-        spans = [(start + len(prefix), end + len(prefix)) for start, end in content_words(text)]
-        bits, _ = word_bits(np, hidden, offsets, spans)
+        spans = list(_words(prefix + text, len(prefix), len(prefix + text), offsets, self._read.centre))
+        bits, _ = word_bits(np, hidden, offsets, spans, self._read.centre)
         size = self.dimension // 8
-        return QueryVector(vector, tuple(bits[start : start + size] for start in range(0, len(bits), size)))
+        words = tuple(bits[start : start + size] for start in range(0, len(bits), size))
+        return QueryVector(vector, words, self._read.strange(clean(text)))
 
     def passage(self, text: str) -> Embedded:
         """The vectors of a passage, and of the words of its lines after the first."""
         hidden, offsets = self._run(self.manifest.passage_prefix + text)
-        return pool(self._numpy, hidden, offsets, self.manifest, text)
+        return pool(self._numpy, hidden, offsets, self.manifest, text, self._read.centre)
 
     def _run(self, text: str) -> tuple[Any, list[tuple[int, int]]]:
         """The model's output for one text, and the character span of each of its tokens."""
-        np = self._numpy
-        encoded = self._tokenizer.encode(clean(text))
+        given, offsets = self._read(clean(text))
+        hidden = self._model.run(None, {name: value for name, value in given.items() if name in self._inputs})[0]
+        return hidden, offsets
+
+
+class _Reader(Protocol):
+    """From a text to what a model is fed."""
+
+    centre: Any
+    """What is taken from each token's vector before its signs count; None: nothing."""
+
+    def __call__(self, text: str) -> tuple[dict[str, Any], list[tuple[int, int]]]:
+        """What the model is fed for a text, and the character span of each token; empty for the first and last."""
+
+    def strange(self, text: str) -> float:
+        """How unlike any language a text is: 1 and more is no words at all; 0 where the pieces don't tell."""
+
+
+class _Tokenizer:
+    """The :class:`_Reader` of a model with a tokenizer.json."""
+
+    centre = None
+
+    def __init__(self, np: Any, file: Path, most: int) -> None:
+        """Open the file; a text is cut at ``most`` tokens, those that open and end it included."""
+        import tokenizers
+
+        self._np = np
+        self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(most)
+
+    def __call__(self, text: str) -> tuple[dict[str, Any], list[tuple[int, int]]]:
+        """As said there."""
+        np = self._np
+        encoded = self._tokenizer.encode(text)
         ids = np.array([encoded.ids], np.int64)
         given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        hidden = self._model.run(None, {name: value for name, value in given.items() if name in self._inputs})[0]
-        return hidden, encoded.offsets
+        return given, encoded.offsets
+
+    def strange(self, text: str) -> float:  # noqa: ARG002  # these pieces have no scores
+        """As said there."""
+        return 0.0
 
 
-def pool(np: Any, hidden: Any, offsets: Sequence[tuple[int, int]], manifest: models.Manifest, text: str) -> Embedded:
+def _reader(np: Any, manifest: models.Manifest, folder: Path) -> _Reader:
+    """What splits texts for that model."""
+    if manifest.runner == "e5":
+        from tars_memory.index.embedding.e5 import Reader
+
+        return Reader(folder, np, manifest.max_tokens)
+    return _Tokenizer(np, folder / "tokenizer.json", manifest.max_tokens)
+
+
+def _damaged(folder: Path, error: Exception) -> ModelUnavailableError:
+    return ModelUnavailableError(
+        f"the embedding model in {folder} can't be opened: {error}",
+        "remove that folder; it is made anew by the next search or reindex",
+    )
+
+
+def pool(
+    np: Any,
+    hidden: Any,
+    offsets: Sequence[tuple[int, int]],
+    manifest: models.Manifest,
+    text: str,
+    centre: Any = None,
+) -> Embedded:
     """Vectors from the model's output for one passage, by the manifest's recipe.
 
     Args:
@@ -119,33 +182,58 @@ def pool(np: Any, hidden: Any, offsets: Sequence[tuple[int, int]], manifest: mod
         offsets: character span of each token in prefix + text; empty for those that the tokenizer added.
         manifest: names the pooling of the whole, and the prefix; a word is always the mean of its pieces.
         text: the passage, without the prefix.
+        centre: what is taken from each token's vector before its signs count.
     """
     vector = unit(np, whole(np, hidden, manifest.pooling))
     start = len(manifest.passage_prefix)
+    given = manifest.passage_prefix + text
     spans: list[tuple[int, int]] = []
     lines: list[int] = []
     for number, line in enumerate(text.split("\n")):
         if number:
-            words = [(start + first, start + last) for first, last in content_words(line)][:MOST_WORDS]
+            words = list(islice(_words(given, start, start + len(line), offsets, centre), MOST_WORDS))
             spans += words
             lines += [number - 1] * len(words)
         start += len(line) + 1
-    bits, found = word_bits(np, hidden, offsets, spans)
+    bits, found = word_bits(np, hidden, offsets, spans, centre)
     counts = bytearray(text.count("\n"))
     for index in found:
         counts[lines[index]] += 1
     return Embedded(vector, bytes(counts), bits)
 
 
-def content_words(text: str) -> Iterator[tuple[int, int]]:
-    """The character spans [start, end) of the words of a text that are no stop words."""
-    return (match.span() for match in WORD.finditer(text) if fold(match[0]) not in STOP_WORDS)
+def content_words(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+    """The character spans [start, end) of the words of a text, or a part of it, that are no stop words."""
+    within = WORD.finditer(text, start, len(text) if end is None else end)
+    return (match.span() for match in within if fold(match[0]) not in STOP_WORDS)
+
+
+def _words(
+    text: str, start: int, end: int, offsets: Sequence[tuple[int, int]], centre: Any
+) -> Iterator[tuple[int, int]]:
+    """The content words of a part of a text; where a model knows scripts without blanks, the pieces of their runs."""
+    spans = list(content_words(text, start, end))
+    if centre is None or text.isascii():
+        yield from spans
+        return
+    for span, (first, last) in zip(spans, token_ranges(offsets, spans), strict=True):
+        if _UNSPACED.search(text, *span):
+            yield from (offsets[index] for index in range(first, last))
+        else:
+            yield span
 
 
 def word_bits(
-    np: Any, hidden: Any, offsets: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int]]
+    np: Any,
+    hidden: Any,
+    offsets: Sequence[tuple[int, int]],
+    spans: Sequence[tuple[int, int]],
+    centre: Any = None,
 ) -> tuple[bytes, list[int]]:
-    """The signs of the words' vectors, and which of the spans have one: those that any token lies in."""
+    """The signs of the words' vectors, and which of the spans have one: those that any token lies in.
+
+    ``centre`` is taken from every token's vector first.
+    """
     if hidden.ndim == 2:
         return b"", []
     found: list[int] = []
@@ -158,7 +246,7 @@ def word_bits(
         return b"", []
     if edges[-1] == hidden.shape[1]:
         edges.pop()  # reduceat sums to the end by itself
-    sums = np.add.reduceat(hidden[0], edges, axis=0)[::2]
+    sums = np.add.reduceat(hidden[0] if centre is None else hidden[0] - centre, edges, axis=0)[::2]
     data: bytes = np.packbits(sums > 0, axis=1).tobytes()
     return data, found
 
