@@ -404,6 +404,12 @@ class Memory(Looking):
 
         return upkeep.models(self)
 
+    def recommended_model(self) -> dict[str, Any] | None:
+        """The embedding model that fits the vault's languages better than the one that is set, if there is one."""
+        from tars_memory import upkeep
+
+        return upkeep.recommended(self)
+
     def use_model(self, name: str, *, folder: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         """Get a model (from a folder, else over the network), and set it in the person's configuration."""
         from tars_memory import upkeep

@@ -126,6 +126,7 @@ class Rooms:
         self._talks: Talks | None = None
         self._withheld: Withheld | None = None
         self._ask_model: Callable[[str], QueryVector] | None = None
+        self._asked_model = ""
         self._languages: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -434,9 +435,9 @@ class Rooms:
             if reader.fingerprint is None:
                 self._check_empty(reader, needed=needed)
                 return None
-            self._check_model(reader.fingerprint)
-            notices += self._unknown_language(query)
-            return self._ask(query.meaning)
+            model = self._model_of(reader.fingerprint, notices)
+            notices += self._unknown_language(query, model)
+            return self._ask(query.meaning, model)
         except (ModelUnavailableError, UnwritableError) as error:
             if needed:
                 raise
@@ -448,32 +449,50 @@ class Rooms:
         if needed and reader.chunk_count():
             raise ModelUnavailableError("no passage has a vector yet", "tars-memory reindex makes them")
 
-    def _unknown_language(self, query: Query) -> list[str]:
-        """A sentence, once, if the model that is set knows English alone and the query is in another language."""
+    def _unknown_language(self, query: Query, model: str) -> list[str]:
+        """A sentence, once, if the model that answers knows English alone and the query is in another language."""
         from tars_memory.index.embedding.models import is_english
         from tars_memory.recall.ranking.languages import foreign, warning
 
-        model = self.settings.options("embedding", EmbeddingOptions).model
         language = foreign(query.meaning) if self.embedder is None and is_english(model) else ""
         if not language or language in self._languages:
             return []
         self._languages.add(language)
         return [warning(language)]
 
-    def _check_model(self, held: str) -> None:
-        """Vectors of two models are never compared."""
-        if held != self.fingerprint():
-            raise ModelUnavailableError("the index holds another model's vectors", "tars-memory reindex makes new ones")
+    def _model_of(self, held: str, notices: list[str]) -> str:
+        """The model whose vectors the index holds: the one that is set, else one that is here; that is said.
 
-    def _ask(self, text: str) -> QueryVector:
-        if self._ask_model is None:
+        Vectors of two models are never compared.
+
+        Raises:
+            ModelUnavailableError: they are of a model that is not here.
+        """
+        name = self.settings.options("embedding", EmbeddingOptions).model
+        if held == self.fingerprint():
+            return name
+        if self.embedder is None:
+            from tars_memory.index.embedding.models import made_by
+            from tars_memory.index.schema import CHUNKER
+
+            former = made_by(held, str(CHUNKER), self.settings.places.cache)
+            if former is not None:
+                notices.append(
+                    f"answered by the vectors of {former.name}: tars-memory reindex makes those of {name}, which is set"
+                )
+                return former.name
+        raise ModelUnavailableError("the index holds another model's vectors", "tars-memory reindex makes new ones")
+
+    def _ask(self, text: str, model: str) -> QueryVector:
+        if self._ask_model is None or self._asked_model != model:
+            self._asked_model = model
             if self.embedder is not None:
                 self._ask_model = self.embedder.embed_query
             else:
                 from tars_memory.index.embedding.queryvector import QueryVectors
                 from tars_memory.index.live.warm import SOCKET
 
-                options = self.settings.options("embedding", EmbeddingOptions)
+                options = EmbeddingOptions(model=model)
                 self._ask_model = QueryVectors(options, self.settings.places.cache, self.state / SOCKET).query
         from tars_memory.suspicion import suspicious
 

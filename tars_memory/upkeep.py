@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.reviewing.ticks import recorded
-from tars_memory.errors import ModelUnavailableError, UnwritableError
+from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError
 from tars_memory.options import EmbeddingOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.writing.spool import Spool
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tars_memory.settings import Settings
 
 
+SAMPLE, SAMPLED, FOREIGN_SHARE = 100, 2_000, 0.1
+"""Notes and characters of each that are looked at to learn a vault's languages, and the share of the notes in other
+languages than English from which on another model than one for English is recommended."""
 SHOWN = 10
 """So many lines a notice names."""
 
@@ -123,7 +126,11 @@ def refreshed(memory: Memory) -> RefreshReport:
 
 
 def models(memory: Memory) -> list[dict[str, Any]]:
-    """The embedded model, those fetched, and those that fastembed could fetch; the one in use is ``current``."""
+    """The models that pip installs, those fetched, and those that fastembed could fetch; the one in use is ``current``.
+
+    ``languages`` and ``megabytes`` where they are known; ``seconds`` that the vectors of this vault take, where the
+    model's speed was measured.
+    """
     from tars_memory.index.embedding import fetch
     from tars_memory.index.embedding import models as known
 
@@ -133,13 +140,56 @@ def models(memory: Memory) -> list[dict[str, Any]]:
     for name in (known.EMBEDDED, known.MULTILINGUAL):
         names[name] = _usable(memory.settings, name)
     names.setdefault(current, False)
-    listed = [{"name": name, "installed": there, "current": name == current} for name, there in names.items()]
-    listed += [
-        {"name": name, "installed": False, "current": False, "dimension": dimension, "gigabytes": size}
-        for name, dimension, size in fetch.known_models()
-        if name not in names
-    ]
+    passages = memory.index().status()["chunks"] or 0
+    fetchable = {one[0]: one for one in fetch.known_models()}
+    listed: list[dict[str, Any]] = []
+    for name in dict.fromkeys((*names, *fetchable)):
+        told: dict[str, Any] = {"name": name, "installed": names.get(name, False), "current": name == current}
+        if name in known.COSTS:
+            cost = known.COSTS[name]
+            told |= {"languages": cost.languages, "megabytes": cost.megabytes, "seconds": known.seconds(name, passages)}
+        elif name in fetchable:
+            _, dimension, gigabytes, languages = fetchable[name]
+            size = {"gigabytes": gigabytes, "megabytes": round(1000 * gigabytes)}
+            told |= {"dimension": dimension, "languages": languages, **size}
+        listed.append(told)
     return listed
+
+
+def recommended(memory: Memory) -> dict[str, Any] | None:
+    """The model that fits the languages of the vault's notes better than the one that is set; None if none does.
+
+    Returns:
+        ``model``, ``languages`` (with the share of the notes looked at), ``megabytes``, ``seconds`` that the vectors
+        take, ``installed``.
+    """
+    from tars_memory.index.embedding import models as known
+    from tars_memory.recall.ranking.languages import foreign
+
+    current = memory.settings.options("embedding", EmbeddingOptions).model
+    paths = sorted(memory.vault.paths())
+    found: dict[str, int] = {}
+    looked = letters = 0
+    for path in paths[:: max(1, len(paths) // SAMPLE)]:
+        try:
+            text = memory.vault.read(path).decode("utf-8", "replace")
+        except (OSError, TarsError):
+            continue
+        looked += 1
+        letters += len(text)
+        language = foreign(text[:SAMPLED])
+        if language:
+            found[language] = found.get(language, 0) + 1
+    if not known.is_english(current) or sum(found.values()) < max(2, looked * FOREIGN_SHARE):
+        return None
+    passages = round(letters / looked * len(paths) / 800)
+    return {
+        "model": known.MULTILINGUAL,
+        "languages": {name: round(n / looked, 2) for name, n in sorted(found.items(), key=lambda one: -one[1])},
+        "megabytes": known.COSTS[known.MULTILINGUAL].megabytes,
+        "seconds": known.seconds(known.MULTILINGUAL, passages),
+        "installed": _usable(memory.settings, known.MULTILINGUAL),
+    }
 
 
 def use_model(memory: Memory, name: str, folder: Path | None) -> dict[str, Any]:
@@ -155,7 +205,7 @@ def use_model(memory: Memory, name: str, folder: Path | None) -> dict[str, Any]:
     name = fetch.use_model(name, memory.settings.places.cache, folder).name
     path = memory.settings.places.config / "config.toml"
     memory.settings.write("embedding", "model", name)
-    notices = ["tars-memory reindex makes the vectors anew; until then searches answer by keywords"]
+    notices = ["tars-memory reindex makes its vectors; those of the other model answer until they are there"]
     return {"model": name, "config": str(path), "notices": notices}
 
 

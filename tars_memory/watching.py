@@ -144,6 +144,10 @@ class Watching:
             self._hold_model(memory, notices)
             index: Index = memory.index()
             before = index.pending()
+            assert self._embedder is not None
+            if index.reader().fingerprint not in (None, self._embedder.fingerprint):  # another model's make way
+                left = index.embed_pending(PORTION)
+                return PORTION, left
             pending = index.embed_pending(PORTION) if before else 0
         except ModelUnavailableError as error:
             notices.append(f"keywords only: {error.message}; {error.hint}")

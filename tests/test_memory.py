@@ -102,10 +102,31 @@ def test_a_language_that_the_model_does_not_know_is_said_once(tmp_path: Path) ->
     (tmp_path / "vault").mkdir()
     with Memory(tmp_path / "vault", env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
         german = parse("Wo ist der Ersatzschlüssel", memory.now().date())
-        said = memory._unknown_language(german)
+        said = memory._unknown_language(german, "embedded")
         assert len(said) == 1
         assert "German" in said[0]
-        assert memory._unknown_language(german) == []
-        assert memory._unknown_language(parse("where is the spare key", memory.now().date())) == []
+        assert memory._unknown_language(german, "embedded") == []
+        assert memory._unknown_language(parse("where is the spare key", memory.now().date()), "embedded") == []
+        french = parse("où est la clé et qui l'a", memory.now().date())
+        assert memory._unknown_language(french, "multilingual") == []
         memory.embedder = HashEmbedder()
-        assert memory._unknown_language(parse("où est la clé et qui l'a", memory.now().date())) == []
+        assert memory._unknown_language(french, "embedded") == []
+
+
+def test_a_model_is_recommended_by_the_languages_of_the_notes(tmp_path: Path) -> None:
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    for number in range(6):
+        (vault / f"{number}.md").write_text("The key to the shed is behind the door, and it is old.\n")
+    with Memory(vault, env=env) as memory:
+        assert memory.recommended_model() is None
+        (vault / "Garten.md").write_text("Die Tomaten und die Gurken sind reif, und wir haben zu viel davon.\n")
+        assert memory.recommended_model() is None  # one letter in German makes no German vault
+        (vault / "会议.md").write_text("下周三和设计团队开会，讨论新的标志。\n")
+        better = memory.recommended_model()
+    assert better is not None
+    assert (better["model"], better["megabytes"]) == ("multilingual", 72)
+    assert better["languages"] == {"German": 0.12, "Chinese": 0.12}
+    with Memory(vault, env={**env, "TARS_MEMORY_EMBEDDING_MODEL": "multilingual"}) as memory:
+        assert memory.recommended_model() is None

@@ -52,6 +52,11 @@ def clean(text: str) -> str:
     return visible(text)
 
 
+def duration(seconds: int) -> str:
+    """A time that was estimated, as people say it."""
+    return f"about {max(1, seconds)} s" if seconds < 90 else f"about {round(seconds / 60)} min"
+
+
 def line(text: str) -> str:
     """The text on one line: cleaned, line ends and tabs as blanks."""
     return clean(text).replace("\n", " ").replace("\t", " ")

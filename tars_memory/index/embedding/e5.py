@@ -49,7 +49,7 @@ _COMPOSED_BYTES = 6
 _REMEMBERED, _SHORT = 20_000, 24
 """Words of which the pieces are kept in memory, and their characters at most: longer ones don't come twice."""
 _WORDS = re.compile(f"{_SPACE}[^{_SPACE}]*")
-_COSTS = (("\u0370", 4.8), ("\u1100", 5.6), ("\u1200", 11.0), ("\u2e80", 5.6), ("\uffff", 11.0), ("\U0010ffff", 8.0))
+_COSTS = (("\u0370", 4.8), ("\u1100", 5.6), ("\u1200", 12.5), ("\u2e80", 5.6), ("\uffff", 12.5), ("\U0010ffff", 8.0))
 """End of a range of characters, and what one of them costs in nonsense, in natural logarithms: Latin letters at random
 5 to 8, in words 2 to 4; Cyrillic ones 6.5 to 9 and 2.6 to 5; Chinese, Japanese and Korean 8 to 27 and 5 to 10."""
 _EXTREMES = 16

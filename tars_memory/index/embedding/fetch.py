@@ -82,10 +82,17 @@ def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Mani
     return direct
 
 
-def known_models() -> list[tuple[str, int, float]]:
-    """Name, dimension and size in GB of each model that fastembed can fetch."""
+def known_models() -> list[tuple[str, int, float, str]]:
+    """Name, dimension, size in GB and languages (where its card says so) of each model that fastembed can fetch."""
     listed = runtime.load_fastembed().TextEmbedding.list_supported_models()
-    return sorted((model["model"], model["dim"], model["size_in_GB"]) for model in listed)
+    return sorted((one["model"], one["dim"], one["size_in_GB"], _languages(one["description"])) for one in listed)
+
+
+def _languages(description: str) -> str:
+    """``English`` of "Text embeddings, Unimodal (text), English, 512 input tokens truncation, …"."""
+    parts = description.split(", ")
+    found = parts[2] if len(parts) > 3 and "input tokens" not in parts[2] else ""
+    return "many" if found.lower().startswith("multilingual") else found
 
 
 def prefixes(name: str) -> tuple[str, str]:

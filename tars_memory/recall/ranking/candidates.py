@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.recall.ranking import interaction
+from tars_memory.recall.ranking import fusion, interaction
 from tars_memory.recall.ranking.lexical import Exclusion, bm25, idf
 from tars_memory.recall.ranking.shortlist import (
     CHUNKS_BY_MEANING,
@@ -86,7 +86,7 @@ class Candidate:
         lines: those of them that may answer.
         words: BM25 of the chunk.
         note_words: BM25 of its whole note.
-        meaning: cosine with the query; None without a vector.
+        meaning: cosine with the query, on the scale of its model; None without a vector.
         date: how well its day fits the dates that the query names, 0 to 1.
         counts: how often each term occurs in it, its headings and its note's names included.
         decided: by index, what became of the candidates that its lines repeat (:mod:`tars_memory.recall.decided`).
@@ -113,14 +113,28 @@ class Pool:
         chunks: those read, in the order of the vault.
         idfs: of the query's terms.
         rows: chunks in the index.
-        nearest: the best cosine of all.
+        nearest: the best cosine of all, on the scale of its model.
+        read: chunks that were looked at; ``chunks`` are those of them that have a line to show.
         known: whether any note holds a word of the query; not asked where words count.
+        scale: of the model that says what is near.
+        strange: how unlike any language the query is, as that model tells.
     """
 
     def __init__(
-        self, chunks: list[Candidate], idfs: dict[str, float], rows: int, nearest: float, known: bool = True
+        self,
+        chunks: list[Candidate],
+        idfs: dict[str, float],
+        rows: int,
+        nearest: float,
+        read: int,
+        known: bool = True,
+        scale: fusion.Scale = fusion.DEFAULT,
+        strange: float = 0.0,
     ) -> None:
+        self.read = read
         self.known = known
+        self.scale = scale
+        self.strange = strange
         self.chunks = chunks
         self.idfs = idfs
         self.rows = rows
@@ -154,10 +168,12 @@ def gather(
         limit: hits that are wanted.
     """
     named = Shortlist()
+    scale = fusion.scale_of(vector.model if vector is not None else "")
     if by_words:
         name_by_words(reader, query, narrowed, named, limit)
     if vector is not None:
-        named.near = dict(reader.nearest(vector.vector, narrowed, CHUNKS_BY_MEANING))
+        nearby = reader.nearest(vector.vector, narrowed, CHUNKS_BY_MEANING)
+        named.near = {chunk: scale.meaning(cosine) for chunk, cosine in nearby}
     nearest = max(named.near.values(), default=0.0)
     name_by_date(reader, query, narrowed, named)
     ids = list(dict.fromkeys((*named.words, *named.literal, *named.near, *named.dated)))
@@ -166,7 +182,8 @@ def gather(
     if by_words:
         rows.update(openings(reader, named.notes, rows, narrowed))
     if vector is not None:  # a cosine that the KNN did not give is only worth its price for what is read
-        named.near.update(reader.cosines(vector.vector, [i for i in rows if i not in named.near]))
+        further = reader.cosines(vector.vector, [i for i in rows if i not in named.near])
+        named.near.update((chunk, scale.meaning(cosine)) for chunk, cosine in further.items())
     asked = interaction.numbers(vector.words) if vector is not None else []
     bits = reader.word_bits(list(rows)) if asked else {}
     excluded = Exclusion(query.negations)
@@ -181,7 +198,7 @@ def gather(
         chunk.decided = told.get(row.id, {})
         _open(chunk, terms if by_words else None, excluded, unasked(reader, query, row, chunk.texts))
         if row.id in bits:
-            _compare(chunk, asked, *bits[row.id])
+            _compare(chunk, asked, *bits[row.id], scale.chance_of_words)
         by_note = chunk.note_words and not excluded
         if row.note_id in hidden and not chunk.counts:  # nothing but what the note is called can have named it
             continue
@@ -191,7 +208,8 @@ def gather(
     idfs = _idfs(reader, terms, chunks, total) if by_words else {}
     _weigh(chunks, terms, idfs)
     known = by_words or any(reader.frequencies(terms.stems).values())
-    return Pool(chunks, idfs, total, nearest, known)
+    strange = vector.strange if vector is not None else 0.0
+    return Pool(chunks, idfs, total, nearest, len(rows), known, scale, strange)
 
 
 def decided(reader: IndexReader, rows: Iterable[ChunkRow]) -> tuple[dict[int, dict[int, str]], set[int]]:
@@ -298,12 +316,13 @@ def _front(row: ChunkRow, texts: Sequence[str]) -> set[int]:
     return marks | titles if inner > titles else marks
 
 
-def _compare(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes) -> None:
+def _compare(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes, chance: float) -> None:
     """How near the words of each line are to those of the query."""
     width = len(bits) // (sum(counts) or 1)
     words = interaction.by_line(counts, bits, width)
     for line in chunk.lines:
-        line.nearest = interaction.nearest(asked, words[line.index] if line.index < len(words) else (), 8 * width)
+        found = words[line.index] if line.index < len(words) else ()
+        line.nearest = interaction.nearest(asked, found, 8 * width, chance)
 
 
 def _idfs(reader: IndexReader, terms: Terms, chunks: Sequence[Candidate], total: int) -> dict[str, float]:

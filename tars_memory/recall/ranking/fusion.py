@@ -6,7 +6,7 @@ Chunks rank notes, lines answer: a line takes over how its note and its chunk ma
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -61,6 +61,74 @@ LEAST_NEAREST = 0.20
 LEAST_MEANING = 0.40
 """The best of the candidates counts as at least this far above the floor, as at least this near: where nothing is near
 in meaning the differences are noise, and are not blown up. On the sets measured nearly every question has better."""
+
+
+class Scale(NamedTuple):
+    """How the likenesses that a model gives are read, so that one set of weights serves every model."""
+
+    chance: float = 0.0
+    """Cosine that counts as 0; equal texts still count as 1."""
+    chance_of_words: float = 0.0
+    """The same for how near two words are."""
+    best_meaning: float = BEST_CHUNK_MEANING
+    """What the cosine of the best line's chunk weighs in the order of notes."""
+    floor: float = 0.62
+    """Cosine of a chunk and how near its words are to the query's, together, have to reach this in the best chunk."""
+    clear: float = 0.75
+    """From here on one chunk is enough; below it, others have to come near, too."""
+    floor_common: float = 0.65
+    """What the best chunk and those further down the list have to reach together
+    (:data:`tars_memory.recall.ranking.relevance.COMMON`)."""
+    floor_unknown: float = 0.95
+    """``floor`` for a query of which no note holds a word: pieces of unknown words may be near to anything. 240 strings
+    of nonsense come to 0.91 at most, in a vault of 38 chunks."""
+    strangeness: float = 0.0
+    """What is added to that for each 1 that such a query is stranger than a language is at most."""
+    floor_of_hit: float = 0.50
+    """The same for a hit that holds none of the query's words: lower, for others have shown that there is an answer."""
+    same_unspaced: float = 0.0
+    """What is added to the three floors where query and answer are in scripts without blanks."""
+    other_script: float = 0.0
+    """The same where one of them is and the other isn't."""
+    few_words: int = 1000
+    """Words of a query up to which a rare one that is held is an answer by itself; of more, what was asked for is told
+    by their meaning, if the model knows their language."""
+
+    def meaning(self, cosine: float) -> float:
+        """A cosine as the weights and floors take it."""
+        return (cosine - self.chance) / (1 - self.chance)
+
+
+_E5 = Scale(
+    chance=0.78,
+    chance_of_words=0.25,
+    best_meaning=1.5,
+    floor=0.34,
+    clear=0.52,
+    floor_common=0.31,
+    floor_unknown=0.34,
+    strangeness=1.2,
+    floor_of_hit=0.27,
+    same_unspaced=0.22,
+    other_script=-0.08,
+    few_words=3,
+)
+"""multilingual-e5: its cosines are squeezed (unrelated texts .76 to .84, answers .84 to .96). Measured in
+docs/development/ranking.md: chance .75 to .80 and the weight from .9 to 2 are flat."""
+STRANGE = 0.65
+"""How strange (:attr:`tars_memory.index.embedding.queryvector.QueryVector.strange`) questions are at most, as a rule:
+from .45 to .75 in seven languages; nonsense from .66 on."""
+_SCALES = {"multilingual": _E5}
+"""By the model's name. The others are read as the one that comes with ``[embedded]``."""
+
+
+DEFAULT = Scale()
+
+
+def scale_of(model: str) -> Scale:
+    """How the likenesses of that model are read."""
+    return _SCALES.get(model, DEFAULT)
+
 
 DAYS_AFTER = 7.0
 DAYS_BEFORE = 3.0

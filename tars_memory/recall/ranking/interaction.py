@@ -37,11 +37,14 @@ def by_line(counts: bytes, bits: bytes, width: int) -> list[list[int]]:
     return lines
 
 
-def nearest(asked: Sequence[int], words: Sequence[int], dimension: int) -> list[float]:
-    """For each word of the query, how near the nearest of the words is: 1 equal, 0 at right angles; 0 without words."""
+def nearest(asked: Sequence[int], words: Sequence[int], dimension: int, chance: float = 0.0) -> list[float]:
+    """For each word of the query, how near the nearest of the words is: 1 equal, 0 at right angles; 0 without words.
+
+    With a ``chance`` 0 is where one of that nearness was.
+    """
     if not words:
         return [0.0] * len(asked)
-    half = dimension / 2
+    half = (1 - chance) * dimension / 2
     return [1.0 - min(map(int.bit_count, map(word.__xor__, words))) / half for word in asked]
 
 

@@ -64,7 +64,7 @@ def scored(
     ranking.rank(pool, query)
     if query.exact and mode != "semantic":
         return _quoting(pool, terms)
-    return [line for chunk in pool.chunks if relevance.shows(chunk, pool.rows) for line in chunk.lines]
+    return [line for chunk in pool.chunks if relevance.shows(chunk, pool) for line in chunk.lines]
 
 
 def _quoting(pool: Pool, terms: Terms) -> list[Line]:

@@ -9,25 +9,24 @@ import unicodedata
 from math import exp, log
 from typing import TYPE_CHECKING
 
+from tars_memory.recall.ranking.fusion import DEFAULT, STRANGE
 from tars_memory.recall.ranking.interaction import mean
 from tars_memory.recall.ranking.lexical import idf
 from tars_memory.recall.ranking.shortlist import CHUNKS_READ
 from tars_memory.recall.ranking.stemming import stem
+from tars_memory.recall.ranking.words import unspaced_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranking.candidates import Candidate, Pool
 
-FLOOR = 0.62
-"""Cosine of a chunk and how near its words are to the query's, together, have to reach this in the best chunk."""
-CLEAR = 0.75
-"""From here on one chunk is enough."""
-COMMON, COMMON_SHARE, COMMON_COSINE, FLOOR_COMMON = 20, 0.60, 0.30, 0.65
-"""Below that, others have to come near too: the best chunk and the COMMON-th best, this one weighing COMMON_SHARE, have
-to reach FLOOR_COMMON together with COMMON_COSINE of the best cosine. What a vault is about it holds more than once; a
-lone chance neighbour has no company.
+COMMON, COMMON_SHARE, COMMON_COSINE = 20, 0.60, 0.30
+"""Where the best chunk is not clearly near, others have to come near too: it and the COMMON-th best, this one weighing
+COMMON_SHARE, have to reach a floor of their own together with COMMON_COSINE of the best cosine. What a vault is about
+it holds more than once; a lone chance neighbour has no company. The floors are each model's own:
+:class:`tars_memory.recall.ranking.fusion.Scale`.
 
 On three sets, each asked its own questions, those of the two others and 150 everyday ones: at 0.1 to 0.7 % of the
 answerable lost it abstains on 90 % of the others on average; the best chunk alone, at 0.66, on 85 %."""
@@ -40,11 +39,8 @@ their logarithm. Measured as the 95th percentile over 100 everyday questions and
 locomo-dev (0.24 for one, 0.39 for 10, 0.53 for 100). In a small vault less is noise, so less is enough: below what
 it comes to at 700 chunks, :data:`FULL_NOISE`, the floors of an answer shrink in proportion."""
 FULL_NOISE = 0.66
-FLOOR_UNKNOWN = 0.95
-"""The same for a query of which no note holds a word: pieces of unknown words may be near to anything. 240 strings of
-nonsense come to 0.91 at most, in a vault of 38 chunks."""
-FLOOR_OF_HIT = 0.50
-"""The same for a hit that holds none of the query's words: lower, for others have shown that there is an answer."""
+SCRIPT_OF = 10
+"""Of so many of the best chunks it is asked what they are written in."""
 FLOOR_WITHOUT_WORDS = 0.50
 HELD_WORTH = 0.50
 """With a model that gives no word vectors: cosine plus this much of the share of the query's idf that a chunk holds."""
@@ -68,7 +64,7 @@ def answers(query: Query, pool: Pool, mode: str) -> bool:
     """Whether the pool holds anything near enough in meaning, or enough of what was asked."""
     if mode == "semantic":
         named = any(chunk.date >= DAY_MET for chunk in pool.chunks)
-        return named or _comes_near(pool, FLOOR if pool.known else FLOOR_UNKNOWN, {})
+        return named or _comes_near(query, pool, pool.known, {})
     total = sum(pool.idfs.values())
     if not total:
         return False
@@ -83,7 +79,7 @@ def answers(query: Query, pool: Pool, mode: str) -> bool:
         return True
     if any(chunk.date >= DAY_MET and shares[id(chunk)] >= DAY_SHARE for chunk in pool.chunks):
         return True
-    if mode == "hybrid" and _comes_near(pool, FLOOR if any(shares.values()) else FLOOR_UNKNOWN, shares):
+    if mode == "hybrid" and _comes_near(query, pool, any(shares.values()), shares):
         return True
     if mode == "hybrid" and all(chunk.meaning is not None for chunk in pool.chunks if chunk.words):
         return False
@@ -95,18 +91,41 @@ def answers(query: Query, pool: Pool, mode: str) -> bool:
     return any(chunk.words >= FLOOR_OF_WORDS * most for chunk in pool.chunks)
 
 
-def _comes_near(pool: Pool, floor: float, shares: Mapping[int, float]) -> bool:
-    """Whether one chunk is clearly near in meaning, or one is near and further ones are too."""
-    rows = (
-        len(pool.chunks) if len(pool.chunks) < CHUNKS_READ else pool.rows
-    )  # fewer read than can be: there are no more
+def _by_script(query: Query, pool: Pool, best: Sequence[Candidate]) -> float:
+    """How much more is asked for because of what the query and the ``best`` chunks are written in: texts in scripts
+    without blanks share their particles, texts in different scripts nothing.
+    """
+    scale = pool.scale
+    if not scale.same_unspaced and not scale.other_script:
+        return 0.0
+    mine = bool(unspaced_runs(query.meaning))
+    theirs = 2 * sum(bool(unspaced_runs(chunk.row.text)) for chunk in best) >= len(best)
+    if mine != theirs:
+        return scale.other_script
+    return scale.same_unspaced if mine else 0.0
+
+
+def _comes_near(query: Query, pool: Pool, known: bool, shares: Mapping[int, float]) -> bool:
+    """Whether one chunk is clearly near in meaning, or one is near and further ones are too.
+
+    ``known`` says that some note holds a word of the query.
+    """
+    if not pool.chunks:
+        return False
+    near = {id(chunk): nearness(chunk, shares.get(id(chunk), 0.0)) for chunk in pool.chunks}
+    chunks = sorted(pool.chunks, key=lambda chunk: -near[id(chunk)])
+    found = [near[id(chunk)] for chunk in chunks]
+    scale, more = pool.scale, _by_script(query, pool, chunks[:SCRIPT_OF])
+    floor = scale.floor + more
+    if not known:
+        floor = scale.floor_unknown + more + scale.strangeness * max(0.0, pool.strange - STRANGE)
+    rows = pool.read if pool.read < CHUNKS_READ else pool.rows  # fewer read than can be: there are no more
     small = min(1.0, noise(rows) / FULL_NOISE)
-    found = sorted((nearness(chunk, shares.get(id(chunk), 0.0)) for chunk in pool.chunks), reverse=True)
-    if not found or found[0] < floor * small:
+    if found[0] < floor * small:
         return False
     common = found[min(COMMON, int(rows * COMMON_CHUNKS), len(found) - 1)]
     company = found[0] + COMMON_SHARE * (common - found[0]) + COMMON_COSINE * pool.nearest
-    return found[0] >= CLEAR * small or company >= FLOOR_COMMON * small
+    return found[0] >= (scale.clear + more) * small or company >= (scale.floor_common + more) * small
 
 
 def noise(chunks: int) -> float:
@@ -126,15 +145,13 @@ def nearness(chunk: Candidate, share: float = 0.0) -> float:
         best = list(map(max, best, line.nearest)) if best and line.nearest else best or line.nearest
     if best:
         return chunk.meaning + mean(best)
-    return (max(chunk.meaning, 0.0) + HELD_WORTH * share) * FLOOR / FLOOR_WITHOUT_WORDS
+    return (max(chunk.meaning, 0.0) + HELD_WORTH * share) * DEFAULT.floor / FLOOR_WITHOUT_WORDS
 
 
-def shows(chunk: Candidate, chunks: int) -> bool:
-    """Whether lines of the chunk may be hits: it holds a word of the query, is of the day named, or is near enough.
-
-    ``chunks`` is the size of the index.
-    """
-    return bool(chunk.counts) or chunk.date >= DAY_MET or nearness(chunk) >= min(FLOOR_OF_HIT, noise(chunks))
+def shows(chunk: Candidate, pool: Pool) -> bool:
+    """Whether lines of the chunk may be hits: it holds a word of the query, is of the day named, or is near enough."""
+    floor = min(pool.scale.floor_of_hit, noise(pool.rows))
+    return bool(chunk.counts) or chunk.date >= DAY_MET or nearness(chunk) >= floor
 
 
 def _held(chunk: Candidate, idfs: dict[str, float], date_stems: set[str]) -> set[str]:
@@ -148,10 +165,11 @@ def _held(chunk: Candidate, idfs: dict[str, float], date_stems: set[str]) -> set
 def _holds_rare(query: Query, pool: Pool, held: set[str], total: float) -> bool:
     """Whether one of the held terms is rare and says much of the query."""
     rare = idf(pool.rows, max(FEW, int(pool.rows * RARE)))
+    is_sentence = query.is_sentence or len(pool.idfs) > pool.scale.few_words
     return any(
         pool.idfs[term] >= rare
         and not says_nothing(term)
-        and (not query.is_sentence or pool.idfs[term] >= RARE_SHARE * total or is_code(term))
+        and (not is_sentence or pool.idfs[term] >= RARE_SHARE * total or is_code(term))
         for term in held
     )
 

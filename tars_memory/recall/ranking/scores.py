@@ -72,7 +72,7 @@ def rank(pool: Pool, query: Query) -> None:
         note = notes[chunk.row.note_id]
         around = chunk.words * chunk_words
         meant = max(chunk.meaning or 0.0, 0.0) * chunk_meaning if by_meaning else around
-        best = fusion.BEST_CHUNK_WORDS * around + fusion.BEST_CHUNK_MEANING * meant
+        best = fusion.BEST_CHUNK_WORDS * around + pool.scale.best_meaning * meant
         for line in chunk.lines:
             said = words[i] * by_words
             close = _above(nearest[i]) * by_nearest if by_nearest else line.words * own_words
