@@ -177,7 +177,7 @@ def gather(
     nearest = max(named.near.values(), default=0.0)
     name_by_date(reader, query, narrowed, named)
     ids = list(dict.fromkeys((*named.words, *named.literal, *named.near, *named.dated)))
-    chosen = best(reader, query, named, ids, max(CHUNKS_READ, limit + limit // 2))
+    chosen = best(reader, query, named, ids, max(CHUNKS_READ, limit + limit // 2), scale.near_read)
     rows = reader.chunks(chosen)
     if by_words:
         rows.update(openings(reader, named.notes, rows, narrowed))

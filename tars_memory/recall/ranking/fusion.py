@@ -72,6 +72,11 @@ class Scale(NamedTuple):
     """The same for how near two words are."""
     best_meaning: float = BEST_CHUNK_MEANING
     """What the cosine of the best line's chunk weighs in the order of notes."""
+    near_read: int = 0
+    """So many of the nearest chunks are read whatever their words: of squeezed cosines the hundredth best is large."""
+    signs_as_written: float = 1.0
+    """What a run of signs in a script without blanks, and each part of it, counts as held as written: all of it if
+    the model can't read the script."""
     floor: float = 0.62
     """Cosine of a chunk and how near its words are to the query's, together, have to reach this in the best chunk."""
     clear: float = 0.75
@@ -103,6 +108,8 @@ _E5 = Scale(
     chance=0.78,
     chance_of_words=0.25,
     best_meaning=1.5,
+    near_read=24,
+    signs_as_written=0.1,
     floor=0.34,
     clear=0.52,
     floor_common=0.31,

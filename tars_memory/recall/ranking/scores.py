@@ -13,6 +13,7 @@ from tars_memory.recall.ranking import fusion, standing
 from tars_memory.recall.ranking.interaction import mean
 from tars_memory.recall.ranking.lexical import phrase_key
 from tars_memory.recall.ranking.speakers import Speakers
+from tars_memory.recall.ranking.words import unspaced_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -172,7 +173,12 @@ def _as_written(pool: Pool, query: Query) -> dict[str, float]:
     words = set(query.words)
     phrases = [*query.quoted, *(phrase for phrase in query.phrases if not words.issuperset(phrase))]
     terms = {phrase_key(phrase) for phrase in phrases}.union(query.literals, (f"{one}*" for one in query.prefixes))
-    return {term: idf / total for term, idf in pool.idfs.items() if term in terms} if total else {}
+    signs = pool.scale.signs_as_written
+    return {
+        term: idf / total * (signs if unspaced_runs(term) else 1.0)
+        for term, idf in pool.idfs.items()
+        if total and term in terms
+    }
 
 
 def _with_before(line: Line) -> float:

@@ -95,8 +95,10 @@ def _between(narrowed: Filter, start: str, end: str) -> Filter:
     return narrowed._replace(since=max(start, narrowed.since or start), until=min(end, narrowed.until or end))
 
 
-def best(reader: IndexReader, query: Query, named: Shortlist, ids: Sequence[int], most: int) -> list[int]:
-    """The chunks worth reading, by the sum of what the index says of them."""
+def best(
+    reader: IndexReader, query: Query, named: Shortlist, ids: Sequence[int], most: int, near_read: int = 0
+) -> list[int]:
+    """The chunks worth reading, by the sum of what the index says of them; the ``near_read`` nearest in any case."""
     if len(ids) <= most:
         return list(ids)
     notes = {chunk: note for chunk, (note, _) in reader.places(ids).items()}
@@ -117,7 +119,9 @@ def best(reader: IndexReader, query: Query, named: Shortlist, ids: Sequence[int]
     order = sorted(rough, key=lambda chunk: (-rough[chunk], chunk))
     dated = set(named.dated)
     of_day = [chunk for chunk in order[most:] if chunk in dated][: max(0, DATED_READ - len(dated & set(order[:most])))]
-    return order[: most - len(of_day)] + of_day
+    certain = {*of_day, *list(named.near)[:near_read]}
+    others = [chunk for chunk in order if chunk not in certain][: most - len(certain)]
+    return [*others, *(chunk for chunk in order if chunk in certain)]
 
 
 def openings(
