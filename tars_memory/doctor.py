@@ -6,6 +6,7 @@ A finding is safe to mend if nothing that a person wrote can be lost by it: deri
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import stat
 from functools import partial
@@ -351,9 +352,10 @@ def _secrets(memory: Memory) -> Iterator[Finding]:
             text = memory.vault.read(path).decode("utf-8", "surrogateescape")
         except (OSError, TarsError):
             continue  # what can't be read is counted with the skipped
+        line = at = 0
         for found in secrets.find(text):
-            lines = text.count("\n", 0, found.start) + text.replace("\r\n", "\n").count("\r", 0, found.start)
-            said = f"{path}:{lines + 1}: {found.kind}"
+            line, at = line + len(re.findall(r"\r\n|\r|\n", text[at : found.start])), found.start
+            said = f"{path}:{line + 1}: {found.kind}"
             yield Finding("secret", said, "it is not indexed; keep it in a password manager", path)
 
 

@@ -5,16 +5,18 @@ Patterns do their work where nothing can be counted: `python -m bench growth` me
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pytest
 from random_documents import document as random_document
 
+from tars_memory import doctor
 from tars_memory.curation import similarity
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.known import Known
@@ -271,3 +273,15 @@ def test_a_line_without_a_year_is_not_searched_for_its_end(monkeypatch: pytest.M
     assert expiry.ending("valid until the 3rd of May, bullet 123 of many", NOW.date()) is None
     with pytest.raises(TypeError):
         expiry.ending("valid until 2026-05-03", NOW.date())
+
+
+def test_the_lines_of_credentials_are_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(f"- password: Tr0ub4dor{number}x9\r\n" for number in range(30))
+    make_vault(tmp_path / "vault", {"Own.md": text.replace("\r\n", "\r", 1)})
+    looked: list[str] = []
+    finds = SimpleNamespace(findall=lambda pattern, part: looked.append(part) or re.findall(pattern, part))
+    monkeypatch.setattr(doctor, "re", finds)
+    with Memory(tmp_path / "vault", env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
+        told = [found.message for found in doctor._secrets(memory)]
+    assert told == [f"Own.md:{number}: password" for number in range(1, 31)]
+    assert sum(map(len, looked)) <= len(text)
