@@ -7,6 +7,7 @@ negation or any word of content never counts as that. Which are about the same o
 from __future__ import annotations
 
 import math
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,9 @@ _LIKING = (
 )
 _LIGHT = frozenset(stem(word) for word in _LIKING.split())
 """Words of liking, and for "I", which two lines share without being about the same."""
+
+_DATE = re.compile(r"\d{1,2}|(?:19|20)\d\d|(?:month|weekday)\d+")
+"""A part of a date, as statements read it; a time of day or an amount is as telling as a word."""
 
 
 def relation(old: str, new: str) -> Relation:
@@ -119,6 +123,6 @@ class Index:
         return [-number for _, _, number in sorted(found)]
 
     def _weight(self, word: str) -> float:
-        """Rare words count most; numbers and dates, and words that only say what one likes, less."""
+        """Rare words count most; parts of dates, and words that only say what one likes, less."""
         rarity = math.log(1 + (len(self._words) + 1) / (len(self._holders.get(word, ())) + 1))
-        return rarity / 4 if word in _LIGHT or word[-1].isdigit() else rarity
+        return rarity / 4 if word in _LIGHT or _DATE.fullmatch(word) else rarity

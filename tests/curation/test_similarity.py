@@ -143,13 +143,14 @@ def test_long_and_hostile_text_is_read_fast() -> None:
         ("I'm not allergic to penicillin", [4, 5]),
         ("I quit coffee, now only green tea", [1, 3]),
         ("user prefers dark mode", []),
+        ("I meant 8:15, not 9:30", [7]),
         ("something else entirely", []),
         ("", []),
     ],
 )
 def test_the_lines_about_the_same_the_best_first(said: str, about: list[int]) -> None:
     lines = ["Anna lives in Cork with Ben", "prefers no tea", "dentist on 15 Oct", "I drink three coffees a day"]
-    index = Index([*lines, "I am allergic to penicillin", "allergic to cats", "I prefer aisle seats"])
+    index = Index([*lines, "I am allergic to penicillin", "allergic to cats", "I prefer aisle seats", "train at 9:30"])
     assert index.about(said) == about
 
 
