@@ -235,6 +235,8 @@ def _extract(memory: Memory, sources: list[str], record: Record) -> tuple[str, d
 
             _examine(run, memory.project, waiting, record, counts, errors, dry_run=memory.dry_run)
     told = f"{counted(counts['candidates'], 'candidate')} from {counted(counts['conversations'], 'conversation')}"
+    if out := counts.get("left_out"):
+        told += f", {out:,} left out: tars-memory review --left-out"
     more = [f"and {counted(len(errors) - MOST_TOLD, 'more failure')}"] if len(errors) > MOST_TOLD else []
     return told if counts["conversations"] else "", counts, "; ".join([*errors[:MOST_TOLD], *more])
 
@@ -290,6 +292,8 @@ def _examine(
                 done = run(project).over(held, None)
                 counts["conversations"] += len(done.sessions)
                 counts["candidates"] += sum(len(session.facts) for session in done.sessions)
+                if out := sum(sum(session.left_out.values()) for session in done.sessions):
+                    counts["left_out"] = counts.get("left_out", 0) + out
                 why = done.failure.message if done.failure is not None else ""
                 errors += (f"{skipped.source}: {skipped.why}" for skipped in done.skipped if skipped.failed and not why)
                 if why:

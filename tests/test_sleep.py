@@ -21,9 +21,11 @@ import pytest
 
 from tars_memory import sleep as nights
 from tars_memory.curation.extraction import drawing
+from tars_memory.curation.models import llm
+from tars_memory.curation.models.llm import Prompt
 from tars_memory.errors import BusyError, ModelUnavailableError, NotFoundError
 from tars_memory.memory import Memory
-from tars_memory.testing import HashEmbedder, make_vault
+from tars_memory.testing import HashEmbedder, ScriptedLLM, make_vault
 
 START = datetime.fromisoformat("2026-10-20T22:00:00+02:00")  # a week before summer time ends in Europe
 
@@ -91,6 +93,27 @@ def kept(place: Path) -> Counter[str]:
 
 def expected(talks: Sequence[Talk | Grown]) -> Counter[str]:
     return Counter(said.removesuffix(" buttons") for talk in talks for said in talk.said)
+
+
+def test_a_night_says_what_a_model_left_out(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(prompt: Prompt) -> str:
+        if prompt.job == "look":
+            return '{"verdicts": [{"n": 1, "kind": "fiction", "alone": true, "fact": true}]}'
+        return '{"facts": [{"quote": "I live in a lighthouse", "turn": 1}]}'
+
+    monkeypatch.setattr(llm, "open_llm", lambda *_args, **_more: ScriptedLLM(answer))
+    said = [
+        ("user", "Once upon a time: I live in a lighthouse."),
+        ("assistant", "Ah."),
+        ("user", "So."),
+        ("user", "So"),
+    ]
+    rows = (json.dumps({"role": role, "content": text, "timestamp": START.isoformat()}) for role, text in said)
+    (place / "logs" / "tale.jsonl").write_text("\n".join(rows))
+    with opened(place, START) as memory:
+        night = nights.sleep(memory, [str(place / "logs")])
+    assert night.steps[0].told == "0 candidates from 1 conversation, 1 left out: tars-memory review --left-out"
+    assert night.steps[0].counts["left_out"] == 1
 
 
 def test_a_night_does_its_work_once_and_the_second_run_nothing(place: Path) -> None:
