@@ -50,6 +50,7 @@ def _settle() -> None:
         os.environ["PYTHONHASHSEED"] = "0"  # of the workers and of what they start
     time.tzset()
     os.umask(0o022)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and so would all that is started
 
 
 def _has_room(folder: str) -> bool:

@@ -161,7 +161,7 @@ def plant(folder: Path, chance: random.Random) -> Planted:
     return Planted(root, refs, txns, proposals)
 
 
-WHOLE = {"status", "doctor", "reindex", "verify", "watch", "sleep", "init"}
+WHOLE = {"sources", "status", "doctor", "reindex", "verify", "watch", "sleep", "init"}
 """Commands that look after the vault as a whole: they may tell of all scopes by path, never by a word of theirs."""
 
 BOTH = {"search", "context", "facts", "timeline", "open", "links", "eval", "hook"}
@@ -292,6 +292,7 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
         "status": ["status"],
         "doctor": ["doctor --dry-run", "doctor"],
         "reindex": ["reindex --no-embed", "reindex --full --no-embed"],
+        "sources": ["sources list"],
         "sleep": ["sleep --dry-run", f"sleep {logs_}", "sleep --undo --dry-run", "sleep --print-schedule cron"],
         "hook": [f"hook <{event}", f"hook <{start}"],
         "watch": ["watch --once", "watch --print-service systemd"],

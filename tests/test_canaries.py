@@ -43,7 +43,7 @@ def test_every_command_is_asked(vault: planted.Planted) -> None:
     assert sorted(planted.calls(vault, "")) == sorted(ALL)
 
 
-SILENT = {"init", "reindex", "watch", "verify", "models", "eval", "sleep", "status"} | {
+SILENT = {"init", "reindex", "watch", "verify", "models", "eval", "sleep", "sources", "status"} | {
     "remember",
     "edit",
     "extract",

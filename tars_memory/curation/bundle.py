@@ -148,6 +148,7 @@ class _Plan:
         self._now: dict[int, str | None] = {}
         """By the line of an entry its new words; None if it goes."""
         self._touched: set[int] = set()
+        self._gone: set[int] = set()
         """Lines that something was done to."""
         self._changed: set[str] = set()
         """Words, lines and sources that came or went: an op that asks for one of them has to wait."""
@@ -194,9 +195,13 @@ class _Plan:
     def _headings_stand(self, after: Document) -> bool:
         had, has = self.sheet.document, after
         kinds = [[block.kind for block in each.blocks if block.kind != "item"] for each in (had, has)]
-        return [(each.path, each.level) for each in had.sections] == [
-            (each.path, each.level) for each in has.sections
-        ] and kinds[0] == kinds[1]
+        stay = sum(block.kind == "item" and block.start_line not in self._gone for block in had.blocks)
+        come = sum(map(len, self._come.values()))
+        return (
+            [(each.path, each.level) for each in had.sections] == [(each.path, each.level) for each in has.sections]
+            and kinds[0] == kinds[1]
+            and sum(block.kind == "item" for block in has.blocks) == stay + come  # numbered ones are no entries
+        )
 
     def _take(self, op: Op, said: Wanted) -> bool:
         if self.once and op.provenance:
@@ -301,6 +306,7 @@ class _Plan:
                 self._now[each.line] = None
                 self._changed |= {each.text, each.raw, each.provenance or ""}
         self._touched |= set(range(entry.line, entry.end_line + 1))
+        self._gone |= set(range(entry.line, entry.end_line + 1))
         self.outcomes.append(Outcome(op, "applied"))
         return True
 
