@@ -9,11 +9,11 @@ import pytest
 from planted import opened
 
 from tars_memory.errors import UsageError
-from tars_memory.index.chunking import plain
 from tars_memory.memory import Memory
 from tars_memory.testing import make_vault
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.lines import plain
 
 
 def named(root: Path, scope: str, author: str) -> Memory:

@@ -355,11 +355,11 @@ def test_one_that_always_fails_keeps_no_other_from_its_turn(place: Path, monkeyp
         talk.grow(4, chance)
     draw, asked = drawing.draw, []
 
-    def poisoned(transcript: Any, *rest: Any) -> Any:
+    def poisoned(transcript: Any, *rest: Any, **more: Any) -> Any:
         asked.append(transcript.id)
         if transcript.id in ("anchor", "barrel", "cellar"):
             raise ModelUnavailableError("no usable answer")
-        return draw(transcript, *rest)
+        return draw(transcript, *rest, **more)
 
     monkeypatch.setattr(drawing, "draw", poisoned)
     for day, told in ((0, "2 sources wait for the next night"), (1, "cellar.jsonl: no usable answer")):
