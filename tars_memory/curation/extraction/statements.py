@@ -63,7 +63,7 @@ class Statement(NamedTuple):
     tags: frozenset[str]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=32_768)  # a megabyte of bullets: they are compared in several turns
 def read(text: str) -> Statement:
     """The statement of an entry's words; any text is one."""
     tags = frozenset(tag.casefold() for tag in tags_of(text))
