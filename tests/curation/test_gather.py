@@ -246,6 +246,44 @@ def test_headings_are_made_by_kind_only_where_the_person_has_none(tmp_path: Path
     assert sections == ["Preferences", "Notes", "What I like"]
 
 
+@pytest.mark.parametrize(
+    ("memory", "said", "shown"),
+    [
+        (  # of one day: what was planned around a line that changes
+            (
+                "- Nous tournons le film à Nantes en juillet ([[2026-11-03#^d-a|2026-11-03]])\n"
+                "- L'équipe dort chez Yvonne ([[2026-11-03#^d-b|2026-11-03]])\n"
+                "- Le piano est accordé ([[2026-11-04#^d-c|2026-11-04]])\n"
+            ),
+            "finalement nous tournons le film à Brest",
+            ["Nous tournons le film à Nantes en juillet", "L'équipe dort chez Yvonne"],
+        ),
+        (  # about the same as a line that changes
+            "- I water the orchids every second morning\n- Every second morning the fern gets a glass\n- has a kayak\n",
+            "I gave the orchids away",
+            ["I water the orchids every second morning", "Every second morning the fern gets a glass"],
+        ),
+        (  # nothing hangs on what has no line about the same
+            (
+                "- El taller abre a las nueve ([[2026-11-03#^d-a|2026-11-03]])\n"
+                "- Marta guarda la llave ([[2026-11-03#^d-b|2026-11-03]])\n"
+            ),
+            "prefiero el pan de centeno",
+            [],
+        ),
+    ],
+)
+def test_what_hangs_on_a_line_about_the_same_is_shown_after_it(
+    tmp_path: Path, memory: str, said: str, shown: list[str]
+) -> None:
+    vault = Vault(tmp_path, {"Memory.md": f"## Notes\n{memory}", "2026-11-20.md": f"- [extracted] {said} ^d-x\n"})
+    (found,) = vault.review().waiting().proposals
+    assert [each.text for each in found.conflicts] == shown
+    assert [each.ref for each in found.choices] == [each.ref for each in found.conflicts]
+    vault.review().decide(accept=[found.id])
+    assert set(memory.splitlines()) <= set(vault["Memory.md"].splitlines())
+
+
 def test_hundreds_of_candidates_are_handed_out_ten_at_a_time_without_comparing_all_with_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

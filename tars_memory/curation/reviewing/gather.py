@@ -25,7 +25,7 @@ from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import date
 
     from tars_memory.capture.context import Context
@@ -216,6 +216,10 @@ class _Standing:
             self._related.append(line)
             if line.raw:
                 self.lines[line.ref] = line
+        self._siblings: dict[str, list[int]] = {}
+        for number, entry in enumerate(self.entries):
+            if note := _note(entry):
+                self._siblings.setdefault(note, []).append(number)
 
     def _line(self, entry: Entry, occurrence: int | None) -> Related:
         """An entry as it is shown beside a proposal."""
@@ -228,7 +232,8 @@ class _Standing:
     def beside(self, proposals: Sequence[Proposal], waiting: Sequence[Candidate]) -> list[Proposal]:
         """The proposals, each with the lines about the same: of its very subject and predicate first, then the best.
 
-        Lines that stand come before candidates that wait. A fact that is over is none of them.
+        Lines that stand come before candidates that wait; what hangs on them comes last. A fact that is over is none of
+        them.
 
         Args:
             proposals: to show.
@@ -248,16 +253,16 @@ class _Standing:
             ends = {(each.path, each.line) for each in proposal.fact.ends} if proposal.fact else set()
             numbers = [n for n, entry in enumerate(self.entries) if self._is_fact(entry) and entry.line in same]
             found = list(proposal.conflicts)
-            for number in dict.fromkeys((*numbers, *index.about(said))):
-                entry, line = self.entries[number], self._related[number]
-                fact = self._about.get(entry.line) if self._is_fact(entry) else None
-                if (entry.path, entry.line) not in ends and not (fact and fact.until):
-                    found.append(line._replace(date=self._day(entry, fact)))
+            direct = [n for n in dict.fromkeys((*numbers, *index.about(said))) if self._stands(n, ends)]
+            found += map(self._dated_line, direct)
             own = set(proposal.marks)
             claim = next((each.claim for each in waiting if each.claim and each.mark in own), None)
             rivals = [n for n, c in enumerate(waiting) if claim and c.claim and c.claim.key[:2] == claim.key[:2]]
             rest = [waiting[n] for n in dict.fromkeys((*rivals, *others.about(said))) if waiting[n].mark not in own]
             found += [Related(c.mark.path, c.line, c.ref, c.text, c.day.isoformat()) for c in rest]
+            if len(found) < CONFLICTS:
+                further = [n for n in dict.fromkeys(self._further(direct, index)) if self._stands(n, ends)]
+                found += [self._dated_line(n) for n in further if n not in direct][:CONFLICTS]
             once = {(line.path, line.line): line for line in reversed(found)}
             proposal = proposal._replace(conflicts=tuple(reversed(once.values()))[:CONFLICTS])
         elif proposal.op == "choose":
@@ -265,6 +270,26 @@ class _Standing:
             dated = (each._replace(date=each.date or by_ref.get(each.ref, "")) for each in proposal.conflicts)
             proposal = proposal._replace(conflicts=tuple(dated))
         return proposal._replace(why=why or (BESIDE if proposal.conflicts else NEW))
+
+    def _further(self, found: Sequence[int], index: Index) -> Iterator[int]:
+        """Lines that hang on those found: what changes one of them may change these, though they share no word with it.
+
+        Of the best line first: those about the same as it, then those of the same day's note.
+        """
+        for number in found[:CONFLICTS]:
+            yield from index.about(self._related[number].text)
+            yield from self._siblings.get(_note(self.entries[number]), ())
+
+    def _stands(self, number: int, ends: Collection[tuple[str, int]]) -> bool:
+        """Whether a line may be shown: no fact that is over, and none that the proposal ends by itself."""
+        entry = self.entries[number]
+        fact = self._about.get(entry.line) if self._is_fact(entry) else None
+        return (entry.path, entry.line) not in ends and not (fact and fact.until)
+
+    def _dated_line(self, number: int) -> Related:
+        entry = self.entries[number]
+        fact = self._about.get(entry.line) if self._is_fact(entry) else None
+        return self._related[number]._replace(date=self._day(entry, fact))
 
     def _is_fact(self, entry: Entry) -> bool:
         return entry.path == self._facts_note and entry.line in self._about
@@ -322,6 +347,11 @@ def _why(group: Sequence[Candidate]) -> str:
         parts.append("also as " + ", ".join(f"“{_cut(text)}”" for text in others[:3]))
     text = "; ".join(parts)
     return text[:1].upper() + text[1:]
+
+
+def _note(entry: Entry) -> str:
+    """The note that an entry came from; empty for none."""
+    return (entry.provenance or "").partition("#")[0]
 
 
 def _words(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
