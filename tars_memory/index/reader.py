@@ -200,6 +200,13 @@ class IndexReader(VectorReader):
         )
         return rows.fetchall()
 
+    def replaced(self) -> frozenset[str]:
+        """The block ids of the daily lines, in any scope, whose approved words another line replaced."""
+        rows = self._connection.execute(
+            "SELECT source FROM lines INDEXED BY lines_replaced WHERE kind = 'replaced' AND source <> ''"
+        )
+        return frozenset(source.partition("#^")[2] for (source,) in rows)
+
     def rejected_texts(self, phrases: Iterable[str]) -> list[str]:
         """The texts of the chunks of daily notes, in any scope, that hold a rejected line and one of these phrases."""
         wanted = [fulltext.quoted(each) for each in dict.fromkeys(phrases)]

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tars_memory.vault.markdown.lines import REJECTED, REPLACED, heading_of, items, rejected_words, unlinked
+from tars_memory.vault.sessions.note import BLANKS, QUOTE, quote_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -96,6 +97,12 @@ def looked_up(reader: IndexReader, names: Iterable[str]) -> dict[str, str]:
     return reader.states_of(wanted) if wanted else {}
 
 
+def gave_way(reader: IndexReader, names: Iterable[str]) -> dict[str, str]:
+    """The state of the daily lines with these block ids, of those whose approved line another one replaced since."""
+    wanted = reader.replaced().intersection(names)
+    return {name: state for name, state in outdated(reader, wanted, None).items() if state == REPLACED}
+
+
 def outdated(reader: IndexReader, names: Iterable[str], on: date | None) -> dict[str, str]:
     """The state of the daily lines with these block ids, also of those whose approved line or fact gave way since.
 
@@ -131,19 +138,26 @@ def in_chunks(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int, dict[i
     }
     about = [row for row in sessions if "#^" in row.text or _repeats(row) or _goes_on(row)]
     about = [row for row in about if row.id not in unoffered]
-    if not about:
+    turns = [row for row in sessions if _holds_turns(row)]
+    turns = turns if turns and reader.replaced() else []
+    if not about and not turns:
         return unoffered
-    elsewhere = reader.linking_texts({row.note_id for row in about if _repeats(row)})
+    elsewhere = reader.linking_texts({*(r.note_id for r in about if _repeats(r)), *(r.note_id for r in turns)})
     read = {row.id: _from_its_item(reader, row) for row in about}
     others = {note: [line for text in texts for line in text.split("\n")] for note, texts in elsewhere.items()}
     told = [*(lines for lines, _ in read.values()), *others.values()]
-    decided = looked_up(reader, dict.fromkeys(name for lines in told for name in ids(lines)))
+    names = dict.fromkeys(name for lines in told for name in ids(lines))
+    decided = {**gave_way(reader, names), **looked_up(reader, names)}
     found = {}
     for row in about if decided else ():
         lines, first = read[row.id]
         states = standing(lines, decided, refused(others.get(row.note_id, ()), decided))
         if held := {index - first: state for index, state in states.items() if index >= first}:
             found[row.id] = held
+    for row in turns if decided else ():
+        quotes = _quotes_replaced(others.get(row.note_id, ()), decided)
+        if held := {i: REPLACED for i, line in enumerate(row.text.split("\n")) if any(said in line for said in quotes)}:
+            found[row.id] = {**held, **found.get(row.id, {})}
     return {**found, **unoffered}
 
 
@@ -266,6 +280,18 @@ def _unoffered(row: ChunkRow) -> bool:
 def _repeats(row: ChunkRow) -> bool:
     """Whether it stands under the heading that repeats facts."""
     return bool(row.headings) and row.headings[-1].casefold() == REPEATING
+
+
+def _holds_turns(row: ChunkRow) -> bool:
+    """Whether it stands under the heading of the turns that are kept: they say what was drawn from them again."""
+    return bool(row.headings) and row.headings[-1].casefold() == "turns"
+
+
+def _quotes_replaced(lines: Sequence[str], decided: Mapping[str, str]) -> set[str]:
+    """The quotes under the facts among these lines whose approved line another one replaced."""
+    states = standing(lines, {name: state for name, state in decided.items() if state == REPLACED})
+    below = (lines[i].strip(BLANKS)[1:].strip(BLANKS) for i in states)
+    return {quote_in(text) for text in below if text.startswith(QUOTE)} - {""}
 
 
 def _goes_on(row: ChunkRow) -> bool:

@@ -221,6 +221,40 @@ def test_words_that_a_line_replaced_are_no_hits_whatever_finds_them(tmp_path: Pa
     assert not near
 
 
+def test_what_gave_way_is_found_after_what_took_its_place(tmp_path: Path) -> None:
+    """On the day it was said, in the fact of its session and in the turn that is kept; a search still finds it."""
+    said = "La boulangerie ouvre tôt le samedi, à six heures"
+    notes = {
+        "Memory.md": "## Notes\n- La boulangerie ouvre tôt, à huit heures ([[2026-11-21#^d-bbbbbbb|2026-11-21]])\n",
+        DAILY: f"## Log\n- 10:00 [promoted] {said} ^d-aaaaaaa\n",
+        SESSION: (
+            "---\ndate: 2026-11-20\nsource_hash: " + "a" * 64 + "\n---\n\n## Facts\n\n"
+            f"- {said} ([[2026-11-20#^d-aaaaaaa|2026-11-20]])\n"
+            f'  - quote:: "{said}"\n  - said by:: user, turn 1\n\n'
+            f"## Turns\n\n> [1] 10:00 **user:** dis, {said}!\n"
+        ),
+    }
+    asked = Asked(tmp_path, notes)
+    query = "boulangerie ouvre samedi"
+
+    def scores() -> dict[str, float]:
+        with asked.memory() as memory:
+            hits = memory.search(query, mode="lexical", limit=20, explain=True).hits
+        return {
+            f"{hit.path}:{hit.start_line}": hit.explain["line: validity"] for hit in hits if "six heures" in hit.text
+        }
+
+    before = scores()
+    assert len(before) == 3 and set(before.values()) == {0.0}
+    later = asked.root / "2026-11-21.md"
+    line = "- 09:00 [promoted] La boulangerie ouvre tôt, à huit heures ^d-bbbbbbb\n"
+    later.write_text(f"## Log\n{line}  - replaced:: {said} ([[2026-11-20#^d-aaaaaaa|2026-11-20]])\n", "utf-8")
+    after = scores()
+    assert set(after) == set(before) and all(each < 0 for each in after.values())
+    (asked.root / "Memory.md").write_text(f"- {said} ([[2026-11-20#^d-aaaaaaa|2026-11-20]])\n", "utf-8")
+    assert {at: score for at, score in scores().items() if at in before} == before  # taken up again: it counts
+
+
 def test_why_still_tells_what_a_line_replaced(asked: Asked) -> None:
     note = asked.root / DAILY
     line = "- 10:00 [promoted] I prefer walnut cupboards ^d-aaaaaaa\n  - replaced:: I prefer oak cupboards\n"

@@ -22,7 +22,7 @@ from tars_memory.recall.ranking.shortlist import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from tars_memory.index.embedding.queryvector import QueryVector
     from tars_memory.index.filters import Filter
@@ -212,17 +212,28 @@ def gather(
     return Pool(chunks, idfs, total, nearest, len(rows), known, scale, strange)
 
 
-def decided(reader: IndexReader, rows: Iterable[ChunkRow]) -> tuple[dict[int, dict[int, str]], set[int]]:
-    """What became of the candidates that session notes repeat, by chunk and line, and the notes whose names repeat one
-    that was rejected; the names are taken out of the rows. Nothing is asked without any.
+def decided(reader: IndexReader, rows: Collection[ChunkRow]) -> tuple[dict[int, dict[int, str]], set[int]]:
+    """What became of candidates whose line doesn't say it, by chunk and line, and the notes whose names repeat one that
+    was rejected; the names are taken out of the rows. Nothing is asked without any.
+
+    Session notes repeat candidates, and a candidate doesn't say that another line replaced what was approved of it.
     """
     sessions = [row for row in rows if row.tier == "episodic"]
-    if not sessions:
+    approved = {
+        row.id: named
+        for row in rows
+        if row.tier == "daily"
+        and (named := {i: line.block_id for i, line in enumerate(row.lines) if line.state == "promoted"})
+    }
+    if not sessions and not approved:
         return {}, set()
-    from tars_memory.recall.decided import in_chunks, unnamed
+    from tars_memory.recall.decided import gave_way, in_chunks, unnamed
     from tars_memory.vault.markdown.lines import REJECTED
 
     found = in_chunks(reader, sessions)
+    gone = gave_way(reader, {name for named in approved.values() for name in named.values()}) if approved else {}
+    for chunk, named in approved.items() if gone else ():
+        found[chunk] = {i: gone[name] for i, name in named.items() if name in gone}
     notes, lines = unnamed(reader, sessions)
     for chunk, refused in lines.items():
         found.setdefault(chunk, {}).update(dict.fromkeys(refused, REJECTED))
