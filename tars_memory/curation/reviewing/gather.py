@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation import similarity
@@ -261,8 +262,8 @@ class _Standing:
             rest = [waiting[n] for n in dict.fromkeys((*rivals, *others.about(said))) if waiting[n].mark not in own]
             found += [Related(c.mark.path, c.line, c.ref, c.text, c.day.isoformat()) for c in rest]
             if len(found) < CONFLICTS:
-                further = [n for n in dict.fromkeys(self._further(direct, index)) if self._stands(n, ends)]
-                found += [self._dated_line(n) for n in further if n not in direct][:CONFLICTS]
+                further = (n for n in self._further(direct, index) if self._stands(n, ends))
+                found += map(self._dated_line, islice(further, CONFLICTS))
             once = {(line.path, line.line): line for line in reversed(found)}
             proposal = proposal._replace(conflicts=tuple(reversed(once.values()))[:CONFLICTS])
         elif proposal.op == "choose":
@@ -274,11 +275,16 @@ class _Standing:
     def _further(self, found: Sequence[int], index: Index) -> Iterator[int]:
         """Lines that hang on those found: what changes one of them may change these, though they share no word with it.
 
-        Of the best line first: those about the same as it, then those of the same day's note.
+        Of the best line first: those about the same as it, then those of the same day's note. Each once, none of those
+        found.
         """
-        for number in found[:CONFLICTS]:
-            yield from index.about(self._related[number].text)
-            yield from self._siblings.get(_note(self.entries[number]), ())
+        seen = set(found)
+        for number in found:
+            about = index.about(self._related[number].text)
+            for other in (*about, *self._siblings.get(_note(self.entries[number]), ())):
+                if other not in seen:
+                    seen.add(other)
+                    yield other
 
     def _stands(self, number: int, ends: Collection[tuple[str, int]]) -> bool:
         """Whether a line may be shown: no fact that is over, and none that the proposal ends by itself."""
