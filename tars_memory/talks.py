@@ -11,6 +11,7 @@ import json
 import os
 import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -84,14 +85,19 @@ def add_source(settings: Settings, path: str) -> str:
     """Name a file or folder of logs in the person's own settings; returns its absolute path.
 
     Raises:
-        UsageError: it is not there, or its name holds a comma.
+        UsageError: it is no file or folder, or its name holds what the settings can't.
         UnwritableError: the settings can't be written.
     """
     whole = os.path.abspath(os.path.expanduser(path))
-    if not os.path.exists(whole):
-        raise UsageError(f"{path} is not there", "name a file or a folder of logs")
-    if "," in whole:
-        raise UsageError(f"{path} has a comma in its name", "give it another name, or name a link to it")
+    if not path or not os.path.exists(whole):
+        raise UsageError(f"{path or 'no file'} is not there", "name a file or a folder of logs")
+    if not os.path.isdir(whole) and not os.path.isfile(whole):
+        raise UsageError(f"{path} is neither a file nor a folder", "name a file or a folder of logs")
+    if "," in whole or whole != whole.strip() or not whole.isprintable():
+        raise UsageError(
+            f"{path} has a comma, a blank at its end or a character that can't be shown in its name",
+            "give it another name, or name a link to it",
+        )
     known = source_paths(settings)
     if whole not in known:
         settings.write("sources", "paths", ", ".join([*known, whole]))
@@ -181,6 +187,9 @@ class Talks:
             seconds: to spend at most on reading; the rest is told as stale. None: all is read.
             progress: told how many logs are read.
         """
+        return self.index.mended(lambda: self._refreshed(seconds, progress))
+
+    def _refreshed(self, seconds: float | None, progress: Progress | None) -> TalkReport:
         notices: list[str] = []
         wait = PATIENCE if seconds is None else WAIT
         self._settle_scopes(wait)
@@ -254,7 +263,15 @@ class Talks:
                 _below(source, found, notices)
             elif stat.S_ISREG(looked.st_mode):
                 found[source] = looked
+        for path in [path for path in found if self._is_note(path)]:
+            del found[path]
         return found
+
+    def _is_note(self, path: str) -> bool:
+        """Whether a file is a note of the vault: it is searched as that, in its own scope, and by no other way."""
+        return path.lower().endswith(".md") and Path(os.path.realpath(path)).is_relative_to(
+            os.path.realpath(self._root)
+        )
 
     def _looks_the_same(self) -> bool:
         """Whether the same logs are there as at the last look, and those of the last days have not changed.
@@ -281,7 +298,7 @@ class Talks:
                 _names_below(source, found)
             elif os.path.isfile(source):
                 found.append(source)
-        return found
+        return [path for path in found if not self._is_note(path)]
 
     def _gone(self, known: dict[str, Log], found: Collection[str], notices: list[str]) -> list[str]:
         """The logs to forget: those that are in no source any more, and those that were deleted."""
@@ -408,8 +425,10 @@ def _below(folder: str, found: dict[str, os.stat_result], notices: list[str]) ->
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     _below(entry.path, found, notices)
-                elif name.lower().endswith(ENDINGS) and entry.is_file():
-                    found[entry.path] = entry.stat()
+                elif name.lower().endswith(ENDINGS):
+                    with suppress(OSError):  # a link that leads to itself, or a log that goes meanwhile
+                        if entry.is_file():
+                            found[entry.path] = entry.stat()
     except OSError as error:
         notices.append(f"{folder} can't be read: {error.strerror}")
 
@@ -427,10 +446,10 @@ def _names_below(folder: str, found: list[str]) -> None:
                 name = entry.name
                 if name[0] == ".":
                     continue
-                if name.lower().endswith(ENDINGS):
-                    found.append(entry.path)
-                elif entry.is_dir(follow_symlinks=False):
+                if entry.is_dir(follow_symlinks=False):
                     _names_below(entry.path, found)
+                elif name.lower().endswith(ENDINGS):
+                    found.append(entry.path)
     except OSError:
         found.append(folder)
 

@@ -380,3 +380,20 @@ def test_two_statements_are_not_one(tmp_path: Path) -> None:
         receipt = memory.forget("a hazelnut farm is for sale")
         assert len(receipt.touched) == 1
         assert [entry.text for entry in memory.list()] == ["hazelnut farms need sun"]
+
+
+def test_a_damaged_record_of_what_was_forgotten_costs_itself_alone(tmp_path: Path) -> None:
+    now = datetime(2026, 11, 20).astimezone()
+    Withheld(tmp_path).remember(wordings("Anna keeps forty bees"), now)
+    path = tmp_path / "forgotten.jsonl"
+    salt, *rest = path.read_text().splitlines(keepends=True)
+    odd = [
+        '{"at": "0001-01-01T00:00:00+23:00", "txn": "a", "logs": [], "said": []}\n',
+        '{"at": "2026-01-01", "txn": "a", "logs": [], "said": [[1e999, 2, "x"]]}\n',
+        "null\n",
+        "[" * 100_000 + "\n",
+    ]
+    path.write_text("".join([salt, *odd, *rest]))
+    assert Withheld(tmp_path).holds("Anna keeps forty bees", datetime(2026, 11, 19).astimezone())
+    path.write_text("".join([json.dumps({"salt": "00" * 100}) + "\n", *rest]))
+    assert not Withheld(tmp_path).holds("Anna keeps forty bees", datetime(2026, 11, 19).astimezone())

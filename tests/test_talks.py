@@ -295,3 +295,66 @@ def test_what_was_forgotten_is_no_hit_in_a_conversation(world: World) -> None:
         line = memory.remember("The lease says walnut floors")
         memory.forget(line.ref or "", everywhere=True)
     assert world.found("walnut") == [] and "walnut" not in world.told("walnut")
+
+
+def test_a_link_to_itself_hides_no_other_log(world: World) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    (world.logs / "loop.jsonl").symlink_to("loop.jsonl")
+    (world.logs / "self").symlink_to(".")
+    world.write("kept.jsonl/b.jsonl", turn("user", "the barge is called Odile", "2026-11-03T10:00"))
+    assert world.add()["conversations"] == 2
+    assert world.found("Odile")
+
+
+def test_half_characters_of_a_log_end_no_search(world: World) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    record = {**turn("user", "the ferry is yellow", "2026-11-03T10:00"), "cwd": "/tmp/\ud800", "sessionId": "\ud800"}
+    (world.logs / "b.jsonl").write_text(json.dumps(record) + "\n")
+    assert world.add()["conversations"] == 2
+    assert world.found("yellow ferry")
+    assert world.found("walnut")
+
+
+def test_a_note_of_the_vault_is_no_log(world: World) -> None:
+    chat = "**User:** my code name is heron\n\n**Assistant:** fine\n\n**User:** I keep bees\n\n**Assistant:** nice\n"
+    (world.root / "projects" / "boat").mkdir(parents=True)
+    (world.root / "projects" / "boat" / "chat.md").write_text(chat)
+    (world.logs / "link.md").symlink_to(world.root / "projects" / "boat" / "chat.md")
+    with world.memory() as memory:
+        assert memory.add_source(str(world.base))["conversations"] == 0
+    assert world.found("heron") == []
+
+
+@pytest.mark.parametrize("name", ["", "/dev/zero", "nowhere", "a,b", " blank ", "bad\udcff", "two\nlines"])
+def test_what_can_be_no_source_is_refused(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(world.base)
+    if name not in ("", "/dev/zero", "nowhere"):
+        (world.base / name).mkdir()
+    with world.memory() as memory, pytest.raises(UsageError):
+        memory.add_source(name)
+    with world.memory() as memory:
+        assert memory.sources()["sources"] == []
+
+
+@pytest.mark.parametrize("shape", ["garbage", "empty", "folder", "pipe", "endless"])
+def test_a_damaged_index_is_begun_anew_and_answers(world: World, shape: str) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    world.add()
+    with world.memory() as memory:
+        path = memory.talks().index.files.current()  # type: ignore[union-attr]
+        memory.close()
+        assert path is not None
+    path.unlink()
+    if shape == "folder":
+        (path / "x").mkdir(parents=True)
+    elif shape == "pipe":
+        os.mkfifo(path)
+    elif shape == "endless":
+        path.symlink_to("/dev/zero")
+    else:
+        path.write_bytes(b"no database at all" * 500 if shape == "garbage" else b"")
+    with world.memory() as memory:
+        memory.sources()
+    assert world.found("walnut")
+    with world.memory() as memory:
+        assert memory.sources()["conversations"] == 1

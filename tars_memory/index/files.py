@@ -38,24 +38,23 @@ class IndexFiles:
 
     def current(self) -> Path | None:
         """The file that answers now, None if there is none of this version."""
-        best, name = -1, ""
+        for _, name in self._named():
+            path = self.folder / name
+            if path.is_file():  # a pipe or a folder of that name answers nothing, and would be waited for
+                return path
+        return None
+
+    def _named(self) -> list[tuple[int, str]]:
+        """What is named like one of this version, with its number, the highest first."""
         try:
             names = os.listdir(self.folder)
         except FileNotFoundError:
-            return None
-        for candidate in names:
-            match = _NAME.fullmatch(candidate)
-            if match and int(match[1]) > best:
-                best, name = int(match[1]), candidate
-        return self.folder / name if name else None
+            return []
+        return sorted(((int(match[1]), name) for name in names if (match := _NAME.fullmatch(name))), reverse=True)
 
     def building(self) -> Path:
         """The name that a rebuild is written under; leftovers of a killed one are removed. Call it under the lock."""
-        number = 0
-        now = self.current()
-        if now is not None:
-            match = _NAME.fullmatch(now.name)
-            number = int(match[1]) if match else 0
+        number = next((number for number, _ in self._named()), 0)
         path = self.folder / f"index-{VERSION}.{number + 1:04d}.db.new"
         self.remove(path)
         return path

@@ -157,15 +157,27 @@ class TalkIndex:
         Raises:
             UnwritableError: there is none and none can be made.
         """
+
+        def asked() -> Answer:
+            with self._open.held():
+                return question(self._reader())
+
+        return self.mended(asked)
+
+    def mended(self, act: Callable[[], Answer]) -> Answer:
+        """Do what needs the file; once more, with an empty one, if it turns out to be damaged.
+
+        Raises:
+            UnwritableError: it can't be read, or none can be made.
+        """
         with spoken("the index of conversations can't be read"):
             try:
-                with self._open.held():
-                    return question(self._reader())
+                return act()
             except Exception as error:
                 if not database.damaged(error):
                     raise
             self.start_over()
-            return question(self._reader())
+            return act()
 
     def start_over(self) -> None:
         """Remove the file: all that it held is in the logs."""
@@ -186,9 +198,13 @@ class TalkIndex:
 
     def counts(self) -> dict[str, int]:
         """Logs, conversations and lines."""
-        one = self._open.connection().execute
         names = {"logs": "logs", "conversations": "notes", "lines": "lines"}
-        return {name: int(one(f"SELECT count(*) FROM {table}").fetchone()[0]) for name, table in names.items()}
+
+        def counted() -> dict[str, int]:
+            one = self._open.connection().execute
+            return {name: int(one(f"SELECT count(*) FROM {table}").fetchone()[0]) for name, table in names.items()}
+
+        return self.mended(counted)
 
     def move(self, scopes: dict[str, str], wait: float) -> bool:
         """Give the conversations of some folders another scope; False if the index is busy."""

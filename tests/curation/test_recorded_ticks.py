@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -226,3 +227,11 @@ def test_a_mark_makes_an_agent_of_every_caller(vault: Vault, mark: str) -> None:
 )  # fmt: skip
 def test_what_peoples_own_terminals_carry_is_no_mark(variable: str) -> None:
     assert agent_mark({variable: "cursor"}) == ""
+
+
+def test_a_record_of_ticks_that_is_a_pipe_is_not_waited_for(vault: Vault) -> None:
+    vault.memory(**AGENT).review().from_note()
+    path = vault.memory().state / ticks.RECORD
+    path.unlink()
+    os.mkfifo(path)
+    assert found(vault.memory()) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -453,6 +454,28 @@ def test_a_box_that_says_something_else_than_the_one_below_it_waits(vault: Vault
     done = vault.review().from_note()
     assert (done.decided, vault["Memory.md"]) == ([], before)
     assert any(note.TWICE in notice for notice in done.notices)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda line: line.replace("[ ]", "[✓]"), "[✓] at a line below it"),
+        (lambda line: line.replace("[ ]", "[x]").rpartition(" ^r-")[0], "has lost its mark"),
+        (lambda line: f"{line.replace('[ ]', '[x]')}\n{line.replace('[ ]', '[-]')}", "in more than one way"),
+    ],
+)
+def test_a_box_below_that_cannot_be_understood_leaves_the_whole_for_later(
+    vault: Vault, change: Callable[[str], str], why: str
+) -> None:
+    vault.review().write_note()
+    (line,) = [line for line in vault["Review.md"].split("\n") if line.startswith("  - [ ] replace: dentist")]
+    vault["Review.md"] = vault["Review.md"].replace(line, change(line))
+    tick(vault, "dentist on 16 Oct", "x")
+    before = vault["Memory.md"]
+    told = vault.review().from_note()
+    assert not told.decided
+    assert any(why in notice for notice in told.notices)
+    assert vault["Memory.md"] == before
 
 
 def test_a_note_that_is_cut_off_anywhere_says_nothing_that_the_whole_does_not_say() -> None:

@@ -95,4 +95,5 @@ class Draft:
             last = self.turns[-1]
             self.turns[-1] = last._replace(tools=tuple(dict.fromkeys((*last.tools, *self._waiting))))
         start = self.start or next((turn.time for turn in self.turns if turn.time), None)
-        return Transcript(source, shape, self.id, self.title, start, tuple(self.turns), self.damaged, self.folder)
+        folder = clean(self.folder)
+        return Transcript(source, shape, self.id, self.title, start, tuple(self.turns), self.damaged, folder)

@@ -38,6 +38,8 @@ MISPLACED = "its mark must be the last word of its line"
 UNMARKED = "its mark (^r-…) is gone, so nothing says which proposal it is; tars-memory review --note offers it anew"
 ODD = "decides nothing here: [x] accepts, [-] rejects"
 """Said of boxes with another mark: themes of Obsidian have dozens, and none of them may be a guess."""
+UNMARKED_BELOW = "a ticked line below it has lost its mark (^r-…); tick it in a note that review --note writes anew"
+ODD_BELOW = "at a line below it decides nothing here: [x] replaces that line"
 
 _KEYS = ("to", "said", "mind", "instead of", "ends", "beside", "why", "asked before", "or")
 REPLACE, REMOVE = "replace: ", "remove: "
@@ -128,21 +130,47 @@ def read(data: bytes) -> list[Item]:
         return []
     document = Document(data)
     found: list[Item] = []
-    chosen: dict[str, set[str]] = {}
+    below: list[_Below] = []
     for entry in grammar.read(NOTE, document):
         whole = " ".join(line.strip(" \t") for line in entry.raw.split("\n"))
         marks = _MARK.findall(whole)
-        if len(marks) != 1:
-            line, box = _RELATED.findall(whole), _BOX.match(entry.text)
-            if not marks and len(line) == 1 and box and box[1] in _ACCEPTING:
-                chosen.setdefault(line[0][0], set()).add(line[0][1])
-            continue
         words = entry.text
         box = _BOX.match(words)
+        if len(marks) != 1:
+            if box and box[1].strip() and not marks:
+                names = _RELATED.findall(whole)
+                name, ref = names[0] if len(names) == 1 else ("", "")
+                if name or words[box.end() :].startswith((REPLACE, REMOVE)):
+                    below.append(_Below(name, ref, box[1], entry.line))
+            continue
         if box:
             words = _STAMP.sub("", words[box.end() :])
         found.append(Item(marks[0], box[1] if box else " ", words, entry.line, _doubt(document, entry, words), entry))
-    return [item._replace(replaces=tuple(sorted(chosen.get(item.id, ())))) for item in found]
+    return [_with_below(item, below) for item in found]
+
+
+class _Below(NamedTuple):
+    """A box of a related line that isn't empty: the id and the name in its mark, '' if that is gone."""
+
+    id: str
+    ref: str
+    box: str
+    line: int
+
+
+def _with_below(item: Item, below: Iterable[_Below]) -> Item:
+    """A proposal with the lines that are ticked for it; in doubt where one of their boxes can't be understood."""
+    own = [each for each in below if each.id == item.id]
+    chosen = {each.ref for each in own if each.box in _ACCEPTING}
+    doubt = item.doubt
+    if chosen & {each.ref for each in own if each.box in _REJECTING}:
+        doubt = doubt or TWICE
+    odd = next((each.box for each in own if each.box not in _ACCEPTING + _REJECTING), "")
+    if odd:
+        doubt = doubt or f"[{odd}] {ODD_BELOW}"
+    if any(not each.id and item.line < each.line <= item.entry.end_line for each in below):
+        doubt = doubt or UNMARKED_BELOW
+    return item._replace(replaces=tuple(sorted(chosen)), doubt=doubt)
 
 
 def decisions(notes: Sequence[Sequence[Item]]) -> tuple[dict[str, Said], list[str]]:

@@ -14,6 +14,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory import bounded
 from tars_memory.curation.commit import commit
 from tars_memory.curation.model import Decision
 from tars_memory.curation.patch import splices_between
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
 
 RECORD = "ticks.json"
 """In the state folder: by the note, the ticks that agents' processes found. Words stand there as a hash alone."""
-
-MAX_RECORD = 4_000_000
-"""Bytes of that file; a bigger one is none of ours."""
 
 
 class Recorded(NamedTuple):
@@ -132,14 +130,9 @@ def _put_down(ctx: Context, said: dict[str, Said]) -> list[Recorded]:
 
 def _record(ctx: Context) -> dict[str, dict[str, Any]]:
     """All of the file, as far as it is what it should be."""
-    try:
-        with open(ctx.store.state / RECORD, "rb") as file:
-            held = json.loads(file.read(MAX_RECORD))
-    except (OSError, ValueError, RecursionError):
-        return {}
     return {
         path: {name: pair for name, pair in known.items() if isinstance(pair, list) and len(pair) == 2}
-        for path, known in (held.items() if isinstance(held, dict) else ())
+        for path, known in bounded.own_object(ctx.store.state / RECORD).items()
         if isinstance(known, dict)
     }
 

@@ -32,6 +32,9 @@ FILE = "forgotten.jsonl"
 LEAST_WORDS, LEAST_SIGNS = 3, 6
 """Shorter sentences must be a whole sentence of a text: "tea" is no reason to withhold all that mentions tea."""
 
+LONGEST_SALT = 64
+"""Bytes: no hash takes a longer key."""
+
 _ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Signs of scripts without blanks: Thai, Lao, Burmese, Khmer, kana, Han."""
 _UNITS = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
@@ -229,11 +232,11 @@ def _read(path: Path) -> tuple[bytes, list[_Forgotten]]:
         try:
             said = json.loads(line)
             if "salt" in said:
-                salt = bytes.fromhex(said["salt"])
+                salt = bytes.fromhex(said["salt"])[:LONGEST_SALT]
                 continue
             records = tuple((int(size), int(sign), str(digest)) for size, sign, digest in said["said"])
             at = datetime.fromisoformat(said["at"]).astimezone()
             found.append(_Forgotten(at, str(said["txn"]), tuple(map(str, said["logs"])), records))
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             continue
     return (salt, found) if salt else (os.urandom(16), [])
