@@ -431,7 +431,7 @@ class Searcher:
         from tars_memory.talks import log_of
 
         def read(path: str) -> bytes:
-            if not os.path.lexists(log_of(path)):
+            if talks.is_gone(log_of(path)):
                 raise NotFoundError(f"{log_of(path)} is gone")
             return "\n".join(reader.text(path)).encode()
 

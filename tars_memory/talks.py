@@ -248,6 +248,11 @@ class Talks:
         old = [(looked.st_mtime, path) for path, looked in self._found([]).items() if looked.st_mtime < before]
         return [path for _, path in sorted(old) if path.endswith(GROWING)]
 
+    def is_gone(self, log: str) -> bool:
+        """Whether a log is in no source any more, or was deleted; not if its whole source is away (a disk)."""
+        source = next((each for each in self.sources if log == each or log.startswith(each + os.sep)), None)
+        return source is None or (os.path.isdir(source) and not os.path.lexists(log))
+
     # --- inside
 
     def _found(self, notices: list[str]) -> dict[str, os.stat_result]:
@@ -302,11 +307,7 @@ class Talks:
 
     def _gone(self, known: dict[str, Log], found: Collection[str], notices: list[str]) -> list[str]:
         """The logs to forget: those that are in no source any more, and those that were deleted."""
-        gone: list[str] = []
-        for path in known.keys() - set(found):
-            source = next((each for each in self.sources if path == each or path.startswith(each + os.sep)), None)
-            if source is None or (os.path.isdir(source) and not os.path.lexists(path)):
-                gone.append(path)
+        gone = [path for path in known.keys() - set(found) if self.is_gone(path)]
         if len(gone) > VANISHED and not found and self.sources:
             notices.append(f"{counted(len(gone), 'log')} of conversations vanished at once; nothing was forgotten")
             return []

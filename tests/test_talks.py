@@ -358,3 +358,15 @@ def test_a_damaged_index_is_begun_anew_and_answers(world: World, shape: str) -> 
     assert world.found("walnut")
     with world.memory() as memory:
         assert memory.sources()["conversations"] == 1
+
+
+def test_conversations_of_a_source_that_is_away_are_searched_as_they_were_read(world: World) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    path = world.write("b.jsonl", turn("user", "the barge is called Odile", "2026-11-03T10:00"))
+    world.add()
+    path.unlink()
+    assert world.found("Odile") == []
+    world.logs.rename(world.base / "unplugged")
+    result = world.search("walnut")
+    assert result.hits
+    assert any("as they were last read" in notice for notice in result.notices)
