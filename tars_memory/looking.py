@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.errors import NotFoundError, UsageError, counted
+from tars_memory.errors import NotFoundError, UnwritableError, UsageError, counted
 from tars_memory.options import ALLOWED, FactsOptions, RecallOptions, WindowOptions
 from tars_memory.rooms import Rooms
 
@@ -411,7 +411,11 @@ class Searcher:
         if talks is None or (request.session is not None and not talks.index.exists):
             return None
         if request.session is None:
-            report = talks.refresh()
+            try:
+                report = talks.refresh()
+            except UnwritableError as error:  # what the vault says is no worse for it
+                self.notices.append(f"what is new in conversations is not searched: {error.message}")
+                return talks if talks.index.exists else None
             self.notices += report.notices
             self._unread = report.stale
         return talks

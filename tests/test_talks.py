@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -334,6 +335,21 @@ def test_what_can_be_no_source_is_refused(world: World, monkeypatch: pytest.Monk
         memory.add_source(name)
     with world.memory() as memory:
         assert memory.sources()["sources"] == []
+
+
+def test_a_vault_is_searched_though_conversations_can_be_indexed_nowhere(world: World) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    world.add()
+    with world.memory() as memory:
+        folder = memory.state / "talks"
+    shutil.rmtree(folder)
+    folder.write_text("in its place")
+    result = world.search("gate painted")
+    assert [hit.path for hit in result.hits] == ["Memory.md"]
+    assert any("conversations is not searched" in notice for notice in result.notices)
+    assert "painted blue" in world.told("gate painted")
+    with world.memory() as memory:
+        assert memory.sources()["conversations"] == 0
 
 
 @pytest.mark.parametrize("shape", ["garbage", "empty", "folder", "pipe", "endless"])

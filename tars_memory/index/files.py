@@ -48,7 +48,7 @@ class IndexFiles:
         """What is named like one of this version, with its number, the highest first."""
         try:
             names = os.listdir(self.folder)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         return sorted(((int(match[1]), name) for name in names if (match := _NAME.fullmatch(name))), reverse=True)
 

@@ -15,7 +15,8 @@ from random_documents import document, examples, scale
 from curation.reviewing import NOTES, Vault
 from tars_memory.curation.model import Proposal, Related
 from tars_memory.curation.reviewing import note
-from tars_memory.errors import NotFoundError
+from tars_memory.curation.reviewing.choices import accepted
+from tars_memory.errors import NotFoundError, UsageError
 
 TEXTS = (
     "likes tea",
@@ -623,3 +624,10 @@ def test_any_decisions_cut_anywhere_then_whole(tmp_path_factory: pytest.TempPath
             assert waiting[each.text] == each.id
         elif text != "other words":
             assert standing == expected[each.id][0], each
+
+
+def test_words_typed_over_a_question_are_not_dropped() -> None:
+    question = proposal(1, op="choose", text="Which of these holds: “tea” or “no tea”?")
+    assert accepted(question, {}).accept
+    with pytest.raises(UsageError):
+        accepted(question, {}, text="prefers mate")

@@ -33,7 +33,7 @@ def accepted(
         replaces: the names of lines to be replaced.
 
     Raises:
-        UsageError: it is no fact, or nothing that replaces lines.
+        UsageError: it is no fact, nothing that replaces lines, or a question that takes no words.
         ConflictError: a line is not there (any more).
     """
     chosen = tuple(dict.fromkeys(replaces))
@@ -45,6 +45,8 @@ def accepted(
     if chosen and (both or not proposal.adds):
         why = "keeping both replaces no line" if both else f"{proposal.id} names its line itself"
         raise UsageError(why, "leave out which lines it replaces")
+    if text is not None and proposal.op == "choose":
+        raise UsageError(f"{proposal.id} asks which line holds, and takes no other words", "choose the line that goes")
     if as_line:
         if proposal.fact is None:
             raise UsageError(f"{proposal.id} is no fact", "only a fact can be kept as a line instead: --accept")
