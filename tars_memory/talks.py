@@ -418,20 +418,29 @@ class Talks:
 
 def _below(folder: str, found: dict[str, os.stat_result], notices: list[str]) -> None:
     """Look at the logs of a folder and of those in it; links to folders are not followed."""
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                name = entry.name
-                if name.startswith("."):
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    _below(entry.path, found, notices)
-                elif name.lower().endswith(ENDINGS):
-                    with suppress(OSError):  # a link that leads to itself, or a log that goes meanwhile
-                        if entry.is_file():
-                            found[entry.path] = entry.stat()
-    except OSError as error:
-        notices.append(f"{folder} can't be read: {error.strerror}")
+    for entry in _entries(folder, lambda where, error: notices.append(f"{where} can't be read: {error.strerror}")):
+        with suppress(OSError):  # a link that leads to itself, or a log that goes meanwhile
+            if entry.is_file():
+                found[entry.path] = entry.stat()
+
+
+def _entries(folder: str, failed: Callable[[str, OSError], object]) -> Iterator[os.DirEntry[str]]:
+    """What is named like a log in a folder and in those below it, however deep they are."""
+    folders = [folder]
+    while folders:
+        where = folders.pop()
+        try:
+            with os.scandir(where) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if name[0] == ".":
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    elif name.lower().endswith(ENDINGS):
+                        yield entry
+        except OSError as error:
+            failed(where, error)
 
 
 def _stamp(looked: os.stat_result) -> bytes:
@@ -441,18 +450,7 @@ def _stamp(looked: os.stat_result) -> bytes:
 
 def _names_below(folder: str, found: list[str]) -> None:
     """The same by names alone, which costs a tenth."""
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                name = entry.name
-                if name[0] == ".":
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    _names_below(entry.path, found)
-                elif name.lower().endswith(ENDINGS):
-                    found.append(entry.path)
-    except OSError:
-        found.append(folder)
+    found += [entry.path for entry in _entries(folder, lambda where, _: found.append(where))]
 
 
 def _seen(found: Mapping[str, os.stat_result]) -> str:

@@ -386,3 +386,16 @@ def test_conversations_of_a_source_that_is_away_are_searched_as_they_were_read(w
     result = world.search("walnut")
     assert result.hits
     assert any("as they were last read" in notice for notice in result.notices)
+
+
+def test_folders_deeper_than_python_recurses_end_no_search(world: World) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    folders = [f"{world.logs}{'/d' * depth}" for depth in range(1, 1_100)]
+    for folder in folders:
+        os.mkdir(folder)
+    try:
+        assert world.add()["conversations"] == 1
+        assert world.found("walnut")
+    finally:  # pytest's own cleaning recurses
+        for folder in reversed(folders):
+            os.rmdir(folder)
