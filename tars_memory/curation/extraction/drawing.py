@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WINDOW = 6_000
 """Tokens of a conversation that a model sees at once: more, and facts of the middle are passed over."""
 
-MOST_FACTS = 1_000
+MOST_FACTS = 500
 """That the rules draw from a conversation at once: a person is to decide on each. The next run goes on behind them."""
 
 Moments = dict[int, datetime]
