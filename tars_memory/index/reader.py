@@ -272,10 +272,6 @@ class IndexReader(VectorReader):
         """Whether anything outside projects, or of this one, has ended by a day."""
         return bool(ended(self._connection, on, {0, self._scopes.get(scope, 0)}))
 
-    def note_count(self) -> int:
-        """How many notes are indexed, in all scopes."""
-        return int(self._connection.execute("SELECT count(*) FROM notes").fetchone()[0])
-
     # --- inside
 
     def _ranked(

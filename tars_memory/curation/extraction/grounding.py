@@ -36,7 +36,6 @@ NO_QUOTE = "no quote"
 NOT_SAID = "quote not found"
 NOT_OWN = "not the person's own words"
 TOO_LONG = "too long"
-REASONS = (NO_QUOTE, NOT_SAID, NOT_OWN, TOO_LONG)
 """Why a fact is dropped."""
 
 LEAST_QUOTE = 2
