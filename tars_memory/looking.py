@@ -360,7 +360,9 @@ class Searcher:
                 vault_name=memory.root.name,
             )  # fmt: skip
             if talks is not None:
-                said = talks.index.read(lambda other: self._said(talks, other, query))
+                said = talks.index.read(
+                    lambda other: self._said(talks, other, query, self._vector_for(other, query, vector, reader, meant))
+                )
                 self._merge(result, said, query, reader, talks)
             return result
 
@@ -392,7 +394,7 @@ class Searcher:
             def both(other: TalkReader) -> builtins.list[Answer]:
                 shares = Shares(query, (reader, other))
                 told = self.said = self.said or Conversations()
-                said = self._told(talks, other, query, told)
+                said = self._told(talks, other, query, told, self._vector_for(other, query, vector, reader, meant))
                 told.pair((*found, *said), said, shares)
                 return merged(found, said, lambda one: Told(shares.of(one.text), one.day))
 
@@ -429,7 +431,21 @@ class Searcher:
         scope, session = self.request.project or "", self.request.session
         return narrowed_by(query, scope, reader.outside(scope), (session,) if session else ())
 
-    def _said(self, talks: Talks, reader: TalkReader, query: Query) -> builtins.list[Hit]:
+    def _vector_for(
+        self, talks: TalkReader, query: Query, ours: QueryVector | None, vault: IndexReader, meant: bool
+    ) -> QueryVector | None:
+        """The query's vector for conversations: that for the vault, if theirs are of the same model.
+
+        Without any in the vault it is asked for.
+        """
+        if not meant or talks.fingerprint is None:
+            return None
+        if vault.fingerprint is not None:
+            return ours if vault.fingerprint == talks.fingerprint else None
+        needed = self.request.mode == "semantic"
+        return self.memory._query_vector(query, talks, None, self.notices, needed=needed)
+
+    def _said(self, talks: Talks, reader: TalkReader, query: Query, vector: QueryVector | None) -> builtins.list[Hit]:
         """The passages of conversations that answer, each with where and when it was said."""
         from tars_memory.recall.search import search
         from tars_memory.talks import log_of
@@ -439,7 +455,7 @@ class Searcher:
                 raise NotFoundError(f"{log_of(path)} is gone")
             return "\n".join(reader.text(path)).encode()
 
-        found = search(reader, query, self.request, narrowed=self._within(reader, query), read=read).hits
+        found = search(reader, query, self.request, vector=vector, narrowed=self._within(reader, query), read=read).hits
         kept = []
         for hit in found:
             shown = reader.shown(hit.path, hit.start_line, hit.end_line)
@@ -470,13 +486,16 @@ class Searcher:
         result.abstained = not result.hits
         result.stale += self._unread
 
-    def _told(self, talks: Talks, reader: TalkReader, query: Query, told: Conversations) -> builtins.list[Answer]:
+    def _told(
+        self, talks: Talks, reader: TalkReader, query: Query, told: Conversations, vector: QueryVector | None
+    ) -> builtins.list[Answer]:
         """The lines of conversations that answer, as a prompt shows them: with day and speaker."""
         from tars_memory.recall.ranking.ranked import Answer, ranked
         from tars_memory.talks import log_of
 
         found: builtins.list[Answer] = []
-        for answer in ranked(reader, query, self._within(reader, query), mode="lexical")[:TOLD]:
+        mode = self.request.mode or "hybrid"
+        for answer in ranked(reader, query, self._within(reader, query), vector=vector, mode=mode)[:TOLD]:
             (shown,) = reader.shown(answer.path, answer.number, answer.number) or (None,)
             if shown is None or talks.withheld(answer.text, shown.day, log_of(answer.path)):
                 continue

@@ -332,16 +332,27 @@ class Memory(Looking):
         """
         index = self.index()
         report = index.reindex(full=full, embed=False, progress=progress)
-        if embed:
-            try:
-                report.pending_vectors = index.embed_pending(progress=progress)
-            except ModelUnavailableError as error:
-                report.notices.append(f"keywords only: {error.message}; {error.hint}")
         talks = self.talks()
         if talks is not None:
             said = talks.rebuild(progress) if full else talks.refresh(None, progress)
             report.notices += said.notices
+        if embed:
+            try:
+                report.pending_vectors = self.embed_pending(progress)
+            except ModelUnavailableError as error:
+                report.notices.append(f"keywords only: {error.message}; {error.hint}")
         return report
+
+    def embed_pending(self, progress: Callable[[str, int, int], None] | None = None) -> int:
+        """Make the vectors that are missing, of notes and then of conversations; returns how many are still pending.
+
+        Raises:
+            ModelUnavailableError: texts are to be embedded and the model can't be used.
+            UnwritableError: the vectors can't be kept.
+        """
+        left = self.index().embed_pending(progress=progress)
+        talks = self.talks()
+        return left + (talks.index.embed_pending(self.open_embedder, progress) if talks is not None else 0)
 
     def sources(self) -> dict[str, Any]:
         """The logs that are searched beside the vault.
@@ -384,7 +395,7 @@ class Memory(Looking):
         remove_source(self.settings, path)
         if before is not None:
             before.sources = [each for each in before.sources if each != os.path.abspath(os.path.expanduser(path))]
-            before.rebuild() if before.sources else before.index.start_over()
+            before.rebuild() if before.sources else before.index.clear()
         self._reopen_talks()
         return told(self)
 

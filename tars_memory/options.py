@@ -179,9 +179,11 @@ class SourcesOptions(Options):
 
     Attributes:
         paths: files and folders of logs, parted by commas; ``sources add`` writes them.
+        vectors: passages that get a vector, the newest; all others are found by their words.
     """
 
     paths: str = ""
+    vectors: int = 50_000
 
 
 class FactsOptions(Options):
@@ -254,6 +256,7 @@ ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
     "hook.found_budget": (0, 1_000_000),
     "hook.timeout": (0.1, 600),
     "hook.longest": (1, 86_400),
+    "sources.vectors": (0, 10_000_000),
     "window.memory": (0, 100),
     "window.recall": (0, 100),
     "window.margin": (0, 100),

@@ -270,14 +270,19 @@ class Rooms:
         return self._opened
 
     def talks(self) -> Talks | None:
-        """The conversations that are searched beside the vault; None if no source is named."""
+        """The conversations that are searched beside the vault; None if no source is named.
+
+        What was forgotten meanwhile, by another process, is withheld from here on.
+        """
         from tars_memory.options import SourcesOptions
 
-        if self._talks is None and self.settings.options("sources", SourcesOptions).paths:
+        self._withheld = None
+        options = self.settings.options("sources", SourcesOptions)
+        if self._talks is None and options.paths:
             from tars_memory.talks import Talks, source_paths
 
-            folder, places = self.state / "talks", self.settings.places
-            self._talks = Talks(source_paths(self.settings), folder, places.cache, places, self.root, self.withheld)
+            folder, places, paths = self.state / "talks", self.settings.places, source_paths(self.settings)
+            self._talks = Talks(paths, folder, places, self.root, self.withheld, options.vectors)
         return self._talks
 
     def withheld(self, text: str, said: str, *logs: str) -> bool:
@@ -423,11 +428,11 @@ class Rooms:
         return True
 
     def _query_vector(
-        self, query: Query, reader: IndexReader, report: RefreshReport, notices: list[str], *, needed: bool
+        self, query: Query, reader: IndexReader, report: RefreshReport | None, notices: list[str], *, needed: bool
     ) -> QueryVector | None:
         """The query's vector, if it can be had and the index holds vectors of the same model; else a notice."""
         try:
-            if report.pending_vectors:
+            if report is not None and report.pending_vectors:
                 notices.append(
                     f"passages without a vector, found by their words alone: {report.pending_vectors}; "
                     "tars-memory reindex makes them"

@@ -385,7 +385,7 @@ def _index(memory: Memory) -> tuple[str, dict[str, int], str]:
         return "", {}, ""
     report = memory.reindex(embed=False)
     try:
-        report.pending_vectors = memory.index().embed_pending()
+        report.pending_vectors = memory.embed_pending()
     except ModelUnavailableError as error:  # whoever has no model knows it, and need not be told by mail every night
         if isinstance(error.__cause__, OSError):
             raise

@@ -128,6 +128,8 @@ def told(memory: Rooms) -> dict[str, Any]:
         "sources": [{"path": path, "there": os.path.exists(path)} for path in paths],
         "logs": counts.get("logs", 0),
         "conversations": counts.get("conversations", 0),
+        "passages": counts.get("passages", 0),
+        "pending_vectors": talks.index.pending() if talks is not None else 0,
         "nights": _nights(memory.state),
         "notices": [],
     }
@@ -154,23 +156,23 @@ class Talks:
     Args:
         sources: files and folders of logs.
         folder: of the index.
-        cache: the program's cache folder.
         places: of the program.
         root: of the vault, whose projects conversations may belong to.
         withheld: :meth:`tars_memory.rooms.Rooms.withheld`.
+        vectors: passages that get one, the newest.
     """
 
     def __init__(
         self,
         sources: Sequence[str],
         folder: Path,
-        cache: Path,
         places: Places,
         root: Path,
         withheld: Callable[..., bool],
+        vectors: int,
     ) -> None:
         self.sources = sources
-        self.index = TalkIndex(folder, cache)
+        self.index = TalkIndex(folder, vectors)
         self.withheld = withheld
         self._places = places
         self._root = root
@@ -206,7 +208,7 @@ class Talks:
         gone = self._gone(known, found, notices)
         deadline = None if seconds is None else time.monotonic() + seconds
         read = 0
-        batch: list[tuple[Log, list[Talk], bool]] = []
+        batch: list[tuple[Log, list[Talk], Log | None]] = []
         begun = time.monotonic()
         for number, path in enumerate(changed, 1):
             log = known.get(path)
@@ -234,9 +236,12 @@ class Talks:
         return TalkReport(read, stale, notices)
 
     def rebuild(self, progress: Progress | None = None) -> TalkReport:
-        """Read all logs anew into a new file: what is withheld by now is in none of its pages."""
+        """Read all logs anew into a new file: what is withheld by now is in none of its pages, nor in a vector."""
+        model = self.index.model()
         self.index.start_over()
-        return self.refresh(None, progress)
+        report = self.refresh(None, progress)
+        self.index.restore(model)
+        return report
 
     def going(self, now: float) -> list[str]:
         """The logs that their program may delete within days, the oldest first: of Claude Code, not written to lately.
@@ -334,8 +339,8 @@ class Talks:
             self._projects[folder] = project or (folder if "/" in folder or "\\" in folder else f"/{folder}")
         return self._projects[folder]
 
-    def _read(self, path: str, stamp: bytes, known: Log | None) -> tuple[Log, list[Talk], bool]:
-        """What a log says; True if only what was added to it was read."""
+    def _read(self, path: str, stamp: bytes, known: Log | None) -> tuple[Log, list[Talk], Log | None]:
+        """What a log says; with what was known of it if only what was added since was read."""
         size = STAMP.unpack(stamp)[0]
         growing = path.endswith(GROWING) and size <= LARGEST
         if known is not None and known.before and growing and size >= known.offset:
@@ -343,20 +348,20 @@ class Talks:
             if found is not None:
                 return found
         if size > LARGEST:
-            return Log(path, stamp, size, b""), self._talks(path, None, path, 0), False
+            return Log(path, stamp, size, b""), self._talks(path, None, path, 0), None
         try:
             with open(path, "rb") as file:
                 data = file.read(LARGEST + 1)
         except OSError:
-            return Log(path, stamp, 0, b""), [], False
+            return Log(path, stamp, 0, b""), [], None
         whole = data[: data.rfind(b"\n") + 1] if growing else data
         talks = self._talks(path, whole, io.BytesIO(whole), 0)
         before = b""
         if growing and len(talks) == 1 and all(one.day for one in talks[0].said):
             before = _hash_of_ends(whole[:NEAR], whole[-NEAR:])
-        return Log(path, stamp, len(whole), before), talks, False
+        return Log(path, stamp, len(whole), before), talks, None
 
-    def _read_on(self, path: str, stamp: bytes, known: Log) -> tuple[Log, list[Talk], bool] | None:
+    def _read_on(self, path: str, stamp: bytes, known: Log) -> tuple[Log, list[Talk], Log] | None:
         """The rest of a log that has grown; None if it is another one by now."""
         try:
             with open(path, "rb") as file:
@@ -379,7 +384,7 @@ class Talks:
         if len(talks) > 1 or any(not one.day for talk in talks for one in talk.said):
             return None
         end = (tail + whole)[-NEAR:]
-        return Log(path, stamp, known.offset + len(whole), _hash_of_ends((head + whole)[:NEAR], end)), talks, True
+        return Log(path, stamp, known.offset + len(whole), _hash_of_ends((head + whole)[:NEAR], end)), talks, known
 
     def _talks(self, path: str, data: bytes | None, source: io.BytesIO | str, lines: int) -> list[Talk]:
         """The conversations of a log, or of what was added to it after so many lines."""

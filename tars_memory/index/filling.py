@@ -8,6 +8,7 @@ missing; then the index is filled with the new ones at once.
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -31,16 +32,23 @@ STEP = 16
 FILL_PAGE = 2_000
 """The same where they come from the cache."""
 LOCK_WAIT = 30.0
+NEWEST_FIRST = "day DESC, id DESC"
 
 
-def pending(connection: sqlite3.Connection) -> int:
-    """How many chunks have no vector yet that this driver can compare."""
-    return int(connection.execute(f"SELECT count(*) FROM chunks WHERE {_lacking()}").fetchone()[0])
+def pending(connection: sqlite3.Connection, newest: int | None = None) -> int:
+    """How many chunks, of so many of the newest if that is said, have no vector yet that this driver can compare."""
+    return int(connection.execute(f"SELECT count(*) FROM chunks WHERE {_lacking(newest)}").fetchone()[0])
 
 
-def _lacking() -> str:
+def _lacking(newest: int | None = None) -> str:
     """The chunks without a vector; where sqlite-vec is at hand, one in the cache alone is still to be filled in."""
-    return "embedded = 0" if database.driver().vec is None else "embedded <> 1"
+    lacking = "embedded = 0" if database.driver().vec is None else "embedded <> 1"
+    return lacking if newest is None else f"{lacking} AND {among(newest)}"
+
+
+def among(newest: int) -> str:
+    """The condition that a chunk is one of so many of the newest."""
+    return f"id IN (SELECT id FROM chunks ORDER BY {NEWEST_FIRST} LIMIT {newest})"
 
 
 def embed(
@@ -50,8 +58,11 @@ def embed(
     open_embedder: Callable[[], Embedder],
     limit: int | None,
     progress: Callable[[str, int, int], None] | None,
+    newest: int | None = None,
 ) -> int:
     """Fill in what is pending; ``limit`` texts at most go through the model.
+
+    With ``newest`` so many of the newest chunks get a vector, the newest first; else all do.
 
     Returns how many texts are still to be embedded before the vectors of another model make way; 0 at once if another
     process is at it.
@@ -69,7 +80,7 @@ def embed(
             nonlocal ahead
             model = store.model(embedder.fingerprint, embedder.dimension)
             if _answered_by_another(connection, embedder.fingerprint):
-                every = _chunks(connection)
+                every = _chunks(connection, "1" if newest is None else among(newest), newest)
                 lacking = {digest: every[digest] for digest in store.missing(model, every)}
                 _embed(connection, None, store, model, embedder, lacking, limit, progress)
                 ahead = max(0, len(lacking) - (len(lacking) if limit is None else limit))
@@ -80,8 +91,9 @@ def embed(
                     return
                 with database.transaction(connection):
                     prepare(connection, embedder.fingerprint, embedder.dimension, store.identity)
-                _fill(connection, store, model)
-            _embed(connection, files, store, model, embedder, _chunks(connection, _lacking()), limit, progress)
+                _fill(connection, store, model, newest)
+            lacking = _chunks(connection, _lacking(newest), newest)
+            _embed(connection, files, store, model, embedder, lacking, limit, progress)
 
         _with_cache(cache, fill)
         return ahead
@@ -94,13 +106,15 @@ def _answered_by_another(connection: sqlite3.Connection, fingerprint: str) -> bo
     return row is not None and row[0] != fingerprint and connection.execute(some).fetchone() is not None
 
 
-def restore(connection: sqlite3.Connection, cache: Path, fingerprint: str, dimension: int) -> None:
-    """Fill a new index file from the cache, without a model; we are alone with it."""
+def restore(
+    connection: sqlite3.Connection, cache: Path, fingerprint: str, dimension: int, newest: int | None = None
+) -> None:
+    """Fill a new index file from the cache, without a model; nobody else writes it meanwhile."""
 
     def fill(store: VectorCache) -> None:
         with database.transaction(connection):
             prepare(connection, fingerprint, dimension, store.identity)
-        _fill(connection, store, store.model(fingerprint, dimension))
+        _fill(connection, store, store.model(fingerprint, dimension), newest)
 
     _with_cache(cache, fill)
 
@@ -146,12 +160,12 @@ def prepare(connection: sqlite3.Connection, fingerprint: str, dimension: int, ca
         vectors.start(connection, dimension)
 
 
-def _fill(connection: sqlite3.Connection, store: VectorCache, model: int) -> None:
+def _fill(connection: sqlite3.Connection, store: VectorCache, model: int, newest: int | None = None) -> None:
     """Take over what the cache holds; we hold the lock."""
     last = 0
     while True:
         rows: list[tuple[int, bytes]] = connection.execute(
-            f"SELECT id, hash FROM chunks WHERE {_lacking()} AND id > ? ORDER BY id LIMIT ?", (last, FILL_PAGE)
+            f"SELECT id, hash FROM chunks WHERE {_lacking(newest)} AND id > ? ORDER BY id LIMIT ?", (last, FILL_PAGE)
         ).fetchall()
         if not rows:
             return
@@ -201,6 +215,8 @@ def _embed(
         if not page and done == before:
             return
         before = done
+        if files is not None and not _answers(connection, files):
+            return  # made anew meanwhile: what it held may be forgotten
         store.put(model, page)
         if files is None:
             continue
@@ -209,10 +225,18 @@ def _embed(
                 _place(connection, [(chunk, vector) for digest, vector, _ in page for chunk in wanted[digest]])
 
 
-def _chunks(connection: sqlite3.Connection, which: str = "1") -> dict[bytes, list[int]]:
-    """Hash of every text → the chunks that have it, in order of the chunks."""
+def _answers(connection: sqlite3.Connection, files: IndexFiles) -> bool:
+    """Whether the file of a connection is still the one that answers."""
+    row = connection.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
+    current = files.current()
+    return current is not None and row is not None and os.path.realpath(row[0]) == os.path.realpath(current)
+
+
+def _chunks(connection: sqlite3.Connection, which: str = "1", newest: int | None = None) -> dict[bytes, list[int]]:
+    """Hash of every text → the chunks that have it, in order of the chunks, or the newest first."""
     chunks: dict[bytes, list[int]] = {}
-    for chunk, digest in connection.execute(f"SELECT id, hash FROM chunks WHERE {which} ORDER BY id"):
+    order = "id" if newest is None else NEWEST_FIRST
+    for chunk, digest in connection.execute(f"SELECT id, hash FROM chunks WHERE {which} ORDER BY {order}"):
         chunks.setdefault(digest, []).append(chunk)
     return chunks
 

@@ -2,6 +2,8 @@
 
 A conversation is a note of tier ``talk``. Its lines are what the person said, numbered through; ``lines.number`` says
 where each stands in its log. Only these words are indexed. What was answered stands beside them, for showing alone.
+
+Their vectors are kept beside it in a cache of its own: they go with what they were made of.
 """
 
 from __future__ import annotations
@@ -9,11 +11,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from tars_memory.errors import UnwritableError
 from tars_memory.hashing import blake2b
-from tars_memory.index import database
+from tars_memory.index import database, filling, vectors
 from tars_memory.index.chunking import SIZE, Chunk, Parsed, embedded_text, pieces
+from tars_memory.index.embedding.cache import VectorCache
 from tars_memory.index.files import IndexFiles
-from tars_memory.index.opened import OpenIndex, spoken
+from tars_memory.index.opened import OpenIndex, create, spoken
 from tars_memory.index.reader import IndexReader
 from tars_memory.index.schema import ALWAYS, CACHE_FILE
 from tars_memory.index.writer import NoteRow, Writer
@@ -24,10 +28,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from tars_memory.index.embedding.passages import Embedder
+    from tars_memory.index.filters import Filter
+
+    Progress = Callable[[str, int, int], None]
+
 Answer = TypeVar("Answer")
 
 PART = "#"
 """Parts the path of a log from the id of one of its conversations, where it holds several."""
+LOCK_WAIT = 30.0
 MOST_LINES = 400
 """Lines of one turn that are indexed; more is a pasted document."""
 
@@ -104,6 +114,16 @@ class TalkReader(IndexReader):
         """The scopes that are seen from a project; from outside projects: all that belong to none."""
         return (project,) if project else tuple(name for name in self._scopes if not name or is_folder(name))
 
+    def nearest(self, vector: bytes, within: Filter, k: int) -> list[tuple[int, float]]:
+        """As of any index; what has moved to another scope since its vector was placed is left out."""
+        found = super().nearest(vector, within, k)
+        ids = json.dumps([chunk for chunk, _ in found])
+        conditions, values = self._conditions(within._replace(chunks=None))
+        sql = "SELECT c.id FROM json_each(?) j JOIN chunks c ON c.id = j.value"
+        rows = self._connection.execute(f"{sql} WHERE {' AND '.join(conditions or ['1'])}", (ids, *values))
+        kept = {int(chunk) for (chunk,) in rows}
+        return [pair for pair in found if pair[0] in kept]
+
     def shown(self, path: str, first: int, last: int) -> list[Shown]:
         """Each of these lines of a conversation."""
         rows = self._connection.execute(
@@ -134,12 +154,13 @@ class TalkIndex:
 
     Args:
         folder: its place; made when something is written.
-        cache: the program's cache folder.
+        most: passages that get a vector, the newest ones.
     """
 
-    def __init__(self, folder: Path, cache: Path) -> None:
+    def __init__(self, folder: Path, most: int) -> None:
         self.files = IndexFiles(folder)
-        self.cache = cache
+        self.most = most
+        self.cache = folder
         self._open = OpenIndex(self.files)
 
     def close(self) -> None:
@@ -176,15 +197,36 @@ class TalkIndex:
             except Exception as error:
                 if not database.damaged(error):
                     raise
-            self.start_over()
+            self.start_over(self._open.path)
             return act()
 
-    def start_over(self) -> None:
-        """Remove the file: all that it held is in the logs."""
+    def start_over(self, damaged: Path | None = None) -> None:
+        """Put an empty file in the place of the one that answers: all that it held is in the logs.
+
+        Args:
+            damaged: only if this one still answers.
+
+        Raises:
+            UnwritableError: it is busy in another process, or none can be made.
+        """
         self.close()
-        path = self.files.current()
-        if path is not None:
-            self.files.remove(path)
+        with spoken("the index of conversations can't be made anew"), self.files.lock(LOCK_WAIT) as held:
+            if not held:
+                raise UnwritableError("the index of conversations is busy in another process", "try again later")
+            if damaged is None or self.files.current() in (None, damaged):
+                path = self.files.building()
+                create(path).close()
+                self.files.install(path)
+
+    def clear(self) -> None:
+        """Remove all that it holds, vectors included.
+
+        Raises:
+            UnwritableError: it can't be removed.
+        """
+        if self.exists or (self.cache / CACHE_FILE).exists():
+            self.start_over()
+            self.prune()
 
     def logs(self) -> dict[str, Log]:
         """What is known of each log, by its path."""
@@ -197,14 +239,86 @@ class TalkIndex:
         return {str(folder): str(scope) for folder, scope in self._open.connection().execute(sql)}
 
     def counts(self) -> dict[str, int]:
-        """Logs, conversations and lines."""
-        names = {"logs": "logs", "conversations": "notes", "lines": "lines"}
+        """Logs, conversations, passages and lines."""
+        names = {"logs": "logs", "conversations": "notes", "passages": "chunks", "lines": "lines"}
 
         def counted() -> dict[str, int]:
             one = self._open.connection().execute
             return {name: int(one(f"SELECT count(*) FROM {table}").fetchone()[0]) for name, table in names.items()}
 
         return self.mended(counted)
+
+    # --- vectors
+
+    def model(self) -> tuple[str, int] | None:
+        """Fingerprint and dimension of the model whose vectors it holds."""
+        return self._open.model()
+
+    def pending(self) -> int:
+        """How many of the passages that are to have a vector have none yet."""
+        return self.mended(lambda: filling.pending(self._open.connection(), self.most)) if self.exists else 0
+
+    def embed_pending(self, open_embedder: Callable[[], Embedder], progress: Progress | None = None) -> int:
+        """Give vectors to the newest passages that have none, and take those of older ones away. Resumable.
+
+        Returns:
+            How many are still pending.
+
+        Raises:
+            ModelUnavailableError: texts are to be embedded and the model can't be used.
+            UnwritableError: the vectors can't be kept.
+        """
+
+        def embed() -> int:
+            self.prune()
+            if self.most and self._open.connection().execute("SELECT 1 FROM chunks LIMIT 1").fetchone():
+                filling.embed(self._open.connection(), self.files, self.cache, open_embedder, None, progress, self.most)
+            return filling.pending(self._open.connection(), self.most)
+
+        return self.mended(embed) if self.exists else 0
+
+    def restore(self, model: tuple[str, int] | None) -> None:
+        """Bring the vectors of a model back after all rows were made anew, as far as their texts are still there.
+
+        Raises:
+            UnwritableError: they can't be kept.
+        """
+        self.prune()
+        if model is not None and self.most and (self.cache / CACHE_FILE).exists():
+            with spoken("the vectors of conversations can't be kept"), self.files.lock(LOCK_WAIT) as held:
+                if held:
+                    filling.restore(self._open.connection(), self.cache, *model, self.most)
+
+    def prune(self) -> None:
+        """Drop the vectors of what is not there any more, or is older than the newest passages that may have one.
+
+        Raises:
+            UnwritableError: they can't be dropped.
+        """
+        newest = filling.among(self.most)
+        connection = self._open.connection()
+        with spoken("the vectors of conversations can't be dropped"):
+            with self.files.lock(LOCK_WAIT) as held:
+                if not held:
+                    raise UnwritableError("the index of conversations is busy in another process", "try again later")
+                with database.transaction(connection):
+                    older = f"FROM chunks WHERE embedded = 1 AND NOT {newest}"
+                    connection.execute(f"INSERT OR IGNORE INTO vector_garbage SELECT id {older}")
+                    connection.execute(f"UPDATE chunks SET embedded = 0 WHERE embedded <> 0 AND NOT {newest}")
+                    if vectors.load(connection) and vectors.has_table(connection):
+                        vectors.clear_garbage(connection)
+            if not (self.cache / CACHE_FILE).exists():
+                return
+            kept = {bytes(digest) for (digest,) in connection.execute(f"SELECT hash FROM chunks WHERE {newest}")}
+            store = VectorCache(self.cache)
+            try:
+                gone = store.hashes() - kept
+                if gone:
+                    store.drop(gone)
+            finally:
+                store.close()
+
+    # --- what is written
 
     def move(self, scopes: dict[str, str], wait: float) -> bool:
         """Give the conversations of some folders another scope; False if the index is busy."""
@@ -222,9 +336,9 @@ class TalkIndex:
         return str(row[0]) if row else ""
 
     def write(
-        self, read: Sequence[tuple[Log, list[Talk], bool]], gone: Sequence[str], wait: float, seen: str = ""
+        self, read: Sequence[tuple[Log, list[Talk], Log | None]], gone: Sequence[str], wait: float, seen: str = ""
     ) -> bool:
-        """Take in logs that were read, whole or (True) only what came after the last look, and drop others.
+        """Take in logs that were read, whole or only what came after what is known of them, and drop others.
 
         Args:
             read: the logs with their conversations.
@@ -243,18 +357,30 @@ class TalkIndex:
                 for path in gone:
                     _drop(connection, path)
                 for log, talks, grown in read:
-                    if not grown:
+                    if grown is None:
                         _drop(connection, log.path, {talk.path for talk in talks})
+                    elif not _is_known(connection, grown):
+                        seen = ""  # another process has read on meanwhile
+                        continue
                     for talk in talks:
-                        _take(connection, talk, grown=grown)
+                        _take(connection, talk, grown=grown is not None)
                     connection.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?)", log)
                 unsettled = connection.execute("SELECT 1 FROM logs WHERE stamp = x'' LIMIT 1").fetchone()
                 state = "" if unsettled else seen
                 connection.execute("INSERT OR REPLACE INTO meta VALUES ('sweep', ?)", (state,))
+            stale = connection.execute("SELECT 1 FROM vector_garbage LIMIT 1").fetchone()
+        if gone or stale:
+            self.prune()
         return True
 
     def _reader(self) -> TalkReader:
         return TalkReader(self._open.connection(), self.cache / CACHE_FILE)
+
+
+def _is_known(connection: sqlite3.Connection, log: Log) -> bool:
+    """Whether so much of a log was read, and no more."""
+    row = connection.execute("SELECT bytes, before FROM logs WHERE path = ?", (log.path,)).fetchone()
+    return row is not None and (int(row[0]), bytes(row[1])) == (log.offset, log.before)
 
 
 def is_folder(scope: str) -> bool:

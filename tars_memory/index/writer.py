@@ -167,10 +167,12 @@ class Writer:
         one("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", (key, *words))
 
     def move(self, folder: str, scope: str) -> None:
-        """Give the conversations of a folder another scope."""
+        """Give the conversations of a folder another scope; their vectors, which say it too, are to be placed anew."""
         number = self._scope(scope)
         execute = self._connection.execute
-        execute("UPDATE chunks SET scope = ? WHERE note IN (SELECT id FROM notes WHERE links = ?)", (number, folder))
+        held = "note IN (SELECT id FROM notes WHERE links = ?)"
+        execute(f"INSERT OR IGNORE INTO vector_garbage SELECT id FROM chunks WHERE embedded = 1 AND {held}", (folder,))
+        execute(f"UPDATE chunks SET scope = ?, embedded = 0 WHERE {held}", (number, folder))
         execute("UPDATE notes SET scope = ? WHERE links = ?", (number, folder))
 
     def skip(self, path: str, stamp: bytes, reason: bytes) -> None:

@@ -159,7 +159,8 @@ DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("remember", "log", "feedback", "forget", "edit"), receipt()),
     "today": SimpleNamespace(path="2026-11-21.md", date=date(2026, 11, 21), text="## Log\n\n- 14:30 tea\n"),
     "sources": {
-        "sources": [{"path": "/logs", "there": True}], "logs": 2, "conversations": 2, "nights": True, "notices": [],
+        "sources": [{"path": "/logs", "there": True}], "logs": 2, "conversations": 2, "passages": 2,
+        "pending_vectors": 0, "nights": True, "notices": [],
     },
     "undo": [SimpleNamespace(txn="t2", path="Memory.md", line=7, before=b"- likes tea\n", after=b"", text=b"")],
     "history": [

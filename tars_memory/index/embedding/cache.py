@@ -97,6 +97,10 @@ class VectorCache:
         with database.transaction(self._connection):
             self._connection.executemany("DELETE FROM vectors WHERE hash = ?", [(digest,) for digest in hashes])
 
+    def hashes(self) -> set[bytes]:
+        """The hashes of all texts whose vectors it holds, of any model."""
+        return {bytes(digest) for (digest,) in self._connection.execute("SELECT DISTINCT hash FROM vectors")}
+
     def count(self) -> int:
         """How many vectors it holds, of all models."""
         return int(self._connection.execute("SELECT count(*) FROM vectors").fetchone()[0])
