@@ -1,4 +1,4 @@
-"""Small tables of names and values as plain text."""
+"""Small tables: names and values, and rows of cells."""
 
 from __future__ import annotations
 
@@ -7,9 +7,30 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.cli.output import line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tars_memory.cli.output import Output
+
+
+def show_rows(out: Output, rows: Iterable[Sequence[str]], head: Sequence[str] = (), styles: Sequence[str] = ()) -> None:
+    """Print rows of cells.
+
+    On a terminal they are columns that line up and wrap at words within its width; elsewhere a row is one line, its
+    cells parted by tabs.
+
+    Args:
+        out: where to.
+        rows: as many cells each; cleaned, of one line. Elsewhere each is made when the one before it is printed.
+        head: names of the columns, shown on a terminal alone.
+        styles: rich's, of the columns, for a terminal with colour.
+    """
+    if out.screen:
+        from tars_memory.cli.views import show_table
+
+        show_table(out, [*rows], head, styles)
+        return
+    for row in rows:
+        out.data("\t".join(row).rstrip("\t"))
 
 
 def show_tree(out: Output, values: Mapping[str, Any]) -> None:

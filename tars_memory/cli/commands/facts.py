@@ -9,6 +9,7 @@ from tars_memory.cli.call import Call
 from tars_memory.cli.output import line
 from tars_memory.cli.parsing import call_of, command, day, today
 from tars_memory.cli.receipts import report
+from tars_memory.cli.tables import show_rows
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,20 +57,42 @@ def facts(
     return show(call, found, day(call, as_of, "--as-of", last=True))
 
 
-def show(call: Call, found: "list[Fact]", on: date | None = None) -> int:
-    """Print facts; exit 1 if there are none."""
+def show(call: Call, found: "list[Fact]", on: date | None = None, *, in_time: bool = False) -> int:
+    """Print facts; exit 1 if there are none.
+
+    Args:
+        call: the call.
+        found: the facts, in their order.
+        on: the day that they are looked at from (today).
+        in_time: they are in order of time: on a terminal their days come first.
+    """
     shown = on or today(call)
     notices = call.notices()
     if call.out.json:
         call.out.record({"facts": [fact.as_dict(shown) for fact in found], "notices": notices})
     elif not found:
         call.out.say("no such fact is known")
+    elif call.out.screen:
+        _show_table(call, found, in_time)
     else:
         for fact in found:
             call.out.data(
                 f"{fact.ref}\t{line(fact.subject)} {line(fact.predicate)}: {line(fact.object)}{_when(fact, shown)}"
             )
     return 0 if found else 1
+
+
+def _show_table(call: Call, found: "list[Fact]", in_time: bool) -> None:
+    """The facts as columns, for a terminal."""
+    days = [(str(fact.since or ""), str(fact.until or "")) for fact in found]
+    said = [(line(fact.subject), f"{line(fact.predicate)}: {line(fact.object)}") for fact in found]
+    refs = [fact.ref for fact in found]
+    if in_time:
+        told = [(*day, *words, ref) for day, words, ref in zip(days, said, refs, strict=True)]
+        show_rows(call.out, told, ("since", "until", "about", "fact", "REF"), ("", "", "bold", "", "dim"))
+    else:
+        told = [(ref, *words, *day) for day, words, ref in zip(days, said, refs, strict=True)]
+        show_rows(call.out, told, ("REF", "about", "fact", "since", "until"), ("dim", "bold"))
 
 
 def _when(fact: "Fact", today: date) -> str:

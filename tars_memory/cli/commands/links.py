@@ -1,11 +1,13 @@
 """``links``: out of a note and back to it."""
 
+from itertools import chain
 from typing import Annotated
 
 import typer
 
 from tars_memory.cli.output import line
 from tars_memory.cli.parsing import call_of, command
+from tars_memory.cli.tables import show_rows
 
 
 def links(
@@ -23,10 +25,9 @@ def links(
         out = [{"target": target, "path": path} for target, path in found.out]
         call.out.record({"path": found.path, "out": out, "back": found.back, "notices": notices})
     else:
-        for target, path in found.out:
-            call.out.data(f"out\t{call.out.path(path or '')}\t{line(target)}")
-        for path in found.back:
-            call.out.data(f"back\t{call.out.path(path)}")
+        out_of = (("out", call.out.path(path or ""), line(target)) for target, path in found.out)
+        back = (("back", call.out.path(path), "") for path in found.back)
+        show_rows(call.out, chain(out_of, back), ("", "note", "link as written"), ("dim", "magenta"))
         if not found.out and not found.back:
             call.out.say(f"{call.out.path(found.path)} has no links, and no note links to it")
     return 0 if found.out or found.back else 1

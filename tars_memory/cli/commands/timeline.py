@@ -15,7 +15,7 @@ def timeline(
     """List all facts about a name, ended ones too, the oldest first; those without a date come last."""
     call = call_of(ctx)
     name = call.words(about, "ABOUT")
-    return show(call, call.memory().timeline(name))
+    return show(call, call.memory().timeline(name), in_time=True)
 
 
 COMMAND = command(timeline, words=True)
