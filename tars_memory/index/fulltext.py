@@ -63,6 +63,22 @@ def _candidate() -> re.Pattern[str]:
     return re.compile(rf"[{_UNSPACED}{_SYMBOLS}]|[^\W_][+#]")
 
 
+@cache
+def word_or_run() -> re.Pattern[str]:
+    """A word with the signs that belong to it (``c++``), or a run of a script that is written without blanks."""
+    return re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+[+#]*")
+
+
+def is_unspaced(sign: str) -> bool:
+    """Whether a sign is of a script that is written without blanks."""
+    return not sign.isascii() and _unspaced().match(sign) is not None
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED}]")
+
+
 def _is_plain(text: str) -> bool:
     """Whether a text can hold no sign, at a glance."""
     return text.isascii() and "+" not in text and "#" not in text

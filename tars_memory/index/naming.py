@@ -1,4 +1,4 @@
-"""What tells of a person or a thing, and what of a topic: notes and chunks by name, alias, link, tag and session topic.
+"""The names of notes; what tells of a person or a thing, and what of a topic: by name, alias, link, tag, session topic.
 
 SQL names what may; what a passage really says is asked of the caller, who knows where words begin and end.
 """
@@ -16,11 +16,20 @@ from tars_memory.index.words import STOP_WORDS, fold
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 TOPICS = "topics"
 """The heading, folded, under which a session note lists what it was about."""
 _OF_SCOPE = "JOIN scopes s ON s.id = n.scope WHERE s.name IN ('', ?)"
+
+_ASCII_WORD = re.compile(r"[a-z0-9]+[+#]*")
+LONGEST = 300
+"""Characters of a name that are compared."""
+MOST_WORDS, LONGEST_RUN = 64, 16
+"""Words of a text that are looked through for names, and how many of them in a row may be one; a sign of a script
+without blanks is a word here."""
+MISSPELT = 4
+"""One letter in so many, or one more, may be wrong in a name that is offered for another."""
 
 
 class Named(NamedTuple):
@@ -170,6 +179,69 @@ class NameTable:
 
     def _rows(self, sql: str, keys: Iterable[object], *values: object) -> sqlite3.Cursor:
         return self._connection.execute(sql, (json.dumps(list(keys)), *values))
+
+
+def key(name: str) -> str:
+    """What a name is compared by: no case, accents, widths, punctuation; no stop words unless nothing else is left."""
+    words = _words(name)
+    return _joined([word for word in words if word not in STOP_WORDS] or words) or _plain(name)
+
+
+def keys_within(text: str) -> list[str]:
+    """The key of the whole text, and of whatever in it may be a name, each once."""
+    words = _words(text)
+    parts = [sign for word in words if word not in STOP_WORDS for sign in (word if _is_run(word) else (word,))]
+    found = {key(text): None}
+    for start in range(len(parts := parts[:MOST_WORDS])):
+        for end in range(start + 1, min(start + LONGEST_RUN, len(parts)) + 1):
+            if len(one := _joined(parts[start:end])) > 1:
+                found[one] = None
+    return list(found)
+
+
+def keys_of(path: str, title: str, aliases: Iterable[str]) -> dict[str, str]:
+    """The names of a note as they are written, by their keys."""
+    found: dict[str, str] = {}
+    for name in (_stem(path), title, *aliases):
+        if one := key(name):
+            found.setdefault(one, name[:LONGEST])
+    return found
+
+
+def name_parts(name: str) -> list[str]:
+    """The words of a name as ranking weighs them; of a script without blanks overlapping pairs of signs."""
+    found: list[str] = []
+    for word in _words(name):
+        if len(word) > 2 and _is_run(word):
+            found += (word[i : i + 2] for i in range(len(word) - 1))
+        elif word not in STOP_WORDS:
+            found.append(word)
+    return found
+
+
+def _plain(name: str) -> str:
+    cut = fulltext.clean(name)[:LONGEST]
+    return " ".join((cut if cut.isascii() else unicodedata.normalize("NFKC", cut)).split())
+
+
+def _words(name: str) -> list[str]:
+    """Its folded words; what is written without blanks apart from the rest, and ``c++`` with its signs."""
+    plain = fold(_plain(name))
+    return (_ASCII_WORD if plain.isascii() else fulltext.word_or_run()).findall(plain)
+
+
+def _joined(words: Sequence[str]) -> str:
+    """Words as one key: none knows where a blank belongs in a script that is written without."""
+    if not any(map(_is_run, words)):
+        return " ".join(words)
+    text = ""
+    for i, word in enumerate(words):
+        text += word if not i or (_is_run(word) and _is_run(words[i - 1])) else f" {word}"
+    return text
+
+
+def _is_run(word: str) -> bool:
+    return fulltext.is_unspaced(word[0])
 
 
 def folded(text: str) -> str:

@@ -82,6 +82,31 @@ class IndexReader(VectorReader):
                     held[chunk] = held.get(chunk, 0) + 1
         return sorted(held.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
 
+    def called(self, names: Iterable[str], within: Filter) -> dict[str, list[tuple[int, str, bool]]]:
+        """The notes that have these names (:func:`tars_memory.index.naming.key`), by name, as (note, path, blank).
+
+        A blank note holds nothing that could be cited.
+        """
+        found: dict[str, list[tuple[int, str, bool]]] = {}
+        conditions, values = self._conditions(within, notes=True)
+        rows = self._connection.execute(
+            "SELECT m.name, c.id, c.path, NOT EXISTS (SELECT 1 FROM chunks d WHERE d.note = c.id)"
+            " FROM json_each(?) j JOIN names m ON m.name = j.value"
+            f" JOIN notes c ON c.id = m.note{''.join(f' AND {condition}' for condition in conditions)} ORDER BY c.path",
+            (json.dumps(list(names)), *values),
+        )
+        for name, note, path, blank in rows:
+            found.setdefault(name, []).append((int(note), path, bool(blank)))
+        return found
+
+    def shared_names(self, names: Iterable[str], most: int) -> frozenset[str]:
+        """Those of the names that more notes have than so many."""
+        rows = self._connection.execute(
+            "SELECT j.value FROM json_each(?) j WHERE (SELECT count(*) FROM names m WHERE m.name = j.value) > ?",
+            (json.dumps(list(names)), most),
+        )
+        return frozenset(name for (name,) in rows)
+
     def frequencies(self, stems: Iterable[str]) -> dict[str, int]:
         """In how many chunks each stem occurs; a stem is what the tokenizer makes of a word."""
         found = {}

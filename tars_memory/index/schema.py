@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CHUNKER = 3
 """Raise it with every change that makes other chunks or other embedded text of the same bytes."""
-VERSION = 11
+VERSION = 12
 """Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic", "talk")
@@ -124,6 +124,14 @@ CREATE TABLE chunk_tags (           -- a note's own tags on each of its chunks, 
   PRIMARY KEY (tag, chunk)
 ) WITHOUT ROWID;
 CREATE INDEX tags_of_chunk ON chunk_tags (chunk);
+
+CREATE TABLE names (                -- what notes are called: file name, title, aliases; no bare dates
+  name    TEXT NOT NULL,            -- naming.key of it
+  note    INTEGER NOT NULL,
+  written TEXT NOT NULL,            -- as it stands
+  PRIMARY KEY (name, note)
+) WITHOUT ROWID;
+CREATE INDEX names_of_note ON names (note);
 
 CREATE TABLE properties (           -- front matter and inline fields, folded
   key   TEXT NOT NULL,

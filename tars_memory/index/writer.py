@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.index import facts
 from tars_memory.index.fulltext import signs
+from tars_memory.index.naming import keys_of
 from tars_memory.index.schema import BETWEEN, TIERS
 from tars_memory.index.words import plainer
 
@@ -97,6 +98,7 @@ class Writer:
         moved: list[tuple[int, int, int, int, int]] = []
         fact_rows: list[tuple[Any, ...]] = []
         property_rows: list[tuple[Any, ...]] = []
+        name_rows: list[tuple[str, int, str]] = []
         for note in notes:
             parsed, scope = note.parsed, self._scope(note.scope)
             key, kept = self._make_room(note)
@@ -121,6 +123,7 @@ class Writer:
                 line_rows += _lines(number, chunk)
                 answer_rows += ((number, *answer) for answer in chunk.answers)
             self._delete_chunks([number for numbers in kept.values() for number in numbers])
+            name_rows += ((name, key, written) for name, written in _names(note).items())
             property_rows += ((name, value, key) for name, value in parsed.properties)
             fact_rows += ((key, *row) for row in note.facts)
             head = note_head(parsed.title, parsed.day, parsed.day_source)
@@ -137,6 +140,7 @@ class Writer:
         execute(_SIGNS, [(number, marks) for number, _, _, marks, *_ in text_rows if marks])
         execute("INSERT INTO chunk_tags VALUES (?, ?)", tag_rows)
         execute("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", words)
+        execute("INSERT INTO names VALUES (?, ?, ?)", name_rows)
         execute("INSERT INTO properties VALUES (?, ?, ?)", property_rows)
         facts.write(self._connection, fact_rows)
 
@@ -234,6 +238,7 @@ class Writer:
         return key, kept
 
     def _forget_properties(self, key: int) -> None:
+        self._connection.execute("DELETE FROM names WHERE note = ?", (key,))
         self._connection.execute("DELETE FROM properties WHERE note = ?", (key,))
         facts.forget(self._connection, key)
 
@@ -266,6 +271,16 @@ class Writer:
         execute("DELETE FROM answers WHERE chunk = ?", rows)
         execute("DELETE FROM chunk_texts WHERE id = ?", rows)
         execute("DELETE FROM chunks WHERE id = ?", rows)
+
+
+def _names(note: NoteRow) -> dict[str, str]:
+    """What a note is called, by the key of each name; a date alone is asked for as a date."""
+    parsed = note.parsed
+    if TIERS[note.tier] == "talk":
+        return {}
+    names = keys_of(note.path, parsed.title, parsed.aliases)
+    dated = parsed.day_source == "name"
+    return {name: written for name, written in names.items() if not (dated and name.replace(" ", "").isdecimal())}
 
 
 def _lines(number: int, chunk: Chunk) -> list[tuple[Any, ...]]:

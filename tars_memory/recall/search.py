@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from tars_memory.errors import TarsError
 from tars_memory.recall.model import Hit, SearchResult, obsidian_url
 from tars_memory.recall.ranking.candidates import decided, silent, unasked
+from tars_memory.recall.ranking.fusion import LINE_NAMED
 from tars_memory.recall.ranking.passages import passages, whole
 from tars_memory.recall.ranking.ranked import narrowed_by, scored
-from tars_memory.recall.verify import verified
+from tars_memory.recall.verify import note_lines, verified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from tars_memory.index.embedding.queryvector import QueryVector
     from tars_memory.index.filters import Filter
@@ -59,7 +61,8 @@ def search(
     if not query.searches:
         found = _newest(reader, query, narrowed, limit) if query.filters else iter(())
     else:
-        found = passages(scored(reader, query, narrowed, vector, mode, limit))
+        lines, blank = scored(reader, query, narrowed, vector, mode, limit)
+        found = chain(_blank(blank, read), passages(lines))
     result.hits = _shown(found, read, limit, own=own)
     for rank, hit in enumerate(result.hits, start=1):
         hit.rank = rank
@@ -89,6 +92,17 @@ def _shown(found: Iterator[Hit], read: Callable[[str], bytes], limit: int, *, ow
     further = [hit for hit in hits if firsts[hit.path] is not hit]
     left_out = set(map(id, further[limit - len(firsts) :]))
     return [*(hit for hit in hits if id(hit) not in left_out), *others]
+
+
+def _blank(paths: Iterable[str], read: Callable[[str], bytes]) -> Iterator[Hit]:
+    """The first line of notes in which nothing stands but what they are called: they were asked for by name."""
+    for path in paths:
+        try:
+            first = note_lines(read(path))[0]
+        except (OSError, TarsError):
+            continue
+        title = path.rpartition("/")[2].removesuffix(".md")
+        yield Hit(path=path, start_line=1, end_line=1, text=first, title=title, score=LINE_NAMED)
 
 
 def _newest(reader: IndexReader, query: Query, narrowed: Filter, limit: int) -> Iterator[Hit]:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from tars_memory.recall.ranking import fusion, interaction
 from tars_memory.recall.ranking.lexical import Exclusion, bm25, idf
+from tars_memory.recall.ranking.names import called, shares
 from tars_memory.recall.ranking.shortlist import (
     CHUNKS_BY_MEANING,
     CHUNKS_READ,
+    NOTES_OPENED,
     Shortlist,
     best,
     date_fit,
@@ -88,11 +90,15 @@ class Candidate:
         note_words: BM25 of its whole note.
         meaning: cosine with the query, on the scale of its model; None without a vector.
         date: how well its day fits the dates that the query names, 0 to 1.
+        name: how much of the query names its note, 0 to 1.
+        is_named: the query is a name of its note.
         counts: how often each term occurs in it, its headings and its note's names included.
         decided: by index, what became of the candidates that its lines repeat (:mod:`tars_memory.recall.decided`).
     """
 
-    __slots__ = ("counts", "date", "decided", "lines", "meaning", "note_words", "row", "texts", "words")
+    __slots__ = (
+        "counts", "date", "decided", "is_named", "lines", "meaning", "name", "note_words", "row", "texts", "words",
+    )  # fmt: skip
 
     def __init__(self, row: ChunkRow) -> None:
         self.row = row
@@ -102,6 +108,8 @@ class Candidate:
         self.note_words = 0.0
         self.meaning: float | None = None
         self.date = 0.0
+        self.name = 0.0
+        self.is_named = False
         self.counts: dict[str, int] = {}
         self.decided: Mapping[int, str] = {}
 
@@ -118,6 +126,7 @@ class Pool:
         known: whether any note holds a word of the query; not asked where words count.
         scale: of the model that says what is near.
         strange: how unlike any language the query is, as that model tells.
+        blank: the paths of notes whose name the query is and in which nothing stands.
     """
 
     def __init__(
@@ -130,7 +139,9 @@ class Pool:
         known: bool = True,
         scale: fusion.Scale = fusion.DEFAULT,
         strange: float = 0.0,
+        blank: Sequence[str] = (),
     ) -> None:
+        self.blank = blank
         self.read = read
         self.known = known
         self.scale = scale
@@ -179,8 +190,9 @@ def gather(
     ids = list(dict.fromkeys((*named.words, *named.literal, *named.near, *named.dated)))
     chosen = best(reader, query, named, ids, max(CHUNKS_READ, limit + limit // 2), scale.near_read)
     rows = reader.chunks(chosen)
-    if by_words:
-        rows.update(openings(reader, named.notes, rows, narrowed))
+    names = called(reader, query, narrowed)
+    opened = (*names.inside, *list(named.notes)[:NOTES_OPENED])
+    rows.update(openings(reader, opened, rows, narrowed))
     if vector is not None:  # a cosine that the KNN did not give is only worth its price for what is read
         further = reader.cosines(vector.vector, [i for i in rows if i not in named.near])
         named.near.update((chunk, scale.meaning(cosine)) for chunk, cosine in further.items())
@@ -196,10 +208,11 @@ def gather(
         chunk.meaning = named.near.get(row.id)
         chunk.date = date_fit(query, row)
         chunk.decided = told.get(row.id, {})
+        chunk.is_named = row.note_id in names.whole and row.note_id not in hidden
         _open(chunk, terms if by_words else None, excluded, unasked(reader, query, row, chunk.texts))
         if row.id in bits:
             _compare(chunk, asked, *bits[row.id], scale.chance_of_words)
-        by_note = chunk.note_words and not excluded
+        by_note = chunk.is_named or (chunk.note_words and not excluded)
         if row.note_id in hidden and not chunk.counts:  # nothing but what the note is called can have named it
             continue
         if chunk.lines and (chunk.counts or by_note or chunk.meaning is not None or chunk.date):
@@ -207,9 +220,12 @@ def gather(
     total = reader.chunk_count()
     idfs = _idfs(reader, terms, chunks, total) if by_words else {}
     _weigh(chunks, terms, idfs)
+    by_name = shares(reader, (chunk.row for chunk in chunks if chunk.row.note_id not in hidden), terms, idfs, total)
+    for chunk in chunks:
+        chunk.name = by_name.get(chunk.row.note_id, 0.0)
     known = by_words or any(reader.frequencies(terms.stems).values())
     strange = vector.strange if vector is not None else 0.0
-    return Pool(chunks, idfs, total, nearest, len(rows), known, scale, strange)
+    return Pool(chunks, idfs, total, nearest, len(rows), known, scale, strange, names.blank)
 
 
 def decided(reader: IndexReader, rows: Collection[ChunkRow]) -> tuple[dict[int, dict[int, str]], set[int]]:

@@ -40,6 +40,11 @@ BEST_CHUNK_MEANING = 0.70
 BEST_SPEAKER = 0.30
 """What makes a line the best of its note, as far as the order of notes goes."""
 
+NOTE_NAME = 0.30
+"""What a name of the note inside the query is worth, if it is all of both."""
+LINE_NAMED = 3.0
+"""Of the best line of a note whose name the query is: more than the other parts come to together."""
+
 # --- which lines of a note come first
 LINE_WORDS = 0.10
 LINE_CHUNK_WORDS = 0.20

@@ -46,8 +46,10 @@ class Answer:
 
 def scored(
     reader: IndexReader, query: Query, narrowed: Filter, vector: QueryVector | None, mode: str, limit: int
-) -> list[Line]:
-    """The lines that may be shown, with their scores, in the order of the vault; none if nothing is relevant.
+) -> tuple[list[Line], Sequence[str]]:
+    """The lines that may be shown, with their scores, in the order of the vault, and notes to show though blank.
+
+    If nothing is relevant the best line of each note whose name the query is.
 
     Args:
         reader: the index.
@@ -59,12 +61,15 @@ def scored(
     """
     terms = Terms(query)
     pool = gather(reader, query, terms, narrowed, vector, by_words=mode != "semantic", limit=limit)
-    if not relevance.answers(query, pool, mode):
-        return []
+    relevant = relevance.answers(query, pool, mode)
+    if not relevant and not any(chunk.is_named for chunk in pool.chunks):
+        return [], pool.blank
     ranking.rank(pool, query)
+    if not relevant:
+        return ranking.first_lines(pool), pool.blank
     if query.exact and mode != "semantic":
-        return _quoting(pool, terms)
-    return [line for chunk in pool.chunks if relevance.shows(chunk, pool) for line in chunk.lines]
+        return _quoting(pool, terms), pool.blank
+    return [line for chunk in pool.chunks if relevance.shows(chunk, pool) for line in chunk.lines], pool.blank
 
 
 def _quoting(pool: Pool, terms: Terms) -> list[Line]:
@@ -115,7 +120,7 @@ def ranked(
         vector, mode = None, "lexical"
     if not query.searches:
         return []
-    lines = scored(reader, query, narrowed, vector, mode, POOL)
+    lines, _ = scored(reader, query, narrowed, vector, mode, POOL)
     found: list[Answer] = []
     for line in sorted(lines, key=lambda line: -line.score):
         row = line.chunk.row

@@ -149,7 +149,9 @@ def nearness(chunk: Candidate, share: float = 0.0) -> float:
 
 
 def shows(chunk: Candidate, pool: Pool) -> bool:
-    """Whether lines of the chunk may be hits: it holds a word of the query, is of the day named, or is near enough."""
+    """Whether lines of the chunk may be hits: named, holding a word of the query, of the day named, or near enough."""
+    if chunk.is_named:
+        return True
     floor = min(pool.scale.floor_of_hit, noise(pool.rows))
     return bool(chunk.counts) or chunk.date >= DAY_MET or nearness(chunk) >= floor
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tars_memory.recall.ranking import fusion, standing
 from tars_memory.recall.ranking.interaction import mean
 from tars_memory.recall.ranking.lexical import phrase_key
+from tars_memory.recall.ranking.names import NAMESAKES
 from tars_memory.recall.ranking.speakers import Speakers
 from tars_memory.recall.ranking.words import unspaced_runs
 
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 PARTS = (
     "note: words", "note: date", "note: best line", "note: nearest words of a chunk", "note: nearest words",
     "note: nearest words of a line", "note: farthest word", "note: held as written",
-    "note: tier", "note: recency",
+    "note: name", "note: tier", "note: recency",
     "line: words", "line: chunk's words", "line: chunk's meaning",
     "line: nearest words", "line: speaker", "line: held as written", "line: chunks beside", "line: best of the note",
-    "line: validity",
+    "line: validity", "line: its note is named",
 )  # fmt: skip
 """What ``--explain`` calls the parts of a score; their sum is the score."""
 
@@ -56,6 +57,10 @@ def rank(pool: Pool, query: Query) -> None:
         line.validity = standing.validity(known, query.today, query.dates)
         if line.index in line.chunk.decided:
             line.validity = min(line.validity, standing.OVER)  # what was rejected is not among the lines at all
+    alike = _alike(pool.chunks)
+    for line in lines if alike else ():
+        if line.chunk.texts[line.index] in alike:
+            line.validity = min(line.validity, standing.BOILERPLATE)
     notes: dict[int, _Note] = {chunk.row.note_id: _Note() for chunk in pool.chunks}
     nearest_of = _collect_nearest(pool, notes)
     words = [_with_before(line) for line in lines]
@@ -88,12 +93,27 @@ def rank(pool: Pool, query: Query) -> None:
                 fusion.SPREAD * fusion.LINE_BESIDE * near,
             )
             line.score = sum(line.parts)
-            if line.validity > standing.REFUSED:  # what was refused says nothing for its note
+            if line.validity > standing.BOILERPLATE:  # the others say nothing for their note
                 note.best = max(note.best, best + fusion.BEST_WORDS * said + fusion.BEST_SPEAKER * line.speaker)
                 note.exact = max(note.exact, held)
+            if line.validity > standing.REFUSED:
                 note.top = max(note.top, line.score)
             i += 1
     _add_notes(pool, query, notes, fusion.NOTE_BEST if by_meaning else fusion.NOTE_BEST_BY_WORDS)
+
+
+def _alike(chunks: Iterable[Candidate]) -> set[str]:
+    """The lines that stand word for word in more notes than may share a name: no note is told by them."""
+    seen: dict[str, int] = {}
+    holding: dict[str, int] = {}
+    for chunk in chunks:  # in the order of their notes
+        note = chunk.row.note_id
+        for line in chunk.lines:
+            text = chunk.texts[line.index]
+            if seen.get(text) != note:
+                seen[text] = note
+                holding[text] = holding.get(text, 0) + 1
+    return {text for text, count in holding.items() if count > NAMESAKES}
 
 
 def _add_notes(pool: Pool, query: Query, notes: dict[int, _Note], by_best: float) -> None:
@@ -113,14 +133,29 @@ def _add_notes(pool: Pool, query: Query, notes: dict[int, _Note], by_best: float
             fusion.NOTE_LINE_NEAREST * _above(note.line_nearest) * by_line,
             fusion.NOTE_FARTHEST * min(note.nearest, default=0.0),
             fusion.NOTE_EXACT * note.exact,
+            fusion.NOTE_NAME * chunk.name,
             standing.tier_worth(chunk.row.tier),
             0.0 if chunk.row.date_is_weak else standing.recency(chunk.row.tier, chunk.row.date, query.today),
         )
         top = max(note.top, 0.0)  # below that if all that was read of it was refused
         base = sum(parts) - top
         for line in chunk.lines:
-            line.parts = (*parts, *line.parts, -top, line.validity)
+            line.parts = (*parts, *line.parts, -top, line.validity, 0.0)
             line.score += base + line.validity
+    for line in first_lines(pool):
+        line.parts = (*line.parts[:-1], fusion.LINE_NAMED)
+        line.score += fusion.LINE_NAMED
+
+
+def first_lines(pool: Pool) -> list[Line]:
+    """Of each note whose name the query is the best line."""
+    best: dict[int, Line] = {}
+    for chunk in pool.chunks:
+        for line in chunk.lines if chunk.is_named else ():
+            known = best.get(chunk.row.note_id)
+            if line.validity > standing.REFUSED and (known is None or line.score > known.score):
+                best[chunk.row.note_id] = line
+    return list(best.values())
 
 
 def _collect_nearest(pool: Pool, notes: dict[int, _Note]) -> list[float]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tars_memory.recall.ranking import fusion
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tars_memory.index.filters import Filter
     from tars_memory.index.reader import IndexReader
@@ -125,11 +125,11 @@ def best(
 
 
 def openings(
-    reader: IndexReader, notes: Mapping[int, float], rows: Mapping[int, ChunkRow], narrowed: Filter
+    reader: IndexReader, notes: Iterable[int], rows: Mapping[int, ChunkRow], narrowed: Filter
 ) -> dict[int, ChunkRow]:
-    """The first chunks of the best notes that no chunk stands for yet."""
+    """The first chunks of those of the notes that no chunk stands for yet."""
     present = {row.note_id for row in rows.values()}
-    absent = [note for note in list(notes)[:NOTES_OPENED] if note not in present]
+    absent = list(dict.fromkeys(note for note in notes if note not in present))
     if not absent:
         return {}
     return reader.chunks([ids[0] for ids in reader.note_chunks(absent, narrowed).values() if ids])

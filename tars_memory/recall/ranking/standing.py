@@ -24,6 +24,8 @@ HALF_LIFE = {"daily": 30.0, "episodic": 180.0}
 """Days in which that halves. The permanent tiers and other notes don't age."""
 OVER = -0.10
 """Of a candidate that nobody took up in time, and of a fact that has ended: below its like, still found."""
+BOILERPLATE = -0.15
+"""Of a line that many notes share word for word: below what one of them says itself."""
 REFUSED = -10.0
 """Of a candidate that was rejected: below everything else."""
 

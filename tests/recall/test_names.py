@@ -1,0 +1,117 @@
+"""Whoever types a note's name wants that note."""
+
+from __future__ import annotations
+
+import pytest
+from recalled import Recalled
+
+from tars_memory.index.naming import keys_within
+from tars_memory.recall.ranking.fusion import LINE_NAMED, NOTE_NAME
+
+NAMED = {
+    "Zettelkasten.md": "Notes that are linked.\n",
+    "guides/Custom domains.md": "Point a record at the server.\n",
+    "The What.md": "A short essay.\n",
+    "Größe & Maß.md": "Wie lang etwas ist.\n",
+    "用户界面.md": "这里介绍窗口。\n",
+    "Obsidian 官方同步简介.md": "笔记在设备之间传送。\n",
+    "한국어 문법.md": "조사에 대하여.\n",
+    "Élodie.md": "She prefers tea.\n",
+    "plans/C++.md": "Templates and headers.\n",
+    "plans/C.md": "Headers alone.\n",
+    "People/Anna.md": "---\ntitle: Anna Kowalska\naliases: [Ania, 'A. K.']\n---\n\nPlays the cello.\n",
+    "🚀.md": "Launch day.\n",
+    "Empty idea.md": "",
+    "People/Anna notes.md": "Anna Kowalska reads of Custom domains, Zettelkasten, C++ and 用户界面.\n" * 3,
+}
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory):
+    recalled = Recalled(tmp_path_factory.mktemp("names"), NAMED)
+    yield recalled
+    recalled.close()
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid", "semantic"])
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("Zettelkasten", "Zettelkasten.md"),
+        ("what is a zettelkasten?", "Zettelkasten.md"),
+        ("ｚｅｔｔｅｌｋａｓｔｅｎ", "Zettelkasten.md"),
+        ("custom-domains", "guides/Custom domains.md"),
+        ("The CUSTOM domains", "guides/Custom domains.md"),
+        ("The What?", "The What.md"),
+        ("grosse mass", "Größe & Maß.md"),
+        ("Gro\u0308ße Maß", "Größe & Maß.md"),
+        ("用户界面", "用户界面.md"),
+        ("Obsidian官方同步简介", "Obsidian 官方同步简介.md"),
+        ("한국어문법", "한국어 문법.md"),
+        ("elodie", "Élodie.md"),
+        ("c++", "plans/C++.md"),
+        ("C", "plans/C.md"),
+        ("anna kowalska", "People/Anna.md"),
+        ("Anna", "People/Anna.md"),
+        ("ania", "People/Anna.md"),
+        ("A.K.", "People/Anna.md"),
+        ("🚀", "🚀.md"),
+        ("empty idea", "Empty idea.md"),
+    ],
+)
+def test_a_name_finds_its_note_first(vault, text, path, mode):
+    hits = vault.search(text, mode).hits
+    assert hits[0].path == path
+    assert hits[0].score >= LINE_NAMED - 0.5
+    assert [hit.score for hit in hits[1:] if hit.score > LINE_NAMED - 0.5] == []
+
+
+def test_a_name_within_a_question_lifts_its_note_a_little(vault):
+    found = vault.search("how can our custom domains be registered tomorrow", "lexical", explain=True).hits
+    first = found[0]
+    assert first.path == "guides/Custom domains.md"
+    assert 0 < first.explain["note: name"] < NOTE_NAME
+    assert first.explain["line: its note is named"] == 0
+    assert "custom domains" in keys_within("how can our custom domains be registered tomorrow")
+    assert "用户界面" in keys_within("怎样打开用户界面窗口")
+
+
+def test_a_filter_and_a_project_hold_for_names_too(vault):
+    assert [hit.path for hit in vault.search("Zettelkasten path:guides/*", "lexical").hits] == []
+    assert all(hit.path != "Zettelkasten.md" for hit in vault.search("Zettelkasten -linked", "lexical").hits)
+
+
+def test_names_of_many_notes_and_bare_dates_name_none(tmp_path):
+    notes = {f"{where}/Index.md": "Overview of all.\n" for where in "abcd"}
+    notes |= {"journal/2026-03-15.md": "Rain.\n", "x/Glossary.md": "Words.\n", "y/Glossary.md": "Terms.\n"}
+    vault = Recalled(tmp_path, notes)
+
+    def lifts(text):
+        return [hit.explain["line: its note is named"] for hit in vault.search(text, explain=True).hits]
+
+    assert set(lifts("Index")) == {0}
+    assert set(lifts("2026-03-15")) == {0}
+    assert sorted(lifts("Glossary")) == [LINE_NAMED, LINE_NAMED]
+    vault.close()
+
+
+def test_a_renamed_note_is_found_by_its_new_name_alone(tmp_path):
+    vault = Recalled(tmp_path, {"Old name.md": "Rain.\n", "Other.md": "Snow.\n"})
+    (vault.root / "Old name.md").rename(vault.root / "Harbour.md")
+    vault.index.refresh()
+    assert [hit.path for hit in vault.search("harbour", "lexical").hits] == ["Harbour.md"]
+    assert vault.search("old name", "lexical").hits == []
+    vault.close()
+
+
+def test_a_line_that_many_notes_share_tells_none_of_them(tmp_path):
+    footer = "%% Please read the beekeeping guide: it explains beekeeping %%\n"
+    notes = {
+        f"Note {i}.md": f"Some words about the {thing}.\n\n{footer}"
+        for i, thing in enumerate(["river", "hill", "lake", "wood", "road"])
+    }
+    notes["Hobbies.md"] = "In spring, after the long rains, grandfather began with beekeeping behind the old barn.\n"
+    vault = Recalled(tmp_path, notes)
+    for mode in ("lexical", "hybrid"):
+        assert vault.search("beekeeping", mode).hits[0].path == "Hobbies.md"
+    vault.close()
