@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.reviewing.rules import Rule
 
 SCISSORS = "# ---- below this line nothing is kept ----"
-QUIT, LATER, AGAIN = "quit", "later", "again"
+QUIT, LATER, AGAIN, APART = "quit", "later", "again", "apart"
 KEYS = {
     "a": "accept it as it stands: it is added, and nothing is replaced",
     "r N": "accept it in place of line N, which goes (r 1 3: of two; also e 1, s 1)",
@@ -43,6 +43,7 @@ KEYS = {
     "m": "keep it as a line of Memory.md and not as a fact",
     "s": "accept it under another heading",
     "r": "reject it; it is not offered again",
+    "o": "decide the lines of a conversation one by one",
     "l": "leave it for later (Enter does so too)",
     "u": "take your last decision back",
     "q": "quit; what you decided is done",
@@ -65,8 +66,10 @@ class Walk:
         self.limit = limit
         self.expired = expired
         self.accepted = self.rejected = 0
-        self._last: list[tuple[str, Proposal, bool]] = []
+        self._last: list[tuple[str, Proposal, int]] = []
         self._seen: list[str] = []
+        self._apart: set[str] = set()
+        """Lines of a conversation that are decided one by one."""
         self._numbers: dict[str, int] = {}
         """The place that each was shown at: one whose decision is taken back has it again."""
 
@@ -88,13 +91,23 @@ class Walk:
             answer = self._answer(proposal)
             if answer == QUIT:
                 break
+            if answer == APART:
+                self._apart |= {each.id for each in proposal.parts}
+                self._numbers.pop(proposal.id)
+                self._seen.remove(proposal.id)
+                most += len(proposal.parts) - 1
+                queue[:0] = proposal.parts
             if answer == AGAIN:
                 # Something was written or taken back: what is left may stand differently to the notes now.
                 listed = self.review.waiting(limit=0, expired=self.expired)
-                left = [each for each in listed.proposals if each.id not in self._seen]
+                left = [one for each in listed.proposals for one in self._each(each) if one.id not in self._seen]
                 queue = left[: max(0, most - len(self._seen))]
         self._end()
         return 0
+
+    def _each(self, proposal: Proposal) -> tuple[Proposal, ...]:
+        """A proposal, or the lines of a conversation of which one is decided by itself."""
+        return proposal.parts if self._apart & {each.id for each in proposal.parts} else (proposal,)
 
     def _end(self) -> None:
         left = self.review.waiting(limit=1, expired=self.expired).total
@@ -104,14 +117,7 @@ class Walk:
 
     def _answer(self, proposal: Proposal) -> str:
         """What the person says to one proposal; :data:`AGAIN` if something was written or taken back."""
-        facts = "aebmrlq" if proposal.fact and proposal.fact.ends else "aemrlq"
-        keys = {"append": "aerlq", "replace": "aebrlq", "fact": facts}.get(_kind(proposal), "arlq")
-        names = {**_NAMES, "a": " all stand", "r": "eject"} if proposal.op == "choose" else _NAMES
-        offer = " ".join(f"[{key}]{names[key]}" for key in keys)
-        lines = proposal.choices
-        if lines:
-            verb = "remove" if proposal.op == "choose" else "replace"
-            offer = offer.replace(" [r]", f" [r {'1' if len(lines) == 1 else 'N'}] {verb} [r]", 1)
+        offer, lines = _offer(proposal), proposal.choices
         while True:
             said = self._ask(f"{offer} [?]: ")
             key, numbers = ("q", []) if said is None else (said[:1].lower(), re.split(r"[\s,]+", said[1:].strip()))
@@ -129,6 +135,8 @@ class Walk:
             elif key == "u":
                 if self._take_back(proposal):
                     return AGAIN
+            elif key == "o" and proposal.parts:
+                return APART
             elif key == "r" and not chosen:
                 if self._decided(proposal, reject=[proposal.id]):
                     return LATER
@@ -175,16 +183,16 @@ class Walk:
             self._print(Text(f"{line(error.message)}\n  {line(error.hint)}", style="yellow"))
             return False
         self.call.notices(done.notices)
-        result = done.decided[0]
+        accepted = sum(result.decision == "accepted" for result in done.decided)
         if done.txn:
-            self._last.append((done.txn, proposal, result.decision == "accepted"))
-        if result.decision == "rejected":
-            self.rejected += 1
+            self._last.append((done.txn, proposal, accepted))
+        self.accepted += accepted
+        self.rejected += len(done.decided) - accepted
+        if not accepted:
             self._print(Text("rejected", style="dim"))
-        else:
-            self.accepted += 1
+        dry = " (dry run: nothing was written)" if self.call.dry_run else ""
+        for result in done.decided if accepted else ():
             place = self.call.out.place(result.path, result.line)
-            dry = " (dry run: nothing was written)" if self.call.dry_run else ""
             self._print(Text((line(result.reason) or f"accepted: {place}") + dry, style="dim"))
         return True
 
@@ -199,7 +207,7 @@ class Walk:
             self._print(Text(line(error.message), style="yellow"))
             return False
         self.accepted -= accepted
-        self.rejected -= not accepted
+        self.rejected -= len(proposal.each) - accepted
         self._seen = [each for each in self._seen if each not in (proposal.id, shown.id)]
         if [*self._numbers][-1:] == [shown.id]:
             del self._numbers[shown.id]  # it may be another one now, in the same place
@@ -221,15 +229,11 @@ class Walk:
 
     def _show(self, proposal: Proposal, place: str) -> None:
         head = Text(f"\n{place}  ", style="bold")
-        head.append(line(proposal.target), "cyan")
-        if proposal.section:
-            head.append(f" › {line(proposal.section)}", "cyan")
+        head.append(_place(proposal), "cyan")
         head.append(f"  {line(proposal.date)}", "green")
         self._print(head)
-        for each in diff(proposal):
+        for each in _change(proposal):
             self._print(Padding(each, (0, 0, 0, 2), expand=False))
-        for told in _told(proposal):
-            self._print(Padding(Text(told, style="dim"), (0, 0, 0, 2), expand=False))
 
     def _print(self, what: Text | Padding) -> None:
         _print(self.call, what)
@@ -288,7 +292,21 @@ def _ask(call: Call, prompt: str) -> str | None:
 _FOR = {"b": ("replace", "fact"), "m": ("fact",), "e": ("append", "replace", "fact"), "s": ("append", "replace")}
 """What keys are for one kind of proposal or another."""
 
-_NAMES = {"a": "ccept", "e": "dit", "b": "oth", "m": "emory", "r": "eject", "l": "ater", "q": "uit"}
+_NAMES = {"a": "ccept", "e": "dit", "b": "oth", "m": "emory", "o": "ne by one", "r": "eject", "l": "ater", "q": "uit"}
+_NAMES_OF = {"choose": {"a": " all stand"}, "together": {"a": "ccept all", "r": "eject all"}}
+"""What a key means where it means something else."""
+
+
+def _offer(proposal: Proposal) -> str:
+    """The keys that there are for a proposal, with their names."""
+    facts = "aebmrlq" if proposal.fact and proposal.fact.ends else "aemrlq"
+    by_kind = {"append": "aerlq", "replace": "aebrlq", "fact": facts, "together": "aorlq"}
+    names = {**_NAMES, **_NAMES_OF.get(proposal.op, {})}
+    offer = " ".join(f"[{key}]{names[key]}" for key in by_kind.get(_kind(proposal), "arlq"))
+    if lines := proposal.choices:
+        verb = "remove" if proposal.op == "choose" else "replace"
+        offer = offer.replace(" [r]", f" [r {'1' if len(lines) == 1 else 'N'}] {verb} [r]", 1)
+    return offer
 
 
 def _kind(proposal: Proposal) -> str:
@@ -300,16 +318,33 @@ def show(call: Call, proposals: Sequence[Proposal]) -> None:
     """The list on a terminal: under its note and heading each id with its diff."""
     screen = console(call.out)
     last = ""
-    for proposal in sorted(proposals, key=lambda each: (each.target, each.section)):
-        place = line(proposal.target) + (f" › {line(proposal.section)}" if proposal.section else "")
+    for proposal in sorted(proposals, key=lambda each: (bool(each.parts), each.target, each.section)):
+        place = _place(proposal)
         if place != last:
             screen.print(Text(place, style="cyan"))
             last = place
         head = Text(f"  {proposal.id}  ", style="bold")
         head.append(line(proposal.date), "green")
         screen.print(head)
-        for each in (*diff(proposal), *(Text(told, style="dim") for told in _told(proposal))):
+        for each in _change(proposal):
             screen.print(Padding(each, (0, 0, 0, 4), expand=False))
+
+
+def _place(proposal: Proposal) -> str:
+    """Where its line is to stand; of several lines, that they are of one conversation."""
+    if proposal.parts:
+        return f"one conversation, {counted(len(proposal.parts), 'line')}"
+    return line(proposal.target) + (f" › {line(proposal.section)}" if proposal.section else "")
+
+
+def _change(proposal: Proposal) -> list[Text]:
+    """What would change, and what there is to know beside it; of several lines each in its place."""
+    if not proposal.parts:
+        return [*diff(proposal), *(Text(told, style="dim") for told in _told(proposal))]
+    found = []
+    for each in proposal.parts:
+        found += [Text(f"{_place(each)}  {each.id}", style="cyan"), *_change(each._replace(why=""))]
+    return found
 
 
 def diff(proposal: Proposal) -> list[Text]:
@@ -361,7 +396,7 @@ def _told(proposal: Proposal) -> list[str]:
 
 def _related(each: Related, proposal: Proposal) -> str:
     """A line about the same, with its note if that is another one, and its day."""
-    place = f", {each.path}" if each.path not in ("", proposal.target) else ""
+    place = ", waits too" if each.waits else f", {each.path}" if each.path not in ("", proposal.target) else ""
     return f"{line(each.text)} ({each.date or 'undated'}{line(place)})"
 
 

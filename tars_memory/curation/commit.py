@@ -246,17 +246,17 @@ class _Batch:
         waiting = {each["id"]: each for each in inbox.pending(self.ctx.vault)}
         # The latest fact first: one that comes back to what was so before must not be taken for its going on.
         for number, decision in sorted(enumerate(self.decisions), key=lambda each: _since(each[1]), reverse=True):
-            proposal = decision.proposal
-            if proposal.kept:
-                if proposal.id not in waiting:
+            for proposal in (decision.proposal, *decision.instead):
+                if proposal.kept and proposal.id not in waiting:
                     raise ConflictError(f"{proposal.id} was decided meanwhile", AGAIN)
-                self.kept.append(waiting[proposal.id])
+                if proposal.kept:
+                    self.kept.append(waiting[proposal.id])
             if decision.accept:
                 for path, op in self._ops(decision):
                     self._note(path).ops.append((number, op))
         for decision in self.decisions:
             replaced = self._replaced(decision)
-            for mark in (each for each in decision.proposal.marks if is_candidate(self.ctx, each)):
+            for mark in (each for each in decision.marks if is_candidate(self.ctx, each)):
                 state = "promoted" if decision.accept else "rejected"
                 self._note(mark.path).marks.append(Marked(mark, state, replaced))
                 replaced = ()
@@ -275,6 +275,7 @@ class _Batch:
             inbox.drop(self.transaction, proposal)
         for word in ("accepted", "rejected", "ignored"):
             said = [decision.proposal for decision in self.decisions if _word(decision) == word]
+            said += [each for decision in self.decisions for each in decision.instead if word == "ignored"]
             what = [(proposal.id, proposal.text or proposal.quote) for proposal in said]
             inbox.decide(self.transaction, what, word, self.ctx.now.date(), project=self.ctx.layout.scope)
 
@@ -365,6 +366,10 @@ class _Batch:
                 label = entry.provenance.partition("#")[0].rpartition("/")[2] if entry.provenance else None
                 parts = grammar.Parts(grammar.REPLACED + entry.text, provenance=entry.provenance, label=label)
                 found.append(grammar.render(parts).removeprefix("- "))
+        for each in decision.instead:
+            source = each.source if re.fullmatch(SOURCE, each.source) else None
+            parts = grammar.Parts(grammar.REPLACED + each.said, provenance=source, label=source and each.date)
+            found.append(grammar.render(parts).removeprefix("- "))
         return tuple(dict.fromkeys(found))
 
     def _placed(self, note: _Note, op: Op) -> tuple[int, str]:

@@ -219,9 +219,9 @@ class Related(NamedTuple):
         ref: the name of its entry; empty for a line that is no entry.
         text: its words; of a fact without its dates.
         date: the day that it is of, ``YYYY-MM-DD``; empty if that is not known.
-        raw: its own lines as they stand (:attr:`Entry.raw`); empty for one that can't be replaced: a candidate, a
-            paragraph.
+        raw: its own lines as they stand (:attr:`Entry.raw`); empty for one that can't be replaced: a paragraph.
         occurrence: which of several entries with these very lines, from 0; None if it is the only one.
+        waits: whether it is a candidate that nobody has decided about.
     """
 
     path: str
@@ -231,6 +231,7 @@ class Related(NamedTuple):
     date: str = ""
     raw: str = ""
     occurrence: int | None = None
+    waits: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
@@ -280,6 +281,8 @@ class Proposal(NamedTuple):
         kind: of sentence, as a second look found it (``stated``, ``planned``, ``rule``, …); empty if it found nothing.
         warnings: short sentences about the quote.
         asked_before: what the person refused once and this seems to say again; empty for nothing.
+        talk: path of the session note that tells where it was said; empty for none.
+        parts: for ``together``, the proposals of one conversation that one answer decides; each has an id of its own.
     """
 
     id: str
@@ -300,6 +303,18 @@ class Proposal(NamedTuple):
     kind: str = ""
     warnings: tuple[str, ...] = ()
     asked_before: str = ""
+    talk: str = ""
+    parts: tuple[Proposal, ...] = ()
+
+    @property
+    def each(self) -> tuple[Proposal, ...]:
+        """What is decided by it: its parts, or itself."""
+        return self.parts or (self,)
+
+    @property
+    def said(self) -> str:
+        """Its words as a line: those of a fact as it was said."""
+        return self.fact.instead.text if self.fact else self.text
 
     @property
     def checked(self) -> bool:
@@ -328,7 +343,9 @@ class Proposal(NamedTuple):
         told = {name: getattr(self, name) for name in names}
         told["conflicts"] = [each.as_dict() for each in self.conflicts]
         looked = {"kind": self.kind, "checked": self.checked, "warnings": list(self.warnings)}
-        return {**told, "fact": self.fact and self.fact.as_dict(), **looked, "asked_before": self.asked_before}
+        parts = {"parts": [each.as_dict() for each in self.parts]} if self.parts else {}
+        fact = self.fact and self.fact.as_dict()
+        return {**told, "fact": fact, **looked, "asked_before": self.asked_before, **parts}
 
 
 class Decision(NamedTuple):
@@ -340,9 +357,16 @@ class Decision(NamedTuple):
         text: the words to write instead of the proposal's, edited by the person; None for its own.
         replaces: the lines that the person chose to be replaced: the new words take the place of the first one in the
             note that they go to, the others are removed, and a fact in ``Facts.md`` ends.
+        instead: proposals that still wait and that it takes the place of: they come to nothing.
     """
 
     proposal: Proposal
     accept: bool
     text: str | None = None
     replaces: tuple[Related, ...] = ()
+    instead: tuple[Proposal, ...] = ()
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The candidates that it decides."""
+        return tuple(mark for each in (self.proposal, *self.instead) for mark in each.marks)

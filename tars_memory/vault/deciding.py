@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 TITLE = "# Review"
-INTRO = (
+MADE = (
     "`[x]` keeps a line, `[-]` rejects it, `[+]` keeps it and the line it would replace. Change its words in place if",
     "you like. Whatever you leave waits. Decisions are taken by `tars-memory review --from-note`, or by the next",
     "command that writes, which then takes these lines away.",
+)
+"""What it has begun with from the first."""
+INTRO = (
+    *MADE[:2],
+    f"{MADE[2]} `[x]` at `replace: …` below a line puts the line in its place; `Keep all …` decides every line below.",
 )
 
 
 def is_made_by_us(data: bytes) -> bool:
     """Whether a note of that name is a list of proposals: what stands in it stands in other notes already."""
-    return all(line.encode("ascii") in data for line in INTRO)
+    return all(line.encode("ascii") in data for line in MADE)

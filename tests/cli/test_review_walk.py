@@ -344,3 +344,56 @@ def test_rules_that_nobody_approved_are_walked(tmp_path: Path) -> None:
     assert "answer briefly" in again.wait_for(ASK)
     again.type("\x04")
     assert again.end() == 0
+
+
+SESSION = "sessions/2026-11-20 1000 talk.md"
+
+
+def talked(tmp_path: Path) -> Desk:
+    """Three lines of one conversation wait."""
+    desk = Desk(tmp_path, LINES[:3])
+    told = "".join(
+        f'- {text} ([[2026-11-20#^d-{n}aaaaaa|2026-11-20]])\n  - quote:: "{text}"\n' for n, text in enumerate(LINES[:3])
+    )
+    (desk.root / "sessions").mkdir(exist_ok=True)
+    (desk.root / SESSION).write_text(f"---\ntags: [session]\n---\n## Facts\n{told}", "utf-8")
+    return desk
+
+
+def test_lines_of_one_conversation_take_one_key(tmp_path: Path) -> None:
+    desk = talked(tmp_path)
+    walk = desk.walk(NO_COLOR="1")
+    shown = walk.wait_for(ASK)
+    assert "1 of 1  one conversation, 3 lines" in shown
+    assert all(f"+ {text[:1]}" in shown or text[1:] in shown for text in LINES[:3])
+    assert "[a]ccept all [o]ne by one [r]eject all [l]ater [q]uit" in shown
+    walk.type("a\n")
+    assert walk.end() == 0
+    assert b"3 accepted, 0 rejected, nothing is left" in walk.screen
+    assert desk.states() == ["promoted"] * 3
+
+
+def test_lines_of_one_conversation_one_by_one(tmp_path: Path) -> None:
+    desk = talked(tmp_path)
+    walk = desk.walk(NO_COLOR="1")
+    for key, place in (("o", "1 of 1"), ("a", "1 of 3"), ("r", "2 of 3"), ("u", "3 of 3"), ("l", "2 of 3")):
+        assert place in walk.wait_for(ASK), key
+        walk.type(f"{key}\n")
+    assert "of 3" in walk.wait_for(ASK)
+    walk.type("a\n")
+    assert walk.end() == 0
+    assert sorted(desk.states()) == ["extracted", "promoted", "promoted"]
+
+
+def test_what_waits_as_well_can_be_replaced(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, ("I prefer aisle seats", "I prefer window seats"))
+    walk = desk.walk(NO_COLOR="1")
+    walk.wait_for(ASK)
+    walk.type("l\n")
+    shown = walk.wait_for(ASK)
+    assert "1  I prefer aisle seats (2026-11-20, waits too)" in shown
+    walk.type("r 1\n")
+    assert walk.end() == 0
+    assert "aisle" not in desk["Memory.md"]
+    assert "- I prefer window seats ([[" in desk["Memory.md"]
+    assert desk.states() == ["promoted", "promoted"]

@@ -57,6 +57,7 @@ My manager is great. |
 I work as hard as I can. |
 Ich wohne jetzt in Köln. | me › lives in:: Köln
 Ich arbeite seit 2024 bei Siemens. | me › works at:: Siemens [since:: 2024-01-01]
+Ich arbeite inzwischen bei Südlicht Optik. | me › works at:: Südlicht Optik
 Seit Mai wohne ich in Bonn. | me › lives in:: Bonn [since:: 2026-05-01]
 Ich bin am 3. November nach Berlin gezogen. | me › lives in:: Berlin [since:: 2026-11-03]
 Ich arbeite als Lehrerin. | me › works as:: Lehrerin

@@ -78,7 +78,7 @@ def test_what_is_about_the_same_is_shown_beside_it_and_stays(vault: Vault, text:
 )
 @pytest.mark.parametrize("where", ["memory", "candidate"])
 def test_look_alikes_are_shown_and_never_dropped(tmp_path: Path, old: str, new: str, where: str) -> None:
-    """Beside a line of the memory, with both dates; beside a candidate, which can't be chosen, both are offered."""
+    """Beside a line of the memory, with both dates; beside a candidate, both are offered."""
     new_day = f"## Log\n- 10:00 [extracted] {new} ^d-new\n"
     if where == "memory":
         kept = f"## Notes\n- {old} ([[2026-10-02#^d-old|2026-10-02]])\n"
@@ -94,7 +94,7 @@ def test_look_alikes_are_shown_and_never_dropped(tmp_path: Path, old: str, new: 
             [f"{new} (2026-11-20)"],
             [f"{old} (2026-11-19)"],
         ]
-        assert not any(proposal.choices for proposal in found_)
+        assert all(line.waits for proposal in found_ for line in proposal.choices)
 
 
 def test_of_those_said_as_often_the_oldest_comes_first(tmp_path: Path) -> None:
@@ -311,8 +311,9 @@ def test_hundreds_of_candidates_are_handed_out_ten_at_a_time_without_comparing_a
 def test_a_line_that_is_no_bullet_is_named_and_never_replaced(vault: Vault, memory: str) -> None:
     vault["Memory.md"] = memory.replace("coffee", "green tea")
     found = by_text(vault)["prefers tea"]
-    assert (found.op, found.replaces, found.choices) == ("append", "", ())
+    assert (found.op, found.replaces) == ("append", "")
     assert "prefers green tea" in found.conflicts[0].text
+    assert found.conflicts[0] not in found.choices
 
 
 def test_what_stands_in_a_paragraph_word_for_word_needs_no_line(vault: Vault) -> None:

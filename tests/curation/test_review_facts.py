@@ -43,7 +43,8 @@ class Desk(House):
         return self.memory(now=NOW, **{"actor": "person", "interactive": True, **how})
 
     def offered(self, **how: Any) -> list[Proposal]:
-        return self.person().review(**how).waiting(limit=0, expired=True).proposals
+        listed = self.person().review(**how).waiting(limit=0, expired=True).proposals
+        return [one for each in listed for one in each.each]
 
     def the(self, words: str) -> Proposal:
         """The proposal with these words in it."""
@@ -494,3 +495,107 @@ def test_a_session_note_can_claim_nothing_that_its_line_does_not_say(desk: Desk)
     note = path.read_text("utf-8").replace("lives in:: Cork", "lives in:: Mars")
     path.write_text(note.replace("turn 3\n", "turn 3\n  - fact:: me › owns:: a bank\n"), "utf-8")
     assert sorted(each.text for each in desk.offered()) == ["I like hiking", "lives in:: Cork [since:: 2026-11-21]"]
+
+
+def test_what_one_conversation_gave_is_one_decision_and_each_line_keeps_its_own(desk: Desk) -> None:
+    desk.say("I like hiking.", "We use Postgres.", "My name is Ada Bell.")
+    (one,) = desk.person().review().waiting().proposals
+    assert (one.op, [each.op for each in one.parts]) == ("together", ["append", "fact", "fact"])
+    assert [each["text"] for each in one.as_dict()["parts"]] == [each.text for each in one.parts]
+    done = desk.person().review().decide([one.id])
+    assert [each.proposal.id for each in done.decided] == [each.id for each in one.parts]
+    assert "- I like hiking ([[" in desk.note("Memory.md")
+    assert "- uses:: Postgres" in desk.note("Facts.md")
+    desk.person().undo(done.txn)
+    (again,) = desk.person().review().waiting().proposals
+    assert again == one
+
+
+def test_a_conversation_that_grew_is_another_decision(desk: Desk) -> None:
+    """A yes holds for the lines that were shown."""
+    desk.say("I like hiking.", "We use Postgres.")
+    (one,) = desk.person().review().waiting().proposals
+    desk.person().review().decide(reject=[one.parts[0].id])
+    with pytest.raises(ConflictError, match=one.id):
+        desk.person().review().decide([one.id])
+    (left,) = desk.person().review().waiting().proposals
+    assert left.id == one.parts[1].id
+
+
+@pytest.mark.parametrize("said", ["text", "sections", "lines", "replace"])
+def test_other_words_are_for_one_line_alone(desk: Desk, said: str) -> None:
+    desk.say("I like hiking.", "We use Postgres.")
+    (one,) = desk.person().review().waiting().proposals
+    how: dict[str, Any] = {
+        "text": {"texts": {one.id: "x"}}, "sections": {"sections": {one.id: "x"}}, "lines": {"lines": [one.id]},
+        "replace": {"replace": {one.id: ["a" * 8]}},
+    }[said]  # fmt: skip
+    before = [desk.note(), desk.note("Memory.md"), desk.daily()]
+    with pytest.raises(UsageError, match="2 lines"):
+        desk.person().review().decide([one.id], **how)
+    assert [desk.note(), desk.note("Memory.md"), desk.daily()] == before
+
+
+def test_what_ends_a_fact_is_asked_by_itself(desk: Desk) -> None:
+    desk.write(DUBLIN)
+    desk.say("I like hiking.", "I live in Cork now.", "We use Postgres.")
+    kinds = [(each.op, len(each.parts)) for each in desk.person().review().waiting().proposals]
+    assert sorted(kinds) == [("fact", 0), ("together", 2)]
+
+
+def test_one_that_waits_takes_the_place_of_another(desk: Desk) -> None:
+    """As if the older one had been accepted first: its line is kept below the newer one, and it may come true again."""
+    desk.say("I prefer aisle seats.", day="2026-11-20")
+    desk.say("I prefer window seats.", day="2026-11-23")
+    new, old = desk.the("window"), desk.the("aisle")
+    (line,) = new.choices
+    assert (line.waits, line.text) == (True, "I prefer aisle seats")
+    notes = ("Memory.md", "2026-11-20.md", "2026-11-23.md")
+    first = desk.person().review().decide([old.id])
+    second = desk.the("window")
+    stands = next(each.ref for each in second.choices if not each.waits)
+    then = desk.person().review().decide([second.id], replace={second.id: [stands]})
+    in_two_steps = [desk.note(path) for path in notes]
+    desk.person().undo(then.txn)
+    desk.person().undo(first.txn)
+    done = desk.person().review().decide([new.id], replace={new.id: [line.ref]})
+    assert [desk.note(path) for path in notes] == in_two_steps
+    assert "aisle" not in desk.note("Memory.md")
+    assert "window" in desk.note("Memory.md")
+    assert desk.offered() == []
+    assert "[promoted] I prefer aisle seats" in desk.note("2026-11-20.md")
+    assert "replaced:: I prefer aisle seats" in desk.note("2026-11-23.md")
+    desk.say("I prefer aisle seats.", day="2026-11-24")
+    assert [each.text for each in desk.offered()] == ["I prefer aisle seats"]
+    desk.person().undo(done.txn)
+    assert {old.id, new.id} <= {each.id for each in desk.offered()}
+
+
+@pytest.mark.parametrize("older", ["accept", "reject"])
+def test_what_is_said_of_the_other_one_as_well_is_no_contradiction(desk: Desk, older: str) -> None:
+    desk.write("## Notes\n- I like to sit at the aisle seats\n", "Memory.md")
+    desk.say("I prefer aisle seats.", day="2026-11-20")
+    desk.say("I prefer window seats.", day="2026-11-23")
+    new, old = desk.the("window"), desk.the("aisle seats")
+    stands = next(line.ref for line in old.choices if not line.waits)
+    waits = next(line.ref for line in new.choices if line.waits)
+    how: dict[str, Any] = {"replace": {new.id: [waits]}}
+    if older == "accept":
+        desk.person().review().decide([new.id, old.id], replace={new.id: [waits], old.id: [stands]})
+        assert desk.note("Memory.md").count("- I") == 1
+    else:
+        desk.person().review().decide([new.id], [old.id], **how)
+        assert "[rejected] I prefer aisle seats" in desk.note("2026-11-20.md")
+    assert "window" in desk.note("Memory.md")
+    assert desk.offered() == []
+
+
+def test_two_that_replace_each_other_are_refused(desk: Desk) -> None:
+    desk.say("I prefer aisle seats.", day="2026-11-20")
+    desk.say("I prefer window seats.", day="2026-11-23")
+    found = desk.offered()
+    with pytest.raises(UsageError, match="replace each other"):
+        desk.person().review().decide(
+            [each.id for each in found], replace={each.id: [each.choices[0].ref] for each in found}
+        )
+    assert len(desk.offered()) == 2

@@ -365,7 +365,7 @@ def test_nothing_is_lost_when_the_note_vanishes(vault: Vault) -> None:
 def test_a_half_saved_note_and_then_the_whole_of_it(vault: Vault) -> None:
     """The first half is done, the sync then brings the whole: the rest is done, nothing twice."""
     vault.review().write_note()
-    vault["Review.md"] = vault["Review.md"].replace("- [ ]", "- [x]")
+    vault["Review.md"] = vault["Review.md"].replace("\n- [ ]", "\n- [x]")
     whole = vault["Review.md"].encode()
     marks = [item.line for item in note.read(whole)]
     assert len(marks) == 8
@@ -506,7 +506,8 @@ def test_a_related_line_that_changed_waits_and_is_told_and_the_others_are_done(v
 
 def test_two_that_replace_one_line_both_stand(vault: Vault) -> None:
     vault["2026-11-20.md"] = vault["2026-11-20.md"] + "- 20:00 [extracted] dentist on 17 Oct ^d-zzzzzzz\n"
-    ids, (ref,) = vault.ids(), {line.ref for line in waiting(vault)["dentist on 16 Oct"].choices}
+    lines = waiting(vault)["dentist on 16 Oct"].choices
+    ids, (ref,) = vault.ids(), {line.ref for line in lines if not line.waits}
     both = [ids["dentist on 16 Oct"], ids["dentist on 17 Oct"]]
     vault.review().decide(both, replace={name: [ref] for name in both})
     assert "15 Oct" not in vault["Memory.md"]
@@ -631,3 +632,50 @@ def test_words_typed_over_a_question_are_not_dropped() -> None:
     assert accepted(question, {}).accept
     with pytest.raises(UsageError):
         accepted(question, {}, text="prefers mate")
+
+
+TALK = Proposal(**{**proposal(9)._asdict(), "op": "together", "parts": tuple(PROPOSALS[:3]), "talk": "sessions/a.md"})
+TOGETHER = note.with_new(None, [TALK, PROPOSALS[3]])
+HEAD = f"- [ ] Keep all 3 lines of one conversation (2026-11-20) ^r-{TALK.id}-all".encode()
+
+
+def test_lines_of_one_conversation_stand_below_one_box() -> None:
+    assert note.count(TOGETHER) == 2
+    assert [(item.id, item.inside) for item in note.read(TOGETHER)] == [
+        *((each.id, True) for each in PROPOSALS[:3]), (PROPOSALS[3].id, False),
+    ]  # fmt: skip
+    assert TOGETHER.count(HEAD) == 1
+    assert taken(TOGETHER) == {}
+    assert note.with_new(TOGETHER, [TALK, *PROPOSALS[:4]]) == TOGETHER
+
+
+@pytest.mark.parametrize("all_", [" ", "x", "-"])
+@pytest.mark.parametrize("own", [" ", "x", "-"])
+def test_the_box_above_decides_what_has_no_mark_of_its_own(all_: str, own: str) -> None:
+    first = f"  - [ ] {note.words_of(PROPOSALS[0])} ^r-".encode()
+    assert TOGETHER.count(first) == 1
+    data = TOGETHER.replace(HEAD, mark(HEAD, all_.encode())).replace(first, first.replace(b"[ ]", f"[{own}]".encode()))
+    expected = dict.fromkeys((each.id for each in PROPOSALS[1:3]), all_) | {PROPOSALS[0].id: own.strip() or all_}
+    assert {name: "x" if said.accept else "-" for name, said in taken(data).items()} == {
+        name: box for name, box in expected.items() if box.strip()
+    }
+    for end in range(len(data)):
+        assert taken(data[:end]).items() <= taken(data).items()
+
+
+def test_the_box_goes_with_the_last_of_its_lines() -> None:
+    data = TOGETHER
+    for each in PROPOSALS[:2]:
+        data = note.without(data, {each.id})
+        assert HEAD in data
+    data = note.without(data, {PROPOSALS[2].id})
+    assert [item.id for item in note.read(data)] == [PROPOSALS[3].id]
+    assert HEAD not in data
+    mine = TOGETHER.replace(b"\n  - [ ] ", b"\n  - of mine\n  - [ ] ", 1)
+    assert b"  - of mine\n" in note.without(mine, {each.id for each in PROPOSALS[:3]})
+    assert note.is_bare(note.without(TOGETHER, {each.id for each in PROPOSALS[:4]}))
+
+
+def test_a_box_above_that_cannot_be_understood_decides_nothing() -> None:
+    for odd in (mark(HEAD, b">"), mark(HEAD, b"x").replace(b" ^r-", b" r-"), mark(HEAD, b"x") + b"?"):
+        assert not taken(TOGETHER.replace(HEAD, odd))

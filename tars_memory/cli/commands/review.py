@@ -156,7 +156,7 @@ def _list(call: Call, listed: Any) -> int:
 
         show(call, listed.proposals)
     else:
-        for each in listed.proposals:
+        for each in (one for proposal in listed.proposals for one in proposal.each):
             where = call.out.path(each.target) + (f" › {line(each.section)}" if each.section else "")
             ends = "; ".join(line(end.becomes) for end in each.fact.ends) if each.fact else ""
             told = f"{line(each.text or each.replaces)}{f'{chr(9)}ends: {ends}' if ends else ''}"

@@ -15,6 +15,7 @@ from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
+from tars_memory.vault.sessions.note import SessionFact
 from tars_memory.vault.sessions.reading import linked
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from tars_memory.vault.markdown.claims import Claim
     from tars_memory.vault.model import Entry
-    from tars_memory.vault.sessions.note import SessionFact
     from tars_memory.vault.vault import Vault
 
 
@@ -40,7 +40,8 @@ class Candidate(NamedTuple):
         state: ``extracted``, ``expired``, or None for feedback.
         question, answer: that the feedback is about; empty for none.
         claim: what it states over time; None for nothing.
-        seen: what kind of sentence a second look found it to be; empty if nobody has looked.
+        said: what the newest session note that links to it says of it.
+        talk: path of that note; empty for none.
         line, ref: of its entry.
     """
 
@@ -52,7 +53,8 @@ class Candidate(NamedTuple):
     question: str = ""
     answer: str = ""
     claim: Claim | None = None
-    seen: str = ""
+    said: SessionFact = SessionFact("")
+    talk: str = ""
     line: int = 0
     ref: str = ""
 
@@ -121,16 +123,16 @@ def earliest(today: date, window_days: int) -> date:
     return date.fromordinal(max(1, today.toordinal() - window_days))
 
 
-def said(vault: Vault, block_ids: Collection[str]) -> dict[str, SessionFact]:
-    """By block id of a daily line, what the newest session note that links to it says of it."""
+def said(vault: Vault, block_ids: Collection[str]) -> dict[str, tuple[str, SessionFact]]:
+    """By block id of a daily line, the path of the newest session note that links to it, and what that says of it."""
     wanted = {name for name in block_ids if name}
-    found: dict[str, SessionFact] = {}
+    found: dict[str, tuple[str, SessionFact]] = {}
     layout = vault.layout
     sessions = [path for path in vault.paths() if layout.is_session(path) and layout.is_ours(path)] if wanted else []
     for path in sorted(sessions, key=lambda path: (not layout.is_archived(path), path), reverse=True):
         data = _data(vault, path, [])
         if here := wanted & {name.decode("ascii") for name in _NAMED.findall(data)}:
-            found |= {name: fact for name, fact in linked(data).items() if name in here}
+            found |= {name: (path, fact) for name, fact in linked(data).items() if name in here}
             wanted -= here
         if not wanted:
             break

@@ -2,7 +2,8 @@
 
 Candidates that say the same are one proposal with several marks. What stands in the tier notes word for word already
 needs no line. Lines about the same are shown beside a proposal, the best first; accepting it adds, and replaces only
-what the person chooses. What was refused in other words comes last, and only if it is asked for.
+what the person chooses. What one conversation gave and what needs no word of its own is one decision. What was refused
+in other words comes last, and only if it is asked for.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 CONFLICTS = 5
 """Lines that are shown beside a proposal; more could not be read at a glance."""
 
+TOGETHER = 5
+"""Lines of one conversation that one answer decides: as many as are read at a glance."""
+
 OPEN = "extracted"
 """The state of a candidate that may yet age."""
 
@@ -52,6 +56,7 @@ class Gathered(NamedTuple):
         notices: what could not be read.
         asked: what seems to say again, in other words, what the person refused; each names it.
         lines: the entries of the tier notes by their names: what may be chosen to be replaced.
+        waiting: by the name of each candidate's line, its proposal: what may be chosen to come to nothing instead.
     """
 
     proposals: list[Proposal]
@@ -60,11 +65,12 @@ class Gathered(NamedTuple):
     notices: list[str]
     asked: list[Proposal]
     lines: Mapping[str, Related]
+    waiting: Mapping[str, Proposal]
 
     @property
     def offered(self) -> dict[str, Proposal]:
-        """All proposals by their ids."""
-        return {proposal.id: proposal for proposal in (*self.proposals, *self.asked)}
+        """All proposals by their ids, also each of those that are decided together."""
+        return {one.id: one for proposal in (*self.proposals, *self.asked) for one in (proposal, *proposal.parts)}
 
 
 def gather(
@@ -99,8 +105,9 @@ def gather(
     proposals: list[Proposal] = []
     aged: list[Mark] = []
     settled: list[Mark] = []
-    open_ = [each for each in waiting.candidates if (each.mark.path, each.mark.block_id) not in taken]
-    open_ = stated.with_claims(vault, open_)
+    every = stated.with_claims(vault, waiting.candidates)
+    open_ = [each for each in every if (each.mark.path, each.mark.block_id) not in taken]
+    told_of = {each.mark.block_id: each.said for each in every}
     shown: list[Candidate] = []
     for kind in ("fact", "correction", "reward"):
         groups = _grouped([each for each in open_ if each.kind == kind and not each.claim])
@@ -120,6 +127,9 @@ def gather(
     once: dict[str, Proposal] = {}
     for proposal in (*proposals, *kept):
         same = once.get(proposal.id)
+        said = told_of.get(proposal.marks[0].block_id) if proposal.kept and proposal.marks else None
+        if said:
+            proposal = proposal._replace(quote=proposal.quote or said.quote, kind=said.kind, warnings=said.warnings)
         once[proposal.id] = same._replace(marks=(*same.marks, *proposal.marks)) if same else proposal
     # The oldest first, those of one day as they were said: what changed its mind comes after what it changes.
     ordered = sorted(once.values(), key=lambda each: each.date)
@@ -128,16 +138,62 @@ def gather(
     ordered = [each._replace(asked_before=_refused(each, refused, waiting.refused)) for each in ordered]
     asked = [each for each in ordered if each.asked_before]
     ordered = [each for each in ordered if not each.asked_before]
+    refs = {each.mark: each.ref for each in open_}
+    named = {refs[mark]: each for each in (*ordered, *asked) for mark in each.marks if mark in refs}
+    ordered = _together(ordered, vault.layout.procedural)
     ordered[:told] = standing.beside(ordered[:told], shown)
     asked[:told] = standing.beside(asked[:told], shown)
-    return Gathered(ordered, aged, settled, waiting.notices, asked, standing.lines)
+    return Gathered(ordered, aged, settled, waiting.notices, asked, standing.lines, named)
+
+
+def _together(proposals: Sequence[Proposal], rules: str) -> list[Proposal]:
+    """The proposals, those of one conversation as one if each only adds a line and nothing speaks against it.
+
+    What was said more than once, ends a fact or is a rule is a decision of its own; so is what a second look has
+    judged, with its verdict beside it.
+
+    Args:
+        proposals: in order; several take the place of the first of them.
+        rules: path of the note of rules.
+    """
+    by_talk: dict[str, list[Proposal]] = {}
+    order: list[list[Proposal]] = []
+    for each in proposals:
+        plain = each.op in ("append", "fact") and each.target != rules and not (each.fact and each.fact.ends)
+        alone = not (plain and each.talk) or each.kept or len(each.marks) > 1 or bool(each.kind or each.warnings)
+        group = None if alone else by_talk.get(each.talk)
+        if group is None or len(group) == TOGETHER:
+            group = []
+            order.append(group)
+            if not alone:
+                by_talk[each.talk] = group
+        group.append(each)
+    return [_one_of(group) if len(group) > 1 else group[0] for group in order]
+
+
+def _one_of(group: Sequence[Proposal]) -> Proposal:
+    """Several proposals as one decision; its name is made of theirs, so that it holds for what was shown alone."""
+    first = group[0]
+    return Proposal(
+        id=inbox.proposal_id("together", first.talk, "", "\n".join(each.id for each in group)),
+        op="together",
+        target=first.target,
+        section="",
+        text="; ".join(each.text for each in group),
+        quote=" … ".join(dict.fromkeys(each.quote for each in group if each.quote)),
+        source=first.talk,
+        date=first.date,
+        why=f"{counted(len(group), 'line')} of one conversation; one answer decides them all",
+        talk=first.talk,
+        parts=tuple(group),
+    )
 
 
 def _refused(proposal: Proposal, refused: Index, texts: Sequence[str]) -> str:
     """What the person refused once and a proposal seems to say again; empty for nothing."""
     if proposal.op not in ("append", "fact"):
         return ""
-    said = proposal.fact.instead.text if proposal.fact else proposal.text
+    said = proposal.said
     return next((texts[n] for n in refused.about(said) if similarity.restates(texts[n], said)), "")
 
 
@@ -160,19 +216,6 @@ def offered(ctx: Context, window_days: int) -> frozenset[tuple[str, str]]:
         facts=ctx.facts_options,
     )
     return frozenset((mark.path, mark.block_id.lower()) for each in found.offered.values() for mark in each.marks)
-
-
-def quoted(vault: Vault, proposals: Sequence[Proposal]) -> list[Proposal]:
-    """The proposals with what was said, and what a second look found, as the session notes have it."""
-    found = candidates.said(vault, [mark.block_id for each in proposals for mark in each.marks[:1]])
-
-    def told(proposal: Proposal) -> Proposal:
-        said = found.get(proposal.marks[0].block_id) if proposal.marks else None
-        if said is None:
-            return proposal
-        return proposal._replace(quote=proposal.quote or said.quote, kind=said.kind, warnings=said.warnings)
-
-    return [told(each) for each in proposals]
 
 
 class _Standing:
@@ -244,12 +287,18 @@ class _Standing:
             return []
         index = Index([line.text for line in self._related])
         others = Index([each.text for each in waiting])
-        return [self._beside(each, index, others, waiting) for each in proposals]
+
+        def told(each: Proposal) -> Proposal:
+            if each.parts:
+                return each._replace(parts=tuple(map(told, each.parts)))
+            return self._beside(each, index, others, waiting)
+
+        return [told(each) for each in proposals]
 
     def _beside(self, proposal: Proposal, index: Index, others: Index, waiting: Sequence[Candidate]) -> Proposal:
         why = proposal.why
         if proposal.op in ("append", "fact"):
-            said = proposal.fact.instead.text if proposal.fact else proposal.text
+            said = proposal.said
             same = {fact.line for fact in self.facts.same(proposal.fact)} if proposal.fact else set()
             ends = {(each.path, each.line) for each in proposal.fact.ends} if proposal.fact else set()
             numbers = [n for n, entry in enumerate(self.entries) if self._is_fact(entry) and entry.line in same]
@@ -260,7 +309,9 @@ class _Standing:
             claim = next((each.claim for each in waiting if each.claim and each.mark in own), None)
             rivals = [n for n, c in enumerate(waiting) if claim and c.claim and c.claim.key[:2] == claim.key[:2]]
             rest = [waiting[n] for n in dict.fromkeys((*rivals, *others.about(said))) if waiting[n].mark not in own]
-            found += [Related(c.mark.path, c.line, c.ref, c.text, c.day.isoformat()) for c in rest]
+            found += [
+                Related(c.mark.path, c.line, c.ref, c.text, c.day.isoformat(), c.mark.raw, waits=True) for c in rest
+            ]
             if len(found) < CONFLICTS:
                 further = (n for n in self._further(direct, index) if self._stands(n, ends))
                 found += map(self._dated_line, islice(further, CONFLICTS))
@@ -313,8 +364,8 @@ class _Standing:
         if any(each.mark.block_id and each.source.casefold() in self.promoted for each in group):
             return None
         rule = distil.fact(first.text) if first.kind == "fact" else distil.rule(first.text, good=first.kind == "reward")
-        if first.seen:
-            rule = rule._replace(factual=first.seen != RULE)
+        if first.said.kind:
+            rule = rule._replace(factual=first.said.kind != RULE)
         text = grammar.neutralise(rule.text)
         if _words(text) in self._said:
             return None
@@ -326,11 +377,16 @@ class _Standing:
             target=target,
             section=section,
             text=text,
-            quote="" if first.kind == "fact" else distil.evidence(first.text, first.question, first.answer),
+            quote=first.said.quote
+            if first.kind == "fact"
+            else distil.evidence(first.text, first.question, first.answer),
             source=first.source,
             date=first.day.isoformat(),
             why=_why(group),
             marks=tuple(each.mark for each in group),
+            kind=first.said.kind,
+            warnings=first.said.warnings,
+            talk=first.talk,
         )
 
     def _day(self, entry: Entry, fact: Fact | None) -> str:

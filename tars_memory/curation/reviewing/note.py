@@ -3,8 +3,9 @@
 One bullet a proposal: ``- [ ] words ^r-ID``, what there is to know nested below it. ``[x]`` accepts, ``[-]`` rejects,
 ``[+]`` accepts and keeps the line that would be replaced or the fact that would end; ``[m]`` keeps a fact as a line of
 ``Memory.md``; other words in place are accepted instead of ours. Each related line has a box of its own below the
-proposal, ``- [ ] replace: text ^r-ID-REF``: only one that is ticked is replaced. Whatever can't be understood beyond
-doubt (a line cut off, the same proposal decided in two ways) waits.
+proposal, ``- [ ] replace: text ^r-ID-REF``: only one that is ticked is replaced. What one conversation gave stands
+below one box, ``- [ ] Keep all 3 … ^r-ID-all``: that decides those of them which have no mark of their own. Whatever
+can't be understood beyond doubt (a line cut off, the same proposal decided in two ways) waits.
 
 Everything else in the note is the person's and stays, byte by byte.
 """
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.model import BESIDE, NEW
 from tars_memory.errors import UsageError
-from tars_memory.vault.deciding import INTRO, TITLE
+from tars_memory.vault.deciding import INTRO, MADE, TITLE
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
@@ -46,6 +47,8 @@ REPLACE, REMOVE = "replace: ", "remove: "
 """How the box of a related line begins; the other one where a proposal asks which of some lines holds."""
 _MARK = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})(?![0-9A-Za-z-])")
 _RELATED = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})-([0-9a-z]{8})(?![0-9A-Za-z-])")
+_ALL = re.compile(r"r-[0-9a-z]{8}-all")
+"""The block id of the box above the lines of one conversation."""
 _BOX = re.compile(
     r"\[(?:[ \t]*+(?!\])|[ \t]*(?=[ \t]\]))([^\[\]][\u0300-\u036f\u20e3\ufe0e\ufe0f]*)[ \t]*\](?:[ \t]+|$|(?![(\[:]))"
 )
@@ -53,7 +56,7 @@ _BOX = re.compile(
 
 _OURS = re.compile(
     rf"[ \t]+[-*+][ \t]+(?:(?:{'|'.join(_KEYS)}):: |"
-    rf"\[[^\[\]]*\][ \t]*(?:{REPLACE}|{REMOVE}).*-[0-9a-z]{{8}}(?:[ \t].*)?$)"
+    rf"\[[^\[\]]*\][ \t]*(?:(?:{REPLACE}|{REMOVE}).*-[0-9a-z]{{8}}|.*\^r-[0-9a-z]{{8}})(?:[ \t].*)?$)"
 )
 _UNSURE = re.compile(r"[ \t]*(?:[ \t][-*+](?:[ \t]*\[.*)?[ \t]*)?")
 """A line behind which another box of the same proposal may be missing: blank, or a box, perhaps cut off."""
@@ -78,6 +81,8 @@ class Item(NamedTuple):
         doubt: why it can't be taken as it stands; empty if it can.
         entry: its bullet.
         replaces: the names of the related lines that are ticked.
+        inside: whether it stands below a box for all lines of a conversation; that one's mark is its own if it has
+            none.
     """
 
     id: str
@@ -87,6 +92,7 @@ class Item(NamedTuple):
     doubt: str
     entry: Entry
     replaces: tuple[str, ...] = ()
+    inside: bool = False
 
     @property
     def decided(self) -> bool:
@@ -131,11 +137,13 @@ def read(data: bytes) -> list[Item]:
     document = Document(data)
     found: list[Item] = []
     below: list[_Below] = []
+    above: Entry | None = None
     for entry in grammar.read(NOTE, document):
         whole = " ".join(line.strip(" \t") for line in entry.raw.split("\n"))
         marks = _MARK.findall(whole)
         words = entry.text
         box = _BOX.match(words)
+        above = entry if _is_above(entry) else above
         if len(marks) != 1:
             if box and box[1].strip() and not marks:
                 names = _RELATED.findall(whole)
@@ -145,7 +153,11 @@ def read(data: bytes) -> list[Item]:
             continue
         if box:
             words = _STAMP.sub("", words[box.end() :])
-        found.append(Item(marks[0], box[1] if box else " ", words, entry.line, _doubt(document, entry, words), entry))
+        own = box[1] if box else " "
+        inside = above is not None and above.line < entry.line <= above.end_line
+        if above is not None and inside and not own.strip() and (all_of_them := _BOX.match(above.text)):
+            own = all_of_them[1]
+        found.append(Item(marks[0], own, words, entry.line, _doubt(document, entry, words), entry, inside=inside))
     return [_with_below(item, below) for item in found]
 
 
@@ -231,7 +243,7 @@ def unmarked(path: str, data: bytes) -> list[str]:
         below = [document.text(number) for number in range(own + 1, entry.end_line + 1)]
         box = _BOX.match(entry.text)
         ours = bool(below) and all(_OURS.match(line) or not line.strip(" \t") for line in below)
-        if box and box[1].strip() and ours and not _MARK.search(entry.raw):
+        if box and box[1].strip() and ours and not (_MARK.search(entry.raw) or _is_above(entry)):
             told.append(f"{path}:{entry.line}: left for later: {UNMARKED}")
     return told
 
@@ -241,11 +253,17 @@ def without(data: bytes, ids: Collection[str]) -> bytes:
     document = Document(data)
     splices: list[Splice] = []
     last = 0
-    for item in read(data):
-        first, end = item.entry.line, item.entry.end_line
-        if item.id not in ids or first <= last:
+    items = read(data)
+    gone = [item.entry for item in items if item.id in ids]
+    for entry in grammar.read(NOTE, document) if b"-all" in data else ():
+        held = [item for item in items if entry.line < item.line <= entry.end_line]
+        if _is_above(entry) and all(item.id in ids for item in held):
+            gone.append(entry)  # its lines were decided one by one
+    for entry in sorted(gone, key=lambda entry: entry.line):
+        first, end = entry.line, entry.end_line
+        if first <= last:
             continue
-        own = first + item.entry.raw.count("\n")
+        own = first + entry.raw.count("\n")
         below = [document.text(number) for number in range(own + 1, end + 1)]
         if all(_OURS.match(line) or not line.strip(" \t") for line in below):
             splices.append(_removal(document, first, end))
@@ -262,7 +280,8 @@ def with_new(data: bytes | None, proposals: Iterable[Proposal]) -> bytes:
     A note that isn't there begins with its title and how to use it.
     """
     there = {item.id for item in read(data or b"")}
-    new = [bullet(proposal) for proposal in proposals if proposal.id not in there]
+    left = [(each, [one for one in each.each if one.id not in there]) for each in proposals]
+    new = [_all_of(each, parts) if len(parts) > 1 else bullet(parts[0]) for each, parts in left if parts]
     if data is None or not data.strip():
         lines = [TITLE, "", *INTRO, "", f"## {HEADING}", "", *new]
         return (data or b"") + ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
@@ -280,11 +299,24 @@ def with_new(data: bytes | None, proposals: Iterable[Proposal]) -> bytes:
     return apply(data, [Splice(after, after, (nl if after == end else b"") + text)])
 
 
+def count(data: bytes) -> int:
+    """How many decisions the note asks for; lines of one conversation are one."""
+    above = (entry for entry in grammar.read(NOTE, Document(data)) if _is_above(entry))
+    return sum(not item.inside for item in read(data)) + sum(1 for _ in above)
+
+
 def is_bare(data: bytes) -> bool:
     """Whether nothing but what we wrote at its beginning is left of the note."""
     document = Document(data)
     lines = {document.text(number).strip() for number in range(1, len(document.lines) + 1)}
-    return lines <= {"", TITLE, *INTRO, f"## {HEADING}"}
+    return lines <= {"", TITLE, *MADE, *INTRO, f"## {HEADING}"}
+
+
+def _all_of(proposal: Proposal, parts: Sequence[Proposal]) -> str:
+    """Lines of one conversation below the box that decides them all."""
+    said = f" ({one_line(proposal.date)})" if proposal.date else ""
+    head = f"- [ ] Keep all {len(parts)} lines of one conversation{said} ^r-{proposal.id}-all"
+    return "\n".join([head, *(f"  {line}" for part in parts for line in bullet(part).split("\n"))])
 
 
 def bullet(proposal: Proposal) -> str:
@@ -319,7 +351,7 @@ def bullet(proposal: Proposal) -> str:
 def _choice(proposal: Proposal, line: Related) -> str:
     """The box of a related line."""
     verb = REMOVE if proposal.op == "choose" else REPLACE
-    place = f", {line.path}" if line.path != proposal.target else ""
+    place = ", waits too" if line.waits else f", {line.path}" if line.path != proposal.target else ""
     return f"  - [ ] {verb}{one_line(line.text)} ({line.date or 'undated'}{place}) ^r-{proposal.id}-{line.ref}"
 
 
@@ -361,6 +393,11 @@ def _link(proposal: Proposal) -> str:
     said = re.fullmatch(r"[^\[\]|\x00-\x1f\x7f-\x9f\u2028\u2029]{1,400}#\^[A-Za-z0-9-]{1,100}", proposal.source)
     day = re.fullmatch(r"\d{4}-\d\d-\d\d", proposal.date, re.ASCII)
     return f" ([[{proposal.source}|{proposal.date}]])" if said and day else ""
+
+
+def _is_above(entry: Entry) -> bool:
+    """Whether it is the box above the lines of one conversation."""
+    return _ALL.fullmatch(entry.block_id or "") is not None
 
 
 def _doubt(document: Document, entry: Entry, words: str) -> str:

@@ -16,8 +16,8 @@ from tars_memory.curation.model import Decision
 from tars_memory.curation.reviewing import aging, ticks
 from tars_memory.curation.reviewing.arrivals import arrived
 from tars_memory.curation.reviewing.candidates import earliest
-from tars_memory.curation.reviewing.choices import accepted
-from tars_memory.curation.reviewing.gather import gather, quoted
+from tars_memory.curation.reviewing.choices import accepted, resolved
+from tars_memory.curation.reviewing.gather import gather
 from tars_memory.errors import BusyError, ConflictError, UsageError
 from tars_memory.vault.writing.history import written_days
 from tars_memory.vault.writing.lock import VaultLock
@@ -100,13 +100,12 @@ class Review:
         shown = every[:most] if most else every
         left = self.ctx.store.pending()
         told = [f"{each}; until the next command that writes, what it decided is not listed" for each in left]
-        proposals = quoted(self.ctx.vault, shown)
         recorded = tuple(ticks.recorded(self.ctx))
         told += [*ticks.waiting(self.ctx, recorded), *ticks.left(self.ctx.vault)]
         asked = 0 if expired else len(found.asked)
         if asked:
             told.append(f"asked before: {asked} more in other words than what you refused; --expired lists them")
-        return Listed(proposals, len(every), [*found.notices, *told], bool(left), recorded, asked)
+        return Listed(shown, len(every), [*found.notices, *told], bool(left), recorded, asked)
 
     def settle(self) -> None:
         """Finish or take back what a killed command has left: until then the notes show half of it.
@@ -137,7 +136,8 @@ class Review:
             lines: those of the accepted that become a line of Memory.md and no fact.
             texts: other words, by id, for accepted ones.
             sections: another heading, by id, for accepted ones.
-            replace: by id, the names (REF) of the lines that an accepted one replaces; all others stay.
+            replace: by id, the names (REF) of the lines that an accepted one replaces, also of those that wait; all
+                others stay.
 
         Raises:
             UsageError: an id is none, or is both accepted and rejected; or nobody who may accept asks.
@@ -159,27 +159,33 @@ class Review:
         chosen: list[Decision] = []
         for name in dict.fromkeys(accept):
             proposal = offered[name]
+            if proposal.parts and (name in sections or name in texts or name in lines or replace.get(name)):
+                raise UsageError(f"{name} is {len(proposal.parts)} lines", "name the one that you mean by its own id")
             if name in sections:
                 proposal = proposal._replace(section=sections[name])
-            decision = accepted(
-                proposal,
-                found.lines,
-                text=texts.get(name),
-                both=name in both,
-                as_line=name in lines,
-                replaces=replace.get(name, ()),
-            )
-            chosen.append(decision)
-        chosen += [Decision(offered[name], accept=False) for name in dict.fromkeys(reject)]
-        return self.commit(chosen, found)
+            chosen += [
+                accepted(
+                    each,
+                    found.lines,
+                    found.waiting,
+                    text=texts.get(name),
+                    both=name in both,
+                    as_line=name in lines,
+                    replaces=replace.get(name, ()),
+                )
+                for each in proposal.each
+            ]
+        chosen += [Decision(each, accept=False) for name in dict.fromkeys(reject) for each in offered[name].each]
+        return self.commit(resolved(chosen), found)
 
     def commit(self, chosen: Sequence[Decision], found: Gathered) -> Answer:
         """Do what was decided; what has aged is marked first, in a transaction of its own."""
         if self.ctx.may_accept or not any(each.accept for each in chosen):
-            aging.settle(self.ctx, self.gather, found, but={mark for each in chosen for mark in each.proposal.marks})
+            aging.settle(self.ctx, self.gather, found, but={mark for each in chosen for mark in each.marks})
 
         def also(transaction: Transaction) -> None:
-            ticks.clear(transaction, self.ctx.vault, {each.proposal.id for each in chosen})
+            ids = {one.id for each in chosen for one in (each.proposal, *each.instead)}
+            ticks.clear(transaction, self.ctx.vault, ids)
 
         done = commit(self.ctx, chosen, also=also)
         return Answer(done.txn, list(done.outcomes), list(done.notices))

@@ -16,7 +16,6 @@ from tars_memory.vault import inbox
 from tars_memory.vault.markdown import claims, facts
 from tars_memory.vault.markdown.claims import Claim
 from tars_memory.vault.markdown.facts import Predicates, folded
-from tars_memory.vault.sessions.note import SessionFact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,22 +32,22 @@ OP = "fact"
 
 
 def with_claims(vault: Vault, found: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates, each with what it states over time and what a second look found, if its session's note says so.
+    """The candidates, each with what its session's note says of it: what was said, what it states over time.
 
     The same words state the same, whichever session they are from. A line that was reworded since, or that does not
     hold the value at all, is read anew.
     """
-    said = candidates.said(vault, {each.mark.block_id for each in found if each.kind == "fact"})
+    told = candidates.said(vault, {each.mark.block_id for each in found if each.kind == "fact"})
     by_words: dict[str, Claim] = {}
     claimed: list[Candidate] = []
     for each in found:
-        fact = said.get(each.mark.block_id, SessionFact(""))
+        talk, fact = told.get(each.mark.block_id, ("", each.said))
         text, claim = fact.text, claims.parse(fact.claim)
         if claim is not None and (_folded(text) != _folded(each.text) or _folded(claim.object) not in _folded(text)):
             claim = _anew(each, claim.subject)
         if claim is not None and claim.until is None:
             by_words.setdefault(folded(each.text), claim._replace(since=None))
-        claimed.append(each._replace(claim=claim, seen=fact.kind))
+        claimed.append(each._replace(claim=claim, said=fact, talk=talk))
     return [
         each if each.claim or each.kind != "fact" else each._replace(claim=by_words.get(folded(each.text)))
         for each in claimed

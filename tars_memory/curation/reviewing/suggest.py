@@ -67,7 +67,8 @@ class Suggested(NamedTuple):
 def material(review: Review, *, expired: bool = False) -> Material:
     """What there is to ask about; ``candidates`` is empty if nothing waits."""
     found = review.waiting(limit=0, expired=expired)
-    waiting = [proposal for proposal in found.proposals if not (proposal.kept or proposal.fact) and proposal.marks]
+    every = [one for each in found.proposals for one in each.each]
+    waiting = [proposal for proposal in every if not (proposal.kept or proposal.fact) and proposal.marks]
     waiting = waiting[:CANDIDATES]
     lines: list[Entry] = []
     sections: list[str] = []

@@ -19,7 +19,7 @@ from tars_memory.curation.commit import commit
 from tars_memory.curation.model import Decision
 from tars_memory.curation.patch import splices_between
 from tars_memory.curation.reviewing import aging, note
-from tars_memory.curation.reviewing.choices import accepted
+from tars_memory.curation.reviewing.choices import accepted, resolved
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
 from tars_memory.hashing import sha256
 from tars_memory.vault import inbox
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.context import Context
     from tars_memory.curation.commit import Committed
-    from tars_memory.curation.model import Proposal, Related
+    from tars_memory.curation.model import Proposal
+    from tars_memory.curation.reviewing.gather import Gathered
     from tars_memory.curation.reviewing.note import Said
     from tars_memory.curation.reviewing.review import Review
     from tars_memory.vault.model import Splice
@@ -237,7 +238,7 @@ def take(review: Review) -> Taken:
     chosen = []
     for name in (name for name in said if name in offered.keys() - unfit.keys()):
         try:
-            chosen.append(_decision(offered[name], said[name], found.lines))
+            chosen.append(_decision(offered[name], said[name], found))
         except (ConflictError, UsageError) as error:
             notices.append(f"{note.NOTE}:{said[name].line}: left for later: {error.message}")
     stale = (present & known) - offered.keys()
@@ -246,7 +247,12 @@ def take(review: Review) -> Taken:
         for name, what in said.items()
         if name not in offered and name not in known
     ]
-    deciding = {mark for each in chosen for mark in each.proposal.marks}
+    try:
+        chosen = resolved(chosen)
+    except UsageError as error:
+        notices.append(f"{note.NOTE}: left for later: {error.message}")
+        chosen = [each for each in chosen if not each.instead]
+    deciding = {mark for each in chosen for mark in each.marks}
     aging.settle(ctx, lambda: review.gather(expired=True), found, but=deciding)
     taken = {item.state for each in items.values() for item in each if item.id in said}
     seen = {each.id: each.time for each in recorded(ctx)}
@@ -271,7 +277,7 @@ def _commit(
         return [], []
 
     def do(bundle: Sequence[Decision]) -> Committed:
-        ids = stale | {each.proposal.id for each in bundle}
+        ids = stale | {one.id for each in bundle for one in (each.proposal, *each.instead)}
 
         def also(transaction: Transaction) -> None:
             clear(transaction, ctx.vault, ids, taken)
@@ -354,7 +360,7 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
     def plan(data: bytes | None) -> Sequence[Splice]:
         gone = {item.id for item in note.read(data or b"") if item.id not in offered and not item.decided}
         new = note.with_new(note.without(data, gone) if data is not None else None, shown)
-        counts[0] = len(note.read(new))
+        counts[0] = note.count(new)
         return splices_between(data or b"", new)
 
     with ctx.writing("review", None) as transaction:
@@ -362,11 +368,13 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
     return ctx.layout.review, counts[0]
 
 
-def _decision(proposal: Proposal, said: Said, lines: Mapping[str, Related]) -> Decision:
+def _decision(proposal: Proposal, said: Said, found: Gathered) -> Decision:
     if not said.accept:
         return Decision(proposal, accept=False)
     words = None if said.words == note.words_of(proposal) else said.words
-    return accepted(proposal, lines, text=words, both=said.both, as_line=said.as_line, replaces=said.replaces)
+    lines, waiting = found.lines, found.waiting
+    both, as_line = said.both, said.as_line
+    return accepted(proposal, lines, waiting, text=words, both=both, as_line=as_line, replaces=said.replaces)
 
 
 def _texts(vault: Vault) -> dict[str, bytes]:
