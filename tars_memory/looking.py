@@ -145,6 +145,23 @@ class Looking(Rooms):
         self.notices += self.index().refresh().notices
         return self.index().read(lambda reader: links(reader, self.whole, name, scope=scope))
 
+    def note_called(self, name: str, *, project: str | None = None) -> str:
+        """The path of the note of that name.
+
+        Args:
+            name: its title, file name or alias, however it is typed; or its path.
+            project: whose notes count too, as for :meth:`facts`.
+
+        Raises:
+            NotFoundError: there is no such note.
+            UsageError: several have the name.
+        """
+        from tars_memory.recall.links import called
+
+        scope = self.scope(project)
+        self.notices += self.index().refresh().notices
+        return self.index().read(lambda reader: called(reader, name, scope=scope))
+
     def timeline(self, about: str, *, project: str | None = None) -> builtins.list[Fact]:
         """All facts about a name, the oldest first; those without a date last."""
         found = self.facts(about, everything=True, project=project)

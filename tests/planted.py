@@ -233,7 +233,12 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
         + [f"facts remove {ref} --dry-run" for ref in foreign]
         + ["facts add Anna 'lives in' Cork --dry-run", "facts end lives --dry-run", "facts remove colour --dry-run"],
         "timeline": ["timeline Anna", "timeline Boat", "timeline me"],
-        "open": [f"open {number}" for number in range(1, 6)],
+        "open": [
+            *(f"open {number}" for number in range(1, 6)),
+            "open Memory",
+            *(f"open 'Plan {name(each)}'" for each in SCOPES),
+            *(f"open 'Plam {name(each)}'" for each in SCOPES),
+        ],
         "links": [
             "links Memory",
             "links 2026-11-20",

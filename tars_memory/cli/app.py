@@ -36,7 +36,7 @@ COMMANDS = {
         "context": "Pack what a model should know, under a token budget.",
         "facts": "List what is true and since when; add, end, remove.",
         "timeline": "List what was true of a name, in order of time.",
-        "open": "Open a hit of the last search in Obsidian or your editor.",
+        "open": "Open a hit of the last search, or a note by name, in Obsidian or your editor.",
         "links": "List a note's links, out and back.",
         "list": "List the entries of the tiers.",
         "show": "Show one entry and where it stands.",

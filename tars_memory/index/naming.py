@@ -28,8 +28,10 @@ LONGEST = 300
 MOST_WORDS, LONGEST_RUN = 64, 16
 """Words of a text that are looked through for names, and how many of them in a row may be one; a sign of a script
 without blanks is a word here."""
-MISSPELT = 4
-"""One letter in so many, or one more, may be wrong in a name that is offered for another."""
+MISTAKES = 3
+"""Letters that may be wrong at most in a name that is offered for what was typed; of short names one in three."""
+OFFERED = 3
+"""Names that are offered at most."""
 
 
 class Named(NamedTuple):
@@ -75,6 +77,27 @@ class NameTable:
                 names |= dict.fromkeys(one for one in own if folded(one) not in STOP_WORDS)
         targets, linking = _links_to(paths, [(key, path, links) for key, path, _, _, links in rows])
         return Named(tuple(names or {name: None}), frozenset(targets), frozenset(paths), frozenset(linking))
+
+    def near(self, text: str) -> list[str]:
+        """Names that the text may be misspelt for, the nearest first; what it is itself is not offered.
+
+        Names of sessions are no names that anybody types, and may repeat what was rejected.
+        """
+        asked = key(text)
+        allowed = min(MISTAKES, (len(asked) + 2) // 4 if len(asked) > 2 else 0)
+        sql = (
+            f"SELECT m.name, m.written FROM names m JOIN notes n ON n.id = m.note {_OF_SCOPE}"
+            " AND length(m.name) BETWEEN ? AND ? AND n.tier <> ? ORDER BY n.path"
+        )
+        sizes = (len(asked) - allowed, len(asked) + allowed)
+        letters = set(asked)
+        found: dict[str, tuple[int, str]] = {}
+        for name, written in self._connection.execute(sql, (self._scope, *sizes, TIERS.index("episodic"))):
+            if allowed and name not in found and len(letters.symmetric_difference(name)) <= 2 * allowed:
+                wrong = mistakes(asked, name, allowed)
+                if 0 < wrong <= allowed:
+                    found[name] = (wrong, written)
+        return [written for _, written in sorted(found.values())[:OFFERED]]
 
     def telling(self, found: Named, held_in: Callable[[str], bool]) -> tuple[frozenset[str], set[int]]:
         """The notes that tell of somebody or something as wholes, and all chunks in which something does.
@@ -217,6 +240,22 @@ def name_parts(name: str) -> list[str]:
         elif word not in STOP_WORDS:
             found.append(word)
     return found
+
+
+def mistakes(typed: str, meant: str, most: int) -> int:
+    """Letters wrong, missing, too many, or swapped with the next; ``most + 1`` stands for any larger number."""
+    before: list[int] = []
+    row = list(range(len(meant) + 1))
+    for i, letter in enumerate(typed, start=1):
+        last, before, row = before, row, [i]
+        for j, other in enumerate(meant, start=1):
+            least = min(before[j - 1] + (letter != other), before[j] + 1, row[-1] + 1)
+            if i > 1 < j and letter == meant[j - 2] and typed[i - 2] == other:
+                least = min(least, last[j - 2] + 1)
+            row.append(least)
+        if min(row) > most:
+            return most + 1
+    return min(row[-1], most + 1)
 
 
 def _plain(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.errors import NotFoundError
+from tars_memory.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from tars_memory.index.links import LinkTable
     from tars_memory.index.reader import IndexReader
     from tars_memory.vault.vault import Vault
+
+
+SHOWN = 5
+"""Paths that are named at most where several notes have a name."""
 
 
 class NoteLinks(NamedTuple):
@@ -39,6 +43,40 @@ def links(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NoteLi
     table = reader.links(scope, attachments)
     path = _found(table, name)
     return NoteLinks(path, table.out(path), table.back(path))
+
+
+def called(reader: IndexReader, name: str, *, scope: str) -> str:
+    """The path of the note of that name, or at that path.
+
+    Raises:
+        NotFoundError: there is none; names that are spelt alike are told.
+        UsageError: several have the name.
+    """
+    from tars_memory.index.filters import Filter
+    from tars_memory.index.naming import key
+
+    notes = reader.called([key(name)], Filter(scope=scope)).get(key(name), [])
+    if len(notes) == 1:
+        return notes[0][1]
+    path = reader.links(scope).find(name) if not notes or "/" in name else None
+    if path is not None:
+        return path
+    if notes:
+        paths = [path for _, path, _ in notes]
+        more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+        raise UsageError(
+            f"{len(paths)} notes are called {name!r}: {', '.join(paths[:SHOWN])}{more}", "name one by its path"
+        )
+    near = reader.names(scope).near(name)
+    raise NotFoundError(
+        f"no note is called {name!r}", did_you_mean(near) if near else f"tars-memory search {name} looks inside notes"
+    )
+
+
+def did_you_mean(names: Sequence[str]) -> str:
+    """The question that offers these names."""
+    *others, last = names
+    return f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
 
 
 def selected(

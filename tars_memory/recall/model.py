@@ -116,12 +116,13 @@ class SearchResult:
         hits: best first.
         abstained: something came near, but nothing is relevant enough to be shown.
         stale: number of notes that the index is behind the vault; 0 when it matches.
+        did_you_mean: names of notes that the query may be misspelt for, if it found nothing.
         unmounted: the vault looks unmounted or emptied; without hits that says nothing of what is in it.
         notices: sentences for the person.
         parsed: the query as it was read, for views that light up what matched.
     """
 
-    __slots__ = ("abstained", "hits", "mode", "notices", "parsed", "query", "stale", "unmounted")
+    __slots__ = ("abstained", "did_you_mean", "hits", "mode", "notices", "parsed", "query", "stale", "unmounted")
 
     def __init__(
         self,
@@ -140,11 +141,12 @@ class SearchResult:
         self.abstained = abstained
         self.stale = stale
         self.unmounted = False
+        self.did_you_mean: list[str] = []
         self.notices = notices or []
 
     def to_json(self) -> dict[str, Any]:
         """The documented object of ``search --json``."""
-        return {
+        record: dict[str, Any] = {
             "query": self.query,
             "mode": self.mode,
             "hits": [hit.to_json() for hit in self.hits],
@@ -152,6 +154,7 @@ class SearchResult:
             "stale": self.stale,
             "notices": self.notices,
         }
+        return record | ({"did_you_mean": self.did_you_mean} if self.did_you_mean else {})
 
 
 def obsidian_url(vault_name: str, path: str, *, headings: tuple[str, ...] = (), block_id: str | None = None) -> str:

@@ -70,6 +70,8 @@ def search(
         if not request.explain:
             hit.explain = {}
     result.abstained = not result.hits
+    if not result.hits and query.meaning:
+        result.did_you_mean = reader.names(scope).near(query.meaning)
     if not result.hits and query.on is not None and reader.hides(query.on.isoformat(), scope):
         result.notices.append(f"what has ended by {query.on} was not searched: --expired does")
     return result

@@ -246,6 +246,23 @@ def test_open_prints_where_if_nothing_can_open_it(tm: Run, memory: Any, tmp_path
     }  # fmt: skip
 
 
+def test_open_takes_the_name_of_a_note(tm: Run, memory: Any, tmp_path: Path) -> None:
+    memory.root, memory.state = tmp_path, tmp_path / "state"
+    memory.answers["note_called"] = "guides/Custom domains.md"
+    ran = tm("open", "custom", "domains")
+    assert (ran.code, ran.out) == (0, f"{tmp_path}/guides/Custom domains.md:1\n")
+    assert memory.asked[-1][1] == ("custom domains",)
+
+
+def test_names_that_are_spelt_alike_are_offered_where_nothing_is_found(tm: Run, memory: Any) -> None:
+    memory.answers["search"] = empty = result()
+    empty.did_you_mean = ["Zettelkasten", "Kasten"]
+    ran = tm("search", "Zetelkasten")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == "tars-memory: nothing relevant; did you mean Zettelkasten or Kasten?\n"
+    assert tm("search", "Zetelkasten", "--json").json["did_you_mean"] == ["Zettelkasten", "Kasten"]
+
+
 @pytest.mark.parametrize(
     ("editor", "words"),
     [

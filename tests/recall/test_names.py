@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 from recalled import Recalled
 
-from tars_memory.index.naming import keys_within
+from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.index.naming import keys_within, mistakes
+from tars_memory.memory import Memory
 from tars_memory.recall.ranking.fusion import LINE_NAMED, NOTE_NAME
+from tars_memory.testing import make_vault
 
 NAMED = {
     "Zettelkasten.md": "Notes that are linked.\n",
@@ -115,3 +118,57 @@ def test_a_line_that_many_notes_share_tells_none_of_them(tmp_path):
     for mode in ("lexical", "hybrid"):
         assert vault.search("beekeeping", mode).hits[0].path == "Hobbies.md"
     vault.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("Zetelkastn", ["Zettelkasten"]),
+        ("zettelkatsen", ["Zettelkasten"]),
+        ("用户介面", ["用户界面"]),
+        ("Elodi", ["Élodie"]),
+        ("Umzugskarton", []),
+        ("Zq", []),
+    ],
+)
+def test_what_finds_nothing_is_told_the_names_that_are_spelt_alike(vault, text, offered):
+    result = vault.search(text, "lexical")
+    if not result.hits:
+        assert result.did_you_mean == offered
+        assert result.to_json().get("did_you_mean", []) == offered
+    assert vault.index.read(lambda reader: reader.names().near(text)) == offered
+
+
+def test_who_finds_something_is_offered_no_other_name(vault):
+    result = vault.search("server", "lexical")
+    assert result.hits
+    assert "did_you_mean" not in result.to_json()
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant", "count"),
+    [("abc", "abc", 0), ("acb", "abc", 1), ("ab", "abc", 1), ("xyz", "abc", 3), ("", "ab", 2)],
+)
+def test_mistakes_are_counted(typed, meant, count):
+    assert mistakes(typed, meant, 3) == count
+    assert mistakes(meant, typed, 3) == count
+    assert mistakes(typed, meant, 1) == min(count, 2)
+
+
+def test_a_note_is_named_by_title_alias_or_path_and_by_nothing_else(tmp_path):
+    notes = {**NAMED, "a/Index.md": "One.\n", "b/Index.md": "Two.\n", "2026-03-15.md": "- rain\n"}
+    with Memory(make_vault(tmp_path / "vault", notes)) as memory:
+        for text, path in [
+            ("custom DOMAINS", "guides/Custom domains.md"),
+            ("ania", "People/Anna.md"),
+            ("empty idea", "Empty idea.md"),
+            ("2026-03-15", "2026-03-15.md"),
+            ("a/Index", "a/Index.md"),
+            ("b/Index.md", "b/Index.md"),
+        ]:
+            assert memory.note_called(text) == path
+        with pytest.raises(UsageError, match=r"2 notes are called 'index': a/Index.md, b/Index.md"):
+            memory.note_called("index")
+        with pytest.raises(NotFoundError) as error:
+            memory.note_called("Zettelkasen")
+        assert error.value.hint == "did you mean Zettelkasten?"

@@ -1,4 +1,4 @@
-"""``open``: a hit of the last search in Obsidian or an editor."""
+"""``open``: a hit of the last search, or a note by its name, in Obsidian or an editor."""
 
 import os
 import shlex
@@ -15,6 +15,7 @@ from tars_memory.cli.output import line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.cli.recent import recall
 from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.recall.model import obsidian_url
 
 PLUS_LINE = {"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro", "joe", "ne", "kak", "mg", "gvim", "ed"}
 """Editors that take ``+LINE path``; also tried with any editor not listed in :data:`COLON_LINE`."""
@@ -31,17 +32,27 @@ FAILED = 3
 
 def open_(
     ctx: typer.Context,
-    number: Annotated[int, typer.Argument(metavar="[N]", min=1, help="Which hit; the first if not given.")] = 1,
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[N | NAME…]", help="Which hit, or a note's name or path; the first hit if not given."),
+    ] = None,
 ) -> int:
-    """Open a hit of the last search: in Obsidian if the vault is one of its, else in $VISUAL or $EDITOR at the line.
+    """Open a hit of the last search, or a note: in Obsidian if the vault is one of its, else in $VISUAL or $EDITOR.
 
     Where neither can be started (no display, no terminal) it prints path:line.
     """
     call = call_of(ctx)
     memory = call.memory()
-    path, at, url = recall(memory.state, number, terminal=call.out.stdout.isatty())
-    if not memory.sees(path):
-        raise NotFoundError("the last search was made in another project", "search again here, or name it: --project")
+    name = " ".join(what or ())
+    if name and not name.isdecimal():
+        path, at = memory.note_called(call.note(name)), 1
+        url: str | None = obsidian_url(memory.root.name, path)
+    else:
+        path, at, url = recall(memory.state, int(name or 1), terminal=call.out.stdout.isatty())
+        if not memory.sees(path):
+            raise NotFoundError(
+                "the last search was made in another project", "search again here, or name it: --project"
+            )
     notices = call.notices()
     note = memory.root / path
     opener = _opener(call, note, at, url if (memory.root / ".obsidian").is_dir() else None)
@@ -81,4 +92,4 @@ def _opener(call: Call, note: Path, at: int, url: str | None) -> list[str] | Non
     return [*words, f"{note}:{at}"] if name in COLON_LINE else [*words, f"+{at}", str(note)]
 
 
-COMMAND = command(open_)
+COMMAND = command(open_, words=True)

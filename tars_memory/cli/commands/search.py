@@ -175,7 +175,11 @@ def _print_hits(call: Call, result: "SearchResult") -> None:
 def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: bool) -> None:
     """Say that nothing was found, but never as if the whole vault had been read when it has not."""
     about = f" for {line(text)[:80]!r}" if one_of_many else ""
-    if result.stale:
+    if result.did_you_mean:
+        from tars_memory.recall.links import did_you_mean
+
+        call.out.say(f"nothing relevant{about}; {did_you_mean([line(name) for name in result.did_you_mean])}")
+    elif result.stale:
         call.out.say(f"nothing found so far{about}, but {_behind(result.stale)}")
     else:
         call.out.say(f"nothing relevant{about}")
