@@ -18,6 +18,13 @@ def counted(number: int, noun: str, many: str = "") -> str:
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
+def duration(seconds: float) -> str:
+    """A time that was estimated, as people say it: ``about 40 s``, ``about 9 min``, ``about 3 h``."""
+    if seconds < 90:
+        return f"about {max(1, round(seconds))} s"
+    return f"about {round(seconds / 60)} min" if seconds < 5_400 else f"about {round(seconds / 3_600)} h"
+
+
 class TarsError(Exception):
     """A failure the person can act on.
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import bounded
+from tars_memory.apart import spawn
 from tars_memory.errors import SettingsError, UsageError
 from tars_memory.hashing import sha256
 
@@ -259,28 +260,7 @@ def begin(desk: Desk, vault: Path, transcript: str, env: Mapping[str, str]) -> N
     argv = [sys.executable, "-P", "-m", "tars_memory.cli.background", desk.folder, str(vault), transcript]
     env = {**env, "TARS_MEMORY_ACTOR": "agent"}
     last_words = os.path.join(desk.folder, "background.out")
-    if not hasattr(os, "posix_spawn"):
-        _begin_elsewhere(argv, env, last_words)
-        return
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-    streams = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, last_words, flags, 0o600),
-        (os.POSIX_SPAWN_DUP2, 1, 2),
-    ]
-    try:
-        os.posix_spawn(argv[0], argv, env, file_actions=streams, setsid=True)
-    except NotImplementedError:  # an older system: the process leaves the terminal by itself
-        os.posix_spawn(argv[0], argv, env, file_actions=streams)
-
-
-def _begin_elsewhere(argv: list[str], env: Mapping[str, str], last_words: str) -> None:
-    """The same on Windows."""
-    import subprocess
-
-    apart = getattr(subprocess, "DETACHED_PROCESS", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
-    with open(last_words, "wb") as said:
-        subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=said, creationflags=apart)
+    spawn(argv, env, last_words)
 
 
 def _copy(source: str, target: str) -> None:

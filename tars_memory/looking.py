@@ -393,7 +393,7 @@ class Searcher:
         from tars_memory.recall.ranking.ranked import narrowed_by, ranked
 
         report, meant = self._refresh(query)
-        if report.stale:
+        if report.stale and not report.reading:
             behind = f"the index is behind by {counted(report.stale, 'file')}"
             self.notices.append(f"{behind}: tars-memory reindex brings it up to date")
         request = self.request
@@ -533,10 +533,10 @@ class Searcher:
 
     def _refresh(self, query: Query) -> tuple[RefreshReport, bool]:
         """The index brought up to date, and whether the question can be compared by meaning."""
-        report = self.memory.index().refresh()
+        report = self.memory.look(self.request.text)
         self.notices += report.notices
         needed, wanted = self.request.mode == "semantic", self.request.mode != "lexical" and bool(query.meaning)
-        return report, wanted and self.memory._fill(report, self.notices, needed=needed)
+        return report, wanted and self.memory._fill(report, self.notices, query.meaning, needed=needed)
 
     def _vector(self, query: Query, reader: IndexReader, report: RefreshReport) -> QueryVector | None:
         needed = self.request.mode == "semantic"

@@ -55,6 +55,17 @@ class CaptureOptions(Options):
     author: str = ""
 
 
+class IndexOptions(Options):
+    """``[index]``: how the index is kept.
+
+    Attributes:
+        background: ``off`` starts no process that reads new notes and makes vectors by itself;
+            ``TARS_MEMORY_BACKGROUND=0`` says the same for one call.
+    """
+
+    background: str = "on"
+
+
 class EmbeddingOptions(Options):
     """``[embedding]``: which model makes vectors. ``embedded`` is the one installed by the extra of that name."""
 
@@ -218,6 +229,7 @@ SECTIONS: dict[str, type[Options]] = {
     "limits": LimitsOptions,
     "store": StoreOptions,
     "capture": CaptureOptions,
+    "index": IndexOptions,
     "embedding": EmbeddingOptions,
     "recall": RecallOptions,
     "window": WindowOptions,
@@ -237,6 +249,7 @@ ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
     "limits.max_note_bytes": (1_000, 2_000_000_000),
     "store.lock_timeout": (0, 86_400),
     "store.journal_days": (1, 36_500),
+    "index.background": ("on", "off"),
     "llm.timeout": (1, 3_600),
     "llm.max_calls": (0, 100_000),
     "llm.max_tokens": (0, 1_000_000_000),

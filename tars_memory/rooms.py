@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tars_memory.callers import agent_mark
-from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, VaultError
+from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, VaultError, counted, duration
 from tars_memory.options import (
     CaptureOptions,
     EmbeddingOptions,
     FactsOptions,
+    IndexOptions,
     LayoutOptions,
     LimitsOptions,
     PermissionOptions,
@@ -32,6 +33,7 @@ from tars_memory.settings import (
     find_project,
     find_vault,
     here,
+    may_go_on_apart,
     project_name,
 )
 from tars_memory.vault.vault import Vault
@@ -43,8 +45,8 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.context import Context
     from tars_memory.index.embedding.passages import Embedder
-    from tars_memory.index.embedding.queryvector import QueryVector
-    from tars_memory.index.indexer import Index, RefreshReport
+    from tars_memory.index.embedding.queryvector import QueryVector, QueryVectors
+    from tars_memory.index.indexer import Index, Progress, RefreshReport
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.query import Query
     from tars_memory.talks import Talks
@@ -53,8 +55,11 @@ if TYPE_CHECKING:
     from tars_memory.vault.writing.store import Store
     from tars_memory.vault.writing.withheld import Withheld
 
-SEARCH_EMBEDS = 16
-"""Changed chunks that one hybrid search gives vectors to; more are left to ``reindex``."""
+SEARCH_EMBEDS = 6
+"""Changed chunks that a search gives vectors to, where its query opens the model anyway: 0.15 s of the embedded one (40
+in a second, measured). More are left to the process in the background, the watcher or ``reindex``."""
+NEARLY_ALL = 99
+"""Percent of the passages with a vector from which on nobody need be told that more are under way."""
 
 
 class Rooms:
@@ -82,6 +87,11 @@ class Rooms:
         night: the name of the night's work that this is; empty for anything else.
         item: the name under which the caller keeps the next words that are typed, if they can't be written.
         embedder: as given; whoever holds a model open may set it later.
+        patience: seconds after which a search answers from what is read so far, while the index is made for the first
+            time; None: when all is read.
+        progress: is told what takes its time: a phase, how much of it is done, and how much there is (0: not known).
+        apart: a process of its own may finish the index when this one ends.
+        reading: notes that are there, if the last look did not get to read all of them for the first time; else 0.
 
     Raises:
         VaultError: there is no vault there.
@@ -122,11 +132,16 @@ class Rooms:
         self.item: str | None = None
         self._now = now
         self.embedder = embedder
+        self.patience: float | None = None
+        self.progress: Progress | None = None
+        self.apart = False
+        self.reading = 0
         self._opened: Index | None = None
         self._talks: Talks | None = None
         self._withheld: Withheld | None = None
         self._ask_model: Callable[[str], QueryVector] | None = None
         self._asked_model = ""
+        self._warm: Embedder | None = None
         self._languages: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -267,7 +282,77 @@ class Rooms:
             except UnwritableError:
                 state = self.state  # an index that is there already answers all the same
             self._opened = Index(self.whole, state, self.settings.places.cache, self.limits, self.open_embedder)
+            self._opened.progress = self.progress
         return self._opened
+
+    def look(self, query: str = "") -> RefreshReport:
+        """The index brought in step with the vault as far as somebody who waits for an answer has the patience.
+
+        What is left to do goes on in a process of its own, where that may be; the report's notices say so.
+
+        Args:
+            query: what is asked: notes that it may name are read first.
+
+        Raises:
+            UnwritableError: there is no index and none can be made.
+        """
+        from tars_memory.index.files import BACKGROUND
+        from tars_memory.index.report import RefreshBudget
+
+        patience = self.patience
+        if patience is not None and self.index().files.is_held(BACKGROUND):
+            patience = 0.0  # all is being read already: only what the query may name is read here before that
+        wanted = None if patience is None else query
+        report = self.index().refresh(RefreshBudget(patience=patience, wanted=wanted))
+        self.reading = report.reading
+        many = report.stale or self.index().is_behind(SEARCH_EMBEDS)
+        left = self.apart and bool(many) and not report.unmounted
+        goes_on = left and self.goes_on()
+        if report.reading:
+            read = f"{report.reading - report.stale:,} of {counted(report.reading, 'note')} are read so far"
+            rest = "the rest is being read in the background" if goes_on else "tars-memory reindex reads the rest"
+            report.notices.append(f"{read}, the newest first; {rest}")
+        return report
+
+    def goes_on(self) -> bool:
+        """See to it that a process of its own finishes the index, where one may; whether one is at it now."""
+        from tars_memory.index.live import detached
+
+        if detached.is_running(self.state):
+            return True
+        allowed = self.settings.options("index", IndexOptions).background == "on"
+        if not (self.apart and allowed and may_go_on_apart(self.settings.env) and not self.dry_run):
+            return False
+        return detached.is_due(self.state) and detached.begin(self.state, self.root, self.settings.env)
+
+    def covers(self, pending: int) -> str:
+        """How far the vectors are, as a sentence: by percent, and by the time that the rest takes here.
+
+        Args:
+            pending: passages without one.
+        """
+        from tars_memory.index.live import detached
+
+        chunks = self.index().read(lambda reader: reader.chunk_count())
+        share = min(99, 100 * (chunks - pending) // max(1, chunks))
+        took = self.seconds_left(pending)
+        time = f" ({duration(took)})" if took else ""
+        if detached.is_running(self.state):
+            left = f", {duration(took)} left" if took else ""
+            return "" if share >= NEARLY_ALL else f"semantic search covers {share} %{left}"
+        return f"semantic search covers {share} %: tars-memory reindex finishes it{time}"
+
+    def seconds_left(self, pending: int) -> float:
+        """How long the vectors that are missing take on this machine; 0 if that isn't known.
+
+        By the speed that was measured here, or where nothing was yet, by that of the machine the program was made on.
+        """
+        from tars_memory.index.embedding import models
+        from tars_memory.index.live import detached
+
+        if speed := detached.told(self.state).speed:
+            return pending / speed
+        return float(models.seconds(self.settings.options("embedding", EmbeddingOptions).model, pending) or 0)
 
     def talks(self) -> Talks | None:
         """The conversations that are searched beside the vault; None if no source is named.
@@ -405,26 +490,44 @@ class Rooms:
         from tars_memory.index.embedding.passages import open_embedder
         from tars_memory.index.schema import CHUNKER
 
-        if self.embedder is not None:
-            return self.embedder
+        if (held := self.embedder or self._warm) is not None:
+            return held
         options = self.settings.options("embedding", EmbeddingOptions)
         return open_embedder(options, self.settings.places.cache, chunker=str(CHUNKER))
 
-    def _fill(self, report: RefreshReport, notices: list[str], *, needed: bool) -> bool:
-        """Give vectors to the few chunks that have none yet, before anything is asked; False, and said, if it can't be.
+    def _fill(self, report: RefreshReport, notices: list[str], text: str, *, needed: bool) -> bool:
+        """Give vectors to the few chunks that have none yet, if the query has to open the model anyway.
+
+        Returns:
+            False if the model can't be used; that is said.
 
         Raises:
             ModelUnavailableError: the model can't be used, and is ``needed``.
             UnwritableError: likewise.
         """
         try:
-            if 0 < report.pending_vectors <= SEARCH_EMBEDS:
+            if 0 < report.pending_vectors <= SEARCH_EMBEDS and self._opens(text):
                 report.pending_vectors = self.index().embed_pending(SEARCH_EMBEDS)
         except (ModelUnavailableError, UnwritableError) as error:
             if needed:
                 raise
             notices.append(f"answered by keywords only: {error.message}; {error.hint}")
             return False
+        if report.pending_vectors:
+            self.goes_on()
+        return True
+
+    def _opens(self, text: str) -> bool:
+        """Whether the model is open, or the query opens it: nobody remembers its vector or holds the model open."""
+        from tars_memory.index.live.warm import SOCKET, is_ours
+
+        if self.embedder is not None:
+            return True
+        if self._queries(self.settings.options("embedding", EmbeddingOptions).model).remembered(_shown(text)):
+            return False
+        if is_ours(self.state / SOCKET):
+            return False
+        self._warm = self._warm or self.open_embedder()
         return True
 
     def _query_vector(
@@ -432,11 +535,9 @@ class Rooms:
     ) -> QueryVector | None:
         """The query's vector, if it can be had and the index holds vectors of the same model; else a notice."""
         try:
-            if report is not None and report.pending_vectors:
-                notices.append(
-                    f"passages without a vector, found by their words alone: {report.pending_vectors}; "
-                    "tars-memory reindex makes them"
-                )
+            missing = 0 if report is None or report.reading else report.pending_vectors
+            if missing and (said := self.covers(missing)):
+                notices.append(said)
             if reader.fingerprint is None:
                 self._check_empty(reader, needed=needed)
                 return None
@@ -491,21 +592,17 @@ class Rooms:
     def _ask(self, text: str, model: str) -> QueryVector:
         if self._ask_model is None or self._asked_model != model:
             self._asked_model = model
-            if self.embedder is not None:
-                self._ask_model = self.embedder.embed_query
-            else:
-                from tars_memory.index.embedding.queryvector import QueryVectors
-                from tars_memory.index.live.warm import SOCKET
+            self._ask_model = self._queries(model).query if self.embedder is None else self.embedder.embed_query
+        return self._ask_model(_shown(text))
 
-                options = EmbeddingOptions(model=model)
-                self._ask_model = QueryVectors(options, self.settings.places.cache, self.state / SOCKET).query
-        from tars_memory.suspicion import suspicious
+    def _queries(self, model: str) -> QueryVectors:
+        """The vectors of queries by a model: remembered, from whoever holds it open, or by opening it."""
+        from tars_memory.index.embedding.queryvector import QueryVectors
+        from tars_memory.index.live.warm import SOCKET
 
-        if suspicious(text):
-            from tars_memory.vault.secrets.masking import mask
-
-            text = mask(text)
-        return self._ask_model(text)  # what is looked for is remembered, and notes are indexed masked as well
+        ours = self._warm if model == self.settings.options("embedding", EmbeddingOptions).model else None
+        embed = None if ours is None else ours.embed_query
+        return QueryVectors(EmbeddingOptions(model=model), self.settings.places.cache, self.state / SOCKET, embed)
 
     def made_state(self, *, used: bool = False) -> Path:
         """The vault's state folder, made if it is missing; ``used`` says that the person uses the vault at this place.
@@ -520,6 +617,17 @@ class Rooms:
                 f"the state folder {self.settings.places.state} can't be made: {error.strerror}",
                 "name another place with TARS_MEMORY_HOME or XDG_STATE_HOME",
             ) from error
+
+
+def _shown(text: str) -> str:
+    """A query without credentials: what is looked for is remembered, and notes are indexed without them as well."""
+    from tars_memory.suspicion import suspicious
+
+    if not suspicious(text):
+        return text
+    from tars_memory.vault.secrets.masking import mask
+
+    return mask(text)
 
 
 def _quoted(path: str) -> str:

@@ -43,12 +43,20 @@ VARIABLES = frozenset(
 AUTO = "TARS_AUTO_EXTRACT"
 """The variable that keeps whatever runs by itself (hooks, cron, sleep) from extracting."""
 
+BACKGROUND = f"{OURS}BACKGROUND"
+"""The variable that keeps a call from starting a process that finishes the index by itself."""
+
 OFF = frozenset({"0", "false", "no", "off"})
 
 
 def may_run_by_itself(env: Mapping[str, str]) -> bool:
     """Whether what runs by itself may extract: :data:`AUTO` does not forbid it."""
     return env.get(AUTO, "").strip().lower() not in OFF
+
+
+def may_go_on_apart(env: Mapping[str, str]) -> bool:
+    """Whether a call may start a process that outlives it: :data:`BACKGROUND` does not forbid it."""
+    return env.get(BACKGROUND, "").strip().lower() not in OFF
 
 
 AnyOptions = TypeVar("AnyOptions", bound=Options)

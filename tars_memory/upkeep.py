@@ -31,9 +31,9 @@ def status(memory: Memory) -> dict[str, Any]:
     """One object: where things are, how far the index is, which model and driver are in use; additive only.
 
     Returns:
-        ``vault``, ``index``, ``model``, ``waiting`` (spool, unfinished writes, proposals, ticks that agents' processes
-        found), ``rules`` (those that nobody typed or approved here, by note the lines), ``loaded`` (:func:`loaded`),
-        ``settings`` and ``notices``.
+        ``vault``, ``background`` (:func:`background`), ``index``, ``model``, ``waiting`` (spool, unfinished writes,
+        proposals, ticks that agents' processes found), ``rules`` (those that nobody typed or approved here, by note
+        the lines), ``loaded`` (:func:`loaded`), ``settings`` and ``notices``.
     """
     index = memory.index()
     report = refreshed(memory)
@@ -43,8 +43,8 @@ def status(memory: Memory) -> dict[str, Any]:
     notices = [*memory.notices, *(said for said in unknown if said not in memory.notices)]
     notices += [*memory.moved(), *report.notices]
     told = index.status()
-    if report.pending_vectors and model["usable"]:
-        notices.append(f"passages without a vector: {report.pending_vectors}; tars-memory reindex makes them")
+    if report.pending_vectors and model["usable"] and not report.reading:
+        notices += filter(None, [memory.covers(report.pending_vectors)])
     doubtful = _unapproved(memory, notices)
     if memory.vault.look(memory.vault.layout.review) is not None:
         from tars_memory.curation.reviewing import ticks
@@ -60,6 +60,7 @@ def status(memory: Memory) -> dict[str, Any]:
             "skipped": report.skipped,
             "stale": report.stale,
         },
+        "background": background(memory, report.pending_vectors),
         "index": told,
         "model": model,
         "waiting": {
@@ -72,6 +73,29 @@ def status(memory: Memory) -> dict[str, Any]:
         "loaded": loaded(memory).as_dict(),
         "settings": memory.settings.given,
         "notices": notices,
+    }
+
+
+def background(memory: Memory, pending: int) -> dict[str, Any]:
+    """The process that finishes the index by itself.
+
+    Args:
+        memory: of the vault.
+        pending: passages without a vector.
+
+    Returns:
+        ``running``; ``covers`` (percent of the passages that have a vector), ``left`` (seconds that the rest takes
+        here, None if nothing is left or that isn't known), ``ended`` (why the last one stopped before the end).
+    """
+    from tars_memory.index.live import detached
+
+    chunks = memory.index().status()["chunks"] or 0
+    running = detached.is_running(memory.state)
+    return {
+        "running": running,
+        "covers": 100 * (chunks - pending) // chunks if chunks else 100,
+        "left": round(memory.seconds_left(pending)) or None if pending else None,
+        "ended": "" if running else detached.told(memory.state).ended,
     }
 
 
@@ -116,7 +140,7 @@ def refreshed(memory: Memory) -> RefreshReport:
     from tars_memory.index.report import RefreshReport
 
     try:
-        return memory.index().refresh()
+        return memory.look()
     except UnwritableError as error:
         report = RefreshReport()
         report.stale = len(memory.vault.paths())

@@ -45,6 +45,7 @@ def _settle() -> None:
         atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
     home = tempfile.mkdtemp(prefix="home-")
     atexit.register(shutil.rmtree, home, ignore_errors=True)
+    os.environ |= {"TARS_MEMORY_BACKGROUND": "0"}  # a test that shows what goes on by itself says so
     os.environ |= {"HOME": home, "TZ": "UTC", "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1"}
     if not SEED:
         os.environ["PYTHONHASHSEED"] = "0"  # of the workers and of what they start
@@ -70,6 +71,13 @@ settings.load_profile("prove" if SEED else "test")
 
 def pytest_report_header() -> list[str]:
     return [f"cases at random from TARS_PROVE_SEED={SEED}"] if SEED else []
+
+
+@pytest.fixture(autouse=True)
+def nothing_by_itself(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No call in this process leaves another one behind, whatever environment it was given."""
+    if "apart" not in request.keywords:
+        monkeypatch.setattr("tars_memory.index.live.detached.begin", lambda *_: False)
 
 
 @pytest.fixture(autouse=True)

@@ -209,7 +209,7 @@ def be(client: socket.socket) -> None:
         os.dup2(file, number)
         os.close(file)
     os.environ.clear()
-    os.environb.update(environ)
+    os.environb.update({b"TARS_MEMORY_BACKGROUND": b"0", **environ})
     time.tzset()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number, (name, errors) in enumerate(

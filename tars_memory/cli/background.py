@@ -1,6 +1,7 @@
-"""What a hook leaves to the background: examine one conversation. ``python -m tars_memory.cli.background`` runs it.
+"""What is left to the background, by ``python -m tars_memory.cli.background``.
 
-Whoever began it does not wait and does not look: what happens is told by the log.
+A hook leaves a conversation to be examined: it does not wait and does not look, and what happens is told by the log. A
+search leaves the rest of an index to be made (``index VAULT``): how far that is stands in a note that ``status`` reads.
 """
 
 from __future__ import annotations
@@ -11,17 +12,23 @@ import os
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from tars_memory.cli.output import masked
-from tars_memory.errors import BusyError
+from tars_memory.errors import BusyError, TarsError
 from tars_memory.hooks import Desk, holds
+from tars_memory.index.files import BACKGROUND, IndexFiles
+from tars_memory.index.live import detached
+from tars_memory.index.report import WRITER_WAIT, RefreshBudget
 from tars_memory.options import HookOptions
 from tars_memory.settings import Places, Settings
 from tars_memory.vault.writing.lock import alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tars_memory.memory import Memory
 
 NICENESS = 10
 
@@ -31,7 +38,13 @@ ASIDE = 0.5
 MOST_WORDS = 600
 """Characters of what the command said that are put into the log."""
 
-EXAMINED = 0
+EXAMINED = FINISHED = 0
+
+PORTION = 512
+"""Passages between two looks at power, vault and settings: about 10 s of work."""
+
+NEWS = 1.0
+"""Seconds between two notes of how far the work is."""
 
 
 class LastWords(io.StringIO):
@@ -116,8 +129,98 @@ def _talk() -> Iterator[LastWords]:
         yield said
 
 
+def finish(vault: str) -> int:
+    """Read the notes that are not in the index yet, the newest first, and make the vectors that are missing.
+
+    One such process at a time; it ends when all is done, on battery, when the vault is gone, and at the first error,
+    and says which in its note. Whatever is done by then stays done.
+
+    Args:
+        vault: its path.
+
+    Returns:
+        The exit code, always 0: nobody waits for it.
+    """
+    from tars_memory.memory import Memory
+
+    _go_aside(0)
+    try:
+        with Memory(vault) as memory, IndexFiles(memory.made_state()).lock(0.0, BACKGROUND) as mine:
+            if mine:
+                _Finishing(memory).run()
+    except TarsError:
+        pass  # no vault, or no folder to say anything in
+    return FINISHED
+
+
+class _Finishing:
+    """One run over one vault; the caller holds the lock."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self._begun = self._told = 0.0
+        self._work = detached.Work(speed=detached.told(memory.state).speed)
+
+    def run(self) -> None:
+        """Do what there is to do, and say how it ended."""
+        ended = ""
+        try:
+            self._read()
+            ended = self._embed()
+        except TarsError as error:
+            ended = f"{error.message}; {error.hint}" if error.hint else error.message
+        self._tell(self._work._replace(ended=ended), now=True)
+
+    def _read(self) -> None:
+        budget = RefreshBudget(None, WRITER_WAIT, strict=True, wanted="")
+        self.memory.index().refresh(budget, lambda *far: self._tell(self._work._replace(**_far(*far))))
+
+    def _embed(self) -> str:
+        """Make the vectors, portion by portion; why not all of them, or nothing."""
+        index = self.memory.index()
+        pending = total = index.pending()
+        if pending:
+            self.memory.embedder = self.memory.open_embedder()  # once for all portions
+        self._begun = time.monotonic()
+        while pending:
+            if detached.on_battery():
+                return BATTERY
+            left = index.embed_pending(PORTION, partial(self._made, total - pending, total))
+            if left >= pending:
+                return ""  # another process is at it, or what is left can't be given a vector
+            self._read()
+            pending = left if self._answered_by_another() else index.pending()
+            total = max(total, pending)
+        return ""
+
+    def _answered_by_another(self) -> bool:
+        """Whether the vectors of another model answer until the new ones are made: these are counted apart."""
+        embedder = self.memory.embedder
+        held = self.memory.index().reader().fingerprint
+        return embedder is not None and held not in (None, embedder.fingerprint)
+
+    def _made(self, before: int, total: int, _phase: str, some: int, _of: int) -> None:
+        done = before + some
+        took = time.monotonic() - self._begun
+        speed = done / took if took >= detached.LEAST else self._work.speed
+        self._tell(self._work._replace(phase="vectors", done=done, total=total, speed=round(speed, 2)))
+
+    def _tell(self, work: detached.Work, *, now: bool = False) -> None:
+        self._work = work
+        if now or time.monotonic() - self._told >= NEWS:
+            self._told = time.monotonic()
+            detached.tell(self.memory.state, work._replace(at=time.time()))
+
+
+BATTERY = "the machine runs on its battery"
+
+
+def _far(phase: str, done: int, total: int) -> dict[str, Any]:
+    return {"phase": phase, "done": done, "total": total}
+
+
 def _go_aside(longest: int) -> None:
-    """Let everybody else go first, and end by force after so many seconds: then the kernel frees the locks."""
+    """Let everybody else go first, and end by force after so many seconds (0: never); then the kernel frees locks."""
     if hasattr(signal, "alarm"):
         signal.alarm(longest)
     if hasattr(os, "nice") and os.nice(0) < NICENESS:
@@ -128,4 +231,4 @@ def _go_aside(longest: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(finish(*sys.argv[2:]) if sys.argv[1:2] == ["index"] else main(*sys.argv[1:]))

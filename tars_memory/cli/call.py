@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from tars_memory.settings import Settings
     from tars_memory.vault.model import Actor
 
+PATIENCE = 3.0
+"""Seconds of the first reading of a vault after which a search answers from what is read by then."""
+
 ACTORS: tuple[Actor, ...] = ("agent", "script", "cron", "person")
 """What ``TARS_MEMORY_ACTOR`` may say. ``person`` holds only where a person could be: at a terminal."""
 
@@ -178,6 +181,8 @@ class Call:
             project=self.project,
         )
         self.out.root = str(memory.root)
+        memory.patience, memory.apart = PATIENCE, True
+        memory.progress = self.out.progress()
         return memory
 
     def note(self, text: str, *, folders: bool = False) -> str:
@@ -255,6 +260,7 @@ class Call:
                 signal.signal(number, before)
         if self._memory is not None:
             self._memory.close()
+        self.out.close()
 
     def notices(self, *more: Iterable[str]) -> list[str]:
         """What the person should know beside the answer: said on stderr, returned for JSON; each once."""

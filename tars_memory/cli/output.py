@@ -16,10 +16,13 @@ import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tars_memory.errors import counted as counted
+from tars_memory.errors import duration as duration
 from tars_memory.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from tars_memory.cli.progress import Progress
 
 PROGRAM = "tars-memory"
 
@@ -50,11 +53,6 @@ def clean(text: str) -> str:
         text = re.sub(SEQUENCES, "", re.sub(r"\r\n?|[\u2028\u2029]", "\n", text))
         text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)
     return visible(text)
-
-
-def duration(seconds: int) -> str:
-    """A time that was estimated, as people say it."""
-    return f"about {max(1, seconds)} s" if seconds < 90 else f"about {round(seconds / 60)} min"
 
 
 def line(text: str) -> str:
@@ -118,6 +116,7 @@ class Output:
         self.stdout = _stream(stdout or sys.stdout)
         self.stderr = _stream(stderr or sys.stderr)
         self._said: set[str] = set()
+        self._progress: Progress | None = None
         self._opened: dict[tuple[str, str], str] = {}
         self._paths: list[str] = []
         """Those of the line that is being made: a path is no credential, whatever a note is called."""
@@ -126,6 +125,19 @@ class Output:
     def screen(self) -> bool:
         """Whether a person reads stdout on a terminal, plain or coloured."""
         return self.stdout.isatty() and not self.json
+
+    def progress(self) -> Progress | None:
+        """What tells a person on a terminal what is under way; None where nobody looks."""
+        if self._progress is None and not self.quiet and self.stderr.isatty():
+            from tars_memory.cli.progress import Progress
+
+            self._progress = Progress(self.stderr)
+        return self._progress
+
+    def close(self) -> None:
+        """Take away what stands on the terminal only for now."""
+        if self._progress is not None:
+            self._progress.close()
 
     def path(self, path: str) -> str:
         """A path in the vault as it can be opened from here, on one line.
@@ -186,6 +198,8 @@ class Output:
 
     def complain(self, text: str) -> None:
         """Something on stderr that even ``--quiet`` doesn't silence."""
+        if self._progress is not None:
+            self._progress.clear()
         try:
             self.stdout.flush()  # keeps the order when both are the same terminal or file
         except (OSError, ValueError):
@@ -210,6 +224,8 @@ class Output:
         return "".join([*found, masked(text)])
 
     def _write(self, text: str) -> None:
+        if self._progress is not None:
+            self._progress.clear()
         try:
             self.stdout.write(text)
         except (OSError, ValueError) as error:

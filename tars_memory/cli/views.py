@@ -1,11 +1,10 @@
-"""Answers for a person's screen, by rich. Imported only when stdout (or stderr, for progress) is a terminal.
+"""Answers for a person's screen, by rich. Imported only when stdout is a terminal.
 
 Texts of notes enter as :class:`rich.text.Text`, never as markup: ``[/bold]`` in a note is five letters and three signs.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from tars_memory.cli.output import clean, line
 from tars_memory.recall.highlight import spans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from tars_memory.cli.output import Output
     from tars_memory.recall.model import SearchResult
@@ -206,21 +205,3 @@ def show_entries(out: Output, entries: Sequence[Any]) -> None:
                 Text(line(entry.text) + (f" ({line(entry.author)})" if entry.author else "")),
             )
         screen.print(table)
-
-
-@contextmanager
-def progress(out: Output) -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on stderr with the time that is left; what it yields takes phase, done and total."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    left = (TimeRemainingColumn(), TextColumn("left"))
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *left)
-    tasks: dict[str, Any] = {}
-    with Progress(*columns, console=console(out, stderr=True), transient=True) as bar:
-
-        def tick(phase: str, done: int, total: int) -> None:
-            if phase not in tasks:
-                tasks[phase] = bar.add_task(line(phase), total=total)
-            bar.update(tasks[phase], completed=done, total=total)
-
-        yield tick

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _NAME = re.compile(rf"index-{VERSION}\.(\d+)\.db")
 _OURS = re.compile(r"index-(\d+)\.(\d+)\.db(\.new)?(-journal|-wal|-shm)?")
 POLL_SECONDS = 0.005
+BACKGROUND = "background.lock"
+"""The lock of the process that finishes the index by itself, for as long as it lives."""
 
 
 class IndexFiles:
@@ -81,6 +83,16 @@ class IndexFiles:
                 os.unlink(f"{path}{suffix}")
             except FileNotFoundError:
                 continue
+
+    def is_held(self, name: str) -> bool:
+        """Whether a process holds one of the index's locks; a lock that nobody ever held is not made for that."""
+        if not (self.folder / name).exists():
+            return False
+        try:
+            with self.lock(0.0, name) as free:
+                return not free
+        except OSError:
+            return False
 
     @contextmanager
     def lock(self, wait: float, name: str = "index.lock") -> Iterator[bool]:

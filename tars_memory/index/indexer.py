@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tars_memory.errors import UnwritableError, VaultError, counted
 from tars_memory.index import changes, database, intake, schema
 from tars_memory.index.files import IndexFiles
+from tars_memory.index.intake import READING
 from tars_memory.index.opened import OpenIndex, create, spoken
-from tars_memory.index.report import WRITER_WAIT, RefreshBudget, RefreshReport
+from tars_memory.index.report import FIRST_WAIT, WRITER_WAIT, RefreshBudget, RefreshReport
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
     from tars_memory.vault.vault import Vault
 
     Progress = Callable[[str, int, int], None]
-    """Called with a phase ("notes", "vectors"), how many are done, and how many there are."""
+    """Called with a phase (:data:`READING`, "vectors"), how many are done, and how many there are."""
 
 Answer = TypeVar("Answer")
+
+YIELD = 0.01
+"""Seconds between two batches, in which another process gets the lock: it looks for it every 5 ms."""
 
 __all__ = ["Index", "RefreshBudget", "RefreshReport"]
 
@@ -39,6 +43,9 @@ class Index:
         cache: the program's cache folder.
         limits: what is too big to read.
         embedder: makes the model; may raise ModelUnavailableError. None: no vectors are made.
+
+    Attributes:
+        progress: is told how far each work is that is not told to somebody else.
     """
 
     def __init__(
@@ -54,6 +61,7 @@ class Index:
         self.cache = cache
         self.limits = limits
         self.embedder = embedder
+        self.progress: Progress | None = None
         self._open = OpenIndex(self.files)
 
     def close(self) -> None:
@@ -98,6 +106,7 @@ class Index:
             UnwritableError: there is no index and none can be made; (strict) it is busy or can't be written.
         """
         begun = time.monotonic()
+        progress = progress or self.progress
         budget = budget or RefreshBudget()
         try:
             with spoken("the index can't be read"):
@@ -139,22 +148,65 @@ class Index:
             report.stale = len(difference)
             report.notices.append(f"{counted(report.stale, 'note')} changed since the last reindex, not searched yet")
             return
-        wait = WRITER_WAIT if not complete else budget.wait if difference or difference.unsure else 0.0
+        wait = budget.wait if difference or difference.unsure else 0.0
+        if not complete:
+            wait = WRITER_WAIT if budget.patience is None else FIRST_WAIT
         reason = "the index is busy in another process"
-        held = False
+        left: int | None = None
         try:
-            with spoken("the index can't be written"), self.files.lock(wait) as held:
-                if held:
-                    intake.take_in(self.connection(), self.vault, self.limits, look, report, progress)
+            with spoken("the index can't be written"):
+                left = self._take_in(look, wait, budget, report, progress, first=not complete)
         except UnwritableError as error:
             if budget.strict:
                 raise
-            reason, held = error.message, False
-        if difference and not held:
-            if budget.strict:
+            reason = error.message
+        else:
+            report.reading = len(look.found) if left != 0 and not complete and budget.patience is not None else 0
+            if left is None and difference and budget.strict:
                 raise UnwritableError(reason, "try again when it is done")
-            report.stale = len(difference) - report.changed - report.removed
-            report.notices.append(f"{reason}; changed notes that are not searched yet: {report.stale}")
+        if difference and left != 0:
+            report.stale = len(difference) - report.changed - report.removed if left is None else left
+            if not report.reading:
+                report.notices.append(f"{reason}; changed notes that are not searched yet: {report.stale}")
+
+    def _take_in(
+        self,
+        look: intake.Look,
+        wait: float,
+        budget: RefreshBudget,
+        report: RefreshReport,
+        progress: Progress | None,
+        *,
+        first: bool,
+    ) -> int | None:
+        """Write what differs, batch by batch; between two of them others may have the lock.
+
+        Returns how many notes are left when the patience of an answer that waits is at its end; None if the lock could
+        not be had in time.
+        """
+        ends = None if budget.patience is None or not first else time.monotonic() + budget.patience
+        plan: intake.Plan | None = None
+        left: int | None = None
+        while True:
+            with self.files.lock(wait) as held:
+                if not held:
+                    return left
+                connection = self.connection()
+                if plan is None:
+                    plan = intake.Plan(connection, self.vault, look, budget.wanted if first else None)
+                    if progress and plan.total > plan.batch:
+                        progress(READING, 0, plan.total)
+                left = plan.step(connection, self.limits, report)
+                if not left:
+                    intake.finish(connection, self.vault, look)
+            if progress and plan.total > plan.batch:
+                progress(READING, plan.done, plan.total)
+            if not left:
+                return 0
+            if ends is not None and time.monotonic() >= ends:
+                return left
+            wait = WRITER_WAIT
+            time.sleep(YIELD)
 
     def _brakes(
         self,
@@ -198,6 +250,7 @@ class Index:
         Vectors come back from the cache without a model.
         """
         begun = time.monotonic()
+        progress = progress or self.progress
         report = RefreshReport(self.pending)
         before = self._open.path
         with spoken("the index can't be rebuilt"), self.files.lock(WRITER_WAIT) as held:
@@ -272,6 +325,7 @@ class Index:
         try:
             with spoken("the vectors can't be kept"):
                 if self.embedder is not None:
+                    progress = progress or (self.progress if limit is None else None)
                     ahead = filling.embed(self.connection(), self.files, self.cache, self.embedder, limit, progress)
         except UnwritableError:
             if limit is None:
@@ -283,6 +337,11 @@ class Index:
         from tars_memory.index import filling
 
         return filling.pending(self.connection())
+
+    def is_behind(self, few: int) -> bool:
+        """Whether more than a few chunks have no vector yet; costs no import."""
+        some = f"SELECT 1 FROM chunks WHERE embedded <> 1 AND embedded = 0 LIMIT {few + 1}"  # both: their index serves
+        return self.read(lambda _: len(self.connection().execute(some).fetchall()) > few)
 
     # --- upkeep
 
@@ -321,7 +380,7 @@ class Index:
         """A new index of the vault as it is now, in a file of its own that nobody else reads; vectors left out."""
         connection = create(path)
         try:
-            intake.take_in(connection, self.vault, self.limits, self._look(), RefreshReport(), None)
+            intake.take_in(connection, self.vault, self.limits, self._look(), RefreshReport(), self.progress)
         except BaseException:
             connection.close()
             raise

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.index import changes, database
+from tars_memory.index.words import WORD, fold
+from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
     import sqlite3
@@ -17,6 +20,14 @@ if TYPE_CHECKING:
 
 BATCH = 200
 """Notes of one transaction: about a quarter of a second of reading, some ten milliseconds of writing."""
+FIRST_BATCH = 50
+"""The same while somebody may wait for an answer from an index that is made for the first time."""
+
+
+READING = "reading notes"
+"""What is under way, as progress is told."""
+ALWAYS_LOADED = frozenset({Tier.SEMANTIC, Tier.PROCEDURAL})
+"""The tiers that every prompt begins with: read before all others, and given vectors before them."""
 
 
 class Look:
@@ -44,6 +55,58 @@ class Look:
         self._found = {**first, **self.found}
 
 
+class Plan:
+    """The difference between a look and what is stored, to be written batch by batch.
+
+    Between two batches another process may write; what it took in meanwhile is not read again.
+
+    Args:
+        connection: of the index; the caller holds the lock.
+        vault: the notes.
+        look: what is there.
+        wanted: a query: while an index is made for the first time, the notes that it may name are read first, then
+            those that every prompt begins with, then the newest.
+    """
+
+    __slots__ = ("_begun", "_gone", "_look", "_paths", "_same", "_vault", "batch", "done", "total")
+
+    def __init__(self, connection: sqlite3.Connection, vault: Vault, look: Look, wanted: str | None = None) -> None:
+        rows = connection.execute("SELECT path, stamp FROM files").fetchall()
+        if not rows:  # so that a first build that is cut off goes on where it was
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('recipe', ?)", (look.recipe,))
+        self._same = meta(connection).get("recipe") == look.recipe
+        known = {path: (stamp if self._same else changes.LOOK_AGAIN) for path, stamp in rows}
+        difference = changes.diff(known, look.found)
+        self._vault, self._look = vault, look
+        self._paths = sorted((*difference.added, *difference.changed, *difference.unsure))
+        self._gone = difference.missing
+        self.batch = BATCH if wanted is None else FIRST_BATCH
+        if wanted is not None:
+            self._paths.sort(key=_urgency(vault, look.found, wanted))
+        self._begun = False
+        self.done, self.total = 0, len(self._paths)
+
+    def step(self, connection: sqlite3.Connection, limits: LimitsOptions, report: RefreshReport) -> int:
+        """Write one batch; returns how many notes are left. The caller holds the lock."""
+        if self._paths[self.done :] or self._gone:
+            batch = self._paths[self.done : self.done + self.batch]
+            batch, hashes = self._to_read(connection, batch)
+            report.changed += _write_batch(connection, self._vault, limits, self._look, batch, hashes, self._gone)
+            report.removed += len(self._gone)
+            self._gone, self._begun = [], True
+            self.done = min(self.done + self.batch, self.total)
+        return self.total - self.done
+
+    def _to_read(self, connection: sqlite3.Connection, batch: list[str]) -> tuple[list[str], dict[str, bytes]]:
+        """Those of a batch that no other process took in since we began, and the hashes of what is indexed of them."""
+        if not self._same:
+            return batch, {}
+        sql = "SELECT f.path, f.stamp, f.hash FROM json_each(?) j JOIN files f ON f.path = j.value"
+        rows = connection.execute(sql, (json.dumps(batch),)).fetchall()
+        done = {path for path, stamp, _ in rows if self._begun and stamp == self._look.found[path]}
+        return [path for path in batch if path not in done], {path: digest for path, _, digest in rows}
+
+
 def take_in(
     connection: sqlite3.Connection,
     vault: Vault,
@@ -53,21 +116,17 @@ def take_in(
     progress: Callable[[str, int, int], None] | None,
 ) -> None:
     """Write the difference between a look and what is stored now. The caller holds the lock."""
-    rows = connection.execute("SELECT path, stamp, hash FROM files").fetchall()
-    if not rows:  # so that a first build that is cut off goes on where it was
-        connection.execute("INSERT OR REPLACE INTO meta VALUES ('recipe', ?)", (look.recipe,))
-    same = meta(connection).get("recipe") == look.recipe
-    known = {path: (stamp if same else changes.LOOK_AGAIN, digest) for path, stamp, digest in rows}
-    difference = changes.diff({path: stamp for path, (stamp, _) in known.items()}, look.found)
-    paths = sorted((*difference.added, *difference.changed, *difference.unsure))
-    gone = difference.missing
-    for start in range(0, max(len(paths), bool(gone)), BATCH):
-        batch = paths[start : start + BATCH]
-        hashes = {path: known[path][1] for path in batch if path in known and same}
-        report.changed += _write_batch(connection, vault, limits, look, batch, hashes, gone)
-        report.removed, gone = report.removed + len(gone), []
+    plan = Plan(connection, vault, look)
+    left = plan.total + 1
+    while left:
+        left = plan.step(connection, limits, report)
         if progress:
-            progress("notes", min(start + BATCH, len(paths)), len(paths))
+            progress(READING, plan.done, plan.total)
+    finish(connection, vault, look)
+
+
+def finish(connection: sqlite3.Connection, vault: Vault, look: Look) -> None:
+    """Write down that all of a look is in the index. The caller holds the lock."""
     settled = stored(connection) == look.sweep.stamps()
     device = str(os.stat(vault.root).st_dev)
     values = [("recipe", look.recipe), ("complete", 1), ("device", device), ("indexed", look.started // 1_000_000_000)]
@@ -75,6 +134,23 @@ def take_in(
         connection.executemany(
             "INSERT OR REPLACE INTO meta VALUES (?, ?)", [*values, ("sweep", look.sweep.digest if settled else b"")]
         )
+
+
+def _urgency(vault: Vault, found: dict[str, bytes], wanted: str) -> Callable[[str], tuple[float, bool, float, int]]:
+    """Which note to read before which: what the query names, what every prompt begins with, the newest."""
+    asked = fold(wanted).strip()
+    words = set(WORD.findall(asked))
+
+    def key(path: str) -> tuple[float, bool, float, int]:
+        name = fold(path.rpartition("/")[2].removesuffix(".md"))
+        named = asked and (name in asked or asked in name)  # at any place: not every script has blanks
+        whole = min(len(name), len(asked)) / max(len(name), len(asked)) if named else 0.0
+        own = WORD.findall(name)
+        part = sum(word in words for word in own) / len(own) if own else 0.0
+        _, modified, _, _ = changes.STAMP.unpack(found[path])
+        return -whole, vault.layout.tier_of(path) not in ALWAYS_LOADED, -part, -modified
+
+    return key
 
 
 def _write_batch(

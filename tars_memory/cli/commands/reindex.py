@@ -1,12 +1,19 @@
 """``reindex``: bring the index up to date."""
 
-from typing import Annotated, Any
+import time
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tars_memory.cli.call import Call
 from tars_memory.cli.output import counted
 from tars_memory.cli.parsing import call_of, command
+
+if TYPE_CHECKING:
+    from tars_memory.memory import Memory
+
+LOOK = 0.5
+"""Seconds between two looks at what another process does."""
 
 
 def reindex(
@@ -16,18 +23,40 @@ def reindex(
 ) -> int:
     """Bring the index up to date with the notes, and make the vectors that are missing. Shows progress on a terminal.
 
-    Never changes a note. It can be interrupted; what is done stays done.
+    Never changes a note. Ctrl-C (exit 130) stops it: what is done stays done, and the next one goes on there.
     """
     call = call_of(ctx)
     memory = call.memory()
-    if call.out.stderr.isatty() and not (call.out.quiet or call.out.json):
-        from tars_memory.cli.views import progress
-
-        with progress(call.out) as tick:
-            report = memory.reindex(full=full, embed=not no_embed, progress=tick)
-    else:
-        report = memory.reindex(full=full, embed=not no_embed, progress=None)
+    try:
+        report = memory.reindex(full=full, embed=not no_embed, progress=memory.progress)
+        if not no_embed:
+            await_others(memory, report)
+    except KeyboardInterrupt:
+        call.out.complain(f"tars-memory: stopped; {done(memory)}; the next search or tars-memory reindex goes on there")
+        raise
     return tell(call, report)
+
+
+def await_others(memory: "Memory", report: Any) -> None:
+    """Wait for the process that makes the vectors already, and show how far it is."""
+    from tars_memory.index.live import detached
+
+    pending = report.pending_vectors
+    while pending and detached.is_running(memory.state):
+        if memory.progress is not None:
+            work = detached.told(memory.state)
+            memory.progress(
+                f"{work.phase}, by the process in the background", work.done, max(work.total, work.done + 1)
+            )
+        time.sleep(LOOK)
+        report.pending_vectors = pending = memory.index().pending()
+
+
+def done(memory: "Memory") -> str:
+    """How far the index is, in words."""
+    told = memory.index().status()
+    read = f"{counted(told['notes'] or 0, 'note')} read"
+    return f"{read}, {told['vectors'] or 0:,} of {counted(told['chunks'] or 0, 'passage')} have a vector"
 
 
 def tell(call: Call, report: Any) -> int:

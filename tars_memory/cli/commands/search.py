@@ -144,7 +144,7 @@ def _is_wrong(text: str, today: "date") -> bool:
 
 def _answer(call: Call, text: str, result: "SearchResult", *, paths_only: bool, one_of_many: bool = False) -> int:
     """Print one result; 0 if it has hits, else 1, or 4 if that may be because the vault is not there."""
-    behind = [_behind(result.stale)] if result.stale and result.hits else []
+    behind = [_behind(result.stale)] if result.stale and result.hits and not call.memory().reading else []
     notices = call.notices(result.notices, behind)
     if call.out.json:
         call.out.record({**result.to_json(), "notices": notices}, lines=one_of_many)

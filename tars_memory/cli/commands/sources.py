@@ -29,12 +29,7 @@ def sources(
         return _tell(call, memory.sources())
     if action == "remove":
         return _tell(call, memory.remove_source(path))
-    if call.out.stderr.isatty() and not (call.out.quiet or call.out.json):
-        from tars_memory.cli.views import progress
-
-        with progress(call.out) as tick:
-            return _tell(call, memory.add_source(path, progress=tick))
-    return _tell(call, memory.add_source(path))
+    return _tell(call, memory.add_source(path, progress=memory.progress))
 
 
 def _tell(call: Call, found: dict[str, Any]) -> int:

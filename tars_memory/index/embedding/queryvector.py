@@ -49,13 +49,20 @@ class QueryVectors:
     asks once doesn't hold 46 MB of weights while it searches; from the second on it stays open.
     """
 
-    def __init__(self, options: EmbeddingOptions, cache: Path, warm: Path | None = None) -> None:
+    def __init__(
+        self,
+        options: EmbeddingOptions,
+        cache: Path,
+        warm: Path | None = None,
+        embed: Callable[[str], QueryVector] | None = None,
+    ) -> None:
         """For the model named in the options.
 
         Args:
             options: name the model.
             cache: the program's cache folder.
             warm: where a watcher's socket would be, to be asked before the model is opened.
+            embed: of the model, where it is open.
 
         Raises:
             ModelUnavailableError: a model that pip doesn't install is set and was never fetched.
@@ -63,7 +70,7 @@ class QueryVectors:
         self._model = options.model
         self._cache = cache
         self._warm = warm
-        self._embed: Callable[[str], QueryVector] | None = None
+        self._embed = embed
         self._asked = False
         manifest = models.manifest_of(options.model, cache)
         self.identity = manifest.identity
