@@ -493,11 +493,15 @@ class Searcher:
         self, result: SearchResult, said: builtins.list[Hit], query: Query, reader: IndexReader, talks: Talks
     ) -> None:
         """Put the hits of conversations among those of the vault."""
+        from tars_memory.recall.once import untold
         from tars_memory.recall.talks import Shares, Told, merged
 
         shares = talks.index.read(lambda other: Shares(query, (reader, other)))
-        hits = merged(result.hits, said, lambda hit: Told(shares.of(hit.text), hit.day))
+        hits = merged(
+            result.hits, untold(reader, result.hits, said, shares.words), lambda hit: Told(shares.of(hit.text), hit.day)
+        )
         result.hits = hits[: self.request.limit]
+        result.more += len(hits) - len(result.hits)
         for rank, hit in enumerate(result.hits, start=1):
             hit.rank = rank
         result.abstained = not result.hits

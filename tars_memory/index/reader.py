@@ -257,6 +257,26 @@ class IndexReader(VectorReader):
             (note, position - count, position),
         ).fetchall()
 
+    def source_above(self, note: int, position: int) -> str:
+        """The block id that the last unindented item before a chunk of a note says it is from; '' for none."""
+        row = self._connection.execute(
+            "SELECT l.source FROM chunks c JOIN lines l ON l.chunk = c.id"
+            " WHERE c.note = ? AND c.position < ? AND l.kind = 'item' AND l.indent = 0"
+            " ORDER BY c.position DESC, l.place DESC LIMIT 1",
+            (note, position),
+        ).fetchone()
+        return str(row[0]).partition("#^")[2] if row else ""
+
+    def texts_from(self, statements: Iterable[str]) -> list[str]:
+        """The texts of the session notes' chunks, in any scope, that were drawn from the lines with these block ids."""
+        wanted = set(statements)
+        rows = self._connection.execute(
+            "SELECT DISTINCT t.text, l.source FROM notes n JOIN chunks c ON c.note = n.id"
+            " JOIN lines l ON l.chunk = c.id JOIN chunk_texts t ON t.id = c.id WHERE n.tier = ? AND l.source <> ''",
+            (TIERS.index("episodic"),),
+        )
+        return [str(text) for text, source in rows if source.partition("#^")[2] in wanted]
+
     def linking_texts(self, notes: Iterable[int]) -> dict[int, list[str]]:
         """The texts of these notes' chunks that link to a block, in order."""
         found: dict[int, list[str]] = {}

@@ -34,13 +34,15 @@ class Hit:
         partial: the text is a piece of an oversized line.
         speaker: who said it, in a conversation; else ''.
         answer: how the answer to it begins, in a conversation; it was not searched. Else ''.
+        statement: the block id of the candidate that its best line is or was drawn from; else ''.
         places: of each of its lines the line of the log, in a conversation; else empty.
+        more: how many further passages of its note answer; counted on demand, on the first hit of each note.
         explain: each part of the score, weighted, and what it was made from; filled on demand.
     """
 
     __slots__ = (
-        "answer", "best", "block_id", "date", "day", "end_line", "explain", "headings", "obsidian_url", "partial",
-        "path", "places", "rank", "score", "speaker", "start_line", "text", "tier", "title",
+        "answer", "best", "block_id", "date", "day", "end_line", "explain", "headings", "more", "obsidian_url",
+        "partial", "path", "places", "rank", "score", "speaker", "start_line", "statement", "text", "tier", "title",
     )  # fmt: skip
 
     def __init__(
@@ -74,6 +76,8 @@ class Hit:
         self.obsidian_url = ""
         self.day = ""
         self.speaker = ""
+        self.statement = ""
+        self.more = 0
         self.answer = ""
         self.places: tuple[int, ...] = ()
         self.explain: dict[str, float] = {}
@@ -118,11 +122,23 @@ class SearchResult:
         stale: number of notes that the index is behind the vault; 0 when it matches.
         did_you_mean: names of notes that the query may be misspelt for, if it found nothing.
         unmounted: the vault looks unmounted or emptied; without hits that says nothing of what is in it.
+        more: how many hits a larger limit would add; counted where the request limits the hits of a note.
         notices: sentences for the person.
         parsed: the query as it was read, for views that light up what matched.
     """
 
-    __slots__ = ("abstained", "did_you_mean", "hits", "mode", "notices", "parsed", "query", "stale", "unmounted")
+    __slots__ = (
+        "abstained",
+        "did_you_mean",
+        "hits",
+        "mode",
+        "more",
+        "notices",
+        "parsed",
+        "query",
+        "stale",
+        "unmounted",
+    )
 
     def __init__(
         self,
@@ -142,6 +158,7 @@ class SearchResult:
         self.stale = stale
         self.unmounted = False
         self.did_you_mean: list[str] = []
+        self.more = 0
         self.notices = notices or []
 
     def to_json(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ class SearchRequest(NamedTuple):
         since: first day, as typed.
         until: last day, as typed.
         limit: most hits; None: as set.
+        per_note: most hits of one note, where several notes answer; what else answers is counted. None: any number.
         explain: keep each part of the scores.
         project: whose notes may answer too; None: the chosen one, ``""``: none.
         where: conditions on properties (``status=done``), all of them.
@@ -40,6 +41,7 @@ class SearchRequest(NamedTuple):
     since: str | None = None
     until: str | None = None
     limit: int | None = None
+    per_note: int | None = None
     explain: bool = False
     project: str | None = None
     where: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import TarsError
 from tars_memory.recall.model import Hit, SearchResult, obsidian_url
+from tars_memory.recall.once import once
 from tars_memory.recall.ranking.candidates import decided, silent, unasked
 from tars_memory.recall.ranking.fusion import LINE_NAMED
 from tars_memory.recall.ranking.passages import passages, whole
@@ -62,8 +63,11 @@ def search(
         found = _newest(reader, query, narrowed, limit) if query.filters else iter(())
     else:
         lines, blank = scored(reader, query, narrowed, vector, mode, limit)
-        found = chain(_blank(blank, read), passages(lines))
-    result.hits = _shown(found, read, limit, own=own)
+        found = chain(_blank(blank, read), passages(once(reader, lines)))
+    if request.per_note:
+        result.hits, result.more = _few_a_note(found, read, limit, request.per_note, own=own)
+    else:
+        result.hits = _shown(found, read, limit, own=own)
     for rank, hit in enumerate(result.hits, start=1):
         hit.rank = rank
         hit.obsidian_url = obsidian_url(vault_name, hit.path, headings=hit.headings, block_id=hit.block_id)
@@ -105,6 +109,32 @@ def _blank(paths: Iterable[str], read: Callable[[str], bytes]) -> Iterator[Hit]:
             continue
         title = path.rpartition("/")[2].removesuffix(".md")
         yield Hit(path=path, start_line=1, end_line=1, text=first, title=title, score=LINE_NAMED)
+
+
+def _few_a_note(
+    found: Iterator[Hit], read: Callable[[str], bytes], limit: int, most: int, *, own: bool
+) -> tuple[list[Hit], int]:
+    """The first hits that their notes still hold, so many of each, and how many more a larger limit would show.
+
+    The others of a note are counted on its first hit. Where one note alone answers, all of its hits are wanted.
+    """
+    hits: list[Hit] = []
+    over: list[Hit] = []
+    held: dict[str, int] = {}
+    for hit in verified(found, read, own=own):
+        held[hit.path] = held.get(hit.path, 0) + 1
+        (hits if held[hit.path] <= most else over).append(hit)
+        if len(hits) == limit:
+            break
+    if len(held) == 1:
+        hits = [*hits, *over]
+        return hits[:limit], len(hits[limit:])
+    shown = dict(held)
+    for hit in found:  # not held against their notes: nobody sees them
+        held[hit.path] = held.get(hit.path, 0) + 1
+    for path, hit in {hit.path: hit for hit in reversed(hits)}.items():
+        hit.more = max(0, held[path] - most)
+    return hits, sum(max(0, min(count, most) - shown.get(path, 0)) for path, count in held.items())
 
 
 def _newest(reader: IndexReader, query: Query, narrowed: Filter, limit: int) -> Iterator[Hit]:

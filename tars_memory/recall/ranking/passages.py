@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.recall.model import Hit
+from tars_memory.recall.once import statement_of
 from tars_memory.recall.ranking.scores import PARTS
 from tars_memory.recall.ranking.standing import REFUSED
 
@@ -37,6 +38,7 @@ def passages(lines: Sequence[Line]) -> Iterator[Hit]:
         hit.best = anchor.index - first.index
         hit.score = anchor.score
         hit.day = told_day(row, anchor.index)
+        hit.statement = statement_of(row, anchor.index)
         hit.explain = dict(zip(PARTS, anchor.parts, strict=True))
         yield hit
 
