@@ -149,7 +149,7 @@ def _merged(text: str, found: Iterator[Secret]) -> list[Secret]:
 
 
 def _all(text: str) -> Iterator[Secret]:
-    if "://" in text:
+    if "://" in text and _compiled(_WITH_USER).search(text):
         yield from _addresses(text)
     if "-----" in text or "PuTTY-User-Key" in text or "Private-Lines" in text:
         yield from _private_keys(text)
@@ -157,7 +157,7 @@ def _all(text: str) -> Iterator[Secret]:
     if "\n" in text:
         yield from _wrapped(text)
     for kind, hints, pattern in table.COMMANDS:
-        if any(hint in text for hint in hints.split("|")):
+        if any(hint in text for hint in hints.split("|")) and (hints != ":" or _compiled(_WITH_PORT).search(text)):
             for match in _compiled(pattern).finditer(text):
                 if not _compiled(_PLACE).fullmatch(match[1][:80]):
                     yield Secret(*match.span(1), kind)
@@ -166,20 +166,40 @@ def _all(text: str) -> Iterator[Secret]:
     yield from (Secret(*one) for one in labelled.values(text))
 
 
+_WITH_USER = r"://[^\s:@/\"'<>]{0,256}:"
+_WITH_PORT = r":(?:\*|\d{3,5}):"
+"""What every address with a password, and every line of ``.pgpass``, holds: what begins with a sign is found fast."""
+
 _PLACE = r"(?i)[x*.…•_-]+|<.*>?|\$.*|\{.*|%\w+%|\(masked.*|pass(?:word|wd)?"
 """What stands where somebody is to put a password."""
 
 
 def _shaped(text: str) -> Iterator[Secret]:
-    if _compiled(rf"[!-~]{{{LONG}}}").search(text):
-        for kind, hints, pattern in table.PREFIXED:
-            if hints.startswith("*"):
-                if any(hint in text for hint in hints[1:].split("|")):
+    if not _compiled(rf"[!-~]{{{LONG}}}").search(text):
+        return
+    runs = " ".join(_compiled(rf"[!-~]{{{SHORTEST},}}").findall(text))  # a hint stands in one of them, if it counts
+    for kind, hints, inside, pattern in _prefixed():
+        for hint in hints:
+            if hint in runs or (hint == _NO_RUN and hint in text):
+                if inside:
                     yield from _told(text, kind, _compiled(pattern).finditer(text))
-            else:
-                for hint in hints.split("|"):
-                    if hint in text:
-                        yield from _told(text, kind, _beginning(text, hint, _compiled(pattern)))
+                    break
+                yield from _told(text, kind, _beginning(text, hint, _compiled(pattern)))
+
+
+SHORTEST = 15
+"""Characters of the shortest credential that is known by its own shape (``xoxb-`` and ten more), all of one run."""
+_NO_RUN = "otpauth://"
+"""The one hint whose credential may have other characters in it."""
+
+
+@cache
+def _prefixed() -> tuple[tuple[str, tuple[str, ...], bool, str], ...]:
+    """Kind, hints, whether these may stand inside, pattern."""
+    return tuple(
+        (kind, tuple(hints.removeprefix("*").split("|")), hints.startswith("*"), pattern)
+        for kind, hints, pattern in table.PREFIXED
+    )
 
 
 _SIGN = "A-Za-z0-9_+/=.~:$%-"
