@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import NotFoundError, UnwritableError, UsageError, counted
-from tars_memory.options import ALLOWED, FactsOptions, RecallOptions, WindowOptions
+from tars_memory.options import ALLOWED, FactsOptions, RecallOptions, ReviewOptions, WindowOptions
 from tars_memory.rooms import Rooms
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from tars_memory.capture.model import Today
+    from tars_memory.curation.reviewing.review import Review
     from tars_memory.curation.why import Trail
     from tars_memory.index.embedding.queryvector import QueryVector
     from tars_memory.index.filters import Filter
@@ -58,13 +59,29 @@ class Looking(Rooms):
         """The entry with this REF, or the only one that these words fit."""
         from tars_memory.capture.listing import show
 
-        return show(self.capture(writes=False), target)
+        return show(self.capture(writes=False), self._meant(target))
 
     def why(self, target: str) -> Trail:
         """Where an entry came from: what was said, who approved it, what it replaced; ``target`` as for ``show``."""
         from tars_memory.curation.why import why
 
-        return why(self.capture(writes=False), target)
+        return why(self.capture(writes=False), self._meant(target))
+
+    def review(self, *, writes: bool = True) -> Review:
+        """What waits for the person's word, and how it is decided: see :class:`curation.reviewing.review.Review`.
+
+        Args:
+            writes: False for looking alone: nothing is made then, not even the vault's id.
+        """
+        from tars_memory.curation.reviewing.review import Review
+
+        return Review(self.capture(writes=writes), self.settings.options("review", ReviewOptions))
+
+    def _meant(self, target: str) -> str:
+        """Of a proposal's id the REF of the line that it waits to decide; anything else as it is."""
+        name = target.strip().removeprefix("^").removeprefix("r-")
+        is_id = len(name) == 8 and not set(name) - set("0123456789abcdef")
+        return (self.review(writes=False).line_of(name) if is_id else "") or target
 
     def list(
         self,

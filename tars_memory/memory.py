@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tars_memory.capture.model import Receipt
     from tars_memory.curation.extraction.extracted import Extracted, Prompts
     from tars_memory.curation.models.llm import LanguageModel
-    from tars_memory.curation.reviewing.review import Review
     from tars_memory.curation.tidying.archive import Archived
     from tars_memory.curation.tidying.compression import Compressed
     from tars_memory.curation.tidying.tidy import Tidied
@@ -113,13 +112,13 @@ class Memory(Looking):
         from tars_memory.capture.amend import edit
 
         self.take_ticks()
-        return edit(self._keeping(text), target, text, tags=tuple(tags), bare=bare)
+        return edit(self._keeping(text), self._meant(target), text, tags=tuple(tags), bare=bare)
 
     def copies(self, target: str) -> Copies:
         """What :meth:`forget` would take out, and what would stay."""
         from tars_memory.capture.amend import copies_of
 
-        return copies_of(self.capture(writes=False), target)
+        return copies_of(self.capture(writes=False), self._meant(target))
 
     def forget(self, target: str, *, everywhere: bool = False) -> Receipt:
         """Remove a statement: its line and all that tells it in the notes; its notices say which copies remain.
@@ -135,7 +134,7 @@ class Memory(Looking):
         from tars_memory.capture.amend import forget
 
         self.take_ticks()
-        self._withheld = None  # it is read anew after this
+        self._withheld, target = None, self._meant(target)  # what is withheld is read anew after this
         if everywhere:
             return forgetting.forget_everywhere(self, target)
         receipt = forget(self.capture(), target)
@@ -294,16 +293,6 @@ class Memory(Looking):
         return extract.asked(self.capture(writes=False), self.settings, sources, model, force=force)
 
     # --- deciding
-
-    def review(self, *, writes: bool = True) -> Review:
-        """What waits for the person's word, and how it is decided: see :class:`curation.reviewing.review.Review`.
-
-        Args:
-            writes: False for looking alone: nothing is made then, not even the vault's id.
-        """
-        from tars_memory.curation.reviewing.review import Review
-
-        return Review(self.capture(writes=writes), self.settings.options("review", ReviewOptions))
 
     def take_ticks(self) -> bool:
         """Do what the person ticked in Review.md since; whatever stands in the way of that must not cost what is typed.

@@ -14,7 +14,7 @@ from random_documents import seeded
 
 from curation.extracting import House, claims, scripted
 from tars_memory.curation.model import BESIDE, Proposal
-from tars_memory.errors import ConflictError, UsageError
+from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.vault.markdown import facts
 
@@ -599,3 +599,30 @@ def test_two_that_replace_each_other_are_refused(desk: Desk) -> None:
             [each.id for each in found], replace={each.id: [each.choices[0].ref] for each in found}
         )
     assert len(desk.offered()) == 2
+
+
+def test_the_id_of_a_proposal_names_its_line(desk: Desk) -> None:
+    desk.write(DUBLIN)
+    desk.say("I live in Cork now.", "I like hiking.", "We use Postgres.")
+    fact, hiking = desk.the("Cork"), desk.the("hiking")
+    (together,) = [each for each in desk.person().review().waiting().proposals if each.parts]
+    assert desk.person().show(fact.id).text == "I live in Cork now"
+    assert desk.person().show(f"^r-{hiking.id}").text == "I like hiking"
+    assert desk.person().why(hiking.id).text == "I like hiking"
+    with pytest.raises(AmbiguousError) as told:
+        desk.person().show(together.id)
+    assert sorted(line.partition("  ")[2] for line in told.value.candidates) == ["I like hiking", "We use Postgres"]
+    desk.person().edit(hiking.id, "I love hiking")
+    assert [each.id for each in desk.offered() if "hiking" in each.text] != [hiking.id]
+    desk.person().forget(desk.the("hiking").id)
+    assert "hiking" not in desk.daily()
+    assert [each.text for each in desk.offered() if "hiking" in each.text] == []
+
+
+def test_the_id_of_a_proposal_that_no_note_holds_says_so(desk: Desk) -> None:
+    desk.memory(actor="agent").remember("Always ask first", tier="procedural")
+    (rule,) = desk.offered()
+    for name in ("show", "why", "forget"):
+        with pytest.raises(NotFoundError, match="stands in no note yet") as told:
+            getattr(desk.person(), name)(rule.id)
+        assert f"review --reject {rule.id}" in told.value.hint

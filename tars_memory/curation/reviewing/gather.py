@@ -138,7 +138,7 @@ def gather(
     ordered = [each._replace(asked_before=_refused(each, refused, waiting.refused)) for each in ordered]
     asked = [each for each in ordered if each.asked_before]
     ordered = [each for each in ordered if not each.asked_before]
-    refs = {each.mark: each.ref for each in open_}
+    refs = {each.mark: each.ref for each in every}
     named = {refs[mark]: each for each in (*ordered, *asked) for mark in each.marks if mark in refs}
     ordered = _together(ordered, vault.layout.procedural)
     ordered[:told] = standing.beside(ordered[:told], shown)

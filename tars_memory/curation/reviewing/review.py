@@ -18,7 +18,7 @@ from tars_memory.curation.reviewing.arrivals import arrived
 from tars_memory.curation.reviewing.candidates import earliest
 from tars_memory.curation.reviewing.choices import accepted, resolved
 from tars_memory.curation.reviewing.gather import gather
-from tars_memory.errors import BusyError, ConflictError, UsageError
+from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, UsageError
 from tars_memory.vault.writing.history import written_days
 from tars_memory.vault.writing.lock import VaultLock
 
@@ -106,6 +106,33 @@ class Review:
         if asked:
             told.append(f"asked before: {asked} more in other words than what you refused; --expired lists them")
         return Listed(shown, len(every), [*found.notices, *told], bool(left), recorded, asked)
+
+    def line_of(self, name: str) -> str:
+        """The REF of the line that a proposal waits to decide; empty if no proposal of that id waits.
+
+        Raises:
+            AmbiguousError: it is about several lines.
+            NotFoundError: it stands in no note yet.
+        """
+        found = self.gather(expired=True)
+        if (proposal := found.offered.get(name)) is None:
+            return ""
+        ids = {each.id for each in proposal.each}
+        refs = [ref for ref, each in found.waiting.items() if each.id in ids]
+        refs += [
+            ref
+            for ref, each in found.lines.items()
+            if (each.path, each.raw) == (proposal.target, proposal.replaces)
+            or (proposal.op == "choose" and ref in {line.ref for line in proposal.conflicts})
+        ]
+        if not refs:
+            drop = f"tars-memory review --reject {name} drops it"
+            raise NotFoundError(f"proposal {name} stands in no note yet", drop)
+        if len(refs) > 1:
+            told = [found.waiting[ref].said if ref in found.waiting else str(found.lines[ref]) for ref in refs]
+            lines = [f"{ref}  {text}" for ref, text in zip(refs, told, strict=True)]
+            raise AmbiguousError(f"proposal {name} is about {len(refs)} lines", lines, "name one by its REF")
+        return refs[0]
 
     def settle(self) -> None:
         """Finish or take back what a killed command has left: until then the notes show half of it.
