@@ -12,11 +12,12 @@ import stat
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.errors import BusyError, NotFoundError, TarsError, counted
+from tars_memory.errors import BusyError, NotFoundError, SettingsError, TarsError, counted
 from tars_memory.recall.packing.growth import DAYS
 from tars_memory.upkeep import loaded, model_of, refreshed
 from tars_memory.vault import conflicts
 from tars_memory.vault.writing.spool import ELSEWHERE, Spool
+from tars_memory.vault.writing.withheld import Withheld
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -108,6 +109,10 @@ def _writes(memory: Memory) -> Iterator[Finding]:
             f"tars-memory doctor --fix sets them aside, in {path.with_suffix('.damaged').name} beside it",
             mend=partial(store.set_aside, path),
         )
+    try:
+        Withheld(store.state)
+    except SettingsError as error:
+        yield Finding("forgotten", error.message, error.hint)
     for lost in store.lost_lines():
         yield _lost(lost, ours=memory.vault.layout.is_ours(lost.file))
     for name in store.leftovers():

@@ -81,7 +81,11 @@ def forget_everywhere(memory: Memory, target: str) -> Receipt:
 
 def restore(memory: Memory) -> None:
     """What was forgotten by writes that are undone by now is withheld no longer."""
-    withheld = Withheld(memory.state)
+    try:
+        withheld = Withheld(memory.state)
+    except SettingsError as error:
+        memory.notices.append(f"{error.message}; {error.hint}")
+        return
     if wanted := withheld.txns:
         undone = {
             entry.txn for entry in memory.store(writes=False).history(None) if entry.txn in wanted and entry.undone

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tars_memory.callers import agent_mark
-from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, VaultError, counted, duration
+from tars_memory.errors import (
+    ModelUnavailableError,
+    SettingsError,
+    TarsError,
+    UnwritableError,
+    VaultError,
+    counted,
+    duration,
+)
 from tars_memory.options import (
     CaptureOptions,
     EmbeddingOptions,
@@ -365,7 +373,13 @@ class Rooms:
         options = self.settings.options("sources", SourcesOptions)
         if self._talks is None and options.paths:
             from tars_memory.talks import Talks, source_paths
+            from tars_memory.vault.writing.withheld import Withheld
 
+            try:
+                self._withheld = self._withheld or Withheld(self.state)
+            except SettingsError as error:
+                self.notices.append(f"conversations are not searched: {error.message}; {error.hint}")
+                return None
             folder, places, paths = self.state / "talks", self.settings.places, source_paths(self.settings)
             self._talks = Talks(paths, folder, places, self.root, self.withheld, options.vectors)
         return self._talks

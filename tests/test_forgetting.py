@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tars_memory.errors import AmbiguousError, BusyError, NotFoundError, PartialError
+from tars_memory.errors import AmbiguousError, BusyError, NotFoundError, PartialError, SettingsError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder
 from tars_memory.vault import inbox
@@ -397,3 +397,32 @@ def test_a_damaged_record_of_what_was_forgotten_costs_itself_alone(tmp_path: Pat
     assert Withheld(tmp_path).holds("Anna keeps forty bees", datetime(2026, 11, 19).astimezone())
     path.write_text("".join([json.dumps({"salt": "00" * 100}) + "\n", *rest]))
     assert not Withheld(tmp_path).holds("Anna keeps forty bees", datetime(2026, 11, 19).astimezone())
+    path.write_text("".join([salt, *odd[2:], *rest]))
+    Withheld(tmp_path).remember(wordings("Anna keeps forty hens"), now)
+    assert set(odd[2:]) < set(path.read_text().splitlines(keepends=True))
+    assert Withheld(tmp_path).holds("Anna keeps forty bees", datetime(2026, 11, 19).astimezone())
+
+
+@pytest.mark.parametrize("damage", ["no salt", "odd salt", "a folder"])
+def test_a_record_without_its_salt_is_refused_and_kept(opened: Open, tmp_path: Path, damage: str) -> None:
+    memory = opened()
+    memory.remember("Anna keeps forty bees")
+    memory.forget("Anna keeps forty bees")
+    memory.remember("Anna keeps forty hens")
+    path = memory.state / "forgotten.jsonl"
+    rest = path.read_text().splitlines(keepends=True)[1:]
+    path.unlink()
+    if damage == "a folder":
+        path.mkdir()
+    else:
+        path.write_text("".join(['{"salt": "?"}\n'] * (damage == "odd salt") + rest))
+    before = path.read_text() if path.is_file() else ""
+    log = tmp_path / "chat.jsonl"
+    log.write_text(json.dumps({"role": "user", "content": "I live in Cork now."}) + "\n")
+    for refused in (lambda: memory.forget("Anna keeps forty hens"), lambda: memory.extract([log])):
+        with pytest.raises(SettingsError) as told:
+            refused()
+        assert "forgotten.jsonl" in told.value.message
+    assert "Anna keeps forty hens" in (memory.root / "Memory.md").read_text()
+    assert (path.read_text() if path.is_file() else "") == before
+    assert "forgotten" in {finding["kind"] for finding in memory.doctor()["findings"]}

@@ -103,12 +103,13 @@ def forget(ctx: Context, target: str, *, later: bool = True) -> Receipt:
         AmbiguousError: several; they are listed.
         ConflictError: the entry changed meanwhile.
         UnwritableError: the removal is in the spool, if ``later``.
+        SettingsError: what was forgotten before can't be read; nothing was written.
     """
     from tars_memory.vault.secrets.masking import mask
     from tars_memory.vault.writing.moving import move
     from tars_memory.vault.writing.withheld import Withheld
 
-    copies = copies_of(ctx, target)
+    copies, withheld = copies_of(ctx, target), Withheld(ctx.store.state)
     entry, places = copies.first, copies.places()
     timed = ctx.layout.timed(entry.path)
     arguments = {"target": entry.ref, "text": mask(entry.text)} if later else None
@@ -133,7 +134,7 @@ def forget(ctx: Context, target: str, *, later: bool = True) -> Receipt:
     done = written.changed and not ctx.store.dry_run
     if done:
         try:
-            Withheld(ctx.store.state).remember(copies.sentences(), ctx.now, txn=written.txn, logs=copies.logs)
+            withheld.remember(copies.sentences(), ctx.now, txn=written.txn, logs=copies.logs)
         except OSError as error:
             ctx.notices.append(f"an old conversation may bring it back: {ctx.store.state} can't be written: {error}")
     receipt = Receipt(written.txn or None, entry.path, entry.line, entry.ref, entry.text, written=done)

@@ -6,12 +6,13 @@ TITLE = "# Review"
 MADE = (
     "`[x]` keeps a line, `[-]` rejects it, `[+]` keeps it and the line it would replace. Change its words in place if",
     "you like. Whatever you leave waits. Decisions are taken by `tars-memory review --from-note`, or by the next",
-    "command that writes, which then takes these lines away.",
 )
 """What it has begun with from the first."""
+BEFORE = "command that writes, which then takes these lines away."
+"""What followed in notes of older versions."""
 INTRO = (
-    *MADE[:2],
-    f"{MADE[2]} `[x]` at `replace: …` below a line puts the line in its place; `Keep all …` decides every line below.",
+    *MADE,
+    f"{BEFORE} `[x]` at `replace: …` below a line puts the line in its place; `Keep all …` decides every line below.",
 )
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.model import BESIDE, NEW
 from tars_memory.errors import UsageError
-from tars_memory.vault.deciding import INTRO, MADE, TITLE
+from tars_memory.vault.deciding import BEFORE, INTRO, TITLE
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
@@ -309,7 +309,7 @@ def is_bare(data: bytes) -> bool:
     """Whether nothing but what we wrote at its beginning is left of the note."""
     document = Document(data)
     lines = {document.text(number).strip() for number in range(1, len(document.lines) + 1)}
-    return lines <= {"", TITLE, *MADE, *INTRO, f"## {HEADING}"}
+    return lines <= {"", TITLE, *INTRO, BEFORE, f"## {HEADING}"}
 
 
 def _all_of(proposal: Proposal, parts: Sequence[Proposal]) -> str:

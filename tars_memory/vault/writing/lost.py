@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UnwritableError
-from tars_memory.vault.deciding import INTRO
+from tars_memory.vault.deciding import MADE
 from tars_memory.vault.folder import FOLDER_HANDLES, Folder, read_note, steps
 from tars_memory.vault.inbox import OURS
 from tars_memory.vault.markdown.spans import bare, lines_of
@@ -69,7 +69,7 @@ def lost_lines(journal: Journal, root: Path) -> list[LostLine]:
     vault = Folder.open(root, handles=FOLDER_HANDLES)
     try:
         for path, lines in written_lines(journal).items():
-            if path.startswith(OURS) or all(line.encode("ascii") in lines for line in INTRO):
+            if path.startswith(OURS) or all(line.encode("ascii") in lines for line in MADE):
                 continue  # proposals and decisions: whoever dealt with them may have taken them out
             data = _peek(vault, path)
             if data is None and lines:

@@ -93,11 +93,14 @@ class Withheld:
 
     Args:
         state: the vault's state folder; where nothing was forgotten there is no file, and nothing is withheld.
+
+    Raises:
+        SettingsError: the file can't be read or has lost its salt: what was forgotten can't be told from what was not.
     """
 
     def __init__(self, state: Path) -> None:
         self.path = state / FILE
-        self._salt, self._records = _read(self.path)
+        self._salt, self._records, self._odd = _read(self.path)
         self._known: dict[str, list[_Forgotten]] = {}
         self._sizes: dict[int, set[int]] = {}
         for record in self._records:
@@ -173,7 +176,8 @@ class Withheld:
             for record in self._records
         ]
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(self.path, "".join(f"{json.dumps(line)}\n" for line in lines).encode("ascii"))
+        written = [json.dumps(line).encode("ascii") for line in lines]
+        replace_file(self.path, b"".join(line + b"\n" for line in (*written, *self._odd)))
         self.__init__(self.path.parent)  # type: ignore[misc]
 
     def _found(self, text: str) -> Iterator[_Forgotten]:
@@ -220,15 +224,13 @@ def _short(sentence: Sequence[str]) -> bool:
     return len(sentence) < LEAST_WORDS or sum(map(len, sentence)) < LEAST_SIGNS
 
 
-def _read(path: Path) -> tuple[bytes, list[_Forgotten]]:
-    """Salt and records; a line that is none is passed over. A new salt where there is no file."""
-    try:
-        data = bounded.read(path, most=bounded.LARGEST_OWN) or b""
-    except SettingsError:
-        data = b""
+def _read(path: Path) -> tuple[bytes, list[_Forgotten], list[bytes]]:
+    """Salt, records, and the lines that are none: they are kept. A new salt where there is no file."""
+    data = bounded.read(path, most=bounded.LARGEST_OWN) or b""
     salt = b""
     found: list[_Forgotten] = []
-    for line in data.split(b"\n"):
+    odd: list[bytes] = []
+    for line in filter(bytes.strip, data.split(b"\n")):
         try:
             said = json.loads(line)
             if "salt" in said:
@@ -238,5 +240,10 @@ def _read(path: Path) -> tuple[bytes, list[_Forgotten]]:
             at = datetime.fromisoformat(said["at"]).astimezone()
             found.append(_Forgotten(at, str(said["txn"]), tuple(map(str, said["logs"])), records))
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-            continue
-    return (salt, found) if salt else (os.urandom(16), [])
+            odd.append(line)
+    if not salt and (found or odd):
+        raise SettingsError(
+            f"{path} has lost its first line (the salt), so what was forgotten can't be told; it is left as it is",
+            "put it back from a backup; or move it away: old conversations may then bring back what was forgotten",
+        )
+    return salt or os.urandom(16), found, odd
