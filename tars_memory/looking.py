@@ -501,7 +501,8 @@ class Searcher:
             best = shown[hit.best]
             hit.places = tuple(one.line for one in shown)
             hit.path, hit.start_line, hit.end_line = log_of(hit.path), hit.places[0], max(hit.places)
-            hit.date, hit.day, hit.speaker, hit.answer = best.day or None, best.day, best.speaker, best.answer
+            hit.date, hit.day, hit.speaker = best.day or None, best.day, best.speaker
+            hit.answer = "" if talks.withheld(best.answer, best.day, log_of(hit.path)) else best.answer
             hit.obsidian_url = ""
             kept.append(hit)
         return kept

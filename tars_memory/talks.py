@@ -418,7 +418,10 @@ class Talks:
                 moment = f"{turn.time.isoformat()}\n{turn.text}" if turn.time else digests[turn.number - 1]
                 identity = blake2b(moment.encode("utf-8", "replace"), digest_size=16).digest()
                 speaker = turn.speaker if turn.speaker != turn.role else "user"
-                yield Said(place, day, speaker, kept, answers.get(turn.number, ""), identity)
+                answer = answers.get(turn.number, "")
+                if answer and self.withheld(answer, when, transcript.source, transcript.id):
+                    answer = ""
+                yield Said(place, day, speaker, kept, answer, identity)
 
 
 def _below(folder: str, found: dict[str, os.stat_result], notices: list[str]) -> None:

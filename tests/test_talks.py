@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -11,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tars_memory.cli.output import Output
+from tars_memory.cli.views import show_hits
 from tars_memory.errors import UsageError
 from tars_memory.memory import Memory
 from tars_memory.recall.model import SearchResult
@@ -399,3 +402,44 @@ def test_folders_deeper_than_python_recurses_end_no_search(world: World) -> None
     finally:  # pytest's own cleaning recurses
         for folder in reversed(folders):
             os.rmdir(folder)
+
+
+@pytest.mark.parametrize("budget", [60, 80, 100])
+def test_the_smallest_budgets_hold_the_persons_words_that_answer(tmp_path: Path, budget: int) -> None:
+    notes = {"Memory.md": "## Notes\n" + "".join(f"- the gate of house {n} is blue\n" for n in range(30))}
+    world = World(tmp_path, notes)
+    world.write("a.jsonl", *HARBOUR)
+    world.add()
+    for loaded in (True, False):
+        told = world.told("what does the lease say about floors", budget=budget, loaded=loaded)
+        assert "walnut floors" in told and len(told) <= 4 * budget
+        assert "marina" not in told
+
+
+def test_an_answer_that_repeats_what_was_forgotten_is_not_shown(world: World) -> None:
+    world.write(
+        "a.jsonl",
+        turn("user", "which flat was it again", "2026-11-02T10:02"),
+        turn("assistant", "You wrote: the lease says walnut floors.", "2026-11-02T10:03"),
+    )
+    world.add()
+    assert "walnut" in world.search("which flat").hits[0].answer
+    with world.memory() as memory:
+        line = memory.remember("The lease says walnut floors")
+        memory.forget(line.ref or "")
+    assert world.search("which flat").hits[0].answer == ""  # before it is indexed anew
+    with world.memory() as memory:
+        memory.reindex(full=True)
+    assert world.search("which flat").hits[0].answer == ""
+    files = (world.base / "home").rglob("talks/*.db*")
+    assert not any(b"walnut floors" in file.read_bytes() for file in files)
+
+
+def test_a_terminal_shows_who_said_it_and_how_it_was_answered(world: World) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    world.add()
+    screen = io.StringIO()
+    show_hits(Output({"NO_COLOR": "1"}, screen, screen), world.search("walnut floors"))
+    shown = screen.getvalue().split("\n")
+    assert "2026-11-02  user said" in shown[0]
+    assert any(line.strip() == "assistant: Congratulations on the flat by the marina." for line in shown)

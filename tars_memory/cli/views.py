@@ -36,7 +36,7 @@ def console(out: Output, *, stderr: bool = False) -> Console:
 
 
 def show_hits(out: Output, result: SearchResult) -> None:
-    """Numbered hits: place, heading path, date, then the lines with the match lit."""
+    """Numbered hits: place, heading path, date, the lines with the match lit; of a conversation who said it to whom."""
     if out.quiet:
         return
     screen = console(out)
@@ -50,9 +50,14 @@ def show_hits(out: Output, result: SearchResult) -> None:
             head.append("  " + " › ".join(line(heading) for heading in hit.headings), "dim")
         if hit.date:
             head.append(f"  {line(str(hit.date))}", "green")
+        if hit.speaker:
+            head.append(f"  {line(hit.speaker)} said", "dim")
         screen.print(head, soft_wrap=True)
         body = lit(clean(hit.text).rstrip("\n"), result.parsed)
         screen.print(Padding(body, (0, 0, 0, width + 2), expand=False))
+        if hit.answer:  # one line: it was not searched, and is there to remember by
+            answer = Text(f"assistant: {line(hit.answer)}", style="dim", no_wrap=True, overflow="ellipsis")
+            screen.print(Padding(answer, (0, 0, 0, width + 2), expand=False))
         if hit.explain:
             parts = ", ".join(f"{name} {value:.4f}" for name, value in hit.explain.items())
             text = Text(f"{hit.score:.4f} = {parts}", style="dim")

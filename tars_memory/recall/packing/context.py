@@ -319,8 +319,14 @@ class _Filling(Reading):
         return sorted(found, key=lambda part: part.kind != "procedural") if rules_first else found
 
     def _found_first(self, to_come: Sequence[_Part]) -> None:
-        """What the question finds, up to half of the room, and to more if what is to come needs less than the rest."""
+        """What the question finds, up to half of the room, and to more if what is to come needs less than the rest.
+
+        What answers best goes in before all, as long as there is room for it at all.
+        """
         need = sum(_size(part) for part in to_come)
+        self.talk_left = self.packing.room
+        if best := next((place for place in self.order if place in self.found), None):
+            self._recall_line(*best)
         self.packing.held = min(self.packing.room // 2, need)
         for part in self.touched:
             self._fill(part, {}, again=True)
