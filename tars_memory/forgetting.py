@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from tars_memory.capture.model import Receipt
+    from tars_memory.capture.model import Receipt, Turn
     from tars_memory.memory import Memory
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.writing.history import JournalEntry
@@ -40,12 +40,47 @@ COPIES = [
 LARGEST_COPY = 1 << 31
 """Bytes of a file of ours that is searched for forgotten words."""
 
+MOST_NEAR = 8
+"""So many lines of conversations that speak of the same thing are shown."""
+
 REPEATS = 10
 """So many entries with the same words in one note a REF is tried for."""
 
 
-def forget_everywhere(memory: Memory, target: str) -> Receipt:
+def near(memory: Memory, target: str) -> list[Turn]:
+    """What was said in conversations of the same thing in other words, best first: forgetting leaves it.
+
+    Args:
+        memory: of the vault.
+        target: what is to be forgotten: a REF, or words that fit it alone.
+    """
+    from tars_memory.capture.model import Turn
+
+    if memory.talks() is None:
+        return []
+    try:
+        copies = memory.copies(target)
+    except NotFoundError:
+        return []  # it may have been forgotten before
+    words = [word.lstrip("-") for word in copies.texts[0].replace('"', " ").replace(":", " ").split()]
+    if not any(words):
+        return []
+    said = copies.sentences()
+    found: dict[Turn, None] = {}
+    for hit in memory.search(" ".join(filter(None, words)), tiers=("talk",), limit=MOST_NEAR, expired=True).hits:
+        for text, line in zip(hit.text.split("\n"), hit.places, strict=True):
+            if not mentions(text, said):
+                found[Turn(hit.path, line, hit.day, text.strip())] = None
+    return list(found)[:MOST_NEAR]
+
+
+def forget_everywhere(memory: Memory, target: str, also: Sequence[Turn] = ()) -> Receipt:
     """Remove an entry and purge it; one that was forgotten before is purged all the same.
+
+    Args:
+        memory: of the vault.
+        target: as for :func:`near`.
+        also: what was said in conversations, to be purged with it.
 
     Raises:
         NotFoundError: there is no such entry, and none was forgotten.
@@ -58,7 +93,7 @@ def forget_everywhere(memory: Memory, target: str) -> Receipt:
     layout = memory.vault.layout
     history = list(of_scope(memory.store(writes=False).history(None), layout))
     try:
-        receipt = forget(memory.capture(), target, later=False)
+        receipt = forget(memory.capture(), target, later=False, also=also)
     except NotFoundError:
         gone = _forgotten(history, target, layout)
         if gone is None:
@@ -74,8 +109,9 @@ def forget_everywhere(memory: Memory, target: str) -> Receipt:
         return receipt
     if receipt.written and receipt.copies is not None:
         before = wordings(history, receipt.path, receipt.text, layout)
-        texts = list(dict.fromkeys((*before, *receipt.copies.texts, *receipt.copies.quotes)))
-        receipt.notices += purge(memory, texts, receipt.copies.logs)
+        told = (*before, *receipt.copies.texts, *receipt.copies.quotes, *(turn.text for turn in also))
+        logs = [*receipt.copies.logs, *(turn.log for turn in also)]
+        receipt.notices += purge(memory, list(dict.fromkeys(told)), logs)
     return receipt
 
 

@@ -463,7 +463,7 @@ class Searcher:
         from tars_memory.recall.ranking.ranked import narrowed_by
 
         scope, session = self.request.project or "", self.request.session
-        return narrowed_by(query, scope, reader.outside(scope), (session,) if session else ())
+        return narrowed_by(query, scope, reader.outside(scope), reader.of_log(session) if session else ())
 
     def _vector_for(
         self, talks: TalkReader, query: Query, ours: QueryVector | None, vault: IndexReader, meant: bool
@@ -493,7 +493,9 @@ class Searcher:
         kept = []
         for hit in found:
             shown = reader.shown(hit.path, hit.start_line, hit.end_line)
-            if len(shown) != hit.text.count("\n") + 1 or any(
+            if talks.moved(*reader.place(hit.path)) or len(shown) != hit.text.count("\n") + 1:
+                continue
+            if any(
                 talks.withheld(text, one.day, log_of(hit.path))
                 for text, one in zip(hit.text.split("\n"), shown, strict=True)
             ):
@@ -537,6 +539,8 @@ class Searcher:
         for answer in ranked(reader, query, self._within(reader, query), vector=vector, mode=mode)[:TOLD]:
             (shown,) = reader.shown(answer.path, answer.number, answer.number) or (None,)
             if shown is None or talks.withheld(answer.text, shown.day, log_of(answer.path)):
+                continue
+            if talks.moved(*reader.place(answer.path)):
                 continue
             name = self._called(answer.path)
             lines = told.lines.setdefault(name, [])

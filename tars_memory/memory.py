@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tars_memory.adopting import Adoption
     from tars_memory.capture.copies import Copies
-    from tars_memory.capture.model import Receipt
+    from tars_memory.capture.model import Receipt, Turn
     from tars_memory.curation.extraction.extracted import Extracted, Prompts
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.curation.tidying.archive import Archived
@@ -120,7 +120,13 @@ class Memory(Looking):
 
         return copies_of(self.capture(writes=False), self._meant(target))
 
-    def forget(self, target: str, *, everywhere: bool = False) -> Receipt:
+    def near(self, target: str) -> builtins.list[Turn]:
+        """What was said in conversations of the same thing as an entry, in other words: :meth:`forget` leaves it."""
+        from tars_memory import forgetting
+
+        return forgetting.near(self, target)
+
+    def forget(self, target: str, *, everywhere: bool = False, also: Iterable[Turn] = ()) -> Receipt:
         """Remove a statement: its line and all that tells it in the notes; its notices say which copies remain.
 
         What was said before and holds it is withheld from extraction from now on, until an undo.
@@ -129,6 +135,7 @@ class Memory(Looking):
             target: a REF, or words that fit it alone.
             everywhere: also purge it, and what it said before it was edited, from journal, spool, index, caches and
                 what hooks keep; it can't be undone then. What was forgotten already can still be purged.
+            also: lines of conversations (of :meth:`near`) to be withheld with it.
         """
         from tars_memory import forgetting
         from tars_memory.capture.amend import forget
@@ -136,8 +143,8 @@ class Memory(Looking):
         self.take_ticks()
         self._withheld, target = None, self._meant(target)  # what is withheld is read anew after this
         if everywhere:
-            return forgetting.forget_everywhere(self, target)
-        receipt = forget(self.capture(), target)
+            return forgetting.forget_everywhere(self, target, tuple(also))
+        receipt = forget(self.capture(), target, also=tuple(also))
         if receipt.written:
             receipt.notices += forgetting.COPIES
         return receipt

@@ -23,7 +23,7 @@ from tars_memory.options import SourcesOptions
 from tars_memory.settings import chosen_project, find_project
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from tars_memory.capture.turns import Transcript, Turn
@@ -47,8 +47,6 @@ LIVELY, FULL_LOOK = 7 * 86_400, 3_600
 """Seconds: logs written to since are looked at by each search; all others when the last look at them is that old."""
 BATCH, PAUSE = 200, 1.0
 """Logs of one transaction at most, and seconds after which what was read is written: it answers from then on."""
-VANISHED = 20
-"""So many logs of a source gone at once, and none left, look like a disk that isn't there."""
 LONGEST = 20_000
 """Characters of one turn that are indexed: a pasted document says nothing more about the person."""
 ANSWER = 300
@@ -205,7 +203,7 @@ class Talks:
         stamps = {path: _stamp(looked) for path, looked in found.items()}
         changed = [path for path, stamp in stamps.items() if path not in known or known[path].stamp != stamp]
         changed.sort(key=lambda path: found[path].st_mtime_ns, reverse=True)
-        gone = self._gone(known, found, notices)
+        gone = sorted(path for path in known.keys() - set(found) if self.is_gone(path))
         deadline = None if seconds is None else time.monotonic() + seconds
         read = 0
         batch: list[tuple[Log, list[Talk], Log | None]] = []
@@ -254,11 +252,20 @@ class Talks:
         return [path for _, path in sorted(old) if path.endswith(GROWING)]
 
     def is_gone(self, log: str) -> bool:
-        """Whether a log is in no source any more, or was deleted; not if its whole source is away (a disk)."""
+        """Whether a log is in no source any more, or was deleted; not if its whole source is away."""
         source = next((each for each in self.sources if log == each or log.startswith(each + os.sep)), None)
-        return source is None or (os.path.isdir(source) and not os.path.lexists(log))
+        return source is None or (not os.path.lexists(log) and not self._is_away(source))
+
+    def moved(self, folder: str, scope: str) -> bool:
+        """Whether conversations of a folder belong to another scope by now than the index says."""
+        return bool(folder) and self._scope(folder) != scope
 
     # --- inside
+
+    @staticmethod
+    def _is_away(source: str) -> bool:
+        """Whether a source holds no log at all: a folder on which a disk is not mounted is there, and empty."""
+        return next(_entries(source, lambda *_: None), None) is None
 
     def _found(self, notices: list[str]) -> dict[str, os.stat_result]:
         """What each log looks like."""
@@ -270,7 +277,13 @@ class Talks:
                 notices.append(f"{source} is not there; conversations in it are searched as they were last read")
                 continue
             if stat.S_ISDIR(looked.st_mode):
+                before = len(found)
                 _below(source, found, notices)
+                if len(found) == before:
+                    notices.append(
+                        f"{source} holds no log; conversations that were in it are searched as they were last read "
+                        f"(tars-memory sources remove {source} forgets them)"
+                    )
             elif stat.S_ISREG(looked.st_mode):
                 found[source] = looked
         for path in [path for path in found if self._is_note(path)]:
@@ -310,17 +323,10 @@ class Talks:
                 found.append(source)
         return [path for path in found if not self._is_note(path)]
 
-    def _gone(self, known: dict[str, Log], found: Collection[str], notices: list[str]) -> list[str]:
-        """The logs to forget: those that are in no source any more, and those that were deleted."""
-        gone = [path for path in known.keys() - set(found) if self.is_gone(path)]
-        if len(gone) > VANISHED and not found and self.sources:
-            notices.append(f"{counted(len(gone), 'log')} of conversations vanished at once; nothing was forgotten")
-            return []
-        return sorted(gone)
-
     def _settle_scopes(self, wait: float) -> None:
         """A folder may have become a project's, or another one's, since its conversations were read."""
         moved = {}
+        self._projects.clear()
         for folder, scope in self.index.folders().items():
             now = self._scope(folder)
             if now != scope:

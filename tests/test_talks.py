@@ -443,3 +443,90 @@ def test_a_terminal_shows_who_said_it_and_how_it_was_answered(world: World) -> N
     shown = screen.getvalue().split("\n")
     assert "2026-11-02  user said" in shown[0]
     assert any(line.strip() == "assistant: Congratulations on the flat by the marina." for line in shown)
+
+
+def test_an_empty_folder_on_which_no_disk_is_mounted_forgets_nothing(world: World) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    world.add()
+    other = world.base / "other"
+    other.mkdir()
+    (other / "b.jsonl").write_text(json.dumps(turn("user", "the barge is called Odile", "2026-11-03T10:00")) + "\n")
+    with world.memory() as memory:
+        memory.add_source(str(other))
+    world.logs.rename(world.base / "unplugged")
+    world.logs.mkdir()
+    result = world.search("walnut floors")
+    assert result.hits and any("holds no log" in notice for notice in result.notices)
+    assert "walnut" in world.told("walnut floors", session="")
+    assert world.found("Odile")
+    world.logs.rmdir()
+    (world.base / "unplugged").rename(world.logs)
+    assert world.search("walnut floors").notices == []
+    with world.memory() as memory:
+        assert memory.sources()["conversations"] == 2
+
+
+def test_what_a_log_no_longer_says_is_found_in_its_copy(world: World) -> None:
+    first = world.write("a.jsonl", *HARBOUR, turn("user", "and a second cellar", "2026-11-02T10:05"))
+    copy = world.write("b.jsonl", *HARBOUR)
+    os.utime(copy, (1_790_000_000, 1_790_000_000))  # the older one: its turns count as the copies
+    world.add()
+    world.write(first.name, turn("user", "all new: maple", "2026-11-06T10:00"))
+    world.search("walnut")  # sees that the turns are gone; the copy is read anew
+    assert sum("walnut floors" in text for text in world.found("walnut")) == 1
+    assert world.found("second cellar") == [] and world.found("maple")
+
+
+def test_a_hook_knows_its_own_session_by_any_path(world: World) -> None:
+    path = world.write("a.jsonl", *HARBOUR)
+    link = world.base / "link"
+    link.symlink_to(world.logs)
+    with world.memory() as memory:
+        memory.add_source(str(link))
+    assert "walnut" in world.told("walnut")
+    assert "walnut" not in world.told("walnut", session=str(path))
+    assert "walnut" not in world.told("walnut", session=str(link / "a.jsonl"))
+
+
+def test_a_hook_sees_nothing_of_a_folder_that_has_become_another_projects(world: World) -> None:
+    (world.root / "projects" / "atlas").mkdir(parents=True)
+    work = world.base / "work"
+    work.mkdir()
+    world.write("a.jsonl", turn("user", "the canary is quokka", "2026-11-02T10:00"), folder=str(work))
+    world.add()
+    assert "quokka" in world.told("which canary", session="")
+    (work / ".tars-project").write_text("atlas\n")
+    assert "quokka" not in world.told("which canary", session="")  # a hook moves nothing, and tells nothing either
+
+
+def test_what_is_no_text_in_a_folder_of_logs_costs_nothing_else(world: World) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    (world.logs / "picture.json").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 400)
+    (world.logs / "packed.jsonl").write_bytes(b"\x1f\x8b\x08" + os.urandom(4_000))
+    (world.logs / "nulls.jsonl").write_bytes(bytes(100_000))
+    os.mkfifo(world.logs / "pipe.jsonl")
+    (world.logs / "device.jsonl").symlink_to("/dev/zero")
+    assert world.add()["conversations"] == 1
+    assert world.found("walnut")
+
+
+def test_turns_of_the_same_thing_are_shown_and_withheld_if_they_are_named(world: World) -> None:
+    world.write("a.jsonl", *HARBOUR, turn("user", "is walnut a good floor for the flat", "2026-11-02T10:05"))
+    world.write("b.jsonl", turn("user", "the ferry is yellow", "2026-11-03T10:00"))
+    world.add()
+    with world.memory() as memory:
+        line = memory.remember("The lease says walnut floors")
+        near = memory.near(line.ref or "")
+        asked = [each for each in near if "good floor" in each.text]
+        assert [(each.day, each.line) for each in asked] == [("2026-11-02", 5)]
+        assert not any("lease says" in each.text or "ferry" in each.text for each in near)
+        memory.forget(line.ref or "", also=asked)
+    assert world.found("walnut floor") == [] and "walnut" not in world.told("walnut floor")
+    with world.memory() as memory:
+        memory.undo()
+    assert len(world.found("walnut floor")) == 2
+    with world.memory() as memory:
+        memory.forget("The lease says walnut floors", everywhere=True, also=asked)
+    assert world.found("walnut floor") == [] and world.found("ferry")
+    held = [file for file in (world.base / "home").rglob("*") if file.is_file() and b"good floor" in file.read_bytes()]
+    assert held == []

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.context import Context
     from tars_memory.capture.copies import Copies
+    from tars_memory.capture.model import Turn
     from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.writing.store import Transaction
 
@@ -87,13 +88,14 @@ def copies_of(ctx: Context, target: str) -> Copies:
     return copies
 
 
-def forget(ctx: Context, target: str, *, later: bool = True) -> Receipt:
+def forget(ctx: Context, target: str, *, later: bool = True, also: Sequence[Turn] = ()) -> Receipt:
     """Take a statement out of the notes, with the bullets nested under it: the entry and all its copies.
 
     Args:
         ctx: the command's view of the vault.
         target: a REF, or words that fit one statement only; several copies of it count as one.
         later: if it can't be done now, the next command that writes does it.
+        also: what was said in conversations, to be withheld with it.
 
     Returns:
         A receipt with the entry's words and the line where it stood, and the other places that told it.
@@ -134,7 +136,8 @@ def forget(ctx: Context, target: str, *, later: bool = True) -> Receipt:
     done = written.changed and not ctx.store.dry_run
     if done:
         try:
-            withheld.remember(copies.sentences(), ctx.now, txn=written.txn, logs=copies.logs)
+            said, logs = copies.sentences([turn.text for turn in also]), [*copies.logs, *(turn.log for turn in also)]
+            withheld.remember(said, ctx.now, txn=written.txn, logs=logs)
         except OSError as error:
             ctx.notices.append(f"an old conversation may bring it back: {ctx.store.state} can't be written: {error}")
     receipt = Receipt(written.txn or None, entry.path, entry.line, entry.ref, entry.text, written=done)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from datetime import date
@@ -59,6 +59,15 @@ class Receipt:
         """The documented JSON object."""
         names = ("txn", "path", "line", "ref", "text", "written", "spooled")
         return {**{name: getattr(self, name) for name in names}, "notices": self.notices}
+
+
+class Turn(NamedTuple):
+    """A line that was said in a conversation: its log, the line of that, the ISO day or '', and the words."""
+
+    log: str
+    line: int
+    day: str
+    text: str
 
 
 class Today:

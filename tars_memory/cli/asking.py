@@ -22,6 +22,16 @@ def confirmed(call: Call, question: str) -> bool:
     return _answer() in ("y", "yes")
 
 
+def chosen(call: Call, question: str, count: int) -> list[int]:
+    """Which of so many the person at the terminal names, from 0 on: numbers, ``a`` for all; anything else is none."""
+    call.out.complain(f"{question} [1-{count}, a: all, Enter: none]")
+    answer = _answer()
+    if answer in ("a", "all"):
+        return [*range(count)]
+    named = [int(word) for word in answer.replace(",", " ").split() if word.isdecimal()]
+    return sorted({number - 1 for number in named if 1 <= number <= count})
+
+
 def _answer() -> str:
     """What is typed; empty if it can't be read, :data:`STOP`'s first word for Ctrl-C."""
     try:

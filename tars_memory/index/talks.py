@@ -9,6 +9,7 @@ Their vectors are kept beside it in a cache of its own: they go with what they w
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import UnwritableError
@@ -143,10 +144,16 @@ class TalkReader(IndexReader):
         )
         return "\n".join(text for (text,) in rows).split("\n")
 
-    def scope_of(self, path: str) -> str:
-        """The scope of a conversation."""
-        row = self._connection.execute("SELECT scope FROM notes WHERE path = ?", (path,)).fetchone()
-        return self._scope_names[int(row[0])] if row else ""
+    def place(self, path: str) -> tuple[str, str]:
+        """The folder in which a conversation was held, and its scope; '' for none."""
+        row = self._connection.execute("SELECT links, scope FROM notes WHERE path = ?", (path,)).fetchone()
+        return (str(row[0]), self._scope_names[int(row[1])]) if row else ("", "")
+
+    def of_log(self, log: str) -> tuple[str, ...]:
+        """The conversations of a log, by whatever way a source leads to it."""
+        name, real = os.path.basename(log), os.path.realpath(log)
+        rows = self._connection.execute("SELECT path FROM notes WHERE instr(path, ?)", (name,))
+        return tuple(path for (path,) in rows if os.path.realpath(log_of(path)) == real)
 
 
 class TalkIndex:
@@ -393,9 +400,10 @@ def _take(connection: sqlite3.Connection, talk: Talk, *, grown: bool) -> None:
     execute = connection.execute
     row = execute("SELECT id, lines FROM notes WHERE path = ?", (talk.path,)).fetchone()
     known, count = (int(row[0]), int(row[1])) if row else (0, 0)
-    if known and not grown:
-        execute("DELETE FROM said WHERE note = ?", (known,))
     identities = json.dumps([one.identity.hex() for one in talk.said])
+    if known and not grown:
+        _release(connection, known, identities)
+        execute("DELETE FROM said WHERE note = ?", (known,))
     elsewhere = execute(
         "SELECT s.identity FROM json_each(?) j JOIN said s ON s.identity = j.value WHERE s.note <> ?",
         (identities, known),
@@ -423,17 +431,22 @@ def _drop(connection: sqlite3.Connection, log: str, keep: Iterable[str] = ()) ->
     )
     for note, path in rows.fetchall():
         if path not in kept:
-            copies = execute(
-                "SELECT DISTINCT n.path FROM said s JOIN said o ON o.identity = s.identity AND o.note <> s.note"
-                " JOIN notes n ON n.id = o.note WHERE s.note = ?",
-                (note,),
-            ).fetchall()
-            for (copy,) in copies:
-                execute("UPDATE logs SET stamp = x'', before = x'' WHERE path = ?", (log_of(copy),))
+            _release(connection, note, "[]")
             execute("DELETE FROM said WHERE note = ?", (note,))
             writer.drop(path)
     if not kept:
         execute("DELETE FROM logs WHERE path = ?", (log,))
+
+
+def _release(connection: sqlite3.Connection, note: int, kept: str) -> None:
+    """Have logs read anew that hold copies of turns which a conversation no longer has, but for ``kept`` ones."""
+    copies = connection.execute(
+        "SELECT DISTINCT n.path FROM said s JOIN said o ON o.identity = s.identity AND o.note <> s.note"
+        " JOIN notes n ON n.id = o.note WHERE s.note = ? AND s.identity NOT IN (SELECT value FROM json_each(?))",
+        (note, kept),
+    ).fetchall()
+    for (copy,) in copies:
+        connection.execute("UPDATE logs SET stamp = x'', before = x'' WHERE path = ?", (log_of(copy),))
 
 
 def log_of(path: str) -> str:

@@ -157,6 +157,7 @@ FINDING = Finding(
 
 DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("remember", "log", "feedback", "forget", "edit"), receipt()),
+    "near": [],
     "today": SimpleNamespace(path="2026-11-21.md", date=date(2026, 11, 21), text="## Log\n\n- 14:30 tea\n"),
     "sources": {
         "sources": [{"path": "/logs", "there": True}], "logs": 2, "conversations": 2, "passages": 2,

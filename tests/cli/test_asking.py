@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import subprocess
@@ -91,3 +92,22 @@ def test_forget_shows_what_it_would_take_out_and_asks(tmp_path: Path, answer: by
     assert b"to take out:" in screen and b"Memory.md:1: a walnut cupboard" in screen
     assert b"2026-11-20.md:2: I want a walnut cupboard" in screen
     assert (day.read_bytes() == before) is bool(code) and ("walnut" in (vault / "Memory.md").read_text()) is bool(code)
+
+
+@pytest.mark.parametrize(("answer", "stays"), [(b"y\n2, 1\n", False), (b"y\n\n", True)])
+def test_forget_asks_which_turns_of_the_same_thing_are_withheld(tmp_path: Path, answer: bytes, stays: bool) -> None:
+    vault, logs = tmp_path / "vault", tmp_path / "logs"
+    vault.mkdir()
+    logs.mkdir()
+    (vault / "Memory.md").write_text("- a walnut cupboard\n- tea\n")
+    said = {"role": "user", "content": "how do I oil a cupboard of walnut", "timestamp": "2026-11-02T10:00:00Z"}
+    (logs / "a.jsonl").write_text(json.dumps(said) + "\n")
+    env = environment(tmp_path / "home", TERM="dumb")
+    call = program("--vault", str(vault))
+    subprocess.run([*call, "sources", "add", str(logs)], env=env, check=True, capture_output=True)
+    returned, screen = typed([*call, "forget", "a walnut cupboard"], env, tmp_path, answer, b"]")
+    assert returned == 0, screen
+    assert b"you said of the same thing:" in screen and b"how do I oil a cupboard of walnut" in screen
+    found = subprocess.run([*call, "search", "oil cupboard"], env=env, check=False, capture_output=True).stdout
+    assert (b"walnut" in found) is stays
+    assert (b"not withheld" in screen) is stays

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tars_memory.cli.asking import STOPPED, confirmed
+from tars_memory.cli.asking import STOPPED, chosen, confirmed
 from tars_memory.cli.output import line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.cli.receipts import report, say_change
@@ -12,6 +12,7 @@ from tars_memory.errors import NotFoundError
 
 if TYPE_CHECKING:
     from tars_memory.capture.copies import Copy
+    from tars_memory.capture.model import Turn
     from tars_memory.cli.call import Call
     from tars_memory.memory import Memory
 
@@ -31,11 +32,20 @@ def forget(
     """
     call = call_of(ctx)
     memory, named = call.memory(), call.target(call.words(target, "REF"))
-    if call.interactive and not call.dry_run and not _wanted(call, memory, named):
-        call.settle()
-        call.out.say("nothing was forgotten")
-        return STOPPED
-    receipt = memory.forget(named, everywhere=everywhere)
+    near, also = memory.near(named), []
+    if call.interactive and not call.dry_run:
+        if not _wanted(call, memory, named):
+            call.settle()
+            call.out.say("nothing was forgotten")
+            return STOPPED
+        also = _also(call, near)
+    receipt = memory.forget(named, everywhere=everywhere, also=also)
+    if left := [turn for turn in near if turn not in also]:
+        where = ", ".join(f"{turn.log}:{turn.line}" for turn in left)
+        receipt.notices.append(
+            f"said of the same thing, and not withheld: {where}"
+            + ("" if call.interactive else "; on a terminal forget asks about each")
+        )
     if not call.out.json:
         quiet = everywhere and not call.dry_run  # what is to leave no trace is not said once more
         if receipt.gone and not quiet:
@@ -58,6 +68,17 @@ def _wanted(call: "Call", memory: "Memory", target: str) -> bool:
     for sentence in copies.kept():
         call.out.say(sentence)
     return confirmed(call, "forget it?")
+
+
+def _also(call: "Call", near: "list[Turn]") -> "list[Turn]":
+    """Which lines of conversations are to be withheld, too."""
+    if not near:
+        return []
+    call.out.say("you said of the same thing:")
+    for number, turn in enumerate(near, 1):
+        day = f"{turn.day}  " if turn.day else ""
+        call.out.say(f"  {number}  {day}{line(turn.text)}  ({call.out.path(turn.log)}:{turn.line})")
+    return [near[at] for at in chosen(call, "withhold some of these, too?", len(near))]
 
 
 def _say(call: "Call", copy: "Copy", what: str, *, quiet: bool = False) -> None:
