@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+HELD = "c.embedded IN (1, 2)"
+"""The chunks that have a vector (``chunks.embedded``)."""
 SPARE = 200
 """Chunks that have ended: so many more neighbours are asked for; of more, the KNN is given those that count still."""
 
@@ -66,11 +68,23 @@ class VectorReader:
         conditions, values = self._conditions(within)
         where = "".join(f" AND {condition}" for condition in conditions)
         rows = self._connection.execute(
-            "SELECT c.id, v.vector FROM chunks c JOIN cache.vectors v ON v.hash = c.hash AND v.model = ?"
+            f"SELECT c.id, v.vector FROM chunks c JOIN cache.vectors v ON {HELD} AND v.hash = c.hash AND v.model = ?"
             f" WHERE length(v.vector) = ?{where}",
             (self._model, 4 * self.dimension, *values),
         )
         return vectors.compare(vector, rows, k)
+
+    def embedded(self, chunks: Iterable[int]) -> set[int]:
+        """Those of the chunks that have a vector."""
+        sql = f"SELECT c.id FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {HELD}"
+        return {int(chunk) for (chunk,) in self._connection.execute(sql, (json.dumps(list(chunks)),))}
+
+    def share_embedded(self) -> float:
+        """The share of all chunks that have a vector; 1 where there is no chunk."""
+        lacking = f"SELECT count(*) FROM chunks c WHERE c.embedded <> 1 AND NOT {HELD}"
+        sql = f"SELECT (SELECT count(*) FROM chunks), ({lacking})"
+        every, without = self._connection.execute(sql).fetchone()
+        return 1.0 - without / every if every else 1.0
 
     def cosines(self, vector: bytes, chunks: Iterable[int]) -> dict[int, float]:
         """Cosine of a query vector to each of these chunks; chunks without a vector are left out."""
@@ -83,7 +97,7 @@ class VectorReader:
             return dict(vectors.compare(vector, held, len(held)))
         rows = self._connection.execute(
             "SELECT c.id, 1.0 - vec_distance_cosine(v.vector, ?) FROM json_each(?) j JOIN chunks c ON c.id = j.value"
-            " JOIN cache.vectors v ON v.hash = c.hash AND v.model = ? AND length(v.vector) = ?",
+            f" AND {HELD} JOIN cache.vectors v ON v.hash = c.hash AND v.model = ? AND length(v.vector) = ?",
             (vector, json.dumps(list(chunks)), self._model, len(vector)),
         )
         return {int(chunk): float(cosine) for chunk, cosine in rows}
@@ -117,7 +131,7 @@ class VectorReader:
     def _cached(self, column: str, ids: Iterable[int]) -> list[tuple[int, bytes]]:
         """One column of the cached vectors of these chunks."""
         sql = (
-            f"SELECT c.id, {column} FROM json_each(?) j JOIN chunks c ON c.id = j.value"
+            f"SELECT c.id, {column} FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {HELD}"
             " JOIN cache.vectors v ON v.hash = c.hash AND v.model = ?"
         )
         return self._connection.execute(sql, (json.dumps(list(ids)), self._model)).fetchall()

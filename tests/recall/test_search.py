@@ -268,3 +268,24 @@ def test_a_line_that_only_says_who_spoke_is_no_hit(tmp_path: Path) -> None:
         for text in ("tea", "user turn 3"):
             assert all(hit.best_line[0] != 5 for hit in memory.search(text, mode=mode).hits)
     assert memory.search("prefer tea", mode="lexical").hits[0].best_line[0] in (3, 4)
+
+
+def test_a_passage_is_not_better_for_having_a_vector_already(tmp_path: Path) -> None:
+    notes = {f"{i:02}.md": f"The harbour in the {place} has a blue boat.\n" for i, place in enumerate(PLACES)}
+    notes["far.md"] = "A jetty with dinghies.\n"
+    vault = Recalled(tmp_path, notes, embed=False)
+    asked = "blue boat harbour in the mountains"
+    by_words = [hit.path for hit in vault.search(asked, "lexical").hits]
+    orders = []
+    for _ in range(len(notes)):
+        orders.append([hit.path for hit in vault.search(asked, "hybrid", explain=True).hits])
+        vault.index.embed_pending(1)
+    assert orders[0] == by_words, "no passage has one"
+    assert by_words[0] == orders[1][0], "one passage has one"
+    for hit in vault.search(asked, "hybrid", explain=True).hits:
+        assert hit.explain["line: meaning, as far as known"] == 0, "all have one"
+    assert all(order[0] == by_words[0] for order in orders)
+    vault.close()
+
+
+PLACES = ["mountains", "north", "south", "west", "east", "desert", "city", "woods", "marsh", "valley"]

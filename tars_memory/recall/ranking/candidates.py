@@ -126,6 +126,7 @@ class Pool:
         known: whether any note holds a word of the query; not asked where words count.
         scale: of the model that says what is near.
         strange: how unlike any language the query is, as that model tells.
+        coverage: the share of the best chunks by words that have a vector; 0: nothing was compared by meaning.
         blank: the paths of notes whose name the query is and in which nothing stands.
     """
 
@@ -140,8 +141,10 @@ class Pool:
         scale: fusion.Scale = fusion.DEFAULT,
         strange: float = 0.0,
         blank: Sequence[str] = (),
+        coverage: float = 1.0,
     ) -> None:
         self.blank = blank
+        self.coverage = coverage
         self.read = read
         self.known = known
         self.scale = scale
@@ -182,10 +185,11 @@ def gather(
     scale = fusion.scale_of(vector.model if vector is not None else "")
     if by_words:
         name_by_words(reader, query, narrowed, named, limit)
-    if vector is not None:
+    coverage = _coverage(reader, named) if by_words and vector is not None else float(vector is not None)
+    vector = vector if coverage else None
+    if vector is not None and coverage >= fusion.NEARBY_FROM:
         nearby = reader.nearest(vector.vector, narrowed, CHUNKS_BY_MEANING)
         named.near = {chunk: scale.meaning(cosine) for chunk, cosine in nearby}
-    nearest = max(named.near.values(), default=0.0)
     name_by_date(reader, query, narrowed, named)
     ids = list(dict.fromkeys((*named.words, *named.literal, *named.near, *named.dated)))
     chosen = best(reader, query, named, ids, max(CHUNKS_READ, limit + limit // 2), scale.near_read)
@@ -196,6 +200,7 @@ def gather(
     if vector is not None:  # a cosine that the KNN did not give is only worth its price for what is read
         further = reader.cosines(vector.vector, [i for i in rows if i not in named.near])
         named.near.update((chunk, scale.meaning(cosine)) for chunk, cosine in further.items())
+    nearest = max(named.near.values(), default=0.0)
     asked = interaction.numbers(vector.words) if vector is not None else []
     bits = reader.word_bits(list(rows)) if asked else {}
     excluded = Exclusion(query.negations)
@@ -225,7 +230,14 @@ def gather(
         chunk.name = by_name.get(chunk.row.note_id, 0.0)
     known = by_words or any(reader.frequencies(terms.stems).values())
     strange = vector.strange if vector is not None else 0.0
-    return Pool(chunks, idfs, total, nearest, len(rows), known, scale, strange, names.blank)
+    return Pool(chunks, idfs, total, nearest, len(rows), known, scale, strange, names.blank, coverage)
+
+
+def _coverage(reader: IndexReader, named: Shortlist) -> float:
+    """Which share of the best chunks by words has a vector; where words name none, which share of all."""
+    order = sorted(named.words, key=lambda chunk: -named.words[chunk]) or list(named.literal)
+    best = order[:CHUNKS_READ]
+    return len(reader.embedded(best)) / len(best) if best else reader.share_embedded()
 
 
 def decided(reader: IndexReader, rows: Collection[ChunkRow]) -> tuple[dict[int, dict[int, str]], set[int]]:

@@ -18,6 +18,10 @@ ROUGH_NOTE = 0.3
 ROUGH_DATE = 0.3
 """The sum of normalised scores that beat reciprocal ranks on five public sets (65.3 against 56.1); .4–.6 is flat."""
 
+NEARBY_FROM = 0.9
+"""Where fewer of the best chunks by words have a vector (:attr:`tars_memory.recall.ranking.candidates.Pool.coverage`),
+what only the neighbours name is not looked at: a chunk is not better than others for having a vector already."""
+
 # --- which notes come first
 NOTE_WORDS = 0.14
 NOTE_DATE = 0.30

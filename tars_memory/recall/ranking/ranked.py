@@ -61,6 +61,7 @@ def scored(
     """
     terms = Terms(query)
     pool = gather(reader, query, terms, narrowed, vector, by_words=mode != "semantic", limit=limit)
+    mode = mode if pool.coverage else "lexical"
     relevant = relevance.answers(query, pool, mode)
     if not relevant and not any(chunk.is_named for chunk in pool.chunks):
         return [], pool.blank

@@ -28,7 +28,7 @@ PARTS = (
     "note: name", "note: tier", "note: recency",
     "line: words", "line: chunk's words", "line: chunk's meaning",
     "line: nearest words", "line: speaker", "line: held as written", "line: chunks beside", "line: best of the note",
-    "line: validity", "line: its note is named",
+    "line: validity", "line: its note is named", "line: meaning, as far as known",
 )  # fmt: skip
 """What ``--explain`` calls the parts of a score; their sum is the score."""
 
@@ -61,20 +61,48 @@ def rank(pool: Pool, query: Query) -> None:
     for line in lines if alike else ():
         if line.chunk.texts[line.index] in alike:
             line.validity = min(line.validity, standing.BOILERPLATE)
-    notes: dict[int, _Note] = {chunk.row.note_id: _Note() for chunk in pool.chunks}
-    nearest_of = _collect_nearest(pool, notes)
+    compared = [chunk for chunk in pool.chunks if chunk.meaning is not None]
+    if not compared or pool.coverage >= 1:
+        _score(pool.chunks, pool, query, by_meaning=bool(compared))
+    else:
+        _score_in_part(pool, compared, query)
+    for line in first_lines(pool):
+        line.parts = (*line.parts[:-2], fusion.LINE_NAMED, line.parts[-1])
+        line.score += fusion.LINE_NAMED
+
+
+def _score_in_part(pool: Pool, known: list[Candidate], query: Query) -> None:
+    """By words, and as far as the vectors are made by what they change: ``known`` are the chunks that have one."""
+
+    def scores(chunks: list[Candidate], *, by_meaning: bool) -> dict[Line, tuple[float, tuple[float, ...]]]:
+        _score(chunks, pool, query, by_meaning=by_meaning)
+        return {line: (line.score, line.parts) for chunk in chunks for line in chunk.lines}
+
+    by_words = scores(pool.chunks, by_meaning=False)
+    before = scores(known, by_meaning=False)
+    gains = {line: score - before[line][0] for line, (score, _) in scores(known, by_meaning=True).items()}
+    usual = mean(list(gains.values()))
+    for line, (score, parts) in by_words.items():
+        gain = pool.coverage * gains.get(line, usual)
+        line.score, line.parts = score + gain, (*parts[:-1], gain)
+
+
+def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: bool) -> None:
+    """Give the lines of these chunks their scores and parts, by words and meaning or by words alone."""
+    lines = [line for chunk in chunks for line in chunk.lines]
+    notes: dict[int, _Note] = {chunk.row.note_id: _Note() for chunk in chunks}
+    nearest_of = _collect_nearest(chunks, notes) if by_meaning else [0.0] * len(chunks)
     words = [_with_before(line) for line in lines]
     by_words = fusion.scale(words)
-    by_meaning = any(chunk.meaning is not None for chunk in pool.chunks)
-    nearest = [mean(line.nearest) for line in lines]
+    nearest = [mean(line.nearest) for line in lines] if by_meaning else [0.0] * len(lines)
     by_nearest = _scale_above(nearest)
     own_words = fusion.scale(line.words for line in lines)
-    chunk_words = fusion.scale(chunk.words for chunk in pool.chunks)
-    chunk_meaning = fusion.scale((chunk.meaning or 0.0 for chunk in pool.chunks), fusion.LEAST_MEANING)
+    chunk_words = fusion.scale(chunk.words for chunk in chunks)
+    chunk_meaning = fusion.scale((chunk.meaning or 0.0 for chunk in chunks), fusion.LEAST_MEANING)
     as_written = _as_written(pool, query)
-    beside = _beside(pool.chunks, nearest_of, chunk_words)
+    beside = _beside(chunks, nearest_of, chunk_words)
     i = 0
-    for chunk, near in zip(pool.chunks, beside, strict=True):
+    for chunk, near in zip(chunks, beside, strict=True):
         note = notes[chunk.row.note_id]
         around = chunk.words * chunk_words
         meant = max(chunk.meaning or 0.0, 0.0) * chunk_meaning if by_meaning else around
@@ -99,7 +127,7 @@ def rank(pool: Pool, query: Query) -> None:
             if line.validity > standing.REFUSED:
                 note.top = max(note.top, line.score)
             i += 1
-    _add_notes(pool, query, notes, fusion.NOTE_BEST if by_meaning else fusion.NOTE_BEST_BY_WORDS)
+    _add_notes(chunks, query, notes, fusion.NOTE_BEST if by_meaning else fusion.NOTE_BEST_BY_WORDS)
 
 
 def _alike(chunks: Iterable[Candidate]) -> set[str]:
@@ -116,13 +144,13 @@ def _alike(chunks: Iterable[Candidate]) -> set[str]:
     return {text for text, count in holding.items() if count > NAMESAKES}
 
 
-def _add_notes(pool: Pool, query: Query, notes: dict[int, _Note], by_best: float) -> None:
+def _add_notes(chunks: list[Candidate], query: Query, notes: dict[int, _Note], by_best: float) -> None:
     """Add the parts of the note to those of each line."""
-    note_words = fusion.scale(chunk.note_words for chunk in pool.chunks)
+    note_words = fusion.scale(chunk.note_words for chunk in chunks)
     by_chunk = _scale_above(note.chunk_nearest for note in notes.values())
     by_note = _scale_above(mean(note.nearest) for note in notes.values())
     by_line = _scale_above(note.line_nearest for note in notes.values())
-    for chunk in pool.chunks:
+    for chunk in chunks:
         note = notes[chunk.row.note_id]
         parts = (
             fusion.NOTE_WORDS * chunk.note_words * note_words,
@@ -140,11 +168,8 @@ def _add_notes(pool: Pool, query: Query, notes: dict[int, _Note], by_best: float
         top = max(note.top, 0.0)  # below that if all that was read of it was refused
         base = sum(parts) - top
         for line in chunk.lines:
-            line.parts = (*parts, *line.parts, -top, line.validity, 0.0)
+            line.parts = (*parts, *line.parts, -top, line.validity, 0.0, 0.0)
             line.score += base + line.validity
-    for line in first_lines(pool):
-        line.parts = (*line.parts[:-1], fusion.LINE_NAMED)
-        line.score += fusion.LINE_NAMED
 
 
 def first_lines(pool: Pool) -> list[Line]:
@@ -158,10 +183,10 @@ def first_lines(pool: Pool) -> list[Line]:
     return list(best.values())
 
 
-def _collect_nearest(pool: Pool, notes: dict[int, _Note]) -> list[float]:
+def _collect_nearest(chunks: list[Candidate], notes: dict[int, _Note]) -> list[float]:
     """How near the words of each chunk and note are to those of the query: in one line, one chunk, the whole note."""
     found: list[float] = []
-    for chunk in pool.chunks:
+    for chunk in chunks:
         note = notes[chunk.row.note_id]
         best: list[float] = []
         for line in chunk.lines:
