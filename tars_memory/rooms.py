@@ -557,6 +557,8 @@ class Rooms:
                 return None
             model = self._model_of(reader.fingerprint, notices)
             notices += self._unknown_language(query, model)
+            if not needed and not self._reads(model, query.meaning):
+                return None
             return self._ask(query.meaning, model)
         except (ModelUnavailableError, UnwritableError) as error:
             if needed:
@@ -568,6 +570,15 @@ class Rooms:
         """Without a single vector there is nothing to compare by meaning: an error if that is ``needed``."""
         if needed and reader.chunk_count():
             raise ModelUnavailableError("no passage has a vector yet", "tars-memory reindex makes them")
+
+    def _reads(self, model: str, text: str) -> bool:
+        """Whether the model knows the script of a text; what it can't read is found by its words alone."""
+        from tars_memory.index.embedding.models import LATIN, manifest_of
+        from tars_memory.index.words import is_latin
+
+        if is_latin(text):
+            return True
+        return (self.embedder or manifest_of(model, self.settings.places.cache)).scripts != LATIN
 
     def _unknown_language(self, query: Query, model: str) -> list[str]:
         """A sentence, once, if the model that answers knows English alone and the query is in another language."""

@@ -32,6 +32,7 @@ class HashEmbedder:
     """
 
     dimension = 384
+    scripts = ""
 
     def __init__(self, fingerprint: str = "hash-embedder") -> None:
         self.fingerprint = fingerprint

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tars_memory.index import database, vectors
 from tars_memory.index.chunking import embedded_text
 from tars_memory.index.embedding.cache import VectorCache
+from tars_memory.index.embedding.models import LATIN
 
 if TYPE_CHECKING:
     import sqlite3
@@ -42,7 +43,7 @@ def pending(connection: sqlite3.Connection, newest: int | None = None) -> int:
 
 def _lacking(newest: int | None = None) -> str:
     """The chunks without a vector; where sqlite-vec is at hand, one in the cache alone is still to be filled in."""
-    lacking = "embedded = 0" if database.driver().vec is None else "embedded <> 1"
+    lacking = "embedded = 0" if database.driver().vec is None else "embedded <> 1 AND embedded <> 3"
     return lacking if newest is None else f"{lacking} AND {among(newest)}"
 
 
@@ -80,7 +81,8 @@ def embed(
             nonlocal ahead
             model = store.model(embedder.fingerprint, embedder.dimension)
             if _answered_by_another(connection, embedder.fingerprint):
-                every = _chunks(connection, "1" if newest is None else among(newest), newest)
+                known = "latin" if embedder.scripts == LATIN else "1"
+                every = _chunks(connection, known if newest is None else f"{known} AND {among(newest)}", newest)
                 lacking = {digest: every[digest] for digest in store.missing(model, every)}
                 _embed(connection, None, store, model, embedder, lacking, limit, progress)
                 ahead = max(0, len(lacking) - (len(lacking) if limit is None else limit))
@@ -91,6 +93,8 @@ def embed(
                     return
                 with database.transaction(connection):
                     prepare(connection, embedder.fingerprint, embedder.dimension, store.identity)
+                    if embedder.scripts == LATIN:
+                        leave_out(connection)
                 _fill(connection, store, model, newest)
             lacking = _chunks(connection, _lacking(newest), newest)
             _embed(connection, files, store, model, embedder, lacking, limit, progress)
@@ -102,7 +106,7 @@ def embed(
 def _answered_by_another(connection: sqlite3.Connection, fingerprint: str) -> bool:
     """Whether the index holds vectors of another model."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone()
-    some = "SELECT 1 FROM chunks WHERE embedded <> 0 LIMIT 1"
+    some = "SELECT 1 FROM chunks WHERE embedded IN (1, 2) LIMIT 1"
     return row is not None and row[0] != fingerprint and connection.execute(some).fetchone() is not None
 
 
@@ -158,6 +162,17 @@ def prepare(connection: sqlite3.Connection, fingerprint: str, dimension: int, ca
     vectors.clear_garbage(connection)
     if vectors.is_bloated(connection):
         vectors.start(connection, dimension)
+
+
+def leave_out(connection: sqlite3.Connection) -> None:
+    """Mark the chunks in other scripts than Latin as such that the model can't read. Belongs inside a transaction."""
+    other = "latin = 0 AND embedded <> 3"
+    held = connection.execute(f"SELECT id FROM chunks WHERE {other} AND embedded = 1").fetchall()
+    if held and vectors.load(connection):
+        connection.executemany("DELETE FROM chunk_vectors WHERE chunk = ?", held)
+    elif held:
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('knn', 'other scripts')")
+    connection.execute(f"UPDATE chunks SET embedded = 3 WHERE {other}")
 
 
 def _fill(connection: sqlite3.Connection, store: VectorCache, model: int, newest: int | None = None) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CHUNKER = 3
 """Raise it with every change that makes other chunks or other embedded text of the same bytes."""
-VERSION = 12
+VERSION = 13
 """Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic", "talk")
@@ -73,11 +73,14 @@ CREATE TABLE chunks (               -- narrow: what filters and ranking read for
   end_line   INTEGER NOT NULL,
   partial    INTEGER NOT NULL,      -- 1: a piece of one oversized line
   hash       BLOB NOT NULL,         -- of the text that is embedded
-  embedded   INTEGER NOT NULL,      -- 0: no vector yet, 1: in chunk_vectors, 2: in the cache alone (no sqlite-vec)
-  until      INTEGER NOT NULL       -- as of notes; of its lines where these end earlier
+  embedded   INTEGER NOT NULL,      -- 0: no vector yet, 1: in chunk_vectors, 2: in the cache alone (no sqlite-vec),
+                                    -- 3: the model can't read its script
+  until      INTEGER NOT NULL,      -- as of notes; of its lines where these end earlier
+  latin      INTEGER NOT NULL       -- 0: it is in another script
 );
 CREATE INDEX chunks_of_note ON chunks (note, position);
 CREATE INDEX chunks_pending ON chunks (embedded) WHERE embedded <> 1;
+CREATE INDEX chunks_in_other_scripts ON chunks (embedded) WHERE latin = 0;
 CREATE INDEX chunks_ending ON chunks (until) WHERE until < {ALWAYS};
 
 CREATE TABLE chunk_texts (

@@ -79,13 +79,6 @@ class VectorReader:
         sql = f"SELECT c.id FROM json_each(?) j JOIN chunks c ON c.id = j.value AND {HELD}"
         return {int(chunk) for (chunk,) in self._connection.execute(sql, (json.dumps(list(chunks)),))}
 
-    def share_embedded(self) -> float:
-        """The share of all chunks that have a vector; 1 where there is no chunk."""
-        lacking = f"SELECT count(*) FROM chunks c WHERE c.embedded <> 1 AND NOT {HELD}"
-        sql = f"SELECT (SELECT count(*) FROM chunks), ({lacking})"
-        every, without = self._connection.execute(sql).fetchone()
-        return 1.0 - without / every if every else 1.0
-
     def cosines(self, vector: bytes, chunks: Iterable[int]) -> dict[int, float]:
         """Cosine of a query vector to each of these chunks; chunks without a vector are left out."""
         from tars_memory.index import vectors

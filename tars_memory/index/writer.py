@@ -12,7 +12,7 @@ from tars_memory.index import facts
 from tars_memory.index.fulltext import signs
 from tars_memory.index.naming import keys_of
 from tars_memory.index.schema import BETWEEN, TIERS
-from tars_memory.index.words import plainer
+from tars_memory.index.words import is_latin, plainer
 
 if TYPE_CHECKING:
     import sqlite3
@@ -27,7 +27,7 @@ EXCLUDED = b"excluded in Obsidian"
 PROPOSALS = b"proposals to review"
 """What stands for the hash of a note that is not indexed."""
 
-_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)"
+_CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)"
 _LINE = "INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _ANSWER = "INSERT INTO answers VALUES (?, ?, ?)"
 _TEXT = "INSERT INTO chunk_texts VALUES (?, ?, ?, ?, ?, ?)"
@@ -116,7 +116,14 @@ class Writer:
                     moved.append((position, chunk.start_line, chunk.end_line, chunk.until, known.pop()))
                     continue
                 number = self._take("chunks")
-                place = (chunk.start_line, chunk.end_line, int(chunk.partial), chunk.hash, chunk.until)
+                place = (
+                    chunk.start_line,
+                    chunk.end_line,
+                    int(chunk.partial),
+                    chunk.hash,
+                    chunk.until,
+                    is_latin(chunk.text),
+                )
                 chunk_rows.append((number, key, position, note.tier, scope, parsed.day, *place))
                 text_rows.append((number, *texts))
                 tag_rows += ((tag, number) for tag in chunk.tags)
@@ -155,7 +162,14 @@ class Writer:
         self._forget_words(key)
         for position, chunk in enumerate(more.chunks, at):
             number, texts = self._take("chunks"), _texts(chunk, "")
-            place = (chunk.start_line, chunk.end_line, int(chunk.partial), chunk.hash, chunk.until)
+            place = (
+                chunk.start_line,
+                chunk.end_line,
+                int(chunk.partial),
+                chunk.hash,
+                chunk.until,
+                is_latin(chunk.text),
+            )
             one(_CHUNK, (number, key, position, tier, scope, day, *place))
             one(_TEXT, (number, *texts))
             one(_WORDS, (number, plainer(texts[0]), plainer(texts[1])))

@@ -17,7 +17,8 @@ TODAY = date(2026, 11, 21)
 
 
 class Recalled:
-    def __init__(self, folder: Path, notes: dict[str, str | bytes], *, embed: bool = True) -> None:
+    def __init__(self, folder: Path, notes: dict[str, str | bytes], *, embed: bool = True, later: bool = False) -> None:
+        """``later``: there is an embedder, but no vector yet."""
         self.root = make_vault(folder / "My Vault", notes)
         self.embedder = HashEmbedder()
         self.index = Index(
@@ -27,7 +28,7 @@ class Recalled:
             LimitsOptions(),
             (lambda: self.embedder) if embed else None,
         )
-        self.index.reindex(embed=embed)
+        self.index.reindex(embed=embed and not later)
 
     def search(self, text: str, mode: str = "hybrid", *, scope: str = "", limit: int = 10, **filters) -> SearchResult:
         parsed = query.parse(text, TODAY, **filters.pop("options", {}))

@@ -6,6 +6,8 @@ import pytest
 from recalled import Recalled
 
 from tars_memory.index.embedding.models import EMBEDDED, is_english
+from tars_memory.index.filters import Filter
+from tars_memory.index.words import is_latin
 from tars_memory.recall.ranking.languages import foreign
 
 NOTES = {
@@ -193,3 +195,43 @@ def test_titles_headings_and_aliases_are_found_without_a_word_in_the_text(tmp_pa
         hits = recalled.search(text, mode).hits
         assert [(hit.path, hit.start_line <= line <= hit.end_line) for hit in hits][:1] == [(path, True)], text
     recalled.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "latin"),
+    [
+        ("", True),
+        ("42 + 1", True),
+        ("Größe", True),
+        ("Ｚｅｔｔｅｌ", True),
+        ("the word λόγος in an English sentence", True),
+        ("猫喜欢喝牛奶", False),
+        ("打开 Sync 的设置", False),
+        ("Ёлка стоит", False),
+    ],
+)
+def test_a_text_is_latin_by_its_letters(text, latin):
+    assert is_latin(text) == latin
+
+
+def test_what_a_model_can_not_read_is_neither_embedded_nor_compared(tmp_path):
+    mixed = {"中文.md": "- 备用钥匙在邻居家。\n", "en.md": "- The spare key is at the neighbour's.\n"}
+    vault = Recalled(tmp_path, mixed, later=True)
+    vault.embedder.scripts = "Latin"
+    assert vault.index.embed_pending() == 0, "nothing waits for a vector"
+    assert [text for text in vault.embedder.texts if "钥匙" in text] == []
+    assert len(vault.embedder.texts) == 1
+    hits = vault.search("备用钥匙", "hybrid", explain=True).hits
+    assert [hit.path for hit in hits] == ["中文.md"]
+    assert hits[0].explain["note: nearest words"] == hits[0].explain["line: meaning, as far as known"] == 0
+    vault.embedder.scripts, vault.embedder.fingerprint = "", "reads all"
+    vault.index.embed_pending()
+    assert [text for text in vault.embedder.texts if "钥匙" in text] != [], "another model can"
+    vault.embedder.scripts, before = "Latin", len(vault.embedder.texts)
+    assert vault.index.embed_pending() == 0
+    assert len(vault.embedder.texts) == before
+    vector = vault.embedder.embed_query("备用钥匙").vector
+    near = vault.index.read(lambda reader: [chunk for chunk, _ in reader.nearest(vector, Filter(), 9)])
+    rows = vault.index.read(lambda reader: reader.chunks(near))
+    assert [row.path for row in rows.values()] == ["en.md"]
+    vault.close()

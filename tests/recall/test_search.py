@@ -273,7 +273,7 @@ def test_a_line_that_only_says_who_spoke_is_no_hit(tmp_path: Path) -> None:
 def test_a_passage_is_not_better_for_having_a_vector_already(tmp_path: Path) -> None:
     notes = {f"{i:02}.md": f"The harbour in the {place} has a blue boat.\n" for i, place in enumerate(PLACES)}
     notes["far.md"] = "A jetty with dinghies.\n"
-    vault = Recalled(tmp_path, notes, embed=False)
+    vault = Recalled(tmp_path, notes, later=True)
     asked = "blue boat harbour in the mountains"
     by_words = [hit.path for hit in vault.search(asked, "lexical").hits]
     orders = []

@@ -69,6 +69,7 @@ def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Mani
         query_prefix=query_prefix,
         passage_prefix=passage_prefix,
         runner="onnxruntime" if found.kind in POOLING else "fastembed",
+        scripts=models.LATIN if models.is_english(found.name) else "",
     )
     sources = {file: found.folder / file for file in found.files}
     prepared = prepare.prepare(direct, sources, {}, cache)

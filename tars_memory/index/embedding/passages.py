@@ -43,6 +43,10 @@ class Embedder(Protocol):
     def dimension(self) -> int:
         """Numbers in a vector."""
 
+    @property
+    def scripts(self) -> str:
+        """The script that it reads alone (:class:`tars_memory.index.embedding.models.Manifest`); empty: any."""
+
     def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
         """The vectors of each text and of the words of its lines after the first; in order, lazily."""
 
@@ -67,6 +71,7 @@ class ModelEmbedder:
         self.manifest = manifest
         self.folder = folder
         self.dimension = manifest.dimension
+        self.scripts = manifest.scripts
         self.fingerprint = manifest.fingerprint(chunker)
         self._light: Runner | None = None
         self._full: Runner | None = None

@@ -234,10 +234,10 @@ def gather(
 
 
 def _coverage(reader: IndexReader, named: Shortlist) -> float:
-    """Which share of the best chunks by words has a vector; where words name none, which share of all."""
+    """Which share of the best chunks by words has a vector; all where words name none: neighbours take no place."""
     order = sorted(named.words, key=lambda chunk: -named.words[chunk]) or list(named.literal)
     best = order[:CHUNKS_READ]
-    return len(reader.embedded(best)) / len(best) if best else reader.share_embedded()
+    return len(reader.embedded(best)) / len(best) if best else 1.0
 
 
 def decided(reader: IndexReader, rows: Collection[ChunkRow]) -> tuple[dict[int, dict[int, str]], set[int]]:
