@@ -369,17 +369,18 @@ class Rooms:
         """
         from tars_memory.options import SourcesOptions
 
-        self._withheld = None
         options = self.settings.options("sources", SourcesOptions)
-        if self._talks is None and options.paths:
-            from tars_memory.talks import Talks, source_paths
+        if options.paths:
             from tars_memory.vault.writing.withheld import Withheld
 
             try:
-                self._withheld = self._withheld or Withheld(self.state)
+                self._withheld = Withheld(self.state)
             except SettingsError as error:
                 self.notices.append(f"conversations are not searched: {error.message}; {error.hint}")
                 return None
+        if self._talks is None and options.paths:
+            from tars_memory.talks import Talks, source_paths
+
             folder, places, paths = self.state / "talks", self.settings.places, source_paths(self.settings)
             self._talks = Talks(paths, folder, places, self.root, self.withheld, options.vectors)
         return self._talks

@@ -25,6 +25,9 @@ EMBEDDED = "embedded"
 MULTILINGUAL = "multilingual"
 """The setting's words for the models that are installed with the extras of these names."""
 
+E5 = "e5-2"
+"""What runs multilingual-e5. Raise the number with every change of what is kept of a passage beside its vector."""
+
 ENGLISH = ("all-minilm", "-en", "gte-base", "gte-large", "all-mpnet", "multi-qa-minilm")
 """What the names of models for English alone hold (so their cards say). A model with another name may know more."""
 
@@ -83,7 +86,7 @@ class Manifest:
             normalised: whether the model's own recipe ends in L2 normalisation. Ours always does.
             query_prefix: put before a query.
             passage_prefix: put before a passage.
-            runner: ``onnxruntime`` (can be run directly), ``e5`` (likewise, with word pieces and a graph of our own
+            runner: ``onnxruntime`` (can be run directly), :data:`E5` (likewise, with word pieces and a graph of our own
                 making) or ``fastembed``.
             scripts: ``Latin`` if the model reads no other; empty: any. It decides no vector, only what gets one.
         """
@@ -144,7 +147,7 @@ MULTILINGUAL_MANIFEST = Manifest(
     max_tokens=512,
     query_prefix="query: ",
     passage_prefix="passage: ",
-    runner="e5",
+    runner=E5,
 )
 
 

@@ -100,7 +100,7 @@ class ModelEmbedder:
 
     def _many(self) -> Runner:
         if self._full is None:
-            ours = self.manifest.runner == "e5"  # fastembed can't run it
+            ours = self.manifest.runner == models.E5  # fastembed can't run it
             self._full = self._few() if ours else open_fastembed(self.manifest, self.folder)
         return self._full
 

@@ -115,7 +115,7 @@ def prepare(
             for name, values in config.items():
                 (building / name).write_text(json.dumps(values, indent=1), "utf-8")
             made: tuple[str, ...] = ()
-            if manifest.runner == "e5":
+            if manifest.runner == models.E5:
                 from tars_memory.index.embedding.e5build import build
 
                 made = build(building)

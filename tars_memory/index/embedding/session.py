@@ -41,9 +41,10 @@ class Embedded(NamedTuple):
     vector: bytes
     """Of the whole: float32 little-endian, L2-normalised."""
     counts: bytes
-    """One byte for each line after the first: how many of its words have a vector, at most 255."""
+    """One byte for each line after the first: how many of its words have a vector, at most 255. From a model that
+    reads names one byte more, 8: the vector of the note's name takes the room of so many words."""
     bits: bytes
-    """The words' vectors in order, ``dimension / 8`` bytes each."""
+    """The words' vectors in order, ``dimension / 8`` bytes each; the name's last, a signed byte a dimension."""
 
 
 class Session:
@@ -78,7 +79,7 @@ class Session:
         try:
             self._model = onnxruntime.InferenceSession(
                 str(models.graph_of(folder, manifest, onnxruntime.__version__)),
-                _options(onnxruntime, repack or manifest.runner == "e5"),
+                _options(onnxruntime, repack or manifest.runner == models.E5),
                 providers=["CPUExecutionProvider"],
             )
         except ModelUnavailableError:
@@ -86,6 +87,7 @@ class Session:
         except Exception as error:  # nor do onnxruntime's
             raise _damaged(folder, error) from error
         self._inputs = {node.name for node in self._model.get_inputs()}
+        self._named = ("", b"")
 
     def query(self, text: str) -> QueryVector:
         """The vectors of a query, and of its words."""
@@ -101,7 +103,27 @@ class Session:
     def passage(self, text: str) -> Embedded:
         """The vectors of a passage, and of the words of its lines after the first."""
         hidden, offsets = self._run(self.manifest.passage_prefix + text)
-        return pool(self._numpy, hidden, offsets, self.manifest, text, self._read.centre)
+        made = pool(self._numpy, hidden, offsets, self.manifest, text, self._read.centre)
+        name = self._name(text) if self._read.centre is not None else b""
+        return made._replace(counts=made.counts + b"\x08", bits=made.bits + name) if name else made
+
+    def _name(self, text: str) -> bytes:
+        """The vector of the name that a passage's first line begins with, by itself; nothing without one.
+
+        Eight bits a number are enough: a cosine differs by .001. The passages of a note follow each other, so that its
+        name is embedded about once.
+        """
+        from tars_memory.index.chunking import SEPARATOR
+
+        name = text.split("\n", 1)[0].split(SEPARATOR, 1)[0]
+        if not name.strip():
+            return b""
+        known = self._named
+        if known[0] != name:
+            np = self._numpy
+            vector = whole(np, self._run(self.manifest.passage_prefix + name)[0], self.manifest.pooling)
+            known = self._named = name, np.rint(vector * (127 / abs(vector).max())).astype(np.int8).tobytes()
+        return known[1]
 
     def _run(self, text: str) -> tuple[Any, list[tuple[int, int]]]:
         """The model's output for one text, and the character span of each of its tokens."""
@@ -152,7 +174,7 @@ class _Tokenizer:
 
 def _reader(np: Any, manifest: models.Manifest, folder: Path) -> _Reader:
     """What splits texts for that model."""
-    if manifest.runner == "e5":
+    if manifest.runner == models.E5:
         from tars_memory.index.embedding.e5 import Reader
 
         return Reader(folder, np, manifest.max_tokens)

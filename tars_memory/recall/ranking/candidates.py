@@ -6,8 +6,11 @@ hundred chunks, a rough sum of these picks those that are read line by line.
 
 from __future__ import annotations
 
+import math
+from operator import mul
 from typing import TYPE_CHECKING
 
+from tars_memory.index.vectors import floats
 from tars_memory.recall.ranking import fusion, interaction
 from tars_memory.recall.ranking.lexical import Exclusion, bm25, idf
 from tars_memory.recall.ranking.names import called, shares
@@ -89,6 +92,7 @@ class Candidate:
         words: BM25 of the chunk.
         note_words: BM25 of its whole note.
         meaning: cosine with the query, on the scale of its model; None without a vector.
+        name_meaning: cosine of the query with its note's name alone, on that scale; 0 where the model doesn't tell.
         date: how well its day fits the dates that the query names, 0 to 1.
         name: how much of the query names its note, 0 to 1.
         is_named: the query is a name of its note.
@@ -97,7 +101,8 @@ class Candidate:
     """
 
     __slots__ = (
-        "counts", "date", "decided", "is_named", "lines", "meaning", "name", "note_words", "row", "texts", "words",
+        "counts", "date", "decided", "is_named", "lines", "meaning", "name", "name_meaning", "note_words", "row",
+        "texts", "words",
     )  # fmt: skip
 
     def __init__(self, row: ChunkRow) -> None:
@@ -107,6 +112,7 @@ class Candidate:
         self.words = 0.0
         self.note_words = 0.0
         self.meaning: float | None = None
+        self.name_meaning = 0.0
         self.date = 0.0
         self.name = 0.0
         self.is_named = False
@@ -202,7 +208,7 @@ def gather(
         named.near.update((chunk, scale.meaning(cosine)) for chunk, cosine in further.items())
     nearest = max(named.near.values(), default=0.0)
     asked = interaction.numbers(vector.words) if vector is not None else []
-    bits = reader.word_bits(list(rows)) if asked else {}
+    bits = reader.word_bits(list(rows)) if asked or scale.names else {}
     excluded = Exclusion(query.negations)
     told, hidden = decided(reader, rows.values())
     chunks: list[Candidate] = []
@@ -222,6 +228,8 @@ def gather(
             continue
         if chunk.lines and (chunk.counts or by_note or chunk.meaning is not None or chunk.date):
             chunks.append(chunk)
+    if vector is not None and scale.names:
+        _compare_names(chunks, vector, bits)
     total = reader.chunk_count()
     idfs = _idfs(reader, terms, chunks, total) if by_words else {}
     _weigh(chunks, terms, idfs)
@@ -362,6 +370,23 @@ def _compare(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes,
     for line in chunk.lines:
         found = words[line.index] if line.index < len(words) else ()
         line.nearest = interaction.nearest(asked, found, 8 * width, chance)
+
+
+def _compare_names(chunks: Sequence[Candidate], vector: QueryVector, bits: Mapping[int, tuple[bytes, bytes]]) -> None:
+    """How near the name of each chunk's note is to the query, where vectors of names are kept."""
+    scale = fusion.scale_of(vector.model)
+    asked = floats(vector.vector)
+    near: dict[int, float] = {}
+    for chunk in chunks:
+        counts, data = bits.get(chunk.row.id, (b"", b""))
+        if len(counts) <= len(chunk.texts):
+            continue
+        note = chunk.row.note_id
+        if note not in near:
+            name = memoryview(data)[-len(asked) :].cast("b")
+            length = math.sqrt(sum(map(mul, name, name)))
+            near[note] = scale.meaning(sum(map(mul, name, asked)) / length) if length else 0.0
+        chunk.name_meaning = max(0.0, near[note])
 
 
 def _idfs(reader: IndexReader, terms: Terms, chunks: Sequence[Candidate], total: int) -> dict[str, float]:

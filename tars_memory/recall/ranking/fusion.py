@@ -81,6 +81,8 @@ class Scale(NamedTuple):
     """The same for how near two words are."""
     best_meaning: float = BEST_CHUNK_MEANING
     """What the cosine of the best line's chunk weighs in the order of notes."""
+    names: float = 0.0
+    """What the cosine with the note's name alone weighs in the order of notes; 0: no vectors of names are kept."""
     near_read: int = 0
     """So many of the nearest chunks are read whatever their words: of squeezed cosines the hundredth best is large."""
     signs_as_written: float = 1.0
@@ -117,6 +119,7 @@ _E5 = Scale(
     chance=0.78,
     chance_of_words=0.25,
     best_meaning=1.5,
+    names=0.12,
     near_read=24,
     signs_as_written=0.1,
     floor=0.34,

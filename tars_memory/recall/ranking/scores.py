@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PARTS = (
     "note: words", "note: date", "note: best line", "note: nearest words of a chunk", "note: nearest words",
-    "note: nearest words of a line", "note: farthest word", "note: held as written",
+    "note: nearest words of a line", "note: farthest word", "note: held as written", "note: its name's meaning",
     "note: name", "note: tier", "note: recency",
     "line: words", "line: chunk's words", "line: chunk's meaning",
     "line: nearest words", "line: speaker", "line: held as written", "line: chunks beside", "line: best of the note",
@@ -127,7 +127,7 @@ def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: boo
             if line.validity > standing.REFUSED:
                 note.top = max(note.top, line.score)
             i += 1
-    _add_notes(chunks, query, notes, fusion.NOTE_BEST if by_meaning else fusion.NOTE_BEST_BY_WORDS)
+    _add_notes(chunks, pool, query, notes, by_meaning=by_meaning)
 
 
 def _alike(chunks: Iterable[Candidate]) -> set[str]:
@@ -144,12 +144,15 @@ def _alike(chunks: Iterable[Candidate]) -> set[str]:
     return {text for text, count in holding.items() if count > NAMESAKES}
 
 
-def _add_notes(chunks: list[Candidate], query: Query, notes: dict[int, _Note], by_best: float) -> None:
+def _add_notes(chunks: list[Candidate], pool: Pool, query: Query, notes: dict[int, _Note], *, by_meaning: bool) -> None:
     """Add the parts of the note to those of each line."""
+    by_best = fusion.NOTE_BEST if by_meaning else fusion.NOTE_BEST_BY_WORDS
     note_words = fusion.scale(chunk.note_words for chunk in chunks)
     by_chunk = _scale_above(note.chunk_nearest for note in notes.values())
     by_note = _scale_above(mean(note.nearest) for note in notes.values())
     by_line = _scale_above(note.line_nearest for note in notes.values())
+    names = (chunk.name_meaning for chunk in chunks)
+    by_name = pool.scale.names * fusion.scale(names, fusion.LEAST_MEANING) if by_meaning else 0.0
     for chunk in chunks:
         note = notes[chunk.row.note_id]
         parts = (
@@ -161,6 +164,7 @@ def _add_notes(chunks: list[Candidate], query: Query, notes: dict[int, _Note], b
             fusion.NOTE_LINE_NEAREST * _above(note.line_nearest) * by_line,
             fusion.NOTE_FARTHEST * min(note.nearest, default=0.0),
             fusion.NOTE_EXACT * note.exact,
+            by_name * chunk.name_meaning,
             fusion.NOTE_NAME * chunk.name,
             standing.tier_worth(chunk.row.tier),
             0.0 if chunk.row.date_is_weak else standing.recency(chunk.row.tier, chunk.row.date, query.today),
