@@ -1,6 +1,7 @@
 """`python -m bench`: what a command costs, as ratios, in one interleaved run; writes only below a temporary folder.
 
-`extract` needs a labelled set (`--set DIR`), `scale` makes 100,000 notes: both are measured only if they are named.
+`extract` needs a labelled set (`--set DIR`), `scale` makes 100,000 notes, `multilingual` needs the extra of that name:
+they are measured only if they are named.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ def main() -> None:
     parser.add_argument("--shapes", default="", metavar="PART", help="growth of all shapes whose names hold this")
     parser.add_argument("--all", action="store_true", help="growth of all shapes (hours)")
     parser.add_argument("--set", type=Path, metavar="DIR", help="labelled conversations, for the part extract")
+    parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="tokenizer.json, for the part multilingual")
+    parser.add_argument("--texts", type=int, default=100_000, help="that it is compared on (100,000)")
     arguments = parser.parse_args()
-    unknown = set(arguments.parts) - {*PARTS, "extract", "scale"}
+    unknown = set(arguments.parts) - {*PARTS, "extract", "scale", "multilingual"}
     if unknown:
         parser.error(f"no part named {', '.join(sorted(unknown))}")
     parts = arguments.parts or PARTS
@@ -51,7 +54,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
-        if {"start", "throughput", "watched"} & set(parts):
+        if {"start", "throughput", "watched", "multilingual"} & set(parts):
             place = Place(folder / "start")
             place.build_apart(arguments.notes)
         if "start" in parts:
@@ -66,6 +69,12 @@ def main() -> None:
             from bench import throughput
 
             print(throughput.report(place, 3), flush=True)
+        if "multilingual" in parts:
+            from bench import multilingual
+
+            print(multilingual.report(place, arguments.rounds), flush=True)
+            if arguments.tokenizer is not None:
+                print(multilingual.compared(place, arguments.tokenizer, arguments.texts), flush=True)
         if "sweep" in parts:
             from bench import sweep
 

@@ -340,14 +340,14 @@ def test_reindex_verify_status_doctor_models(tm: Run, memory: Any) -> None:
     assert tm("doctor").code == 0
     memory.answers["doctor"] = {"findings": [{"kind": "lost", "message": "Memory.md:3 x", "hint": "undo"}]}
     assert (tm("doctor").code, tm("doctor").out) == (1, "lost: Memory.md:3 x\n  undo\n")
-    assert tm("models").out == "* embedded\n  other     (not installed)\n"
+    assert tm("models").out == "*\tembedded\t\t\tinstalled\n\tother\t\t\tnot installed\n"
     memory.answers["models"] = [
         {"name": "embedded", "current": True, "installed": True, "languages": "English", "megabytes": 23, "seconds": 8},
         {"name": "multilingual", "installed": False, "languages": "about a hundred", "megabytes": 72, "seconds": 240},
     ]
     assert tm("models").out == (
-        "* embedded      English          23 MB                   this vault: about 8 s\n"
-        "  multilingual  about a hundred  72 MB  (not installed)  this vault: about 4 min\n"
+        "*\tembedded\tEnglish\t23 MB\tinstalled\tabout 8 s\n"
+        "\tmultilingual\tabout a hundred\t72 MB\tnot installed\tabout 4 min\n"
     )
     assert tm("models", "use", "other").out == "model  other\n"
 

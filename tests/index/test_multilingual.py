@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 
 from tars_memory.errors import ModelUnavailableError
+from tars_memory.index import filling
 from tars_memory.index.embedding import e5, models, passages, prepare, runtime
 from tars_memory.index.embedding.queryvector import QueryVectors
 from tars_memory.index.embedding.session import Session
@@ -279,3 +282,32 @@ def test_the_old_vectors_answer_until_those_of_another_model_are_made(tmp_path: 
         assert found.notices[0].startswith("answered by the vectors of embedded: ")
         memory.reindex()
         assert memory.search("wo ist der Schlüssel", mode="semantic").notices == []
+
+
+@wanted
+def test_a_change_of_model_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+    notes = {f"Note {number}.md": f"Drawer {number} holds spoon {number}.\n" for number in range(40)}
+    make_vault(tmp_path / "vault", notes | {".obsidian/app.json": "{}"})
+    home = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    with Memory(tmp_path / "vault", env=home) as memory:
+        memory.reindex()
+        memory.use_model("multilingual")
+    child = os.fork()
+    if not child:
+        filling.PAGE = 4
+
+        def kill(stage: str, done: int, _: int) -> None:
+            if stage == "vectors" and done >= filling.STEP:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        with Memory(tmp_path / "vault", env=home) as memory:
+            memory.reindex(progress=kill)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    with Memory(tmp_path / "vault", env=home) as memory:
+        found = memory.search("Drawer 7 holds spoon 7", mode="semantic")
+        assert found.hits and found.notices[0].startswith("answered by the vectors of embedded: ")
+        left: list[int] = []
+        memory.reindex(progress=lambda stage, done, of: left.append(of) if stage == "vectors" and not done else None)
+        assert 0 < left[0] <= len(notes) - filling.STEP + 4
+        assert memory.search("Drawer 7 holds spoon 7", mode="semantic").notices == []

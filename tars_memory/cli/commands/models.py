@@ -6,7 +6,7 @@ import typer
 
 from tars_memory.cli.output import duration, line
 from tars_memory.cli.parsing import call_of, command
-from tars_memory.cli.tables import show_tree
+from tars_memory.cli.tables import show_rows, show_tree
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,20 +45,21 @@ def models(
     if call.out.json:
         call.out.record({"models": known, "notices": notices})
         return 0
-    rows = [
-        (
-            line(str(model["name"])),
-            line(str(model.get("languages") or "")),
-            f"{model['megabytes']} MB" if model.get("megabytes") else "",
-            "" if model.get("installed") else "(not installed)",
-            f"this vault: {duration(model['seconds'])}" if model.get("seconds") else "",
-        )
-        for model in known
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for model, row in zip(known, rows, strict=True):
-        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width]
-        call.out.data(f"{'*' if model.get('current') else ' '} {'  '.join(cells)}".rstrip())
+    show_rows(
+        call.out,
+        [
+            (
+                "*" if model.get("current") else "",
+                line(str(model["name"])),
+                line(str(model.get("languages") or "")),
+                f"{model['megabytes']} MB" if model.get("megabytes") else "",
+                "installed" if model.get("installed") else "not installed",
+                duration(model["seconds"]) if model.get("seconds") else "",
+            )
+            for model in known
+        ],
+        ("", "model", "languages", "size", "here", "this vault takes"),
+    )
     return 0
 
 
