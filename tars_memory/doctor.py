@@ -64,12 +64,27 @@ def doctor(memory: Memory, *, fix: bool = False) -> dict[str, Any]:
         ``findings``: ``kind``, ``path``, ``message``, ``hint``, ``fixable`` and ``fixed`` each; ``notices``.
     """
     told = []
-    for probe in (_writes, _folders, _sync, _tiers, _secrets, _model, _index):
+    for what, probe in _probes():
+        if memory.progress is not None:
+            memory.progress(f"looking at {what}", 0, 0)
         for finding in probe(memory):
             fixed = fix and not memory.dry_run and finding.mend is not None and _mended(finding)
             said = {"kind": finding.kind, "path": finding.path, "message": finding.message, "hint": finding.hint}
             told.append({**said, "fixable": finding.mend is not None, "fixed": fixed})
     return {"findings": told, "notices": list(memory.notices)}
+
+
+def _probes() -> tuple[tuple[str, Callable[[Memory], Iterator[Finding]]], ...]:
+    """What is looked at, and how, in this order."""
+    return (
+        ("the writes", _writes),
+        ("the folders", _folders),
+        ("what is synced", _sync),
+        ("the tiers", _tiers),
+        ("the notes, for credentials", _secrets),
+        ("the model", _model),
+        ("the index", _index),
+    )
 
 
 def _mended(finding: Finding) -> bool:
@@ -386,8 +401,7 @@ def _index(memory: Memory) -> Iterator[Finding]:
         return
     for sentence in report.notices:
         yield Finding("index", sentence, "tars-memory reindex")
-    if report.pending_vectors and model_of(memory)["usable"]:
-        said = f"passages without a vector: {report.pending_vectors}"
+    if report.pending_vectors and model_of(memory)["usable"] and (said := memory.covers(report.pending_vectors)):
         yield Finding("index", said, "tars-memory reindex", mend=memory.reindex)
     if not told["vec"]:
         yield Finding("sqlite", f"no vector index: {told['reason']}", "pip install pysqlite3; the answers are the same")

@@ -35,6 +35,8 @@ def status(memory: Memory) -> dict[str, Any]:
         proposals, ticks that agents' processes found), ``rules`` (those that nobody typed or approved here, by note
         the lines), ``loaded`` (:func:`loaded`), ``settings`` and ``notices``.
     """
+    if memory.progress is not None:
+        memory.progress("looking at the vault", 0, 0)
     index = memory.index()
     report = refreshed(memory)
     spool = Spool(memory.state / "spool")

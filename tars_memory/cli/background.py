@@ -184,13 +184,22 @@ class _Finishing:
         self._begun = time.monotonic()
         while pending:
             if detached.on_battery():
-                return BATTERY
+                return detached.BATTERY
             left = index.embed_pending(PORTION, partial(self._made, total - pending, total))
             if left >= pending:
                 return ""  # another process is at it, or what is left can't be given a vector
             self._read()
             pending = left if self._answered_by_another() else index.pending()
             total = max(total, pending)
+        return self._embed_talks()
+
+    def _embed_talks(self) -> str:
+        """The same for the conversations that are searched beside the vault."""
+        talks = self.memory.talks()
+        if talks is not None and talks.index.exists and talks.index.pending():
+            if detached.on_battery():
+                return detached.BATTERY
+            talks.index.embed_pending(self.memory.open_embedder, partial(self._made, 0, talks.index.pending()))
         return ""
 
     def _answered_by_another(self) -> bool:
@@ -210,9 +219,6 @@ class _Finishing:
         if now or time.monotonic() - self._told >= NEWS:
             self._told = time.monotonic()
             detached.tell(self.memory.state, work._replace(at=time.time()))
-
-
-BATTERY = "the machine runs on its battery"
 
 
 def _far(phase: str, done: int, total: int) -> dict[str, Any]:

@@ -134,6 +134,11 @@ class Output:
             self._progress = Progress(self.stderr)
         return self._progress
 
+    def clear(self) -> None:
+        """Take the line of progress away: something else is written, or read."""
+        if self._progress is not None:
+            self._progress.clear()
+
     def close(self) -> None:
         """Take away what stands on the terminal only for now."""
         if self._progress is not None:
@@ -198,8 +203,7 @@ class Output:
 
     def complain(self, text: str) -> None:
         """Something on stderr that even ``--quiet`` doesn't silence."""
-        if self._progress is not None:
-            self._progress.clear()
+        self.clear()
         try:
             self.stdout.flush()  # keeps the order when both are the same terminal or file
         except (OSError, ValueError):
@@ -224,8 +228,7 @@ class Output:
         return "".join([*found, masked(text)])
 
     def _write(self, text: str) -> None:
-        if self._progress is not None:
-            self._progress.clear()
+        self.clear()
         try:
             self.stdout.write(text)
         except (OSError, ValueError) as error:

@@ -30,6 +30,7 @@ LINES = 8
 
 def console(out: Output, *, stderr: bool = False) -> Console:
     """A console that interprets nothing in what it prints; plain where colour is not wanted."""
+    out.clear()
     stream = out.stderr if stderr else out.stdout
     system: Any = "auto" if stream.isatty() and out.env.get("TERM") != "dumb" and not out.env.get("NO_COLOR") else None
     return Console(file=stream, color_system=system, markup=False, highlight=False, emoji=False, soft_wrap=False)

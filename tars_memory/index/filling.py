@@ -17,6 +17,8 @@ from tars_memory.index import database, vectors
 from tars_memory.index.chunking import embedded_text
 from tars_memory.index.embedding.cache import VectorCache
 from tars_memory.index.embedding.models import LATIN
+from tars_memory.index.intake import ALWAYS_LOADED
+from tars_memory.index.schema import TIERS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -34,6 +36,9 @@ FILL_PAGE = 2_000
 """The same where they come from the cache."""
 LOCK_WAIT = 30.0
 NEWEST_FIRST = "day DESC, id DESC"
+FIRST = f"tier NOT IN ({', '.join(str(TIERS.index(tier)) for tier in ALWAYS_LOADED)}), position > 0, day DESC, id"
+"""The order in which a vault's chunks are given vectors: the notes that every prompt begins with, the first passage of
+each other note, which says what it is about, then the newest."""
 
 
 def pending(connection: sqlite3.Connection, newest: int | None = None) -> int:
@@ -248,9 +253,9 @@ def _answers(connection: sqlite3.Connection, files: IndexFiles) -> bool:
 
 
 def _chunks(connection: sqlite3.Connection, which: str = "1", newest: int | None = None) -> dict[bytes, list[int]]:
-    """Hash of every text → the chunks that have it, in order of the chunks, or the newest first."""
+    """Hash of every text → the chunks that have it, what is needed first before all others, or the newest first."""
     chunks: dict[bytes, list[int]] = {}
-    order = "id" if newest is None else NEWEST_FIRST
+    order = FIRST if newest is None else NEWEST_FIRST
     for chunk, digest in connection.execute(f"SELECT id, hash FROM chunks WHERE {which} ORDER BY {order}"):
         chunks.setdefault(digest, []).append(chunk)
     return chunks

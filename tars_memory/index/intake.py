@@ -26,7 +26,7 @@ FIRST_BATCH = 50
 
 READING = "reading notes"
 """What is under way, as progress is told."""
-ALWAYS_LOADED = frozenset({Tier.SEMANTIC, Tier.PROCEDURAL})
+ALWAYS_LOADED = (Tier.SEMANTIC, Tier.PROCEDURAL)
 """The tiers that every prompt begins with: read before all others, and given vectors before them."""
 
 

@@ -119,6 +119,8 @@ def verify(index: Index) -> list[str]:
     Raises:
         UnwritableError: another process keeps the index busy.
     """
+    if index.progress is not None:
+        index.progress("checking the index", 0, 0)
     connection = index.connection()
     problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check(10)") if row[0] != "ok"]
     if problems:
@@ -131,6 +133,8 @@ def verify(index: Index) -> list[str]:
         try:
             fresh = index.made_beside(path)
             try:
+                if index.progress is not None:
+                    index.progress("comparing the index with the notes", 0, 0)
                 found = _differences(connection, fresh)
             finally:
                 fresh.close()

@@ -28,10 +28,17 @@ def search(text: str, **_: Any) -> Any:
     return result(hit(text=f"{text} Zürich 東京"), query=text)
 
 
+def shown(progress: Any) -> None:
+    """Wait until the line that tells how far it is has been drawn once, but for the last one, which takes it away."""
+    while progress.line() and not progress._shown:
+        time.sleep(0.01)
+
+
 def reindex(full: bool, embed: bool, progress: Any) -> Any:
     for done in range(6):
         if progress is not None:
             progress("reading notes", done, 5)
+            shown(progress)
     return DEFAULTS["reindex"]
 
 

@@ -100,7 +100,10 @@ def _ask(call: Call, text: str, options: dict[str, Any]) -> "SearchResult":
             return found[0] if path == given else f'{found[1]}path:"{path}"' if path else ""
 
         asked = re.sub(r'(?<!\S)(-?)path:("[^"]*"|\S+)', named, text)
-    result = call.memory().search(asked, **options)
+    memory = call.memory()
+    if (progress := call.out.progress()) is not None:
+        progress("searching", 0, 0)
+    result = memory.search(asked, **options)
     result.query = text
     return result
 

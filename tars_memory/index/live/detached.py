@@ -23,6 +23,8 @@ LAST_WORDS = "background.out"
 """What it wrote on stderr: empty unless it met a bug."""
 PAUSE = 600.0
 """Seconds after a run that ended with an error, or before it did anything, in which no search begins another one."""
+BATTERY = "the machine runs on its battery"
+"""Why a run ended that goes on when the machine is plugged in."""
 LEAST = 2.0
 """Seconds of work before its speed is believed."""
 
@@ -80,6 +82,8 @@ def is_due(state: Path) -> bool:
     if is_running(state):
         return False
     last = told(state)
+    if last.ended == BATTERY:
+        return not on_battery()
     failed = bool(last.ended) or (last.total > 0 and not last.done)
     return not (failed and 0 <= time.time() - last.at < PAUSE)
 

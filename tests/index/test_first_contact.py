@@ -1,0 +1,360 @@
+"""A stranger's vault is read for the first time: what answers meanwhile, and who reads the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tars_memory.cli import background
+from tars_memory.index import filling
+from tars_memory.index.files import BACKGROUND, IndexFiles
+from tars_memory.index.fulltext import expression
+from tars_memory.index.indexer import Index
+from tars_memory.index.live import detached
+from tars_memory.index.reader import Filter
+from tars_memory.index.report import RefreshBudget
+from tars_memory.memory import Memory
+from tars_memory.settings import may_go_on_apart
+from tars_memory.testing import HashEmbedder, make_vault
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from forked import started
+
+AT_ONCE = 0.0
+"""Patience for one batch."""
+
+
+def vault_notes(count: int = 300) -> dict[str, str]:
+    """Notes that all say the same but for their numbers."""
+    notes = {f"plain {n}.md": f"# Plain {n}\n\ntea number {n}\n\n## More\n\nwords of {n}\n" for n in range(count)}
+    return {"Memory.md": "# Memory\n\n- tea at noon\n", **notes, "茶园.md": "tea in China\n"}
+
+
+def found(index: Index, word: str = "tea") -> set[str]:
+    """The notes in which a word is found."""
+    reader = index.reader()
+    chunks = reader.chunks(chunk for chunk, _ in reader.match_chunks(expression([word]), Filter(), 10_000))
+    return {chunk.path for chunk in chunks.values()}
+
+
+@pytest.mark.parametrize("query", ["plain 299", "what does Plain 299 say?", "茶园", "园"])
+def test_what_the_query_names_is_read_first(make_index, query: str) -> None:
+    index = make_index(vault_notes())
+    old = index.vault.root / "plain 299.md"
+    os.utime(old, (1, 1))
+    os.utime(index.vault.root / "茶园.md", (1, 1))
+    report = index.refresh(RefreshBudget(patience=AT_ONCE, wanted=query))
+    assert ("茶园.md" if "园" in query else "plain 299.md") in found(index)
+    assert "Memory.md" in found(index)
+    assert report.reading == 302 and report.stale == 252
+    while index.refresh(RefreshBudget(patience=AT_ONCE, wanted="")).stale:
+        pass
+    assert len(found(index)) == 302
+    assert index.verify() == []
+
+
+def test_without_a_name_the_newest_notes_are_read_first(make_index) -> None:
+    index = make_index(vault_notes())
+    for number in range(300):
+        os.utime(index.vault.root / f"plain {number}.md", (10_000 + number, 10_000 + number))
+    index.refresh(RefreshBudget(patience=AT_ONCE, wanted=""))
+    assert {"Memory.md", *(f"plain {number}.md" for number in range(260, 300))} <= found(index)
+    assert "plain 5.md" not in found(index)
+
+
+def test_who_has_no_patience_set_waits_for_all_of_it(make_index) -> None:
+    index = make_index(vault_notes())
+    assert index.refresh().stale == 0
+    assert len(found(index)) == 302
+
+
+def test_a_search_gets_its_turn_while_another_process_reads(make_index) -> None:
+    index, other = make_index(vault_notes()), make_index()
+    answered: list[set[str]] = []
+
+    def ask(phase: str, done: int, total: int) -> None:
+        if done == 100:
+            other.refresh(RefreshBudget(patience=AT_ONCE, wanted="plain 7"))
+            answered.append(found(other))
+
+    index.refresh(RefreshBudget(None, wanted=""), ask)
+    assert "plain 7.md" in answered[0] and len(answered[0]) < 302
+    assert index.refresh().changed == 0
+    assert index.verify() == []
+
+
+def test_a_vault_that_grows_while_it_is_read(make_index) -> None:
+    index = make_index(vault_notes())
+
+    def grow(phase: str, done: int, total: int) -> None:
+        (index.vault.root / f"later {done}.md").write_text("tea of later\n")
+        (index.vault.root / "plain 3.md").unlink(missing_ok=True)
+
+    index.refresh(RefreshBudget(None, wanted=""), grow)
+    index.refresh()
+    assert "plain 3.md" not in found(index) and "later 100.md" in found(index)
+    assert index.verify() == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a fork")
+@pytest.mark.parametrize("batches", [0, 1, 3, 6])
+def test_killed_at_any_moment_of_the_first_index_it_goes_on_there(make_index, batches: int) -> None:
+    index = make_index(vault_notes())
+    child = os.fork()
+    if not child:
+        index.refresh(RefreshBudget(None, wanted=""), lambda _, done, __: os._exit(9) if done >= 50 * batches else None)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    again = make_index()
+    assert again.refresh().changed == 302 - 50 * batches
+    assert again.verify() == []
+
+
+def test_vectors_for_what_every_prompt_begins_with_then_first_passages_then_the_newest(make_index) -> None:
+    long = "\n".join(f"## Part {n}\n\n{'many words ' * 60}{n}\n" for n in range(3))
+    index = make_index({"2026-01-01.md": long, "2026-02-02.md": long, "Memory.md": long, "2026-03-03.md": long})
+    index.refresh()
+    connection = index.connection()
+    order = [chunks[0] for chunks in filling._chunks(connection).values()]
+    sql = "SELECT n.path, c.position FROM chunks c JOIN notes n ON n.id = c.note WHERE c.id = ?"
+    placed = [connection.execute(sql, (chunk,)).fetchone() for chunk in order]
+    days = ["2026-03-03.md", "2026-02-02.md", "2026-01-01.md"]
+    memory = [one for one in placed if one[0] == "Memory.md"]
+    assert placed[: len(memory)] == memory
+    assert placed[len(memory) :] == [
+        *((day, 0) for day in days),
+        *((day, position) for day in days for position in (1, 2)),
+    ]
+
+
+# --- the process of its own
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A vault that the process may be let loose on, with a model of tests."""
+    root = make_vault(tmp_path / "vault", vault_notes(60))
+    monkeypatch.setenv("TARS_MEMORY_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(Memory, "open_embedder", lambda _: HashEmbedder())
+    monkeypatch.setattr(background, "_go_aside", lambda _: None)
+    return root
+
+
+def test_it_reads_all_notes_and_makes_all_vectors(place: Path) -> None:
+    assert background.finish(str(place)) == 0
+    with Memory(place) as memory:
+        assert memory.index().refresh().changed == 0
+        assert memory.index().pending() == 0
+        assert detached.told(memory.state).ended == ""
+        assert memory.status()["background"] == {"running": False, "covers": 100, "left": None, "ended": ""}
+
+
+def test_there_is_never_a_second_one(place: Path) -> None:
+    with Memory(place) as memory, IndexFiles(memory.made_state()).lock(0.0, BACKGROUND) as mine:
+        assert mine and detached.is_running(memory.state)
+        assert background.finish(str(place)) == 0
+        assert memory.index().files.current() is None  # it did nothing
+        assert not detached.is_due(memory.state)
+
+
+def test_on_battery_words_are_read_and_vectors_wait(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detached, "on_battery", lambda: True)
+    background.finish(str(place))
+    with Memory(place) as memory:
+        assert memory.index().refresh().changed == 0
+        assert memory.index().pending() > 60
+        assert "battery" in detached.told(memory.state).ended
+        assert not detached.is_due(memory.state)
+        monkeypatch.setattr(detached, "on_battery", lambda: False)
+        assert detached.is_due(memory.state)  # plugged in, it goes on at the next search
+
+
+def test_what_ends_it_is_told_and_no_search_tries_again_at_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tars_memory.errors import ModelUnavailableError
+
+    def missing(_: Memory) -> HashEmbedder:
+        raise ModelUnavailableError("the model is not here", "install it")
+
+    monkeypatch.setattr(Memory, "open_embedder", missing)
+    background.finish(str(place))
+    with Memory(place) as memory:
+        assert detached.told(memory.state).ended == "the model is not here; install it"
+        assert not detached.is_due(memory.state)
+        later = time.time() + detached.PAUSE + 1
+        monkeypatch.setattr(detached.time, "time", lambda: later)
+        assert detached.is_due(memory.state)
+
+
+def test_a_vault_that_is_gone_ends_it(place: Path) -> None:
+    background.finish(str(place))
+    with Memory(place) as memory:
+        for note in place.iterdir():
+            note.unlink() if note.is_file() else None
+        background.finish(str(place))
+        assert "looks empty" in detached.told(memory.state).ended
+        assert memory.index().status()["notes"] == 62  # what was read answers still
+    assert background.finish(str(place / "nowhere")) == 0
+
+
+def test_a_disk_without_room_costs_only_the_news(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    assert background.finish(str(place)) == 0
+    with Memory(place) as memory:
+        assert memory.index().pending() == 0
+        assert detached.told(memory.state) == detached.Work()
+
+
+@pytest.mark.parametrize("said", [b"", b"{", b"[]", b'{"done": "many"}', b'{"phase": 3}', b"\xff" * 100])
+def test_of_a_damaged_note_nothing_is_known(tmp_path: Path, said: bytes) -> None:
+    (tmp_path / detached.NOTE).write_bytes(said)
+    assert detached.told(tmp_path) == detached.Work()
+    assert detached.is_due(tmp_path)
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The vaults for which the process was begun; none is."""
+    asked: list[Path] = []
+
+    def begin(_state: Path, root: Path, _env: object) -> bool:
+        asked.append(root)
+        return True
+
+    monkeypatch.setattr(detached, "begin", begin)
+    return asked
+
+
+def cold(place: Path, tmp_path: Path, **env: str) -> Memory:
+    """A vault that was never read, as a command opens it."""
+    memory = Memory(place, env={"TARS_MEMORY_HOME": str(tmp_path / "home"), **env})
+    memory.patience, memory.apart = AT_ONCE, True
+    return memory
+
+
+def test_a_first_search_begins_it_and_says_so(place: Path, tmp_path: Path, begun: list[Path]) -> None:
+    with cold(place, tmp_path) as memory:
+        result = memory.search("plain 41", mode="lexical")
+    assert begun == [place]
+    assert result.hits[0].path == "plain 41.md"
+    assert result.stale == 12
+    assert result.notices == [
+        "50 of 62 notes are read so far, the newest first; the rest is being read in the background"
+    ]
+
+
+@pytest.mark.parametrize("off", [{"TARS_MEMORY_BACKGROUND": "0"}, {"TARS_MEMORY_INDEX_BACKGROUND": "off"}])
+def test_nothing_goes_on_by_itself_where_that_is_off(
+    place: Path, tmp_path: Path, begun: list[Path], off: dict[str, str]
+) -> None:
+    with cold(place, tmp_path, **off) as memory:
+        notices = memory.search("plain 41", mode="lexical").notices
+        memory.reindex(embed=False)
+        memory.search("tea", mode="lexical")
+    assert begun == []
+    assert notices == ["50 of 62 notes are read so far, the newest first; tars-memory reindex reads the rest"]
+
+
+def test_a_library_leaves_no_process_behind(place: Path, tmp_path: Path, begun: list[Path]) -> None:
+    with Memory(place, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
+        assert memory.search("tea", mode="lexical").stale == 0
+    assert begun == []
+
+
+@pytest.mark.parametrize(("value", "may"), [("", True), ("1", True), ("0", False), ("off", False), (" No ", False)])
+def test_the_variable(value: str, may: bool) -> None:
+    assert may_go_on_apart({"TARS_MEMORY_BACKGROUND": value}) is may
+
+
+# --- power
+
+
+def supply(folder: Path, name: str, **said: str) -> None:
+    (folder / name).mkdir(parents=True)
+    for what, value in said.items():
+        (folder / name / what).write_text(value + "\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux's folder")
+@pytest.mark.parametrize(
+    ("supplies", "battery"),
+    [
+        ({}, False),
+        ({"BAT0": {"type": "Battery", "status": "Discharging"}}, True),
+        ({"BAT0": {"type": "Battery", "status": "Charging"}}, False),
+        ({"BAT0": {"type": "Battery", "status": "Full"}, "AC": {"type": "Mains", "online": "1"}}, False),
+        ({"BAT0": {"type": "Battery", "status": "Discharging"}, "AC": {"type": "Mains", "online": "0"}}, True),
+        ({"BAT0": {"type": "Battery", "status": "Discharging"}, "AC": {"type": "Mains", "online": "1"}}, False),
+        ({"hid": {"type": "Battery", "status": "Discharging", "scope": "Device"}}, False),
+        ({"BAT0": {"type": "Battery"}}, False),
+    ],
+)
+def test_power(tmp_path: Path, supplies: dict[str, dict[str, str]], battery: bool) -> None:
+    for name, said in supplies.items():
+        supply(tmp_path / "power", name, **said)
+    assert detached.on_battery(str(tmp_path / "power")) is battery
+
+
+# --- in earnest
+
+
+def until(what: Callable[[], bool]) -> None:
+    ends = time.monotonic() + 120
+    while not what():
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_spawn"), reason="POSIX")
+def test_it_outlives_the_terminal_and_a_killed_one_is_followed_by_another(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", vault_notes(400))
+    env = {"PATH": os.environ["PATH"], "TARS_MEMORY_HOME": str(tmp_path / "home"), "LC_ALL": "C.UTF-8"}
+    env |= {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+    state = Memory(root, env=env).made_state()
+
+    def search() -> None:
+        asked = [*started("--vault", str(root)), "search", "--mode", "lexical", "plain 41"]
+        with subprocess.Popen(asked, env=env, start_new_session=True, stdout=subprocess.PIPE) as process:
+            assert b"plain 41.md" in process.communicate()[0]
+            try:
+                os.killpg(process.pid, signal.SIGHUP)  # what a closed terminal does to all that is its own
+            except ProcessLookupError:
+                pass
+
+    def pids() -> list[int]:
+        mine = f"background\0index\0{root}".encode()
+        told = [(entry.name, entry / "cmdline") for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+        return [int(name) for name, path in told if mine in _bytes(path)]
+
+    search()
+    if not Path("/proc/self/cmdline").exists():
+        return
+    until(lambda: detached.told(state).phase == "vectors" and detached.told(state).done > 0)
+    (pid,) = pids()
+    assert os.getsid(pid) == pid and os.getpriority(os.PRIO_PROCESS, pid) >= 10
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: not detached.is_running(state))
+    search()
+    until(lambda: bool(pids()))
+    for pid in pids():
+        os.kill(pid, signal.SIGTERM)
+    until(lambda: not detached.is_running(state))
+    told = subprocess.run([*started("--vault", str(root)), "verify", "--json"], env=env, capture_output=True)
+    assert json.loads(told.stdout)["differences"] == []
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
