@@ -49,20 +49,25 @@ def parse(text: str) -> Sequence[Token]:
     return _remembered(text) if len(text) <= REMEMBERED else _parsed(text)
 
 
+def parsed_by_lines(text: str) -> Sequence[Token]:
+    """The same, each line judged by how it begins and by what is open above it."""
+    from tars_memory.vault.markdown.bylines import ByLines
+
+    return ByLines(text).tokens if text else []
+
+
 def _is_deep(tokens: Sequence[Token]) -> bool:
     return any(token.level >= MAX_NESTING - 1 for token in tokens)
 
 
 def _parsed(text: str) -> Sequence[Token]:
-    from tars_memory.vault.markdown.bylines import ByLines
-
     if not text:
         return []
     if text.count("\n") + text.count("\r") <= MOST_LINES and not _DEEP.search(text):
         tokens = _parser("%%" in text or "$$" in text).parse(text)
         if not _is_deep(tokens):
             return tokens
-    return ByLines(text).tokens
+    return parsed_by_lines(text)
 
 
 _remembered = lru_cache(maxsize=4)(_parsed)
