@@ -197,6 +197,16 @@ class SourcesOptions(Options):
     vectors: int = 50_000
 
 
+class TerminalOptions(Options):
+    """``[terminal]``: how a person's screen is used.
+
+    Attributes:
+        pager: the program that takes what is longer than the screen; ``off`` for none, empty for ``PAGER``, else less.
+    """
+
+    pager: str = ""
+
+
 class FactsOptions(Options):
     """``[facts]``: predicates by how they stand in time, parted by commas; all others coexist.
 
@@ -240,6 +250,7 @@ SECTIONS: dict[str, type[Options]] = {
     "sleep": SleepOptions,
     "sources": SourcesOptions,
     "hook": HookOptions,
+    "terminal": TerminalOptions,
     "facts": FactsOptions,
     "permissions": PermissionOptions,
 }

@@ -62,6 +62,7 @@ class Call:
     Attributes:
         vault: ``--vault``, or None.
         project: ``--project``, or None.
+        no_pager: never show anything in a pager.
         json, quiet: as in :class:`Output`.
         dry_run: plan and show, write nothing.
         now: the instant fixed by ``--now`` or ``TARS_NOW``, with a time zone; None means the clock.
@@ -75,6 +76,7 @@ class Call:
         self.project: str | None = None
         self.now: datetime | None = None
         self.dry_run = False
+        self.no_pager = False
         self.typed: Typed | None = None
         self._now_text: str | None = None
         self._memory: Memory | None = None

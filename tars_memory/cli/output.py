@@ -106,12 +106,16 @@ class Output:
         json: data is one JSON object a line (indented on a terminal).
         quiet: nothing on stdout, no talk on stderr; errors are still said.
         root: the vault's real path, once a vault is open.
+        pages: a pager takes what is longer than the screen.
+        relative_to: where printed paths begin, ``cwd`` or ``vault``; empty: as :meth:`path` says.
     """
 
     def __init__(self, env: Mapping[str, str], stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
         self.json = False
         self.quiet = False
         self.root = ""
+        self.pages = False
+        self.relative_to = ""
         self.env = env
         self.stdout = _stream(stdout or sys.stdout)
         self.stderr = _stream(stderr or sys.stderr)
@@ -147,7 +151,8 @@ class Output:
     def path(self, path: str) -> str:
         """A path in the vault as it can be opened from here, on one line.
 
-        Inside of the vault it is relative to the current folder, elsewhere (and where that folder is gone) absolute.
+        Inside of the vault it is relative to the current folder, elsewhere (and where that folder is gone) absolute;
+        with :attr:`relative_to` always relative to that.
         JSON keeps the vault's own. A link that leads nowhere has none: empty stays empty.
         """
         if not path:
@@ -160,8 +165,10 @@ class Output:
 
     def _from_here(self, path: str) -> str:
         inside = within(self.root, here())
-        if not self.root:
+        if not self.root or self.relative_to == "vault":
             shown = path
+        elif self.relative_to == "cwd" and here():
+            shown = os.path.relpath(os.path.join(self.root, path), here())
         elif inside is None:
             shown = os.path.join(self.root, path)
         else:
@@ -180,16 +187,16 @@ class Output:
             of_notes: it may hold words of notes; else nothing in it is masked.
         """
         if not self.quiet:
-            self._write((self._shown(text, self.stdout) if of_notes else text) + "\n")
+            self.write((self._shown(text, self.stdout) if of_notes else text) + "\n")
 
     def record(self, value: Any, *, lines: bool = False) -> None:
         """One JSON object; ``lines`` keeps it on one line even on a terminal."""
         if not self.quiet:
-            self._write(to_json(hidden(value), None if lines or not self.stdout.isatty() else 2) + "\n")
+            self.write(to_json(hidden(value), None if lines or not self.stdout.isatty() else 2) + "\n")
 
     def flush(self) -> None:
         """Hand over what is written so far."""
-        self._write("")
+        self.write("")
         try:
             self.stdout.flush()
         except (OSError, ValueError) as error:
@@ -227,7 +234,13 @@ class Output:
                 text = behind
         return "".join([*found, masked(text)])
 
-    def _write(self, text: str) -> None:
+    def write(self, text: str) -> None:
+        """Text on stdout as it is.
+
+        Raises:
+            ClosedOutput: nobody reads it any more.
+            LostOutput: it can't be written.
+        """
         self.clear()
         try:
             self.stdout.write(text)

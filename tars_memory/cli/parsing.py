@@ -28,7 +28,7 @@ Topic = Annotated[
 """Filters that several commands take."""
 
 HELP = ("--help", "-h")
-SHARED = ("vault", "project", "json", "quiet", "now", "dry_run")
+SHARED = ("vault", "project", "json", "quiet", "no_pager", "now", "dry_run")
 """The parameters that :func:`shared` makes; help shows them below a command's own."""
 
 
@@ -56,6 +56,7 @@ def shared(*, writes: bool) -> list[TyperOption]:
         _shared("project", "A project of the vault (or TARS_PROJECT, .tars-project).", "NAME"),
         _shared("json", "Print one JSON object."),
         _shared("quiet", "Print nothing; the exit code tells."),
+        _shared("no_pager", "Show nothing in a pager."),
         _shared("now", "Take this instant for the clock's (or TARS_NOW).", "TIME"),
     ]
     if writes:
@@ -68,9 +69,11 @@ class Command(TyperCommand):
 
     Attributes:
         words: takes all remaining words as text: a word that begins with one dash is text, not an option.
+        pages: on a terminal a pager takes what is longer than the screen.
     """
 
     words = False
+    pages = False
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Keep text from being read as options, then parse as usual."""
@@ -86,6 +89,16 @@ class Command(TyperCommand):
                     f"{self.name} has no --dry-run: it writes nothing", f"{ctx.command_path} --help shows how"
                 )
             ctx.obj.begin()
+            if (
+                self.pages
+                and ctx.obj.out.screen
+                and ctx.obj.interactive
+                and not (ctx.obj.no_pager or ctx.obj.out.quiet)
+            ):
+                from tars_memory.cli.pager import paged
+
+                with paged(ctx.obj):
+                    return super().invoke(ctx)
         return super().invoke(ctx)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002
@@ -189,7 +202,12 @@ def day(call: Call, text: str | None, option: str, *, last: bool = False) -> dat
 
 
 def command(
-    run: Callable[..., int | None], *, writes: bool = False, words: bool = False, kind: type[Command] = Command
+    run: Callable[..., int | None],
+    *,
+    writes: bool = False,
+    words: bool = False,
+    pages: bool = False,
+    kind: type[Command] = Command,
 ) -> Command:
     """Make the command of a function; its docstring is the help, its return value the exit code.
 
@@ -197,12 +215,13 @@ def command(
         run: its first parameter is the :class:`typer.Context` whose ``obj`` is the :class:`Call`.
         writes: it may change the vault: ``--dry-run`` is added.
         words: it takes all remaining words as text.
+        pages: it may print more than a screen holds.
         kind: of command, for one that ends in a way of its own.
     """
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(run.__name__.strip("_"), cls=kind)(run)
     made = typer.main.get_command(app)
     assert isinstance(made, Command)
-    made.words = words
+    made.words, made.pages = words, pages
     made.params.extend(shared(writes=writes))
     return made

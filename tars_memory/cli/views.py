@@ -10,22 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from tars_memory.cli.output import clean, line
-from tars_memory.recall.highlight import spans
+from tars_memory.cli.output import line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tars_memory.cli.output import Output
-    from tars_memory.recall.model import SearchResult
-    from tars_memory.recall.query import Query
 
-LINES = 8
-"""Lines of a hit that are shown; ``open`` shows the rest."""
+NOTE = "magenta"
+"""The colour of a note's name. Only colours that can be read on dark and on light are used: not yellow, not cyan."""
 
 
 def console(out: Output, *, stderr: bool = False) -> Console:
@@ -34,49 +30,6 @@ def console(out: Output, *, stderr: bool = False) -> Console:
     stream = out.stderr if stderr else out.stdout
     system: Any = "auto" if stream.isatty() and out.env.get("TERM") != "dumb" and not out.env.get("NO_COLOR") else None
     return Console(file=stream, color_system=system, markup=False, highlight=False, emoji=False, soft_wrap=False)
-
-
-def show_hits(out: Output, result: SearchResult) -> None:
-    """Numbered hits: place, heading path, date, the lines with the match lit; of a conversation who said it to whom."""
-    if out.quiet:
-        return
-    screen = console(out)
-    width = len(str(len(result.hits)))
-    for hit in result.hits:
-        head = Text()
-        head.append(f"{hit.rank:>{width}}  ", "bold")
-        link = Style(link=hit.obsidian_url) if hit.obsidian_url and hit.obsidian_url.isprintable() else Style()
-        head.append(out.place(hit.path, hit.start_line), Style(color="cyan") + link)
-        if hit.headings:
-            head.append("  " + " › ".join(line(heading) for heading in hit.headings), "dim")
-        if hit.date:
-            head.append(f"  {line(str(hit.date))}", "green")
-        if hit.speaker:
-            head.append(f"  {line(hit.speaker)} said", "dim")
-        screen.print(head, soft_wrap=True)
-        body = lit(clean(hit.text).rstrip("\n"), result.parsed)
-        screen.print(Padding(body, (0, 0, 0, width + 2), expand=False))
-        if hit.answer:  # one line: it was not searched, and is there to remember by
-            answer = Text(f"assistant: {line(hit.answer)}", style="dim", no_wrap=True, overflow="ellipsis")
-            screen.print(Padding(answer, (0, 0, 0, width + 2), expand=False))
-        if hit.explain:
-            parts = ", ".join(f"{name} {value:.4f}" for name, value in hit.explain.items())
-            text = Text(f"{hit.score:.4f} = {parts}", style="dim")
-            screen.print(Padding(text, (0, 0, 0, width + 2), expand=False))
-
-
-def lit(text: str, query: Query) -> Text:
-    """The text without its blank lines, its matches in bold, cut to :data:`LINES` lines around the first match."""
-    lines = [each for each in text.expandtabs(4).split("\n") if each.strip()]
-    if len(lines) > LINES:
-        first = next((i for i, each in enumerate(lines) if spans(query, each)), 0)
-        start = max(0, min(first - 1, len(lines) - LINES))
-        above, below = start > 0, start + LINES < len(lines)
-        lines = ["…"] * above + lines[start : start + LINES] + ["…"] * below
-    shown = Text("\n".join(lines))
-    for start, end in spans(query, shown.plain):
-        shown.stylize("bold yellow", start, end)
-    return shown
 
 
 NARROW = 16
@@ -141,7 +94,7 @@ def _print_row(screen: Console, cells: Sequence[Text], widths: Sequence[int]) ->
             shown.append(text)
             shown.append(" " * (width - text.cell_len + GAP))
         shown.rstrip()
-        _print_line(screen, shown)
+        print_line(screen, shown)
 
 
 def _print_paragraph(screen: Console, cells: Sequence[Text], long: Sequence[bool]) -> None:
@@ -149,22 +102,34 @@ def _print_paragraph(screen: Console, cells: Sequence[Text], long: Sequence[bool
     short = [cell for cell, is_long in zip(cells, long, strict=True) if not is_long and cell.plain]
     if short:
         for part in Text("  ").join(short).wrap(screen, screen.width, overflow="fold"):
-            _print_line(screen, part)
+            print_line(screen, part)
     for cell, is_long in zip(cells, long, strict=True):
         if is_long and cell.plain:
-            _print_below(screen, cell, GAP if short else 0)
+            _print_all(screen, wrapped(screen, cell, GAP if short else 0))
 
 
-def _print_below(screen: Console, text: Text, indent: int) -> None:
-    """A text, wrapped at words, behind an indentation."""
+def wrapped(screen: Console, text: Text, indent: int) -> list[Text]:
+    """The lines of a text, wrapped at words, behind an indentation."""
+    lines = []
     for part in text.wrap(screen, max(screen.width - indent, 8), overflow="fold"):
         part.rstrip()
-        _print_line(screen, Text(" " * indent).append(part) if part.plain else part)
+        lines.append(Text(" " * indent).append(part) if part.plain else part)
+    return lines
 
 
-def _print_line(screen: Console, text: Text) -> None:
+def _print_all(screen: Console, lines: Sequence[Text]) -> None:
+    for each in lines:
+        print_line(screen, each)
+
+
+def print_line(screen: Console, text: Text) -> None:
     """A line that fits already."""
     screen.print(text, no_wrap=True, overflow="ignore", crop=False)
+
+
+def sign(out: Output, wanted: str, plain: str) -> str:
+    """A sign, or what stands for it where the terminal's encoding doesn't have it."""
+    return wanted if encoded(out, wanted) == wanted else plain
 
 
 def encoded(out: Output, text: str) -> str:

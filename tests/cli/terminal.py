@@ -29,11 +29,21 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     }
 
 
-def on_a_terminal(argv: list[str], env: dict[str, str], cwd: Path, *, timeout: float = 120.0) -> tuple[int, bytes]:
-    """Run with stdin, stdout and stderr on one pty; exit code and everything that reached the screen."""
+def on_a_terminal(
+    argv: list[str], env: dict[str, str], cwd: Path, *, timeout: float = 120.0, size: tuple[int, int] | None = None
+) -> tuple[int, bytes]:
+    """Run with stdin, stdout and stderr on one pty; exit code and everything that reached the screen.
+
+    Args:
+        size: columns and lines of the screen; None for a terminal that doesn't say.
+    """
     import pty
 
     leader, follower = pty.openpty()
+    if size is not None:
+        import termios
+
+        termios.tcsetwinsize(follower, size[::-1])
     process = subprocess.Popen(
         argv, stdin=follower, stdout=follower, stderr=follower, env=env, cwd=cwd, start_new_session=True
     )

@@ -101,7 +101,7 @@ def test_on_a_terminal_hits_are_numbered_lit_and_linked(env: dict[str, str], tmp
     assert b"\x1b]8;" in screen and b"obsidian://open?vault=v&file=notes/tea" in screen
     assert re.search(rb"\x1b\[[0-9;]*1[0-9;]*m[^\x1b]*green", screen), "the match is lit"
     plain = OURS.sub(b"", screen).decode()
-    assert plain.splitlines()[0] == "1  notes/tea.md:3  Tea › Green  2026-03-15"
+    assert plain.splitlines()[0] == "1  notes/tea.md:3  2026-03-15  Green"
 
 
 @pytest.mark.parametrize("more", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])

@@ -120,4 +120,4 @@ def _change(call: Call, verb: str, rest: list[str], since: date | None, until: d
     return report(call, memory.remove_fact(target))
 
 
-COMMAND = command(facts, writes=True, words=True)
+COMMAND = command(facts, writes=True, words=True, pages=True)

@@ -65,4 +65,4 @@ def _text(value: Any) -> str:
     return str(isoformat(timespec="seconds") if isoformat else value or "")
 
 
-COMMAND = command(history)
+COMMAND = command(history, pages=True)

@@ -33,4 +33,4 @@ def links(
     return 0 if found.out or found.back else 1
 
 
-COMMAND = command(links, words=True)
+COMMAND = command(links, words=True, pages=True)

@@ -52,4 +52,4 @@ def entry_json(entry: Any) -> dict[str, Any]:
     return fields(entry, ENTRY)
 
 
-COMMAND = command(list_)
+COMMAND = command(list_, pages=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory.cli.call import Call
-from tars_memory.cli.output import counted, line
+from tars_memory.cli.output import counted, here, line, within
 from tars_memory.cli.parsing import About, Topic, call_of, command, validity
 from tars_memory.errors import UsageError, VaultError
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from tars_memory.recall.model import SearchResult
 
 MODES = ("hybrid", "lexical", "semantic")
+PLACES = ("cwd", "vault")
+PER_NOTE = 2
+"""Hits of one note in a list that a person reads."""
 
 
 def search(
@@ -56,14 +59,22 @@ def search(
     as_of: Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="As it held on this day.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="One query a line from stdin.")] = False,
     paths: Annotated[bool, typer.Option("--paths", help="Print the notes only, each once.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show whole passages, not a line of each.")] = False,
+    relative_to: Annotated[
+        str | None,
+        typer.Option("--relative-to", metavar="PLACE", help="Print paths from here (cwd) or from the vault (vault)."),
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every part of the scores.")] = False,
 ) -> int:
     """Find passages by words and by meaning. Exit 1 if nothing is relevant.
 
-    On a terminal the hits are numbered (see open); in a pipe they are path:line:text, as grep has them. A word that
-    begins with a dash is left out of the answer: search tea -milk.
+    On a terminal the hits are numbered (see open), the best one last, at most two of a note; in a pipe they are
+    path:line:text, as grep has them. A word that begins with a dash is left out of the answer: search tea -milk.
     """
     call = call_of(ctx)
+    if relative_to not in (None, *PLACES):
+        raise UsageError(f"--relative-to {relative_to!r} is unknown", f"it is one of {', '.join(PLACES)}")
+    call.out.relative_to = relative_to or ""
     if mode is not None and mode not in MODES:
         raise UsageError(f"--mode {mode!r} is unknown", f"it is one of {', '.join(MODES)}")
     below = tuple(call.note(each, folders=True) for each in path or ())
@@ -84,9 +95,11 @@ def search(
     text = " ".join(query or ())
     if not text.strip() and not narrowed:
         raise UsageError("the query is empty", "tars-memory search green tea")
+    if call.out.screen and not paths:
+        options["per_note"] = PER_NOTE
     result = _ask(call, text, options)
     _keep(call, result)
-    return _answer(call, text, result, paths_only=paths)
+    return _answer(call, text, result, paths_only=paths, full=full, wanted=limit is not None)
 
 
 def _ask(call: Call, text: str, options: dict[str, Any]) -> "SearchResult":
@@ -145,8 +158,27 @@ def _is_wrong(text: str, today: "date") -> bool:
     return False
 
 
-def _answer(call: Call, text: str, result: "SearchResult", *, paths_only: bool, one_of_many: bool = False) -> int:
-    """Print one result; 0 if it has hits, else 1, or 4 if that may be because the vault is not there."""
+def _answer(
+    call: Call,
+    text: str,
+    result: "SearchResult",
+    *,
+    paths_only: bool,
+    full: bool = False,
+    wanted: bool = True,
+    one_of_many: bool = False,
+) -> int:
+    """Print one result; 0 if it has hits, else 1, or 4 if that may be because the vault is not there.
+
+    Args:
+        call: the call.
+        text: as it was asked.
+        result: the answer.
+        paths_only: print the notes alone.
+        full: on a terminal show whole passages.
+        wanted: the number of hits was asked for.
+        one_of_many: other questions are answered, too.
+    """
     behind = [_behind(result.stale)] if result.stale and result.hits and not call.memory().reading else []
     notices = call.notices(result.notices, behind)
     if call.out.json:
@@ -155,17 +187,19 @@ def _answer(call: Call, text: str, result: "SearchResult", *, paths_only: bool, 
         for path in dict.fromkeys(hit.path for hit in result.hits):
             call.out.data(call.out.path(path))
     elif result.hits:
-        _print_hits(call, result)
+        _print_hits(call, result, full=full, wanted=wanted)
     if not result.hits:
         _say_nothing(call, text, result, one_of_many=one_of_many)
     return 0 if result.hits else VaultError.exit_code if result.unmounted else 1
 
 
-def _print_hits(call: Call, result: "SearchResult") -> None:
+def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool) -> None:
     if call.out.screen:
-        from tars_memory.cli.views import show_hits
+        from tars_memory.cli.hits import show_hits
 
-        show_hits(call.out, result)
+        if not call.out.relative_to and within(call.out.root, here()) is None:
+            call.out.relative_to = "vault"  # short, and every command takes it
+        show_hits(call.out, result, full=full, wanted=wanted)
         return
     for hit in result.hits:
         number, words = hit.best_line
@@ -204,4 +238,4 @@ def _nothing(text: str, mode: str, why: str) -> dict[str, Any]:
     return {"query": text, "mode": mode, "hits": [], "abstained": True, "stale": 0, "notices": [why]}
 
 
-COMMAND = command(search, words=True)
+COMMAND = command(search, words=True, pages=True)

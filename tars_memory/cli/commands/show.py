@@ -28,4 +28,4 @@ def show(
     return 0
 
 
-COMMAND = command(show, words=True)
+COMMAND = command(show, words=True, pages=True)

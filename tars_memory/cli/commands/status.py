@@ -23,4 +23,4 @@ def status(ctx: typer.Context) -> int:
     return 0
 
 
-COMMAND = command(status)
+COMMAND = command(status, pages=True)

@@ -18,4 +18,4 @@ def timeline(
     return show(call, call.memory().timeline(name), in_time=True)
 
 
-COMMAND = command(timeline, words=True)
+COMMAND = command(timeline, words=True, pages=True)

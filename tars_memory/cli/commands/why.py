@@ -71,4 +71,4 @@ def _signed(author: str) -> str:
     return f" ({line(author)})" if author else ""
 
 
-COMMAND = command(why, words=True)
+COMMAND = command(why, words=True, pages=True)

@@ -1,0 +1,200 @@
+"""The hits of a search as a person sees them: two lines each, cut at words around the match, as many as fit."""
+
+from __future__ import annotations
+
+import io
+from datetime import date
+from pathlib import Path
+
+import pytest
+from cli.fake_memory import hit
+from rich.cells import cell_len
+from terminal import OURS, environment, on_a_terminal, program
+
+from tars_memory.cli.hits import show_hits
+from tars_memory.cli.output import Output
+from tars_memory.recall.model import Hit, SearchResult
+from tars_memory.recall.query import parse
+
+LONG = "Far before it all there were words and more words, " * 8 + "then green tea for Anna, " + "and after that, " * 9
+
+
+class Terminal(io.StringIO):
+    def __init__(self, encoding: str = "utf-8") -> None:
+        super().__init__()
+        self._encoding = encoding
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._encoding
+
+    def isatty(self) -> bool:
+        return True
+
+
+def result(*hits: Hit, query: str = "green tea", more: int = 0) -> SearchResult:
+    for rank, each in enumerate(hits, 1):
+        each.rank = rank
+    found = SearchResult(parse(query, date(2026, 11, 21)), "lexical", list(hits))
+    found.more = more
+    return found
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch):
+    def show(found: SearchResult, columns: int = 80, lines: int = 24, **more: object) -> list[str]:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setenv("LINES", str(lines))
+        stream = Terminal(str(more.pop("encoding", "utf-8")))
+        out = Output({"TERM": "xterm", "NO_COLOR": "1"}, stream, stream)
+        out.pages = bool(more.pop("pages", False))
+        show_hits(out, found, full=bool(more.pop("full", False)), wanted=bool(more.pop("wanted", False)))
+        return stream.getvalue().splitlines()
+
+    return show
+
+
+def hits(count: int) -> list[Hit]:
+    return [hit(path=f"notes/tea {n}.md", text=f"green tea {n}", end_line=3, headings=()) for n in range(1, count + 1)]
+
+
+def test_the_best_stands_last_and_keeps_its_number(shown) -> None:
+    told = shown(result(*hits(3)))
+    assert [row[:2] for row in told[::2]] == ["3 ", "2 ", "1 "]
+    assert told[-1] == "   green tea 1"
+
+
+@pytest.mark.parametrize(("lines", "fit"), [(24, 10), (12, 5), (8, 3), (3, 3)])
+def test_as_many_as_fit_are_shown_and_the_rest_is_counted(shown, lines: int, fit: int) -> None:
+    told = shown(result(*hits(10)), lines=lines)
+    rest = [f"+{10 - fit} more: --limit 10"] if fit < 10 else []
+    assert told[: len(rest)] == rest
+    assert len(told) == 2 * fit + len(rest)
+    assert told[-1].endswith("green tea 1")
+
+
+def test_what_a_larger_limit_would_find_is_counted(shown) -> None:
+    assert shown(result(*hits(4), more=12))[0] == "+12 more: --limit 16"
+
+
+def test_what_was_asked_for_is_shown_best_first_where_a_pager_takes_it(shown) -> None:
+    told = shown(result(*hits(30)), wanted=True, pages=True)
+    assert len(told) == 60 and told[0].startswith(" 1  ")
+    assert shown(result(*hits(30)), wanted=True)[-1].endswith("green tea 1")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_a_long_line_is_cut_at_words_around_the_match(shown, columns: int) -> None:
+    (head, words) = shown(result(hit(text=LONG, end_line=3)), columns)
+    assert cell_len(words) <= columns and cell_len(head) <= columns
+    assert "green tea" in words
+    assert words.strip().startswith("…") and words.endswith("…")
+    assert set(words.strip().strip("…").replace(",", " ").split()) <= set(LONG.replace(",", " ").split())
+
+
+def test_a_script_without_blanks_is_cut_between_signs(shown) -> None:
+    text = "在山上有很多树木和石头。" * 20 + "绿茶很好喝。" + "河流向东流去。" * 20
+    (_, words) = shown(result(hit(text=text, end_line=3), query="绿茶"))
+    assert "绿茶" in words and cell_len(words) <= 80
+
+
+def test_a_deep_path_keeps_its_name_and_line(shown) -> None:
+    path = "/".join(f"a rather long folder {n}" for n in range(9)) + "/tea.md"
+    head = shown(result(hit(path=path)), 40)[0]
+    assert head.startswith("1  …/") and "tea.md:" in head and cell_len(head) <= 40
+
+
+def test_the_rest_of_a_note_is_counted(shown) -> None:
+    one = hit()
+    one.more = 7
+    assert "+7 in this note" in shown(result(one))[0]
+
+
+def test_machinery_is_not_shown(shown) -> None:
+    text = "- 10:01 [promoted] green tea ([[2026-11-10#^d-fxc6wrn|2026-11-10]]) ^d-abc"
+    assert shown(result(hit(text=text, end_line=3)))[1] == "   - 10:01 green tea (2026-11-10)"
+
+
+def test_a_terminal_without_the_signs_gets_others(shown) -> None:
+    told = shown(result(hit(text=LONG, end_line=3, headings=("Brewing", "Green"))), encoding="ascii")
+    assert all(row.isascii() for row in told)
+    assert "Brewing > Green" in told[0] and "..." in told[1] and "\\u" not in "".join(told)
+
+
+def test_full_shows_the_whole_passage(shown) -> None:
+    told = shown(result(hit(text=LONG, end_line=3)), full=True)
+    assert " ".join(" ".join(told[1:]).split()) == " ".join(LONG.split())
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> tuple[Path, dict[str, str]]:
+    root = tmp_path / "vault"
+    root.mkdir()
+    for n in range(30):
+        (root / f"note {n}.md").write_text(
+            f"# Note {n}\n\nwalnut table number {n}\n\nanother walnut shelf {n}\n", "utf-8"
+        )
+    (root / "long.md").write_text("# Long\n\n" + "".join(f"walnut board {n}\n\n" for n in range(60)), "utf-8")
+    env = environment(tmp_path / "home", TERM="xterm", TARS_MEMORY_DIR=str(root), TARS_MEMORY_BACKGROUND="0")
+    return root, {**env, "TARS_MEMORY_RECALL_MODE": "lexical"}
+
+
+def screen(vault: tuple[Path, dict[str, str]], *words: str, **env: str) -> list[str]:
+    root, base = vault
+    code, seen = on_a_terminal(program(*words), {**base, **env}, root, size=(80, 24))
+    assert code == 0, seen
+    return OURS.sub(b"", seen).decode().replace("\r\n", "\n").rstrip("\n").split("\n")
+
+
+def test_a_note_has_two_hits_and_the_rest_is_counted(vault: tuple[Path, dict[str, str]]) -> None:
+    told = screen(vault, "search", "walnut board", "--limit", "10")
+    places = [row for row in told if ".md:" in row]
+    assert len(places) == 10 and len(told) <= 23
+    for name in {row.split("  ")[1].partition(":")[0] for row in places}:
+        assert sum(f"  {name}:" in row for row in places) <= 2
+    assert "in this note" in "".join(told) and told[0].endswith(" more: --limit " + told[0].rpartition(" ")[2])
+    alone = screen(vault, "search", "walnut", "path:long.md", "--limit", "8")
+    assert sum("long.md:" in row for row in alone) == 8
+
+
+MARKED = "sed 's/^/> /'"
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "through"),
+    [
+        (["--limit", "30"], {"PAGER": MARKED}, True),
+        (["--limit", "30"], {"PAGER": "cat", "TARS_MEMORY_TERMINAL_PAGER": MARKED}, True),
+        (["--limit", "30"], {"PAGER": "no-such-program-anywhere"}, False),
+        (["--limit", "30"], {"PAGER": MARKED, "TARS_MEMORY_TERMINAL_PAGER": "off"}, False),
+        (["--limit", "30", "--no-pager"], {"PAGER": MARKED}, False),
+        (["--limit", "30"], {"PAGER": MARKED, "AI_AGENT": "1"}, False),
+        (["--limit", "5"], {"PAGER": MARKED}, False),
+    ],
+)
+def test_a_pager_takes_what_is_longer_than_the_screen(
+    vault: tuple[Path, dict[str, str]], words: list[str], env: dict[str, str], through: bool
+) -> None:
+    told = screen(vault, "search", "walnut", *words, **env)
+    assert sum(row.startswith("> ") and ".md:" in row for row in told) == (30 if through else 0)
+    assert sum(".md:" in row for row in told) == int(words[1])
+
+
+def test_less_is_told_to_end_where_all_fits(vault: tuple[Path, dict[str, str]]) -> None:
+    told = screen(vault, "search", "walnut", "--limit", "30", PAGER='cat >/dev/null; echo "LESS is $LESS"')
+    assert told == ["LESS is FRX"]
+
+
+def test_paths_begin_where_they_are_asked_to(vault: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
+    import subprocess
+
+    root, env = vault
+    for place, words, wanted in (
+        (tmp_path, ["--relative-to", "cwd"], "vault/note 7.md"),
+        (tmp_path, ["--relative-to", "vault"], "note 7.md"),
+        (root, [], "note 7.md"),
+        (tmp_path, [], f"{root.resolve()}/note 7.md"),
+    ):
+        argv = program("search", "table number 7", "--limit", "1", *words)
+        done = subprocess.run(argv, env=env, cwd=place, capture_output=True, text=True, timeout=60, check=False)
+        assert done.stdout.partition(":")[0] == wanted
