@@ -14,7 +14,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
-PARTS = ("start", "watched", "sweep", "throughput", "growth", "secrets")
+PARTS = ("start", "watched", "sweep", "throughput", "talks", "growth", "secrets")
 
 
 def main() -> None:
@@ -23,6 +23,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all if none is named")
     parser.add_argument("--rounds", type=int, default=15, help="of the start-up (15)")
     parser.add_argument("--notes", type=int, default=1000, help="in the vault of the start-up (1000)")
+    parser.add_argument("--logs", type=int, default=300, help="of 200 kB, for the part talks (300)")
     parser.add_argument("--sizes", default="1000,10000,100000", help="notes of the part scale")
     parser.add_argument("--large", action="store_true", help="growth up to 150,000 chunks (minutes, 2 GB of disk)")
     parser.add_argument("--shapes", default="", metavar="PART", help="growth of all shapes whose names hold this")
@@ -81,6 +82,10 @@ def main() -> None:
             wide = Place(folder / "sweep")
             wide.build(5000)
             print(sweep.report(wide, arguments.rounds), flush=True)
+        if "talks" in parts:
+            from bench import talks
+
+            print(talks.report(folder / "talks", arguments.notes, arguments.logs, min(arguments.rounds, 9)), flush=True)
         if "scale" in parts:
             from bench import scale
 

@@ -45,6 +45,8 @@ AT_A_GLANCE = 1_000_000
 PATIENCE = 30.0
 LIVELY, FULL_LOOK = 7 * 86_400, 3_600
 """Seconds: logs written to since are looked at by each search; all others when the last look at them is that old."""
+RACY = 2.0
+"""Seconds that a folder has to be at rest before its time tells that nothing came or went (git's racy rule)."""
 BATCH, PAUSE = 200, 1.0
 """Logs of one transaction at most, and seconds after which what was read is written: it answers from then on."""
 LONGEST = 20_000
@@ -195,8 +197,10 @@ class Talks:
         self._settle_scopes(wait)
         if seconds is not None and self._looks_the_same():
             return TalkReport(0, 0, notices)
-        found = self._found(notices)
-        seen = _seen(found)
+        begun = time.time()
+        folders: dict[str, int] = {}
+        found = self._found(notices, folders)
+        seen = self._seen(found, folders, begun)
         for path in [path for path in found if not path.isprintable()]:  # what no hit could name
             del found[path]
         known = self.index.logs()
@@ -207,7 +211,7 @@ class Talks:
         deadline = None if seconds is None else time.monotonic() + seconds
         read = 0
         batch: list[tuple[Log, list[Talk], Log | None]] = []
-        begun = time.monotonic()
+        started = time.monotonic()
         for number, path in enumerate(changed, 1):
             log = known.get(path)
             size = found[path].st_size
@@ -219,12 +223,12 @@ class Talks:
             batch.append(self._read(path, stamps[path], log))
             if progress:
                 progress("conversations", number, len(changed))
-            if len(batch) >= BATCH or time.monotonic() - begun > PAUSE:
+            if len(batch) >= BATCH or time.monotonic() - started > PAUSE:
                 if not self.index.write(batch, gone, wait):
                     batch = []
                     break
                 read += len(batch)
-                batch, gone, begun = [], [], time.monotonic()
+                batch, gone, started = [], [], time.monotonic()
         if self.index.write(batch, gone, wait, seen if read + len(batch) == len(changed) else ""):
             read += len(batch)
         stale = len(changed) - read
@@ -248,7 +252,7 @@ class Talks:
             now: seconds since 1970.
         """
         before = now - KEPT_AFTER * 86_400
-        old = [(looked.st_mtime, path) for path, looked in self._found([]).items() if looked.st_mtime < before]
+        old = [(looked.st_mtime, path) for path, looked in self._found([], {}).items() if looked.st_mtime < before]
         return [path for _, path in sorted(old) if path.endswith(GROWING)]
 
     def is_gone(self, log: str) -> bool:
@@ -267,8 +271,8 @@ class Talks:
         """Whether a source holds no log at all: a folder on which a disk is not mounted is there, and empty."""
         return next(_entries(source, lambda *_: None), None) is None
 
-    def _found(self, notices: list[str]) -> dict[str, os.stat_result]:
-        """What each log looks like."""
+    def _found(self, notices: list[str], folders: dict[str, int]) -> dict[str, os.stat_result]:
+        """What each log looks like; when the folders that hold them changed last goes into ``folders``."""
         found: dict[str, os.stat_result] = {}
         for source in self.sources:
             try:
@@ -278,7 +282,7 @@ class Talks:
                 continue
             if stat.S_ISDIR(looked.st_mode):
                 before = len(found)
-                _below(source, found, notices)
+                _below(source, found, notices, folders)
                 if len(found) == before:
                     notices.append(
                         f"{source} holds no log; conversations that were in it are searched as they were last read "
@@ -290,6 +294,13 @@ class Talks:
             del found[path]
         return found
 
+    def _seen(self, found: Mapping[str, os.stat_result], folders: Mapping[str, int], now: float) -> str:
+        """What :meth:`_looks_the_same` compares: when, the sources, and what folders and the latest logs were like."""
+        recent = [(path, _state(one)) for path, one in found.items() if now - one.st_mtime < LIVELY]
+        young = (now - RACY) * 1e9  # what changes again before the clock of the disk has moved on looks the same
+        known = [(path, changed if changed < young else 0) for path, changed in folders.items()]
+        return json.dumps((now, list(self.sources), known, recent))
+
     def _is_note(self, path: str) -> bool:
         """Whether a file is a note of the vault: it is searched as that, in its own scope, and by no other way."""
         return path.lower().endswith(".md") and Path(os.path.realpath(path)).is_relative_to(
@@ -299,29 +310,22 @@ class Talks:
     def _looks_the_same(self) -> bool:
         """Whether the same logs are there as at the last look, and those of the last days have not changed.
 
-        A look at each of 10,000 logs would cost a search half as much again. One long silent that goes on is
-        seen within the hour, and by ``reindex`` and the night at once.
+        A folder's own time tells whether anything came or went in it. A look at each of 10,000 logs would cost a search
+        half as much again. One long silent that goes on is seen within the hour, and by ``reindex`` and the night at
+        once.
         """
         try:
-            at, names, recent = json.loads(self.index.seen() or "null") or (0, "", [])
+            at, sources, folders, recent = json.loads(self.index.seen() or "null") or (0, [], [], [])
         except (ValueError, TypeError):
             return False
-        if not 0 <= time.time() - at < FULL_LOOK or names != _digest(self._names()):
+        if not 0 <= time.time() - at < FULL_LOOK or sources != self.sources:
             return False
         try:
-            return all(_state(os.stat(path)) == state for path, state in recent)
+            return all(os.stat(path).st_mtime_ns == changed for path, changed in folders) and all(
+                _state(os.stat(path)) == state for path, state in recent
+            )
         except OSError:
             return False
-
-    def _names(self) -> list[str]:
-        """The logs that are there, by name alone."""
-        found: list[str] = []
-        for source in self.sources:
-            if os.path.isdir(source):
-                _names_below(source, found)
-            elif os.path.isfile(source):
-                found.append(source)
-        return [path for path in found if not self._is_note(path)]
 
     def _settle_scopes(self, wait: float) -> None:
         """A folder may have become a project's, or another one's, since its conversations were read."""
@@ -430,20 +434,34 @@ class Talks:
                 yield Said(place, day, speaker, kept, answer, identity)
 
 
-def _below(folder: str, found: dict[str, os.stat_result], notices: list[str]) -> None:
+def _below(folder: str, found: dict[str, os.stat_result], notices: list[str], folders: dict[str, int]) -> None:
     """Look at the logs of a folder and of those in it; links to folders are not followed."""
-    for entry in _entries(folder, lambda where, error: notices.append(f"{where} can't be read: {error.strerror}")):
+
+    def failed(where: str, error: OSError) -> None:
+        notices.append(f"{where} can't be read: {error.strerror}")
+
+    for entry in _entries(folder, failed, folders):
         with suppress(OSError):  # a link that leads to itself, or a log that goes meanwhile
             if entry.is_file():
                 found[entry.path] = entry.stat()
 
 
-def _entries(folder: str, failed: Callable[[str, OSError], object]) -> Iterator[os.DirEntry[str]]:
-    """What is named like a log in a folder and in those below it, however deep they are."""
+def _entries(
+    folder: str, failed: Callable[[str, OSError], object], changed: dict[str, int] | None = None
+) -> Iterator[os.DirEntry[str]]:
+    """What is named like a log in a folder and in those below it, however deep they are.
+
+    Args:
+        folder: to look into.
+        failed: told which folder can't be read, and why.
+        changed: takes for each folder when anything came or went in it, as it was before it was looked into.
+    """
     folders = [folder]
     while folders:
         where = folders.pop()
         try:
+            if changed is not None:
+                changed[where] = os.stat(where).st_mtime_ns
             with os.scandir(where) as entries:
                 for entry in entries:
                     name = entry.name
@@ -462,24 +480,8 @@ def _stamp(looked: os.stat_result) -> bytes:
     return STAMP.pack(looked.st_size, looked.st_mtime_ns, looked.st_ctime_ns, looked.st_ino)
 
 
-def _names_below(folder: str, found: list[str]) -> None:
-    """The same by names alone, which costs a tenth."""
-    found += [entry.path for entry in _entries(folder, lambda where, _: found.append(where))]
-
-
-def _seen(found: Mapping[str, os.stat_result]) -> str:
-    """What :meth:`Talks._looks_the_same` compares: when, the names, and the state of what was written to lately."""
-    now = time.time()
-    recent = [(path, _state(one)) for path, one in found.items() if now - one.st_mtime < LIVELY]
-    return json.dumps((now, _digest(found), recent))
-
-
 def _state(looked: os.stat_result) -> list[int]:
     return [looked.st_size, looked.st_mtime_ns, looked.st_ino]
-
-
-def _digest(names: Iterable[str]) -> str:
-    return blake2b("\n".join(sorted(names)).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
 def _hash_of_ends(head: bytes, tail: bytes) -> bytes:

@@ -530,3 +530,26 @@ def test_turns_of_the_same_thing_are_shown_and_withheld_if_they_are_named(world:
     assert world.found("walnut floor") == [] and world.found("ferry")
     held = [file for file in (world.base / "home").rglob("*") if file.is_file() and b"good floor" in file.read_bytes()]
     assert held == []
+
+
+def test_a_look_at_folders_at_rest_opens_none_and_sees_what_comes_and_goes(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tars_memory import talks
+
+    world.write("p/a.jsonl", *HARBOUR)
+    world.add()
+    monkeypatch.setattr(talks, "RACY", -1.0)  # all folders count as at rest
+    world.write("p/b.jsonl", turn("user", "the ferry is yellow", "2026-11-03T10:00"))
+    assert world.found("ferry")
+    looked: list[str] = []
+    entries = talks._entries
+    monkeypatch.setattr(talks, "_entries", lambda folder, *rest: looked.append(folder) or entries(folder, *rest))
+    assert world.found("walnut") and world.found("ferry") and looked == []
+    (world.logs / "p" / "a.jsonl").unlink()
+    assert world.found("walnut") == [] and str(world.logs) in looked
+    world.write("q/c.jsonl", turn("user", "the barge is called Odile", "2026-11-04T10:00"))
+    assert world.found("Odile")
+    with (world.logs / "p" / "b.jsonl").open("a") as log:
+        log.write(json.dumps(turn("user", "and slow", "2026-11-05T10:00")) + "\n")
+    assert world.found("slow")

@@ -113,7 +113,9 @@ def _narrow(within: Filter, scopes: Mapping[str, int], prefix: str) -> tuple[lis
     conditions: list[str] = []
     values: list[Any] = []
     if within.scopes is not None:
-        conditions.append(_any(f"{prefix}scope", {scopes[name] for name in within.scopes if name in scopes} or {-1}))
+        named = {scopes[name] for name in within.scopes if name in scopes}
+        if len(named) < len(scopes):  # a filter of full-text search reads each row that it may leave out
+            conditions.append(_any(f"{prefix}scope", named or {-1}))
     elif len(scopes) > 1:
         allowed = {0, scopes.get(within.scope, 0)}
         conditions.append(_any(f"{prefix}scope", allowed))

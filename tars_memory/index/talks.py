@@ -13,20 +13,15 @@ import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import UnwritableError
-from tars_memory.hashing import blake2b
-from tars_memory.index import database, filling, vectors
-from tars_memory.index.chunking import SIZE, Chunk, Parsed, embedded_text, pieces
-from tars_memory.index.embedding.cache import VectorCache
+from tars_memory.index import database
 from tars_memory.index.files import IndexFiles
 from tars_memory.index.opened import OpenIndex, create, spoken
 from tars_memory.index.reader import IndexReader
-from tars_memory.index.schema import ALWAYS, CACHE_FILE
-from tars_memory.index.writer import NoteRow, Writer
-from tars_memory.vault.model import Line
+from tars_memory.index.schema import CACHE_FILE
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from tars_memory.index.embedding.passages import Embedder
@@ -115,6 +110,10 @@ class TalkReader(IndexReader):
         """The scopes that are seen from a project; from outside projects: all that belong to none."""
         return (project,) if project else tuple(name for name in self._scopes if not name or is_folder(name))
 
+    def knows_all_scopes(self) -> bool:
+        """Whether no scope was added since it was opened: of one that it doesn't know it could tell a word."""
+        return int(self._connection.execute("SELECT count(*) FROM scopes").fetchone()[0]) == len(self._scopes)
+
     def nearest(self, vector: bytes, within: Filter, k: int) -> list[tuple[int, float]]:
         """As of any index; what has moved to another scope since its vector was placed is left out."""
         found = super().nearest(vector, within, k)
@@ -188,7 +187,11 @@ class TalkIndex:
 
         def asked() -> Answer:
             with self._open.held():
-                return question(self._reader())
+                while True:
+                    reader = self._reader()
+                    answer = question(reader)
+                    if reader.knows_all_scopes():
+                        return answer
 
         return self.mended(asked)
 
@@ -263,6 +266,8 @@ class TalkIndex:
 
     def pending(self) -> int:
         """How many of the passages that are to have a vector have none yet."""
+        from tars_memory.index import filling
+
         return self.mended(lambda: filling.pending(self._open.connection(), self.most)) if self.exists else 0
 
     def embed_pending(self, open_embedder: Callable[[], Embedder], progress: Progress | None = None) -> int:
@@ -275,6 +280,7 @@ class TalkIndex:
             ModelUnavailableError: texts are to be embedded and the model can't be used.
             UnwritableError: the vectors can't be kept.
         """
+        from tars_memory.index import filling
 
         def embed() -> int:
             self.prune()
@@ -290,6 +296,8 @@ class TalkIndex:
         Raises:
             UnwritableError: they can't be kept.
         """
+        from tars_memory.index import filling
+
         self.prune()
         if model is not None and self.most and (self.cache / CACHE_FILE).exists():
             with spoken("the vectors of conversations can't be kept"), self.files.lock(LOCK_WAIT) as held:
@@ -302,6 +310,9 @@ class TalkIndex:
         Raises:
             UnwritableError: they can't be dropped.
         """
+        from tars_memory.index import filling, vectors
+        from tars_memory.index.embedding.cache import VectorCache
+
         newest = filling.among(self.most)
         connection = self._open.connection()
         with spoken("the vectors of conversations can't be dropped"):
@@ -329,6 +340,8 @@ class TalkIndex:
 
     def move(self, scopes: dict[str, str], wait: float) -> bool:
         """Give the conversations of some folders another scope; False if the index is busy."""
+        from tars_memory.index.writer import Writer
+
         with self.files.lock(wait) as held:
             if held:
                 with database.transaction(self._open.connection()) as _:
@@ -356,21 +369,23 @@ class TalkIndex:
         Returns:
             False if the index is busy in another process: nothing is written then.
         """
+        from tars_memory.index import talkwriter
+
         with spoken("the index of conversations can't be written"), self.files.lock(wait) as held:
             if not held:
                 return False
             connection = self._open.connection()
             with database.transaction(connection):
                 for path in gone:
-                    _drop(connection, path)
+                    talkwriter.drop(connection, path)
                 for log, talks, grown in read:
                     if grown is None:
-                        _drop(connection, log.path, {talk.path for talk in talks})
+                        talkwriter.drop(connection, log.path, {talk.path for talk in talks})
                     elif not _is_known(connection, grown):
                         seen = ""  # another process has read on meanwhile
                         continue
                     for talk in talks:
-                        _take(connection, talk, grown=grown is not None)
+                        talkwriter.take(connection, talk, grown=grown is not None)
                     connection.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?)", log)
                 unsettled = connection.execute("SELECT 1 FROM logs WHERE stamp = x'' LIMIT 1").fetchone()
                 state = "" if unsettled else seen
@@ -395,114 +410,7 @@ def is_folder(scope: str) -> bool:
     return "/" in scope or "\\" in scope
 
 
-def _take(connection: sqlite3.Connection, talk: Talk, *, grown: bool) -> None:
-    """Write a conversation, without turns that another copy of it has brought already."""
-    execute = connection.execute
-    row = execute("SELECT id, lines FROM notes WHERE path = ?", (talk.path,)).fetchone()
-    known, count = (int(row[0]), int(row[1])) if row else (0, 0)
-    identities = json.dumps([one.identity.hex() for one in talk.said])
-    if known and not grown:
-        _release(connection, known, identities)
-        execute("DELETE FROM said WHERE note = ?", (known,))
-    elsewhere = execute(
-        "SELECT s.identity FROM json_each(?) j JOIN said s ON s.identity = j.value WHERE s.note <> ?",
-        (identities, known),
-    )
-    copies = {identity for (identity,) in elsewhere}
-    fresh = [one for one in talk.said if one.identity.hex() not in copies]
-    after = count if grown else 0
-    parsed = _parsed(talk, fresh, after)
-    if grown and known:
-        Writer(connection).grow(known, parsed)
-    else:
-        Writer(connection).write([NoteRow(talk.path, b"", b"", "talk", talk.scope, parsed, [])])
-    (note,) = execute("SELECT id FROM notes WHERE path = ?", (talk.path,)).fetchone()
-    rows = [(one.identity.hex(), int(note)) for one in talk.said]
-    connection.executemany("INSERT OR IGNORE INTO said VALUES (?, ?)", rows)
-
-
-def _drop(connection: sqlite3.Connection, log: str, keep: Iterable[str] = ()) -> None:
-    """Forget a log's conversations but some; other logs that hold a copy of their turns are read anew."""
-    execute = connection.execute
-    writer = Writer(connection)
-    kept = set(keep)
-    rows = execute(
-        "SELECT id, path FROM notes WHERE path = ? OR substr(path, 1, ?) = ?", (log, len(log) + 1, log + PART)
-    )
-    for note, path in rows.fetchall():
-        if path not in kept:
-            _release(connection, note, "[]")
-            execute("DELETE FROM said WHERE note = ?", (note,))
-            writer.drop(path)
-    if not kept:
-        execute("DELETE FROM logs WHERE path = ?", (log,))
-
-
-def _release(connection: sqlite3.Connection, note: int, kept: str) -> None:
-    """Have logs read anew that hold copies of turns which a conversation no longer has, but for ``kept`` ones."""
-    copies = connection.execute(
-        "SELECT DISTINCT n.path FROM said s JOIN said o ON o.identity = s.identity AND o.note <> s.note"
-        " JOIN notes n ON n.id = o.note WHERE s.note = ? AND s.identity NOT IN (SELECT value FROM json_each(?))",
-        (note, kept),
-    ).fetchall()
-    for (copy,) in copies:
-        connection.execute("UPDATE logs SET stamp = x'', before = x'' WHERE path = ?", (log_of(copy),))
-
-
 def log_of(path: str) -> str:
     """The log of a conversation, by its path here."""
     head, part, rest = path.rpartition(PART)
     return head if part and "/" not in rest and "\\" not in rest and "." not in rest else path
-
-
-def _parsed(talk: Talk, said: Iterable[Said], after: int) -> Parsed:
-    """A conversation as a note: its chunks, whose lines go on after those that are there."""
-    note = Parsed()
-    note.title, note.about = talk.title, ""
-    note.day, note.day_source = (int(talk.day.replace("-", "")), "name") if talk.day else (0, "")
-    note.aliases = note.tags = ()
-    note.links = (talk.folder,) if talk.folder else ()
-    note.properties = ()
-    note.until = ALWAYS
-    note.chunks = list(_chunks(talk, said, after))
-    note.lines = note.chunks[-1].end_line if note.chunks else after
-    return note
-
-
-def _chunks(talk: Talk, said: Iterable[Said], after: int) -> Iterator[Chunk]:
-    """What was said in a row on one day, packed up to the size of a chunk."""
-    rows: list[tuple[Said, str, str]] = []
-    size = 0
-    for one in said:
-        texts = [part for text in one.texts[:MOST_LINES] for part in _fitting(text)]
-        for place, text in enumerate(texts):
-            if rows and (size + len(text) + 1 > SIZE or rows[-1][0].day != one.day):
-                yield _chunk(talk, rows, after)
-                after += len(rows)
-                rows, size = [], 0
-            rows.append((one, text, one.answer if place == len(texts) - 1 else ""))
-            size += len(text) + 1
-    if rows:
-        yield _chunk(talk, rows, after)
-
-
-def _fitting(text: str) -> Iterator[str]:
-    """A line, in pieces if it is longer than a chunk may be."""
-    if len(text) <= SIZE:
-        yield text
-    else:
-        yield from (text[start:stop] for start, stop in pieces(text))
-
-
-def _chunk(talk: Talk, rows: Sequence[tuple[Said, str, str]], after: int) -> Chunk:
-    chunk = Chunk()
-    chunk.start_line, chunk.end_line = after + 1, after + len(rows)
-    chunk.text = "\n".join(text for _, text, _ in rows)
-    chunk.partial, chunk.headings, chunk.tags, chunk.block_id, chunk.until = False, (), (), None, ALWAYS
-    day = rows[0][0].day
-    chunk.head = f"{talk.title} › {day}" if day else talk.title
-    chunk.lines = [Line(0, "text", "", "", one.speaker, "", one.day, "") for one, _, _ in rows]
-    chunk.numbers = [one.line for one, _, _ in rows]
-    chunk.answers = [(place, answer) for place, (_, _, answer) in enumerate(rows) if answer]
-    chunk.hash = blake2b(embedded_text(chunk.head, chunk.text).encode(), digest_size=16).digest()
-    return chunk

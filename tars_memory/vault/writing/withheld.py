@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory import bounded
 from tars_memory.errors import SettingsError
 from tars_memory.hashing import blake2b
-from tars_memory.vault.writing.journal import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -170,6 +169,8 @@ class Withheld:
         return {record.txn for record in self._records if record.txn}
 
     def _write(self) -> None:
+        from tars_memory.vault.writing.journal import replace_file
+
         lines: list[dict[str, Any]] = [{"salt": self._salt.hex()}]
         lines += [
             {"at": record.at.isoformat(), "txn": record.txn, "logs": record.logs, "said": record.said}
