@@ -25,6 +25,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
         "TARS_MEMORY_HOME": str(home),
         "TARS_NOW": "2026-11-21T14:30",
         "TZ": "UTC",
+        "PAGER": "cat",  # nobody is there to leave one
         **more,
     }
 

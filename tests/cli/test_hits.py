@@ -134,7 +134,7 @@ def vault(tmp_path: Path) -> tuple[Path, dict[str, str]]:
         (root / f"note {n}.md").write_text(
             f"# Note {n}\n\nwalnut table number {n}\n\nanother walnut shelf {n}\n", "utf-8"
         )
-    (root / "long.md").write_text("# Long\n\n" + "".join(f"walnut board {n}\n\n" for n in range(60)), "utf-8")
+    (root / "long.md").write_text("# Long\n\n" + "".join(f"walnut drawers {n}\n\n" for n in range(60)), "utf-8")
     env = environment(tmp_path / "home", TERM="xterm", TARS_MEMORY_DIR=str(root), TARS_MEMORY_BACKGROUND="0")
     return root, {**env, "TARS_MEMORY_RECALL_MODE": "lexical"}
 
@@ -147,7 +147,7 @@ def screen(vault: tuple[Path, dict[str, str]], *words: str, **env: str) -> list[
 
 
 def test_a_note_has_two_hits_and_the_rest_is_counted(vault: tuple[Path, dict[str, str]]) -> None:
-    told = screen(vault, "search", "walnut board", "--limit", "10")
+    told = screen(vault, "search", "walnut drawers", "--limit", "10")
     places = [row for row in told if ".md:" in row]
     assert len(places) == 10 and len(told) <= 23
     for name in {row.split("  ")[1].partition(":")[0] for row in places}:
