@@ -31,9 +31,11 @@ def status(memory: Memory) -> dict[str, Any]:
     """One object: where things are, how far the index is, which model and driver are in use; additive only.
 
     Returns:
-        ``vault``, ``background`` (:func:`background`), ``index``, ``model``, ``waiting`` (spool, unfinished writes,
-        proposals, ticks that agents' processes found), ``rules`` (those that nobody typed or approved here, by note
-        the lines), ``loaded`` (:func:`loaded`), ``settings`` and ``notices``.
+        ``vault``, ``background`` (:func:`background`), ``index``, ``model``, ``waiting`` (``spool``, ``unfinished``
+        writes, ``proposals`` of the inbox, ``review``: all that a review would offer, ``ticks`` that agents' processes
+        found), ``rules`` (those that nobody typed or approved here, by note the lines), ``loaded`` (:func:`loaded`),
+        ``sources`` (numbers of ``logs`` and ``conversations`` that are searched; None without any), ``settings`` and
+        ``notices``.
     """
     if memory.progress is not None:
         memory.progress("looking at the vault", 0, 0)
@@ -69,13 +71,25 @@ def status(memory: Memory) -> dict[str, Any]:
             "spool": len(spool.pending()),
             "unfinished": memory.store(writes=False).pending(),
             "proposals": len(inbox.pending(memory.vault, notices)),
+            "review": memory.review(writes=False).waiting(limit=1).total,
             "ticks": len(recorded(memory.capture(writes=False))),
         },
         "rules": {"unapproved": sum(map(len, doubtful.values())), "lines": doubtful},
         "loaded": loaded(memory).as_dict(),
+        "sources": _sources(memory),
         "settings": memory.settings.given,
         "notices": notices,
     }
+
+
+def _sources(memory: Memory) -> dict[str, int] | None:
+    """How much of conversations is searched."""
+    from tars_memory.talks import source_paths
+
+    if not source_paths(memory.settings):
+        return None
+    told = memory.sources()
+    return {"logs": told["logs"], "conversations": told["conversations"]}
 
 
 def background(memory: Memory, pending: int) -> dict[str, Any]:

@@ -52,7 +52,7 @@ COMMANDS = {
         "undo": "Take the last write back, or the one named.",
     },
     "Look after": {
-        "status": "Tell the state of vault, index and model.",
+        "status": "Show how fresh the index is, what waits, what to do next.",
         "doctor": "Look for lost lines, waiting text and missing parts.",
         "reindex": "Bring the index up to date, with vectors.",
         "sources": "Name the logs of your conversations, to search them too.",

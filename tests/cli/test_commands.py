@@ -332,10 +332,13 @@ def test_reindex_verify_status_doctor_models(tm: Run, memory: Any) -> None:
     assert tm("verify").code == 0
     memory.answers["verify"] = ["Memory.md: a row too many"]
     assert (tm("verify").code, tm("verify").out) == (1, "Memory.md: a row too many\n")
-    assert tm("status").out == "vault  /vault\nindex\n  notes    3\n  vectors  none\n"
+    assert tm("status", "--verbose").out == "vault  /vault\nindex\n  notes    3\n  vectors  none\n"
     assert tm("status", "--json").json["index"] == {"notes": 3, "vectors": None}
     memory.answers["status"] = {"index": {"indexed": 1795348335}}
-    assert tm("status").out == f"index\n  indexed  {datetime.fromtimestamp(1795348335).astimezone():%Y-%m-%d %H:%M}\n"
+    assert (
+        tm("status", "--verbose").out
+        == f"index\n  indexed  {datetime.fromtimestamp(1795348335).astimezone():%Y-%m-%d %H:%M}\n"
+    )
     assert tm("status", "--json").json["index"] == {"indexed": 1795348335}
     assert tm("doctor").code == 0
     memory.answers["doctor"] = {"findings": [{"kind": "lost", "message": "Memory.md:3 x", "hint": "undo"}]}

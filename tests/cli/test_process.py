@@ -28,7 +28,7 @@ CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 STEERING = re.compile("[\x80-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f\U000e0000-\U000e007f]")
 
 SEARCHES = ["search hostile", "search hostile --explain", "search hostile --paths"]
-OTHERS = ["show x", "list", "log", "remember x", "status", "doctor", "verify", "models", "history"]
+OTHERS = ["show x", "list", "log", "remember x", "status --verbose", "doctor", "verify", "models", "history"]
 HOSTILE_CALLS = [*SEARCHES, *OTHERS]
 
 

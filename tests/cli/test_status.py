@@ -1,0 +1,85 @@
+"""``status`` in ten lines: what the vault is, how fresh, what waits, what to do next."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from terminal import OURS, environment, on_a_terminal, program
+
+from tars_memory.testing import make_vault
+
+NOTES = {
+    "Memory.md": "## Notes\n- Anna prefers tea\n",
+    "Procedural.md": "## Notes\n- weigh the dough\n",
+    "2026-11-20.md": "## Log\n- 10:00 [extracted] I prefer walnut cupboards ^d-aaaaaaa\n"
+    "- 10:01 [extracted] the ferry leaves at seven ^d-bbbbbbb\n",
+    "sessions/2026-11-20 1000 Home.md": "---\ndate: 2026-11-20\nsource_hash: " + "a" * 64 + "\n---\n\n## Facts\n\n"
+    "- I prefer walnut cupboards ([[2026-11-20#^d-aaaaaaa|2026-11-20]])\n"
+    '  - quote:: "I prefer walnut cupboards."\n  - said by:: user, turn 1\n',
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> tuple[Path, dict[str, str]]:
+    root = make_vault(tmp_path / "vault", NOTES)
+    return root, environment(tmp_path / "home", TERM="xterm", TARS_MEMORY_DIR=str(root), TARS_MEMORY_BACKGROUND="0")
+
+
+def told(place: tuple[Path, dict[str, str]], *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    argv = program("status", *words)
+    return subprocess.run(
+        argv, env={**place[1], **env}, cwd=place[0], capture_output=True, text=True, timeout=60, check=True
+    )
+
+
+def rows(text: str) -> dict[str, str]:
+    return dict(line.split("\t", 1) for line in text.splitlines())
+
+
+def test_ten_lines_say_what_waits_and_what_is_next(place: tuple[Path, dict[str, str]]) -> None:
+    done = told(place, TARS_MEMORY_EMBEDDING_MODEL="none")
+    said = rows(done.stdout)
+    assert len(said) <= 10
+    assert said["vault"] == str(place[0].resolve())
+    assert said["notes"].startswith("4 notes (")
+    assert said["index"].startswith("up to date")
+    assert said["semantic"].startswith("off: ")
+    assert said["rules"].startswith("1 that nobody approved")
+    assert said["waiting"] == "2 proposals to decide"
+    assert said["next"] == "tars-memory review"
+    assert "rules that nobody" not in done.stderr, "a row says it"
+
+
+def test_what_waits_is_counted_wherever_it_waits(place: tuple[Path, dict[str, str]]) -> None:
+    waiting = json.loads(told(place, "--json").stdout)["waiting"]
+    assert waiting["review"] == 2 and waiting["proposals"] == 0
+    proposed = program("remember", "--tier", "procedural", "never suggest walnuts")
+    subprocess.run(proposed, env=place[1], cwd=place[0], capture_output=True, timeout=60, check=True)
+    waiting = json.loads(told(place, "--json").stdout)["waiting"]
+    assert waiting["review"] == 3 and waiting["proposals"] == 1
+    noted = program("review", "--note")
+    subprocess.run(noted, env=place[1], cwd=place[0], capture_output=True, timeout=60, check=True)
+    assert rows(told(place).stdout)["waiting"] == "3 proposals to decide", "in Review.md they are the same"
+
+
+def test_nothing_waits_in_a_vault_that_is_in_order(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n- Anna prefers tea\n"})
+    env = environment(tmp_path / "home", TARS_MEMORY_DIR=str(root), TARS_MEMORY_BACKGROUND="0")
+    said = rows(told((root, env)).stdout)
+    assert said["waiting"] == "nothing" and "rules" not in said
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 24), (120, 40)])
+def test_it_fits_the_screen(place: tuple[Path, dict[str, str]], size: tuple[int, int]) -> None:
+    code, seen = on_a_terminal(program("status"), {**place[1], "NO_COLOR": "1"}, place[0], size=size)
+    lines = OURS.sub(b"", seen).decode().replace("\r\n", "\n").rstrip("\n").split("\n")
+    assert code == 0 and max(map(len, lines)) <= size[0] and len(lines) < size[1]
+
+
+def test_verbose_shows_everything(place: tuple[Path, dict[str, str]]) -> None:
+    text = told(place, "--verbose").stdout
+    for name in ("path", "state", "chunks", "driver", "fingerprint", "reason", "left out", "unapproved"):
+        assert any(line.strip().startswith(name) for line in text.splitlines()), name
