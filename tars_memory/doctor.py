@@ -401,6 +401,11 @@ def _index(memory: Memory) -> Iterator[Finding]:
         return
     for sentence in report.notices:
         yield Finding("index", sentence, "tars-memory reindex")
+    if (talks := memory.talks()) is not None:
+        try:
+            talks.refresh()
+        except TarsError as error:
+            yield Finding("sources", f"conversations are not searched: {error.message}", error.hint)
     if report.pending_vectors and model_of(memory)["usable"] and (said := memory.covers(report.pending_vectors)):
         yield Finding("index", said, "tars-memory reindex", mend=memory.reindex)
     if not told["vec"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -416,3 +417,15 @@ def test_an_empty_folder_where_a_vault_was_is_no_vault_to_write_to(
     with open_memory() as memory:  # the first one is there again, and its journal with it
         memory.log("a rest")
         assert [entry.after.strip()[-4:] for entry in memory.history()] == ["rest", "talk", "walk"]
+
+
+def test_conversations_that_cannot_be_indexed_are_told(open_memory: Callable[[], Memory], tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    with open_memory() as memory:
+        memory.add_source(str(tmp_path / "logs"))
+        state = memory.state
+    assert findings(open_memory, "sources") == []
+    shutil.rmtree(state / "talks", ignore_errors=True)
+    (state / "talks").write_text("in the way")
+    (found,) = findings(open_memory, "sources")
+    assert "can't be made" in found["message"]

@@ -57,7 +57,8 @@ class Copies:
         first: that entry.
         texts: its wordings in the notes.
         quotes: what was said, verbatim.
-        logs: names of the conversations that it was said in.
+        logs: names of the conversations that it was said in: of their files, and their own.
+        sources: the first of them that each note tells: the file's where it has one.
         entries: the entries that say it, of all notes but proposals.
     """
 
@@ -67,6 +68,7 @@ class Copies:
         self.texts = [_said(entry, self._facts)]
         self.quotes: list[str] = []
         self.logs: list[str] = []
+        self.sources: list[str] = []
         self.entries: list[Entry] = []
         self._ids = set(_ids(entry))
         self.first = entry
@@ -106,7 +108,7 @@ class Copies:
             what = "the same words stand in" if holds else "words of it stand in"
             told.append(f"{what} {entry.path}:{entry.line}, which stays: forget {entry.ref} takes it out, too")
         return told[:MOST_RELATED] + [
-            f"said in {log}: your log is not touched; what it says of this is withheld" for log in self.logs
+            f"said in {log}: your log is not touched; what it says of this is withheld" for log in self.sources
         ]
 
     def related(self) -> list[tuple[Entry, bool]]:
@@ -193,9 +195,9 @@ class Copies:
     def _learn(self, data: bytes, children: Sequence[Entry]) -> None:
         """What a fact of a session stands on."""
         said = Document(data).front_matter
-        for name in (said.get("source"), said.get("session")):
-            if isinstance(name, str) and name and name not in self.logs:
-                self.logs.append(name)
+        names = [name for name in (said.get("source"), said.get("session")) if isinstance(name, str) and name]
+        self.logs += [name for name in names if name not in self.logs]
+        self.sources += [name for name in names[:1] if name not in self.sources]
         for child in children:
             if child.text.startswith(QUOTE) and (quote := quote_in(child.text)) not in self.quotes:
                 self.quotes.append(quote)

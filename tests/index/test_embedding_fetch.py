@@ -82,6 +82,15 @@ def test_a_model_nobody_knows(tmp_path: Path) -> None:
         fetch.use_model("nobody/nothing", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"), [("multilingual-e5-small", "multilingual"), ("all-MiniLM-L6-v2", "all-MiniLM")]
+)
+def test_a_model_under_another_name_is_hinted_at(tmp_path: Path, name: str, meant: str) -> None:
+    with pytest.raises(UsageError) as told:
+        fetch.use_model(name, tmp_path)
+    assert f"tars-memory models use {meant}" in told.value.hint or f"/{meant}" in told.value.hint
+
+
 def test_a_folder_that_lacks_a_file(tmp_path: Path) -> None:
     folder = downloaded(tmp_path / "files")
     (folder / "model.onnx").unlink()

@@ -301,6 +301,18 @@ def test_search_tells_who_speaks_in_a_kept_turn() -> None:
         assert speaker_of(first) == turn.speaker
 
 
+def test_what_stands_below_a_fact_for_the_review_is_no_answer_to_a_search() -> None:
+    from tars_memory.vault.markdown import lines
+
+    fact = SessionFact(
+        "moved to Cork", "2026-11-21#^d-a", "2026-11-21", "I moved?", "Anna", 3, "", "stated", ("Is it?",)
+    )
+    texts = sessions.render(SessionNote("2026-11-21", "a.jsonl", "", 4, facts=(fact,))).decode().splitlines()
+    kinds = {text.strip(): line.kind for text, line in zip(texts, lines.read(texts), strict=True)}
+    assert kinds["- warning:: Is it?"] == kinds["- kind:: stated"] == lines.MACHINERY
+    assert [line.kind for line in lines.read(["- stove", "  - warning:: hot"])] == [lines.ITEM, lines.ITEM]
+
+
 def test_what_is_no_session_note_is_none() -> None:
     for data in (
         b"",

@@ -132,7 +132,8 @@ def _show(call: "Call", told: "Tidied") -> int:
             how = "; tars-memory tidy --apply mends those" if fixable else ""
             call.out.say(f"{counted(len(told.findings), 'finding')}, {fixable} can go without loss{how}")
         elif not told.applied and not told.ignored:
-            call.out.say("all is tidy")
+            waits = f"{counted(told.waiting, 'proposal')} of tidy to decide: tars-memory review"
+            call.out.say(f"nothing else to tidy; {waits}" if told.waiting else "all is tidy")
     return LEFT if told.findings else 0
 
 

@@ -355,4 +355,4 @@ def _why_not(text: str) -> str:
         return "it is empty"
     if re.match(r"\s*<(?:!doctype|html)", text, re.IGNORECASE):
         return "it is a web page"
-    return "there is no JSON object in it"
+    return "there is no JSON object in it" + (" but an empty one" if re.search(r"\{\s*\}", text) else "")

@@ -65,6 +65,7 @@ class Tidied(NamedTuple):
         ignored: ids of those that are kept quiet about from now on.
         txn: the transaction that ``undo`` takes; None if nothing was written.
         notices: what the person should know.
+        waiting: how many of its proposals wait for review.
     """
 
     findings: list[Finding]
@@ -72,6 +73,7 @@ class Tidied(NamedTuple):
     ignored: list[str]
     txn: str | None
     notices: list[str]
+    waiting: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
@@ -80,6 +82,7 @@ class Tidied(NamedTuple):
             "findings": [found.as_dict() for found in self.findings],
             "applied": [done.as_dict() for done in self.applied],
             "ignored": self.ignored,
+            "waiting": self.waiting,
             "notices": self.notices,
         }
 
@@ -116,7 +119,7 @@ def tidy(
     found = [*look(ctx, section_entries=section_entries), *_open(ctx, more)]
     chosen = _chosen(found, ids)
     if not (apply or ignore) or not (chosen or ctx.store.pending()):
-        return Tidied(chosen, [], [], None, ctx.notices)
+        return Tidied(chosen, [], [], None, ctx.notices, _waiting(ctx))
     with ctx.writing("tidy", None) as transaction:
         if ignore:
             what, project = [(each.id, each.text) for each in chosen], ctx.layout.scope
@@ -128,7 +131,12 @@ def tidy(
     gone = {each.finding.id for each in done if each.outcome != "left"}
     gone |= {each.id for each in chosen} if ignore else set()
     left = [each for each in found if each.id not in gone]
-    return Tidied(left, done, [each.id for each in chosen] if ignore else [], txn, ctx.notices)
+    return Tidied(left, done, [each.id for each in chosen] if ignore else [], txn, ctx.notices, _waiting(ctx))
+
+
+def _waiting(ctx: Context) -> int:
+    """How many proposals of ours nobody has decided yet."""
+    return sum(proposal["source"] == SOURCE for proposal in inbox.pending(ctx.vault))
 
 
 def survey(ctx: Context, *, section_entries: int) -> tuple[World, list[str]]:

@@ -137,7 +137,10 @@ def _find(name: str, downloads: Path, folder: Path | None) -> Found:
         for description in kind._list_supported_models():  # the public list doesn't say which class
             if description.model.lower() == name.lower():
                 return _fetch(kind, description, downloads, folder)
-    raise UsageError(f"fastembed knows no model named {name!r}", "tars-memory models list shows those it knows")
+    known = (models.EMBEDDED, models.MULTILINGUAL, *(one[0] for one in known_models()))
+    like = [one for one in known if one.lower() in name.lower() or name.lower() in one.lower()][:3]
+    meant = f"tars-memory models use {' or '.join(like)}" if like else "tars-memory models list shows those it knows"
+    raise UsageError(f"fastembed knows no model named {name!r}", meant)
 
 
 def _fetch(kind: Any, description: Any, downloads: Path, folder: Path | None) -> Found:

@@ -206,7 +206,9 @@ def manifest_of(model: str, cache: Path) -> Manifest:
             return manifest
     raise ModelUnavailableError(
         f"the embedding model {model} is not on this machine",
-        f"fetch it once with: tars-memory models use {model}",
+        f"fetch it once with: tars-memory models use {model}"
+        if "/" in model
+        else f"tars-memory models list shows what there is; tars-memory models use {EMBEDDED} takes the built-in one",
     )
 
 

@@ -99,10 +99,13 @@ def read(texts: Sequence[str]) -> list[Line]:
         dated = "::" in text
         since, until = (begins_in(text), end_in(text)) if dated else (None, None)
         wide = text.expandtabs(4) if "\t" in text else text
+        indent, kind = len(wide) - len(wide.lstrip()), _kind(text, bare, heading=heading, item=mark is not None)
+        if kind == ITEM and found and bare.startswith("- warning:: ") and found[-1][:2] == (indent, MACHINERY):
+            kind = MACHINERY  # of the fact above, as what stands before it
         found.append(
             Line(
-                len(wide) - len(wide.lstrip()),
-                _kind(text, bare, heading=heading, item=mark is not None),
+                indent,
+                kind,
                 state if inside else "",
                 identity[1] if identity else "",
                 speaker,
