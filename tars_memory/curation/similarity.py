@@ -11,15 +11,15 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tars_memory.curation.extraction import statements
 from tars_memory.index.words import STOP_WORDS
+from tars_memory.language import statements
 from tars_memory.recall.ranking.stemming import stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tars_memory.curation.extraction.statements import Statement
     from tars_memory.curation.model import Relation
+    from tars_memory.language.statements import Statement
 
 ENOUGH = 0.25
 """Share of the rare words of two lines, of the one that says less, that makes them lines about the same."""

@@ -15,10 +15,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.extraction.vocabulary import MONTHS
 from tars_memory.language.dates import absolute
 from tars_memory.language.sentences import own_words
 from tars_memory.language.tables import spoken
+from tars_memory.language.vocabulary import MONTHS
 from tars_memory.recall.packing.fence import visible
 from tars_memory.vault.markdown.claims import ME, WE, made
 from tars_memory.vault.markdown.facts import folded as plainly

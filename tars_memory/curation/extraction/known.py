@@ -7,8 +7,8 @@ from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation import similarity
-from tars_memory.curation.extraction import statements
 from tars_memory.errors import TarsError
+from tars_memory.language import statements
 from tars_memory.options import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import claims, entries, facts

@@ -14,11 +14,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.extraction.stating import stated
-from tars_memory.curation.extraction.subjects import topics_of
 from tars_memory.curation.model import Extraction, Fact
 from tars_memory.language.dates import absolute, names_day, names_relative
 from tars_memory.language.sentences import Sentence, sentences
-from tars_memory.language.tables import language, spoken
+from tars_memory.language.tables import common_words, language, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -51,6 +50,10 @@ LABEL_WORDS = 3
 MOST_BREAKS = 6
 """Places in a sentence where a statement may end."""
 
+MOST_TOPICS = 5
+
+_NAME = re.compile(r"(?<=[\w,;'’] )[A-ZÀ-Þ][\w'’&-]{2,}(?: (?:of |de |van |von |der |del |da )?[A-ZÀ-Þ][\w'’&-]+)*")
+_LONG = re.compile(r"[^\W\d_]{5,}")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _PAST_BLANKS = re.compile(r"\s*")
 _DOCUMENT = (
@@ -280,3 +283,22 @@ def _form(lang: Language, text: str, day: date) -> str:
 
 def _plain(sentence: Sentence) -> str:
     return sentence.text.replace("’", "'")
+
+
+def topics_of(turns: Sequence[Sequence[Sentence]]) -> tuple[str, ...]:
+    """The names and words that the person used in more than one turn, most used first."""
+    counted: Counter[str] = Counter()
+    shown: dict[str, str] = {}
+    for turn in turns:
+        found: dict[str, str] = {}
+        for sentence in turn:
+            names = _NAME.findall(sentence.text, 1)
+            found |= {word.casefold(): word for word in [*_LONG.findall(sentence.text), *names]}
+        for word in found.keys() & common_words():
+            del found[word]
+        counted.update(found.keys())
+        for key, word in found.items():
+            shown.setdefault(key, word)
+    often = [key for key, count in counted.most_common() if count >= 2]
+    parts = {word for name in often if " " in name for word in name.split()}
+    return tuple(shown[key] for key in [key for key in often if key not in parts][:MOST_TOPICS])

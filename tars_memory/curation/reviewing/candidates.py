@@ -17,6 +17,8 @@ from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
 from tars_memory.vault.sessions.note import SessionFact
 from tars_memory.vault.sessions.reading import linked
+from tars_memory.vault.writing import history
+from tars_memory.vault.writing.txn import time_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -24,8 +26,13 @@ if TYPE_CHECKING:
     from tars_memory.vault.markdown.claims import Claim
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
+    from tars_memory.vault.writing.journal import Journal
 
 
+COMMAND = "extract"
+"""What writes candidates."""
+
+_CANDIDATE = re.compile(r"\[extracted\][^\r\n]*\^(d-[0-9a-z]+)")
 _NAMED = re.compile(rb"#\^([A-Za-z0-9-]+)")
 
 
@@ -121,6 +128,27 @@ def is_old(day: date, today: date, window_days: int) -> bool:
 def earliest(today: date, window_days: int) -> date:
     """The first day of the window."""
     return date.fromordinal(max(1, today.toordinal() - window_days))
+
+
+def arrived(journal: Journal, since: date) -> frozenset[str]:
+    """The block ids of the candidates that were extracted on this machine on that day or later.
+
+    Args:
+        journal: of the vault; read back as far as the day.
+        since: the first day that counts.
+
+    Raises:
+        UnwritableError: the journal can't be read.
+    """
+    found: set[str] = set()
+    first = since.isoformat()
+    for entry in history.entries(journal):
+        said = max(entry.time[:10], time_of(entry.txn).date().isoformat())  # names go on when a clock is set back
+        if said < first:
+            break
+        if entry.command == COMMAND and not entry.undone:
+            found.update(_CANDIDATE.findall(entry.after))
+    return frozenset(found)
 
 
 def said(vault: Vault, block_ids: Collection[str]) -> dict[str, tuple[str, SessionFact]]:

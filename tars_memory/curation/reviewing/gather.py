@@ -14,13 +14,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation import similarity
-from tars_memory.curation.extraction import statements
 from tars_memory.curation.extraction.second_look import RULE
 from tars_memory.curation.model import BESIDE, NEW, SHOWN, Mark, Proposal, Related, day_of
-from tars_memory.curation.reviewing import arrivals, candidates, distil, inboxed, stated
+from tars_memory.curation.reviewing import candidates, distil, inboxed, stated
 from tars_memory.curation.reviewing.placing import Sections
 from tars_memory.curation.similarity import Index
 from tars_memory.errors import NotFoundError, TarsError, counted
+from tars_memory.language import statements
 from tars_memory.options import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
@@ -212,7 +212,7 @@ def offered(ctx: Context, window_days: int) -> frozenset[tuple[str, str]]:
         today,
         window_days=window_days,
         told=0,
-        arrived=lambda: arrivals.arrived(ctx.store.journal, since),
+        arrived=lambda: candidates.arrived(ctx.store.journal, since),
         facts=ctx.facts_options,
     )
     return frozenset((mark.path, mark.block_id.lower()) for each in found.offered.values() for mark in each.marks)

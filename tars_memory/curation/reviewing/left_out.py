@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation.extraction.keeping import Dailies
 from tars_memory.curation.model import Fact
-from tars_memory.curation.reviewing.arrivals import COMMAND
+from tars_memory.curation.reviewing.candidates import COMMAND
 from tars_memory.errors import ConflictError
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document

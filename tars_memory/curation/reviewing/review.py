@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.curation.commit import commit
 from tars_memory.curation.model import Decision
 from tars_memory.curation.reviewing import aging, ticks
-from tars_memory.curation.reviewing.arrivals import arrived
-from tars_memory.curation.reviewing.candidates import earliest
+from tars_memory.curation.reviewing.candidates import arrived, earliest
 from tars_memory.curation.reviewing.choices import accepted, resolved
 from tars_memory.curation.reviewing.gather import gather
 from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, UsageError

@@ -10,11 +10,11 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.curation.extraction import statements
 from tars_memory.curation.model import Related, day_of, question
 from tars_memory.curation.models import llm, prompts, replies
 from tars_memory.curation.tidying.tidy import quiet_ids
 from tars_memory.errors import NotFoundError, UsageError, counted
+from tars_memory.language import statements
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document

@@ -10,8 +10,8 @@ import re
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.extraction import statements as grammar
 from tars_memory.errors import UsageError
+from tars_memory.language import statements as grammar
 from tars_memory.suspicion import suspicious
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.extraction import statements
 from tars_memory.curation.models import llm, prompts, replies
 from tars_memory.errors import UsageError, counted
+from tars_memory.language import statements
 from tars_memory.vault.markdown.entries import neutralise
 from tars_memory.vault.secrets.masking import mask
 

@@ -10,10 +10,10 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from tars_memory.curation import similarity
-from tars_memory.curation.extraction import statements
 from tars_memory.curation.model import Related, question
 from tars_memory.curation.tidying.findings.model import Finding
 from tars_memory.curation.tidying.findings.repeats import COMMON, LONG, pairs
+from tars_memory.language import statements
 from tars_memory.vault.markdown import claims
 from tars_memory.vault.markdown import facts as truth
 

@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from tars_memory.curation import similarity
-from tars_memory.curation.extraction import statements
 from tars_memory.curation.tidying.findings.model import Finding
+from tars_memory.language import statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
-from tars_memory.curation.extraction.vocabulary import (
+from tars_memory.language.vocabulary import (
     ARTICLES,
     COPULAS,
     EQUAL,
