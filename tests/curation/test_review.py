@@ -473,7 +473,7 @@ def pairs() -> list[tuple[str, str]]:
 
 
 def test_a_plain_yes_to_any_of_a_thousand_pairs_of_short_statements_removes_nothing(tmp_path: Path) -> None:
-    """What stands, and what is said: twenty of each in a vault, accepted by id or by a tick."""
+    """What stands, and what is said: twenty of each in a vault, accepted by id or by a tick, alone or of one talk."""
     every = pairs()
     assert len(every) == 1000
     for number in range(0, 1000, 250):
@@ -484,7 +484,11 @@ def test_a_plain_yes_to_any_of_a_thousand_pairs_of_short_statements_removes_noth
             "Memory.md": "## Notes\n" + "".join(f"- {text}\n" for text in held),
             "2026-11-20.md": "## Log\n" + "".join(lines),
         }
+        if number >= 500:
+            told = "".join(f"- {text} ([[2026-11-20#^d-{n}aaa|2026-11-20]])\n" for n, text in enumerate(said))
+            notes["sessions/2026-11-20 1000 talk.md"] = f"## Facts\n{told}"
         vault = Vault(tmp_path / str(number), notes)
+        assert any(each.parts for each in vault.review().waiting(limit=0).proposals) == (number >= 500)
         if number % 500:
             vault.review().write_note(limit=0)
             vault["Review.md"] = re.sub(r"(?m)^- \[ \]", "- [x]", vault["Review.md"])
