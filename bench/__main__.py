@@ -93,7 +93,7 @@ def main() -> None:
         if "growth" in parts:
             from bench import growth
 
-            print(growth.report([1_000, 10_000, *([150_000] if arguments.large else [])], folder), flush=True)
+            print(growth.report([4_000, 35_000, *([150_000] if arguments.large else [])], folder), flush=True)
             from bench import shapes
 
             told, fine = shapes.report(folder.resolve(), arguments.shapes, every=arguments.all)

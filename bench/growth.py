@@ -5,16 +5,18 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 
 from bench.measure import table, verdict
 from bench.place import Place, RandomEmbedder
 from bench.vault import vocabulary
-from tars_memory.index.reader import Filter
+from tars_memory.index.reader import Filter, IndexReader
 from tars_memory.recall import query as queries
 from tars_memory.recall import search as searching
+from tars_memory.recall.ranking import candidates, scores
 from tars_memory.recall.request import SearchRequest
 
 LIMIT = 1.8
@@ -41,15 +43,57 @@ def timed(work: Callable[[int], object], count: int) -> list[float]:
 
 def report(sizes: list[int], folder: Path) -> str:
     """Measure and tell."""
-    rows = [row for size in sizes for row in _grown(size, folder)]
+    rows = [_grown(size, folder) for size in sizes]
     return table(
         f"Growth: {QUERIES} queries in one process, CPU ms",
         ("chunks", "made in s", "file MB", "bare median", "bare p95", "search median", "search p95", "x bare", "limit"),
-        rows,
+        [row for row, _ in rows],
+    ) + table(
+        "What of a search takes the time: CPU ms of the median, the query's vector at hand",
+        ("chunks", "by words", "hybrid", *PARTS),
+        [parts for _, parts in rows],
     )
 
 
-def _grown(size: int, folder: Path) -> list[tuple[str, ...]]:
+PARTS = {
+    "keywords": ((IndexReader, "match_chunks"), (IndexReader, "match_notes")),
+    "neighbours": ((IndexReader, "nearest"), (IndexReader, "cosines")),
+    "rows": ((IndexReader, "chunks"), (IndexReader, "word_bits"), (IndexReader, "places")),
+    "names": ((candidates, "called"), (candidates, "shares")),
+    "lines": ((candidates, "_open"), (candidates, "_count")),
+    "nearest words": ((candidates, "_compare"),),
+    "scores": ((scores, "rank"),),
+    "hits": ((searching, "_shown"),),
+}
+"""What a search consists of, by the functions that do it."""
+
+
+@contextmanager
+def _clocked(spent: dict[str, list[float]]) -> Iterator[None]:
+    """Every part takes its time: a number for each call is added to the last search's sum."""
+
+    def clocked(work: Callable[..., object], name: str) -> Callable[..., object]:
+        def run(*given: object, **named: object) -> object:
+            begun = time.process_time()
+            try:
+                return work(*given, **named)
+            finally:
+                spent[name][-1] += time.process_time() - begun
+
+        return run
+
+    kept = [(owner, name, getattr(owner, name)) for functions in PARTS.values() for owner, name in functions]
+    for part, functions in PARTS.items():
+        for owner, name in functions:
+            setattr(owner, name, clocked(getattr(owner, name), part))
+    try:
+        yield
+    finally:
+        for owner, name, work in kept:
+            setattr(owner, name, work)
+
+
+def _grown(size: int, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     with tempfile.TemporaryDirectory(dir=folder) as home:
         place = Place(Path(home))
         begun = time.process_time()
@@ -79,14 +123,29 @@ def _grown(size: int, folder: Path) -> list[tuple[str, ...]]:
         reader.nearest(vectors[0].vector, Filter(), 10)  # loads sqlite-vec
         timed(bare, 5)
         timed(search, 5)
-        floor, ours = timed(bare, QUERIES), timed(search, QUERIES)
+
+        def by_words(number: int) -> None:
+            asked = queries.parse(texts[number], _TODAY)
+            searching.search(reader, asked, SearchRequest(texts[number], "lexical"), read=read, vault_name="bench")
+
+        floor, ours, plain = timed(bare, QUERIES), timed(search, QUERIES), timed(by_words, QUERIES)
+        spent: dict[str, list[float]] = {part: [] for part in PARTS}
+
+        def apart(number: int) -> None:
+            for each in spent.values():
+                each.append(0.0)
+            search(number)
+
+        with _clocked(spent):
+            timed(apart, QUERIES)
         chunks = reader.chunk_count()
         file = index.files.current()
         megabytes = file.stat().st_size / 1e6 if file else 0.0
         index.close()
     ratio = p95(ours) / p95(floor)
     figures = (statistics.median(floor), p95(floor), statistics.median(ours), p95(ours))
-    return [
+    medians = map(statistics.median, (plain, ours, *spent.values()))
+    return (
         (
             str(chunks),
             f"{made:.1f}",
@@ -94,8 +153,9 @@ def _grown(size: int, folder: Path) -> list[tuple[str, ...]]:
             *(f"{figure * 1000:.1f}" for figure in figures),
             f"{ratio:.2f}",
             f"{LIMIT} {verdict(ratio, LIMIT)}" if chunks >= 100_000 else "",
-        )
-    ]
+        ),
+        (str(chunks), *(f"{figure * 1000:.1f}" for figure in medians)),
+    )
 
 
 def _questions() -> list[str]:

@@ -31,6 +31,7 @@ class RandomEmbedder:
     """Unit vectors out of a hat."""
 
     dimension = 384
+    scripts = ""
 
     def __init__(self, fingerprint: str) -> None:
         from tars_memory.index.embedding import runtime

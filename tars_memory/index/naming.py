@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.index import fulltext
@@ -204,6 +205,7 @@ class NameTable:
         return self._connection.execute(sql, (json.dumps(list(keys)), *values))
 
 
+@lru_cache(maxsize=8192)
 def key(name: str) -> str:
     """What a name is compared by: no case, accents, widths, punctuation; no stop words unless nothing else is left."""
     words = _words(name)
@@ -225,7 +227,7 @@ def keys_within(text: str) -> list[str]:
 def keys_of(path: str, title: str, aliases: Iterable[str]) -> dict[str, str]:
     """The names of a note as they are written, by their keys."""
     found: dict[str, str] = {}
-    for name in (_stem(path), title, *aliases):
+    for name in dict.fromkeys((_stem(path), title, *aliases)):
         if one := key(name):
             found.setdefault(one, name[:LONGEST])
     return found

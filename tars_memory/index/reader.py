@@ -109,10 +109,9 @@ class IndexReader(VectorReader):
 
     def frequencies(self, stems: Iterable[str]) -> dict[str, int]:
         """In how many chunks each stem occurs; a stem is what the tokenizer makes of a word."""
-        found = {}
-        for stem in stems:
-            row = self._connection.execute("SELECT doc FROM chunk_vocabulary WHERE term = ?", (stem,)).fetchone()
-            found[stem] = int(row[0]) if row else 0
+        found = dict.fromkeys(stems, 0)
+        sql = "SELECT v.term, v.doc FROM json_each(?) j CROSS JOIN chunk_vocabulary v ON v.term = j.value"
+        found.update(self._connection.execute(sql, (json.dumps(list(found)),)))
         return found
 
     def chunk_count(self) -> int:
@@ -203,6 +202,11 @@ class IndexReader(VectorReader):
             note.aliases, note.tags, note.links = _list(row[7]), _list(row[8]), _list(row[9])
             found[note.id] = note
         return found
+
+    def rejects(self) -> bool:
+        """Whether any line, in any scope, was rejected."""
+        sql = "SELECT 1 FROM lines INDEXED BY lines_rejected WHERE state = 'rejected' LIMIT 1"
+        return self._connection.execute(sql).fetchone() is not None
 
     def states_of(self, ids: Iterable[str]) -> dict[str, str]:
         """By block id the state of the daily lines, in any scope, that were rejected or have expired."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CHUNKER = 3
 """Raise it with every change that makes other chunks or other embedded text of the same bytes."""
-VERSION = 13
+VERSION = 14
 """Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic", "talk")
@@ -107,6 +107,7 @@ CREATE TABLE lines (                -- what each line of a chunk is, so that rec
   PRIMARY KEY (chunk, place)
 ) WITHOUT ROWID;
 CREATE INDEX lines_with_id ON lines (block_id) WHERE block_id <> '';
+CREATE INDEX lines_rejected ON lines (chunk) WHERE state = 'rejected';
 CREATE INDEX lines_replaced ON lines (source) WHERE kind = 'replaced';
 
 CREATE VIRTUAL TABLE chunk_words USING fts5 (  -- kept by the writer: a trigger costs seven times as much

@@ -34,8 +34,6 @@ REPEATING = "decisions"
 BACK = 8
 """Chunks before one that begins within an item, to find the item's first line: a fact and its quote are three."""
 
-STEM = "reject"
-"""What the index makes of a rejected line's state."""
 LEAST = 3
 """Words (letters, in scripts that part none) of a statement that a longer name can say; shorter ones must be all of it.
 """
@@ -170,7 +168,7 @@ def unnamed(reader: IndexReader, rows: Iterable[ChunkRow]) -> tuple[set[int], di
         The notes whose names say it, and by chunk the lines that do so: headings, links to such a note, and decisions.
     """
     sessions = [row for row in rows if row.tier == TIER]
-    if not sessions or not any(reader.frequencies([STEM]).values()):
+    if not sessions or not reader.rejects():
         return set(), {}
     said: dict[int, list[str]] = {row.note_id: [] for row in sessions}
     for note, texts in reader.linking_texts(said).items():

@@ -17,6 +17,7 @@ from tars_memory.recall.ranking.names import called, shares
 from tars_memory.recall.ranking.shortlist import (
     CHUNKS_BY_MEANING,
     CHUNKS_READ,
+    COMPARED,
     NOTES_OPENED,
     Shortlist,
     best,
@@ -211,7 +212,7 @@ def gather(
     bits = reader.word_bits(list(rows)) if asked or scale.names else {}
     excluded = Exclusion(query.negations)
     told, hidden = decided(reader, rows.values())
-    chunks: list[Candidate] = []
+    found: list[Candidate] = []
     for row in sorted(rows.values(), key=lambda row: (row.note_id, row.position)):
         chunk = Candidate(row)
         chunk.words = named.words.get(row.id, 0.0)
@@ -220,7 +221,13 @@ def gather(
         chunk.date = date_fit(query, row)
         chunk.decided = told.get(row.id, {})
         chunk.is_named = row.note_id in names.whole and row.note_id not in hidden
-        _open(chunk, terms if by_words else None, excluded, unasked(reader, query, row, chunk.texts))
+        _open(chunk, excluded, unasked(reader, query, row, chunk.texts))
+        found.append(chunk)
+    if by_words:
+        _count(found, terms)
+    chunks: list[Candidate] = []
+    for chunk in found:
+        row = chunk.row
         if row.id in bits:
             _compare(chunk, asked, *bits[row.id], scale.chance_of_words)
         by_note = chunk.is_named or (chunk.note_words and not excluded)
@@ -244,8 +251,8 @@ def gather(
 def _coverage(reader: IndexReader, named: Shortlist) -> float:
     """Which share of the best chunks by words has a vector; all where words name none: neighbours take no place."""
     order = sorted(named.words, key=lambda chunk: -named.words[chunk]) or list(named.literal)
-    best = order[:CHUNKS_READ]
-    return len(reader.embedded(best)) / len(best) if best else 1.0
+    first = order[:COMPARED]
+    return len(reader.embedded(first)) / len(first) if first else 1.0
 
 
 def decided(reader: IndexReader, rows: Collection[ChunkRow]) -> tuple[dict[int, dict[int, str]], set[int]]:
@@ -304,36 +311,43 @@ def unasked(reader: IndexReader, query: Query, row: ChunkRow, texts: Sequence[st
     return frozenset(left_out)
 
 
-def _open(chunk: Candidate, terms: Terms | None, excluded: Exclusion, left_out: frozenset[int]) -> None:
-    """The chunk's lines with their counts; blocks that hold something excluded are left out, as are those not asked
-    for.
-    """
+def _open(chunk: Candidate, excluded: Exclusion, left_out: frozenset[int]) -> None:
+    """The chunk's lines; blocks that hold something excluded are left out, as are those not asked for."""
     row = chunk.row
     banned = left_out | _banned(row, chunk.texts, excluded) if excluded else left_out
     if chunk.decided:
         banned |= {index for index, state in chunk.decided.items() if state == "rejected"}
     banned |= silent(row, chunk.texts)
     banned |= {i for i, line in enumerate(row.lines) if line.kind == "machinery"}
-    kept = [i for i, text in enumerate(chunk.texts) if i not in banned and text.strip()]
-    if not kept:
-        return
-    counts: list[dict[str, int]] = []
-    if terms is not None:
-        head = "\n".join((row.title, *row.aliases, *row.headings, row.date or ""))
-        chunk.counts, *counts = terms.count_lines([head, *(chunk.texts[i] for i in kept)])
-        for one in counts:
-            for term, n in one.items():
-                chunk.counts[term] = chunk.counts.get(term, 0) + n
-        if terms.phrases:
-            terms.add_phrases("\n".join(chunk.texts[i] for i in kept), chunk.counts)
     before: Line | None = None
-    for at, i in enumerate(kept):
-        line = Line(chunk, i, row.start_line if row.partial else row.start_line + i, len(chunk.texts[i]))
-        if counts:
-            line.counts = counts[at]
+    for i, text in enumerate(chunk.texts):
+        if i in banned or not text.strip():
+            continue
+        line = Line(chunk, i, row.start_line if row.partial else row.start_line + i, len(text))
         line.before = before
         before = line
         chunk.lines.append(line)
+
+
+def _count(chunks: Sequence[Candidate], terms: Terms) -> None:
+    """How often each term stands in the lines and chunks; all at once, for most hold none."""
+    texts: list[str] = []
+    for chunk in chunks:
+        if chunk.lines:
+            row = chunk.row
+            texts.append(" ".join((row.title, *row.aliases, *row.headings, row.date or "")))
+            texts += (chunk.texts[line.index] for line in chunk.lines)
+    counts = iter(terms.count_lines(texts))
+    for chunk in chunks:
+        if not chunk.lines:
+            continue
+        chunk.counts = next(counts)
+        for line in chunk.lines:
+            line.counts = next(counts)
+            for term, n in line.counts.items():
+                chunk.counts[term] = chunk.counts.get(term, 0) + n
+        if terms.phrases:
+            terms.add_phrases("\n".join(chunk.texts[line.index] for line in chunk.lines), chunk.counts)
 
 
 def silent(row: ChunkRow, texts: Sequence[str]) -> set[int]:

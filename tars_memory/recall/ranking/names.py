@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.index.naming import key, keys_of, keys_within, name_parts
@@ -50,6 +51,12 @@ def called(reader: IndexReader, query: Query, within: Filter) -> Called:
     return Called(frozenset(note for note, _, _ in whole), frozenset(inside), blank)
 
 
+@lru_cache(maxsize=8192)
+def stems_of(name: str) -> frozenset[str]:
+    """The words of a name as they are compared with a query's."""
+    return frozenset(map(stem, name_parts(name)))
+
+
 def shares(
     reader: IndexReader, rows: Iterable[ChunkRow], terms: Terms, idfs: Mapping[str, float], total: int
 ) -> dict[int, float]:
@@ -73,7 +80,7 @@ def shares(
     for note, row in notes.items():
         for one, written in keys_of(row.path, row.title, row.aliases).items():
             if one not in parts_of:
-                parts_of[one] = frozenset(map(stem, name_parts(written)))
+                parts_of[one] = stems_of(written)
             if not parts_of[one].isdisjoint(asked):
                 named.setdefault(one, []).append(note)
     shared = reader.shared_names(named, NAMESAKES)

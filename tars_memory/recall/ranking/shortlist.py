@@ -22,8 +22,10 @@ CHUNKS_BY_DATE = 100
 CHUNKS_BY_PREFIX = 500
 """How many candidates each way names at most. sqlite-vec's selection costs rows times neighbours: 100 at 150,000 rows
 cost a tenth more than 10, 300 cost half as much again."""
-CHUNKS_READ = 80
+CHUNKS_READ = 50
 """How many of them are read line by line: 40 to 200 score alike on three sets (docs/development/ranking.md)."""
+COMPARED = 80
+"""Of so many of the best by words it is asked how many have a vector."""
 DATED_READ = 20
 """Of the days that the query names at least that many of the best are read: a word that hundreds of days hold (``gym
 yesterday``) names the day's own chunk no sooner than the others."""
