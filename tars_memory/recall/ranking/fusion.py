@@ -83,6 +83,8 @@ class Scale(NamedTuple):
     """What the cosine of the best line's chunk weighs in the order of notes."""
     names: float = 0.0
     """What the cosine with the note's name alone weighs in the order of notes; 0: no vectors of names are kept."""
+    names_asked: float = 0.0
+    """What it weighs besides for a query as short as a name (:func:`short`): perhaps one in another language."""
     near_read: int = 0
     """So many of the nearest chunks are read whatever their words: of squeezed cosines the hundredth best is large."""
     signs_as_written: float = 1.0
@@ -102,6 +104,8 @@ class Scale(NamedTuple):
     """What is added to that for each 1 that such a query is stranger than a language is at most."""
     floor_of_hit: float = 0.50
     """The same for a hit that holds none of the query's words: lower, for others have shown that there is an answer."""
+    floor_of_name: float = 9.0
+    """From here on the cosine with a note's name is enough by itself; a stranger query has to reach more, as above."""
     same_unspaced: float = 0.0
     """What is added to the three floors where query and answer are in scripts without blanks."""
     other_script: float = 0.0
@@ -118,8 +122,9 @@ class Scale(NamedTuple):
 _E5 = Scale(
     chance=0.78,
     chance_of_words=0.25,
-    best_meaning=1.5,
-    names=0.12,
+    best_meaning=1.25,
+    names=0.06,
+    names_asked=0.06,
     near_read=24,
     signs_as_written=0.1,
     floor=0.34,
@@ -128,6 +133,7 @@ _E5 = Scale(
     floor_unknown=0.34,
     strangeness=1.2,
     floor_of_hit=0.27,
+    floor_of_name=0.36,
     same_unspaced=0.22,
     other_script=-0.08,
     few_words=3,
@@ -149,9 +155,17 @@ def scale_of(model: str) -> Scale:
     return _SCALES.get(model, DEFAULT)
 
 
+NAME_WORDS, SENTENCE_WORDS = 4, 8
+"""Words of a query, stop words aside, up to which it may be a name, and from which on it is a sentence."""
+
 DAYS_AFTER = 7.0
 DAYS_BEFORE = 3.0
 """How fast the worth of a named date fades: people write about a day on it or in the week after it."""
+
+
+def short(words: int) -> float:
+    """How far a query of so many words may be a name: 1 to 0."""
+    return min(1.0, max(0.0, (SENTENCE_WORDS - words) / (SENTENCE_WORDS - NAME_WORDS)))
 
 
 def shares_of(values: Mapping[int, float]) -> dict[int, float]:

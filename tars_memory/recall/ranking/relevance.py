@@ -62,6 +62,9 @@ DAY_SHARE = 0.4
 
 def answers(query: Query, pool: Pool, mode: str) -> bool:
     """Whether the pool holds anything near enough in meaning, or enough of what was asked."""
+    floor = _floor_of_name(pool)
+    if any(chunk.name_meaning >= floor for chunk in pool.chunks):
+        return True
     if mode == "semantic":
         named = any(chunk.date >= DAY_MET for chunk in pool.chunks)
         return named or _comes_near(query, pool, pool.known, {})
@@ -153,7 +156,13 @@ def shows(chunk: Candidate, pool: Pool) -> bool:
     if chunk.is_named:
         return True
     floor = min(pool.scale.floor_of_hit, noise(pool.rows))
-    return bool(chunk.counts) or chunk.date >= DAY_MET or nearness(chunk) >= floor
+    named = chunk.name_meaning >= _floor_of_name(pool)
+    return bool(chunk.counts) or chunk.date >= DAY_MET or named or nearness(chunk) >= floor
+
+
+def _floor_of_name(pool: Pool) -> float:
+    """How near a query has to be to a note's name to ask for it, in whatever language."""
+    return pool.scale.floor_of_name + pool.scale.strangeness * max(0.0, pool.strange - STRANGE)
 
 
 def _held(chunk: Candidate, idfs: dict[str, float], date_stems: set[str]) -> set[str]:
