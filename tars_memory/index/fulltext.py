@@ -45,6 +45,8 @@ _SYMBOLS = "\u00a2-\u00a9\u00ac\u00ae-\u00b1\u20a0-\u20cf\u2100-\u2bff\u3200-\u3
 _GAP = re.compile(r"\S")
 _MARKS = re.compile("[\u0300-\u036f\ufe0f\u200d]")
 _ENDS = re.compile(r"([+#])")
+_JOINED = re.compile(r"[+#](?<=[^\W_].)")
+"""All the signs that a text in ASCII can hold: what stands behind a letter or digit, as in ``C++``."""
 _TOKEN = re.compile(r"[^\W_]")
 
 
@@ -101,7 +103,7 @@ def has_words(text: str) -> bool:
 
 def signs(text: str) -> str:
     """The signs of a text, parted by blanks, those that don't touch parted by a token of their own; mostly empty."""
-    if _is_plain(text) or not _candidate().search(text):
+    if _is_plain(text) or not (_JOINED.search(text) if text.isascii() else _candidate().search(text)):
         return ""
     found: list[str] = []
     end = -1

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.vault.markdown.blocks import is_open, parse, parsed_by_lines
@@ -91,7 +92,6 @@ class Document:
         body_line: the first line after the front matter.
         sections: in order, each line after the front matter in exactly one.
         blocks: top-level blocks in order; link definitions and blank lines belong to none.
-        bullets: list items in order of their lines.
         open_line: the line of a fence or comment that is never closed, or None; all after it is inside it.
         by_lines: whether the note is so long, or nested so deep, that it was read line by line, or was to be.
 
@@ -107,7 +107,6 @@ class Document:
         self.front_matter_lines = self._front_matter_lines()
         self.body_line = self.front_matter_lines[1] + 1 if self.front_matter_lines else 1
         self.blocks: tuple[Block, ...] = ()
-        self.bullets: tuple[Bullet, ...] = ()
         self.open_line: int | None = None
         self.sections: tuple[Section, ...] = ()
         self._parse()
@@ -120,6 +119,11 @@ class Document:
         from tars_memory.vault.markdown import frontmatter
 
         return frontmatter.read(self.text(2, self.front_matter_lines[1] - 1))
+
+    @cached_property
+    def bullets(self) -> tuple[Bullet, ...]:
+        """List items in order of their lines."""
+        return tuple(self._bullets(self._tokens, self.body_line))
 
     def line_at(self, offset: int) -> int:
         """The 1-based line that holds the byte at ``offset``; a line ending belongs to the line that it ends."""
@@ -185,7 +189,7 @@ class Document:
         tokens = parsed_by_lines(text) if self.by_lines else parse(text)
         self.by_lines = type(tokens) is not list  # the parser's own are a plain one
         self.blocks = tuple(self._blocks(tokens, first))
-        self.bullets = tuple(self._bullets(tokens, first))
+        self._tokens = tokens
         self.sections = tuple(self._sections(tokens, first))
 
     def _end(self, line_map: list[int], first: int) -> int:
@@ -292,6 +296,10 @@ _UNDERSCORES = re.compile(
 )
 
 
+_MARKED = re.compile(r"[\[*~=`_\\]")
+"""One of these is in every heading that holds more than words."""
+
+
 def wiki_words(text: str) -> str:
     """The text with the words of its wiki links in their place."""
 
@@ -306,6 +314,8 @@ def wiki_words(text: str) -> str:
 
 def plain_heading(text: str) -> str:
     """The words of a heading without link, emphasis, code and escape marks, spaces collapsed."""
+    if not _MARKED.search(text):
+        return " ".join(text.split())
     text = _MARKDOWN_LINK.sub(lambda found: found[1] if found[2] else found[0], wiki_words(text))
     text = re.sub(r"(?<!\\)(\*+|~~|==|`+)", "", text)
     text = _UNDERSCORES.sub("", text)

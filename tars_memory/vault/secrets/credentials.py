@@ -124,7 +124,7 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("airtable token", "pat", r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     ("linear key", "lin_", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
     ("figma token", "fig", _B + r"fig[dou]r?_[A-Za-z0-9_-]{36,}"),
-    ("asana token", "*/", r"[012](?<![A-Za-z0-9/].)/\d{13,20}(?:/\d{13,20})?:[0-9a-f]{32}(?![A-Za-z0-9])"),
+    ("asana token", "*0/|1/|2/", r"[012](?<![A-Za-z0-9/].)/\d{13,20}(?:/\d{13,20})?:[0-9a-f]{32}(?![A-Za-z0-9])"),
     ("dropbox token", "sl.", r"(?<![A-Za-z0-9])sl\.(?:u\.)?[A-Za-z0-9_-]{100,}"),
     ("postman key", "PMAK-", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
     ("hubspot token", "pat-", _B + r"pat-(?:na|eu|ap)\d-" + _ID),

@@ -575,7 +575,7 @@ def _numbers(text: str, low: str) -> Iterator[Found]:
                 yield (*match.span(), "bitlocker key")
     if digits >= 2:
         yield from _accounts(text)
-    if any(word in low for word in ("pin", "cvv", "cvc")):
+    if _pattern(r"[pc](?<![a-z].)(?:in|v[vc])").search(low):
         for match in _pattern(_PIN).finditer(text):
             yield (*match.span(1), "pin")
             again = _pattern(rf"[ \t]*(?:[,;/]|{_AND})[ \t]*(\d{{{len(match[1])}}})(?![\w-]|[.,]\d)")

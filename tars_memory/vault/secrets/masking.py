@@ -178,9 +178,13 @@ def _shaped(text: str) -> Iterator[Secret]:
     if not _compiled(rf"[!-~]{{{LONG}}}").search(text):
         return
     runs = " ".join(_compiled(rf"[!-~]{{{SHORTEST},}}").findall(text))  # a hint stands in one of them, if it counts
-    for kind, hints, inside, pattern in _prefixed():
+    if _NO_RUN in text:
+        runs += _NO_RUN
+    rules, by_signs = _prefixed()
+    begun = by_signs.keys() & {*pairwise(runs), ()}
+    for kind, hints, inside, pattern in map(rules.__getitem__, sorted({r for signs in begun for r in by_signs[signs]})):
         for hint in hints:
-            if hint in runs or (hint == _NO_RUN and hint in text):
+            if hint in runs:
                 if inside:
                     yield from _told(text, kind, _compiled(pattern).finditer(text))
                     break
@@ -194,12 +198,17 @@ _NO_RUN = "otpauth://"
 
 
 @cache
-def _prefixed() -> tuple[tuple[str, tuple[str, ...], bool, str], ...]:
-    """Kind, hints, whether these may stand inside, pattern."""
-    return tuple(
+def _prefixed() -> tuple[list[tuple[str, tuple[str, ...], bool, str]], dict[tuple[str, ...], list[int]]]:
+    """Kind, hints, whether these may stand inside, and pattern of each rule; the rules by two signs of their hints."""
+    rules = [
         (kind, tuple(hints.removeprefix("*").split("|")), hints.startswith("*"), pattern)
         for kind, hints, pattern in table.PREFIXED
-    )
+    ]
+    by_signs: dict[tuple[str, ...], list[int]] = {}
+    for number, (_, hints, _, _) in enumerate(rules):
+        for hint in hints:
+            by_signs.setdefault(tuple(hint[:2]) if len(hint) > 1 else (), []).append(number)
+    return rules, by_signs
 
 
 _SIGN = "A-Za-z0-9_+/=.~:$%-"
