@@ -13,7 +13,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export TMPDIR := $(CURDIR)/.cache/tmp
 
-.PHONY: help demo test check prove bench eval format clean
+.PHONY: help demo test check prove bench eval screens format clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -49,6 +49,9 @@ bench: $(VENV)/.installed  ## start-up and throughput as ratios of CPU time, in 
 eval: $(VENV)/.installed  ## how well search answers: labelled questions in all modes, by category
 	@mkdir -p $(TMPDIR)
 	$(BIN)/python -m eval
+
+screens: $(VENV)/.installed  ## make the pictures of docs/screens.md anew
+	cd tests && PYTHONPATH=..:.:cli ../$(VENV)/bin/python -m cli.screens
 
 format: $(VENV)/.installed  ## let ruff format the code
 	$(BIN)/ruff check --fix .

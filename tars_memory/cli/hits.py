@@ -26,6 +26,8 @@ MATCH = "bold red"
 """As grep and ripgrep light a match: readable on dark and on light."""
 LEAST = 3
 """Hits that are shown, however low the screen is."""
+UNDATED = frozenset({"semantic", "procedural"})
+"""Tiers of whose notes the day of the file says nothing about a line."""
 BEFORE = 4
 """A line that is cut shows a part of its room, one in so many, before its first match."""
 BREAK = 20
@@ -86,7 +88,8 @@ def _lines(out: Output, screen: Console, hit: Hit, query: Query, width: int, *, 
 def _head(out: Output, hit: Hit, width: int, room: int) -> Text:
     """Number, place, day, who said it, how many more its note has, and the headings as far as there is room."""
     number = hit.best_line[0]
-    said = "".join(f"  {encoded(out, part)}" for part in (line(str(hit.date or "")), line(hit.speaker)) if part)
+    day = hit.day if hit.tier in UNDATED else hit.date or ""
+    said = "".join(f"  {encoded(out, part)}" for part in (line(day), line(hit.speaker)) if part)
     more = f"  +{hit.more} in this note" if hit.more else ""
     behind = cell_len(said + more)
     place = _shortened(encoded(out, out.place(hit.path, number)), room - behind, sign(out, "…", "..."))

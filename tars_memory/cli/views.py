@@ -9,8 +9,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from tars_memory.cli.output import line
@@ -139,21 +137,20 @@ def encoded(out: Output, text: str) -> str:
 
 
 def show_history(out: Output, entries: Sequence[object]) -> None:
-    """Each write: its name, when, what and who on one line, the change below it."""
+    """Each write: its name, when, where, what and who; the change below it."""
     from tars_memory.cli.commands.history import row
 
     if out.quiet:
         return
     screen = console(out)
     for entry in entries:
-        txn, time, command, actor, op, note, change = row(out, entry)
+        txn, time, command, actor, op, note, change = (encoded(out, cell) for cell in row(out, entry))
         head = Text()
         head.append(txn, "bold")
-        head.append(f"  {time[:16].replace('T', ' ')}  ", "green")
-        head.append(note, "cyan")
+        head.append(f"  {time[:16].replace('T', ' ')}  ")
+        head.append(note, NOTE)
         head.append(f"  {command} by {actor}, {op}", "dim")
-        screen.print(head, soft_wrap=True)
-        screen.print(Padding(Text(change), (0, 0, 0, 2), expand=False))
+        _print_all(screen, [*wrapped(screen, head, 0), *(wrapped(screen, Text(change), GAP) if change else ())])
 
 
 def show_entries(out: Output, entries: Sequence[Any]) -> None:
@@ -163,16 +160,9 @@ def show_entries(out: Output, entries: Sequence[Any]) -> None:
     screen = console(out)
     for (path, section), group in groupby(entries, key=lambda entry: (entry.path, entry.section)):
         head = Text()
-        head.append(out.path(path), "cyan")
+        head.append(encoded(out, out.path(path)), NOTE)
         if section:
-            head.append(f"  {line(section)}", "dim")
-        screen.print(head, soft_wrap=True)
-        table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
-        for entry in group:
-            table.add_row(
-                Text(f"  {entry.ref}", style="dim"),
-                Text(line(entry.text) + (f" ({line(entry.author)})" if entry.author else "")),
-            )
-        screen.print(table)
+            head.append(f"  {encoded(out, line(section))}", "dim")
+        _print_all(screen, wrapped(screen, head, 0))
+        rows = [(f"  {e.ref}", line(e.text) + (f" ({line(e.author)})" if e.author else "")) for e in group]
+        show_table(out, rows, styles=("dim",))

@@ -44,7 +44,7 @@ def test_ten_lines_say_what_waits_and_what_is_next(place: tuple[Path, dict[str, 
     said = rows(done.stdout)
     assert len(said) <= 10
     assert said["vault"] == str(place[0].resolve())
-    assert said["notes"].startswith("4 notes (")
+    assert said["notes"].startswith("4 notes, of these ")
     assert said["index"].startswith("up to date")
     assert said["semantic"].startswith("off: ")
     assert said["rules"].startswith("1 that nobody approved")

@@ -57,10 +57,10 @@ def _summary(told: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What there is to know, at most ten rows."""
     vault, index, background = told["vault"], told["index"], told["background"]
     waiting, loaded, unapproved = told["waiting"], told["loaded"], told["rules"]["unapproved"]
-    tiers = ", ".join(f"{count} {line(str(name))}" for name, count in vault["tiers"].items())
+    tiers = ", ".join(f"{count} {line(str(name))}" for name, count in vault["tiers"].items() if name != "note")
     skipped = sum(vault["skipped"].values())
-    counts = counted(vault["notes"], "note") + (f" ({tiers})" if len(vault["tiers"]) > 1 else "")
-    rows = [("vault", line(vault["path"])), ("notes", counts + (f", {skipped} skipped" if skipped else ""))]
+    counts = counted(vault["notes"], "note") + (f", of these {tiers}" if tiers else "")
+    rows = [("vault", line(vault["path"])), ("notes", counts + (f"; {skipped} skipped" if skipped else ""))]
     when = f" ({_minute(index['indexed'])})" if index.get("indexed") else ""
     stale = vault["stale"]
     rows.append(("index", f"behind by {counted(stale, 'file')}" if stale else f"up to date{when}"))
