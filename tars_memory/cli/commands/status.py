@@ -1,12 +1,13 @@
 """``status``: vault, index, model, and what to do next."""
 
+import os
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
-from tars_memory.cli.output import counted, duration, line
+from tars_memory.cli.output import counted, duration, line, within
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.cli.tables import show_rows, show_tree
 
@@ -45,6 +46,8 @@ def status(
     else:
         said = (COVERS, *(f"{path}: rules that" for path in told["rules"]["lines"]))
         call.notices(each for each in notices if not each.startswith(said))
+        if call.out.screen and (inside := within(os.path.realpath(os.path.expanduser("~")), told["vault"]["path"])):
+            told["vault"] = {**told["vault"], "path": os.path.join("~", inside)}
         show_rows(call.out, _summary(told), styles=("dim",))
     return 0
 
