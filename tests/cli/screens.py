@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 
 from rich.cells import cell_len
-from terminal import environment, on_a_terminal, program
+from terminal import environment, on_a_terminal, program, rows
 
 from tars_memory.testing import make_vault
 
@@ -99,7 +99,7 @@ def shot(where: tuple[Path, dict[str, str]], name: str, size: tuple[int, int], *
     root, env = where
     code, seen = on_a_terminal(program(*COMMANDS[name]), {**env, **more}, root, size=size)
     assert code == 0, seen
-    text = seen.decode().replace("\r\n", "\n").rstrip("\n")
+    text = "\n".join(rows(seen))
     text = re.sub(r"\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)", "", text)
     text = re.sub(r"(up to date) \([0-9: -]+\)", r"\1 (2026-11-21 14:30)", text)
     return TXN.sub(lambda found: TXNS.setdefault(found[0], f"1m2x7{len(TXNS)}"), text) if name == "history" else text
@@ -141,9 +141,9 @@ def segments(row: str) -> list[tuple[frozenset[str], str]]:
 
 def picture(text: str, size: tuple[int, int]) -> str:
     """A screen as a small SVG that follows the reader's own choice of light or dark."""
-    rows = text.split("\n")
-    made = [HEAD.format(width=round(size[0] * WIDE) + 16, height=len(rows) * HIGH + 16)]
-    for number, row in enumerate(rows):
+    shown = text.split("\n")
+    made = [HEAD.format(width=round(size[0] * WIDE) + 16, height=len(shown) * HIGH + 16)]
+    for number, row in enumerate(shown):
         column = 0
         for codes, part in segments(row):
             bare = part.lstrip(" ")

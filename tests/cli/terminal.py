@@ -11,10 +11,16 @@ from pathlib import Path
 
 from forked import ROOT, program, script, started
 
-__all__ = ["OURS", "ROOT", "environment", "on_a_terminal", "program", "script", "started"]
+__all__ = ["OURS", "ROOT", "environment", "on_a_terminal", "program", "rows", "script", "started"]
 
 OURS = re.compile(rb"\x1b\[[0-9;]*m|\x1b\]8;[^\x07\x1b]*\x1b\\")
 """What we print ourselves on a terminal: colours (SGR) and links (OSC 8)."""
+
+
+def rows(seen: bytes) -> list[str]:
+    """The rows of a screen, with their colours and links; of a row that was drawn over (progress), what came last."""
+    text = seen.decode().replace("\r\n", "\n").rstrip("\n")
+    return [row.rpartition("\r")[2] for row in text.split("\n")]
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cli.fake_memory import hit
 from rich.cells import cell_len
-from terminal import OURS, environment, on_a_terminal, program
+from terminal import OURS, environment, on_a_terminal, program, rows
 
 from tars_memory.cli.hits import show_hits
 from tars_memory.cli.output import Output
@@ -143,7 +143,7 @@ def screen(vault: tuple[Path, dict[str, str]], *words: str, **env: str) -> list[
     root, base = vault
     code, seen = on_a_terminal(program(*words), {**base, **env}, root, size=(80, 24))
     assert code == 0, seen
-    return OURS.sub(b"", seen).decode().replace("\r\n", "\n").rstrip("\n").split("\n")
+    return rows(OURS.sub(b"", seen))
 
 
 def test_a_note_has_two_hits_and_the_rest_is_counted(vault: tuple[Path, dict[str, str]]) -> None:

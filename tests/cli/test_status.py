@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from terminal import OURS, environment, on_a_terminal, program
+from terminal import rows as screen_rows
 
 from tars_memory.testing import make_vault
 
@@ -75,7 +76,7 @@ def test_nothing_waits_in_a_vault_that_is_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [(80, 24), (40, 24), (120, 40)])
 def test_it_fits_the_screen(place: tuple[Path, dict[str, str]], size: tuple[int, int]) -> None:
     code, seen = on_a_terminal(program("status"), {**place[1], "NO_COLOR": "1"}, place[0], size=size)
-    lines = OURS.sub(b"", seen).decode().replace("\r\n", "\n").rstrip("\n").split("\n")
+    lines = screen_rows(OURS.sub(b"", seen))
     assert code == 0 and max(map(len, lines)) <= size[0] and len(lines) < size[1]
 
 

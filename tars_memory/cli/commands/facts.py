@@ -15,11 +15,15 @@ from tars_memory.errors import UsageError
 if TYPE_CHECKING:
     from tars_memory.vault.markdown.facts import Fact
 
+EXAMPLE = 'add Anna "lives in" Cork'
 VERBS = {
-    "add": 'add SUBJECT PREDICATE OBJECT, as: facts add Anna "lives in" Cork',
+    "add": f"add SUBJECT PREDICATE OBJECT, as: facts {EXAMPLE}",
     "end": "end REF",
     "remove": "remove REF",
 }
+
+
+MISSING = "no such fact is known"
 
 
 def facts(
@@ -54,10 +58,13 @@ def facts(
     name = " ".join(said) or None
     tagged: dict[str, Any] = {"topics": tuple(topic)} if topic else {}
     found = call.memory().facts(name, **tagged, as_of=day(call, as_of, "--as-of", last=True), everything=all_)
-    return show(call, found, day(call, as_of, "--as-of", last=True))
+    missing = MISSING if name or topic or as_of else f"there are no facts yet: tars-memory facts {EXAMPLE}"
+    return show(call, found, day(call, as_of, "--as-of", last=True), missing=missing)
 
 
-def show(call: Call, found: "list[Fact]", on: date | None = None, *, in_time: bool = False) -> int:
+def show(
+    call: Call, found: "list[Fact]", on: date | None = None, *, in_time: bool = False, missing: str = MISSING
+) -> int:
     """Print facts; exit 1 if there are none.
 
     Args:
@@ -65,13 +72,14 @@ def show(call: Call, found: "list[Fact]", on: date | None = None, *, in_time: bo
         found: the facts, in their order.
         on: the day that they are looked at from (today).
         in_time: they are in order of time: on a terminal their days come first.
+        missing: what to say if there are none.
     """
     shown = on or today(call)
     notices = call.notices()
     if call.out.json:
         call.out.record({"facts": [fact.as_dict(shown) for fact in found], "notices": notices})
     elif not found:
-        call.out.say("no such fact is known")
+        call.out.say(missing)
     elif call.out.screen:
         _show_table(call, found, in_time)
     else:

@@ -31,7 +31,8 @@ def list_(
     if call.out.json:
         call.out.record({"entries": [entry_json(entry) for entry in entries], "notices": notices})
     elif not entries:
-        call.out.say("there are no such entries")
+        anything = not (tier or section or narrowed)
+        call.out.say("there are no entries yet: tars-memory remember TEXT" if anything else "there are no such entries")
     elif call.out.screen:
         from tars_memory.cli.views import show_entries
 
