@@ -90,9 +90,17 @@ def _head(out: Output, hit: Hit, width: int, room: int) -> Text:
     number = hit.best_line[0]
     day = hit.day if hit.tier in UNDATED else hit.date or ""
     said = "".join(f"  {encoded(out, part)}" for part in (line(day), line(hit.speaker)) if part)
-    more = f"  +{hit.more} in this note" if hit.more else ""
+    whole = encoded(out, out.place(hit.path, number))
+    name = cell_len(whole.rpartition("/")[2]) + cell_len("…/")
+    more = next(
+        (told for told in (f"  +{hit.more} in this note", f"  +{hit.more}") if name + cell_len(said + told) <= room),
+        f"  +{hit.more}",
+    )
+    more = more if hit.more else ""
+    if name + cell_len(said + more) > room:
+        said = ""  # what the note is called says more than when
     behind = cell_len(said + more)
-    place = _shortened(encoded(out, out.place(hit.path, number)), room - behind, sign(out, "…", "..."))
+    place = _shortened(whole, room - behind, sign(out, "…", "..."))
     head = Text()
     head.append(f"{hit.rank:>{width}}  ", "bold")
     link = Style(link=hit.obsidian_url) if hit.obsidian_url and hit.obsidian_url.isprintable() else Style()

@@ -104,6 +104,13 @@ def test_a_deep_path_keeps_its_name_and_line(shown) -> None:
     assert head.startswith("1  …/") and "tea.md:" in head and cell_len(head) <= 40
 
 
+def test_a_note_is_named_before_its_day_and_what_else_it_holds(shown) -> None:
+    one = hit(path="notes/a name of some length.md")
+    one.more = 7
+    assert shown(result(one), 48)[0] == "1  …/a name of some length.md:4  2026-03-15  +7"
+    assert shown(result(one), 36)[0] == "1  …/a name of some length.md:4  +7"
+
+
 def test_the_rest_of_a_note_is_counted(shown) -> None:
     one = hit()
     one.more = 7
