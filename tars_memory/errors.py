@@ -7,6 +7,12 @@ stderr and leaves with ``exit_code``. Anything else that reaches the top is a bu
 from __future__ import annotations
 
 
+class Passing(str):
+    """A notice about which nothing can be done now: a person is told once a day."""
+
+    __slots__ = ()
+
+
 def counted(number: int, noun: str, many: str = "") -> str:
     """A number and what it counts, for every message: ``1 file``, ``1,200 files``, ``2 entries``.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tars_memory.callers import agent_mark
 from tars_memory.errors import (
     ModelUnavailableError,
+    Passing,
     SettingsError,
     TarsError,
     UnwritableError,
@@ -347,7 +348,7 @@ class Rooms:
         time = f" ({duration(took)})" if took else ""
         if detached.is_running(self.state):
             left = f", {duration(took)} left" if took else ""
-            return "" if share >= NEARLY_ALL else f"semantic search covers {share} %{left}"
+            return "" if share >= NEARLY_ALL else Passing(f"semantic search covers {share} %{left}")
         return f"semantic search covers {share} %: tars-memory reindex finishes it{time}"
 
     def seconds_left(self, pending: int) -> float:
@@ -590,7 +591,7 @@ class Rooms:
         if not language or language in self._languages:
             return []
         self._languages.add(language)
-        return [warning(language)]
+        return [Passing(warning(language))]
 
     def _model_of(self, held: str, notices: list[str]) -> str:
         """The model whose vectors the index holds: the one that is set, else one that is here; that is said.

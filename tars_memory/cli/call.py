@@ -269,9 +269,23 @@ class Call:
         found: list[str] = []
         for group in ((self._memory.notices if self._memory is not None else ()), *more):
             found.extend(notice for notice in group if notice not in found)
-        for notice in found:
+        told = found if self.out.json or not self.interactive else self._new_today(found)
+        for notice in told:
             self.out.say(notice)
         return found
+
+    def _new_today(self, notices: list[str]) -> list[str]:
+        """The notices without those that pass by themselves and were told today already."""
+        from tars_memory.errors import Passing
+
+        if self._memory is None or not any(isinstance(each, Passing) for each in notices):
+            return notices
+        from tars_memory.cli.recent import told_today
+
+        day = (self.now or self._memory.now()).date()
+        return [
+            each for each in notices if not (isinstance(each, Passing) and told_today(self._memory.state, each, day))
+        ]
 
     def words(self, words: list[str] | None, what: str, *, stdin: bool = False) -> str:
         """The remaining words as one text, or what stdin holds.

@@ -1,4 +1,5 @@
-"""The hits of the last search, so that ``open 3`` knows what the third one was.
+"""What the last commands have shown: the hits of the last search, so that ``open 3`` knows what the third one was, and
+which notices were told today.
 
 Two lists are kept in the vault's state folder, one of searches on a terminal and one of all others: a search that a
 script or an agent makes in between doesn't change what the person's numbers mean.
@@ -15,19 +16,46 @@ from tars_memory.errors import NotFoundError, SettingsError, UsageError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import date
     from pathlib import Path
 
 NAMES = {True: "last-search-terminal", False: "last-search"}
 """Path, line and link of each hit, parted by NUL (no path holds one; importing ``json`` would cost 1 ms)."""
 
+TOLD = "told"
+"""The day, and the notices that were told on it."""
+
 
 def keep(state: Path, hits: Iterable[Any], *, terminal: bool) -> None:
     """Remember where the hits are. A state folder that can't be written is no reason to fail a search."""
     told = "\0".join(f"{hit.path}\0{hit.start_line}\0{hit.obsidian_url or ''}" for hit in hits)
-    path = str(state / NAMES[terminal])
+    _write(state / NAMES[terminal], told)
+
+
+def told_today(state: Path, notice: str, day: date) -> bool:
+    """Whether a notice, whatever its numbers, was told on this day already; from now on it was.
+
+    Where that can't be kept it is told again.
+    """
+    import re
+
+    key = " ".join(re.sub(r"[0-9]+", "#", notice).split())
+    first = day.isoformat()
+    try:
+        known = (bounded.read(state / TOLD, most=bounded.LARGEST_OWN) or b"").decode("utf-8", "replace").split("\n")
+    except SettingsError:
+        known = []
+    if known[:1] == [first] and key in known:
+        return True
+    _write(state / TOLD, "\n".join([*(known if known[:1] == [first] else [first]), key]))
+    return False
+
+
+def _write(path: Path, told: str) -> None:
+    """Put a text in the place of the one before it, if that can be."""
     temporary = f"{path}.{os.getpid()}"
     try:
-        os.makedirs(state, mode=0o700, exist_ok=True)
+        os.makedirs(path.parent, mode=0o700, exist_ok=True)
         with open(temporary, "wb", opener=_private) as file:
             file.write(told.encode("utf-8", "surrogateescape"))
         os.replace(temporary, path)
