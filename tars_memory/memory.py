@@ -375,6 +375,8 @@ class Memory(Looking):
         talks = self.talks()
         notices = talks.refresh(None, progress).notices if talks is not None else []
         found = told(self)
+        if found["pending_vectors"] and self.goes_on():
+            notices.append("they are found by their words now; their vectors are being made in the background")
         found["notices"] += [*notices, *expiry(nights=found["nights"])]
         return found
 

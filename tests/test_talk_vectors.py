@@ -14,6 +14,7 @@ from tars_memory.index.embedding.queryvector import QueryVector
 from tars_memory.index.embedding.session import Embedded
 from tars_memory.index.schema import CACHE_FILE
 from tars_memory.memory import Memory
+from tars_memory.recall.talks import Told, merged
 from tars_memory.sleep import sleep
 from tars_memory.testing import HashEmbedder
 from tests.test_talks import HARBOUR, World, turn
@@ -230,3 +231,13 @@ def test_who_holds_the_index_open_answers_no_more_with_what_another_process_forg
             memory.forget(line.ref or "", everywhere=True)
         assert not resident.search("settee").hits and not resident.search("green couch").hits
         assert "couch" not in resident.context("green settee").text
+
+
+def test_of_what_was_found_by_its_meaning_alone_the_newer_is_no_better() -> None:
+    told = {
+        "covers, older": Told(0.9, "2026-11-01"),
+        "covers, newer": Told(0.9, "2026-11-02"),
+        "near, older": Told(0.0, "2026-11-01"),
+        "near, newer": Told(0.0, "2026-11-09"),
+    }
+    assert merged([], [*told], told.__getitem__) == ["covers, newer", "covers, older", "near, older", "near, newer"]

@@ -127,7 +127,7 @@ def untold(
         if hit.statement:
             held.setdefault(hit.statement, set()).update(words(hit.text))
     known = quotes(reader.texts_from(held)) if held else {}
-    told = {quote: {*held[name], *words(quote)} for name, quote in known.items() if name in held}
+    told = {quote: held[name] for name, quote in known.items() if name in held}
     kept = [(hit.day, hit.text) for hit in ours if hit.tier == "episodic"]
     return [
         hit

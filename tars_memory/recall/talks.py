@@ -109,11 +109,17 @@ def merged(ours: Sequence[One], said: Sequence[One], told: Callable[[One], Told]
 
 
 def _newer_first(found: Sequence[One], known: Mapping[int, Told]) -> list[One]:
-    """Of what covers the same words, the newer before the older; the order is kept otherwise."""
+    """Of what covers the same words, the newer before the older; the order is kept otherwise.
+
+    What covers none was found by its meaning: that it is newer says nothing.
+    """
     left = list(found)
     ordered: list[One] = []
     while left:
         best = known[id(left[0])].share
+        if best < ALIKE:
+            ordered.append(left.pop(0))
+            continue
         alike = [one for one in left if abs(known[id(one)].share - best) < ALIKE]
         newest = max(alike, key=lambda one: known[id(one)].day)
         ordered.append(newest)

@@ -178,3 +178,11 @@ def test_the_statement_keeps_the_best_place_of_those_it_stands_for(house: House)
         "Memory.md",
         "- She plays in Porto ([[2026-11-10#^d-aaaaaaa|2026-11-10]])",
     )
+
+
+def test_a_line_stands_for_no_conversation_that_holds_a_word_of_the_question_that_it_lacks(house: House) -> None:
+    house.write("Memory.md", "## People\n- My sister Mara lives in Porto ([[2026-11-10#^d-aaaaaaa|2026-11-10]])\n")
+    house.write("sessions/2026-11-10 1000 Family.md", SESSION.partition("## Turns")[0].replace("My sister Mara", "She"))
+    house.write("2026-11-10.md", "## Log\n- 10:00 [promoted] She lives in Porto ^d-aaaaaaa\n")
+    house.log(SAID)
+    assert ("s1.jsonl", SAID) in house.found("what does my sister Mara do with a cello")
