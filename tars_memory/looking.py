@@ -42,6 +42,8 @@ REVIEW_NOTE = "Review.md"
 """Where the person may have ticked proposals: :attr:`tars_memory.vault.layout.Layout.review`, without its import."""
 
 
+HURRIED = 20_000
+"""Passages of conversations up to which a hook has all of them compared by meaning: about 10 ms of a processor."""
 TOLD = 40
 """Lines of conversations that a prompt may be given at most."""
 
@@ -463,6 +465,7 @@ class Searcher:
         from tars_memory.recall.ranking.ranked import narrowed_by
 
         scope, session = self.request.project or "", self.request.session
+        reader.most = None if session is None else HURRIED
         return narrowed_by(query, scope, reader.outside(scope), reader.of_log(session) if session else ())
 
     def _vector_for(

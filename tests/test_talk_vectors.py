@@ -241,3 +241,16 @@ def test_of_what_was_found_by_its_meaning_alone_the_newer_is_no_better() -> None
         "near, newer": Told(0.0, "2026-11-09"),
     }
     assert merged([], [*told], told.__getitem__) == ["covers, newer", "covers, older", "near, older", "near, newer"]
+
+
+def test_a_hook_compares_no_endless_past_by_meaning(world: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tars_memory import looking
+
+    world.write("a.jsonl", turn("user", "the green couch came from my aunt", "2026-11-02T10:00"))
+    world.add()
+    world.reindex()
+    monkeypatch.setattr(looking, "HURRIED", 0)
+    with world.memory() as memory:
+        assert "green couch" not in memory.context("settee davenport", session="").text
+        assert "green couch" in memory.context("davenport of my aunt", session="").text  # a word names it
+        assert "green couch" in memory.context("settee davenport").text

@@ -104,7 +104,14 @@ class Shown(NamedTuple):
 
 
 class TalkReader(IndexReader):
-    """Reads the index of conversations."""
+    """Reads the index of conversations.
+
+    Attributes:
+        most: passages up to which those nearest to a query are looked for; with more, meaning only orders what words
+            name. None: however many there are.
+    """
+
+    most: int | None = None
 
     def outside(self, project: str) -> tuple[str, ...]:
         """The scopes that are seen from a project; from outside projects: all that belong to none."""
@@ -116,6 +123,8 @@ class TalkReader(IndexReader):
 
     def nearest(self, vector: bytes, within: Filter, k: int) -> list[tuple[int, float]]:
         """As of any index; what has moved to another scope since its vector was placed is left out."""
+        if self.most is not None and self.chunk_count() > self.most:
+            return []
         found = super().nearest(vector, within, k)
         ids = json.dumps([chunk for chunk, _ in found])
         conditions, values = self._conditions(within._replace(chunks=None))
