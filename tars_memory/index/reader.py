@@ -68,6 +68,23 @@ class IndexReader(VectorReader):
         rank = "bm25({}, {}, {})".format(*(float(weight) for weight in weights))
         return self._ranked("note_words", rank, expression, "notes", conditions, values, k)
 
+    def match_signs(self, strings: Sequence[str], within: Filter, k: int) -> list[tuple[int, float]]:
+        """The k best chunks for strings in scripts without blanks, any of them, as (chunk, BM25)."""
+        expression = " OR ".join(f"({one})" for one in map(fulltext.sign_expression, strings) if one)
+        if not expression:
+            return []
+        conditions, values = self._conditions(within)
+        return self._ranked("chunk_signs", "bm25()", expression, "chunks", conditions, values, k)
+
+    def sign_frequencies(self, strings: Iterable[str]) -> dict[str, int]:
+        """In how many chunks each string in a script without blanks stands."""
+        sql = "SELECT count(*) FROM chunk_signs WHERE chunk_signs MATCH ?"
+        found = {}
+        for string in strings:
+            expression = fulltext.sign_expression(string)
+            found[string] = int(self._connection.execute(sql, (expression,)).fetchone()[0]) if expression else 0
+        return found
+
     def match_text(self, strings: Sequence[str], within: Filter, k: int) -> list[tuple[int, int]]:
         """Chunks that hold any of the strings as written (case and diacritics aside), as (chunk, how many of them).
 

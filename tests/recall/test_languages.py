@@ -235,3 +235,14 @@ def test_what_a_model_can_not_read_is_neither_embedded_nor_compared(tmp_path):
     rows = vault.index.read(lambda reader: reader.chunks(near))
     assert [row.path for row in rows.values()] == ["en.md"]
     vault.close()
+
+
+def test_a_question_in_signs_is_answered_by_what_it_asks_not_by_two_chance_signs(tmp_path):
+    topics = ["窗口布局", "文件同步", "笔记模板", "图谱颜色", "快捷键位", "主题外观", "插件安全", "标签面板"]
+    notes = {f"{i}.md": f"- 这里说明{topic}怎样设置和使用。\n" for i, topic in enumerate(topics * 5)}
+    notes["花园.md"] = "- 春天在花园里种下西红柿，每三天浇一次水。\n"
+    vault = Recalled(tmp_path, notes, embed=False)
+    assert [hit.path for hit in vault.search("花园里的西红柿几天浇一次水", "lexical").hits][:1] == ["花园.md"]
+    assert vault.found("浇一次水")[0].startswith("- 春天")
+    assert vault.found("春天气好不去那个地方一次") == []
+    vault.close()

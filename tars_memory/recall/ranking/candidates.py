@@ -26,6 +26,7 @@ from tars_memory.recall.ranking.shortlist import (
     name_by_words,
     openings,
 )
+from tars_memory.recall.ranking.words import is_run
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -406,8 +407,11 @@ def _compare_names(chunks: Sequence[Candidate], vector: QueryVector, bits: Mappi
 def _idfs(reader: IndexReader, terms: Terms, chunks: Sequence[Candidate], total: int) -> dict[str, float]:
     """The idf of every term: of words from the vocabulary, of the others from how many candidates hold them."""
     held = dict(reader.frequencies(terms.stems)) if terms.stems else {}
+    runs = [literal for literal in terms.literals if is_run(literal)]
+    held.update(reader.sign_frequencies(runs))
     for key in terms.keys[len(terms.stems) :]:
-        held[key] = sum(key in chunk.counts for chunk in chunks)
+        if key not in held:
+            held[key] = sum(key in chunk.counts for chunk in chunks)
     return {term: idf(max(total, 1), min(held.get(term, 0), total)) for term in terms.keys}
 
 
@@ -418,7 +422,8 @@ def _weigh(chunks: Sequence[Candidate], terms: Terms, idfs: Mapping[str, float])
         return
     average = sum(line.length for line in lines) / len(lines)
     chunk_average = average * len(lines) / len(chunks)
-    uncounted = frozenset((*terms.literals, *(f"{prefix}*" for prefix in terms.prefixes)))
+    others = (literal for literal in terms.literals if not is_run(literal))
+    uncounted = frozenset((*others, *(f"{prefix}*" for prefix in terms.prefixes)))
     last: Candidate | None = None
     for chunk in chunks:
         if last is not None and last.row.note_id == chunk.row.note_id and last.row.position == chunk.row.position - 1:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.index.naming import key, keys_of, keys_within, name_parts
 from tars_memory.recall.ranking.lexical import idf
 from tars_memory.recall.ranking.stemming import stem
+from tars_memory.recall.ranking.words import is_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -70,7 +71,8 @@ def shares(
         idfs: of these.
         total: chunks in the index.
     """
-    asked = {term: idfs[term] for term in (*terms.stems, *terms.literals) if len(term) > 1 and term in idfs}
+    pairs = (literal for literal in terms.literals if len(literal) < 3 or not is_run(literal))
+    asked = {term: idfs[term] for term in (*terms.stems, *pairs) if len(term) > 1 and term in idfs}
     known = sum(asked.values())
     if not known:
         return {}

@@ -48,11 +48,16 @@ FLOOR_OF_WORDS = 0.27
 """Without a model: BM25 of a chunk over the sum of the query's idf, as FTS5 has it: nothing for a word in half of all
 chunks, which is most words of a vault of a few notes. 98 to 100 % of the answerable questions reach it,
 and 40 to 70 of 100 everyday ones: words alone know less of what was meant. Company (see above) doesn't help here."""
+FLOOR_OF_SIGNS = 0.20
+"""The same for a question in a script without blanks, of whose pairs of signs many are no words. All of 48 descriptions
+of Chinese pages reach it (.21 and more), and one of 60 strings of common signs and of 16 everyday questions each."""
 RARE = 0.005
 FEW = 2
 """A word is rare that no more than this share of all chunks, or this many, hold."""
 RARE_SHARE = 0.6
 """A rare word that says this much of the query (by idf) always passes; typed by itself, any word does."""
+SIGNS_OF_A_WORD = 4
+"""In scripts without blanks; a longer query is several words, and two signs of it stand side by side by chance."""
 DAY_MET = 0.9
 """How well a day has to fit a named date for the words of that date to count as held."""
 DAY_SHARE = 0.4
@@ -91,7 +96,8 @@ def answers(query: Query, pool: Pool, mode: str) -> bool:
         return False
     if not most:
         return max(shares.values(), default=0.0) == 1.0
-    return any(chunk.words >= FLOOR_OF_WORDS * most for chunk in pool.chunks)
+    floor = FLOOR_OF_SIGNS if _is_run_on(query) else FLOOR_OF_WORDS
+    return any(chunk.words >= floor * most for chunk in pool.chunks)
 
 
 def _by_script(query: Query, pool: Pool, best: Sequence[Candidate]) -> float:
@@ -176,13 +182,18 @@ def _held(chunk: Candidate, idfs: dict[str, float], date_stems: set[str]) -> set
 def _holds_rare(query: Query, pool: Pool, held: set[str], total: float) -> bool:
     """Whether one of the held terms is rare and says much of the query."""
     rare = idf(pool.rows, max(FEW, int(pool.rows * RARE)))
-    is_sentence = query.is_sentence or len(pool.idfs) > pool.scale.few_words
+    is_sentence = query.is_sentence or len(pool.idfs) > pool.scale.few_words or _is_run_on(query)
     return any(
         pool.idfs[term] >= rare
         and not says_nothing(term)
         and (not is_sentence or pool.idfs[term] >= RARE_SHARE * total or is_code(term))
         for term in held
     )
+
+
+def _is_run_on(query: Query) -> bool:
+    """Whether it asks in several words that are written without blanks."""
+    return sum(map(len, unspaced_runs(query.meaning))) > SIGNS_OF_A_WORD
 
 
 def says_nothing(term: str) -> bool:

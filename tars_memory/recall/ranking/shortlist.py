@@ -6,6 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from tars_memory.recall.ranking import fusion
+from tars_memory.recall.ranking.words import is_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,6 +30,8 @@ COMPARED = 80
 DATED_READ = 20
 """Of the days that the query names at least that many of the best are read: a word that hundreds of days hold (``gym
 yesterday``) names the day's own chunk no sooner than the others."""
+CHUNKS_OF_NOTE = 3
+"""So many of its chunks speak for a note in a script without blanks; whole notes are indexed by words alone."""
 NOTES_OPENED = 10
 """Of that many best notes at least the first chunk is read: an alias or a property may be all that matched."""
 LONGEST_DATE = 40
@@ -60,12 +63,28 @@ def name_by_words(reader: IndexReader, query: Query, narrowed: Filter, named: Sh
     if match:
         named.words = dict(reader.match_chunks(match, narrowed, most))
         named.notes = dict(reader.match_notes(match, narrowed, NOTES_BY_WORDS))
-    for chunk, held in reader.match_text(query.literals, narrowed, most) if query.literals else ():
-        named.literal[chunk] = held / len(query.literals)
+    runs = [literal for literal in query.literals if is_run(literal)]
+    if runs:
+        _add_signs(reader, runs, narrowed, named, most)
+    others = [literal for literal in query.literals if literal not in runs]
+    for chunk, held in reader.match_text(others, narrowed, most) if others else ():
+        named.literal[chunk] = held / len(others)
     if query.prefixes:
         match = expression((), prefixes=[prefix[: max(3, len(prefix) - LOST_BY_STEMMING)] for prefix in query.prefixes])
         for chunk, _ in reader.match_chunks(match, narrowed, CHUNKS_BY_PREFIX):
             named.literal.setdefault(chunk, 1.0)
+
+
+def _add_signs(reader: IndexReader, runs: Sequence[str], narrowed: Filter, named: Shortlist, most: int) -> None:
+    """BM25 of what is written without blanks; of whole notes that of their best chunks."""
+    scored = dict(reader.match_signs(runs, narrowed, most))
+    of_note: dict[int, list[float]] = {}
+    for chunk, (note, _) in reader.places(scored).items():
+        named.words[chunk] = named.words.get(chunk, 0.0) + scored[chunk]
+        of_note.setdefault(note, []).append(scored[chunk])
+    for note, found in of_note.items():
+        named.notes[note] = named.notes.get(note, 0.0) + sum(sorted(found)[-CHUNKS_OF_NOTE:])
+    named.notes = dict(sorted(named.notes.items(), key=lambda pair: -pair[1])[:NOTES_BY_WORDS])
 
 
 def _expression(query: Query) -> str:

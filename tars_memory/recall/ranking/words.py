@@ -34,6 +34,11 @@ def unspaced_runs(text: str) -> list[str]:
     return [*runs, current] if current else runs
 
 
+def is_run(text: str) -> bool:
+    """Whether a text is nothing but one such stretch."""
+    return unspaced_runs(text) == [text]
+
+
 def symbols(text: str) -> list[str]:
     """Emoji and other pictures of a text, joined ones as one, without the selector of their style."""
     found: list[str] = []
