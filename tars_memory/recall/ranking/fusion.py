@@ -83,8 +83,6 @@ class Scale(NamedTuple):
     """What the cosine of the best line's chunk weighs in the order of notes."""
     names: float = 0.0
     """What the cosine with the note's name alone weighs in the order of notes; 0: no vectors of names are kept."""
-    names_asked: float = 0.0
-    """What it weighs besides for a query as short as a name (:func:`short`): perhaps one in another language."""
     near_read: int = 0
     """So many of the nearest chunks are read whatever their words: of squeezed cosines the hundredth best is large."""
     signs_as_written: float = 1.0
@@ -123,8 +121,7 @@ _E5 = Scale(
     chance=0.78,
     chance_of_words=0.25,
     best_meaning=1.25,
-    names=0.06,
-    names_asked=0.06,
+    names=0.1,
     near_read=24,
     signs_as_written=0.1,
     floor=0.34,
@@ -155,17 +152,9 @@ def scale_of(model: str) -> Scale:
     return _SCALES.get(model, DEFAULT)
 
 
-NAME_WORDS, SENTENCE_WORDS = 4, 8
-"""Words of a query, stop words aside, up to which it may be a name, and from which on it is a sentence."""
-
 DAYS_AFTER = 7.0
 DAYS_BEFORE = 3.0
 """How fast the worth of a named date fades: people write about a day on it or in the week after it."""
-
-
-def short(words: int) -> float:
-    """How far a query of so many words may be a name: 1 to 0."""
-    return min(1.0, max(0.0, (SENTENCE_WORDS - words) / (SENTENCE_WORDS - NAME_WORDS)))
 
 
 def shares_of(values: Mapping[int, float]) -> dict[int, float]:

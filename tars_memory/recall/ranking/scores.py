@@ -151,8 +151,8 @@ def _add_notes(chunks: list[Candidate], pool: Pool, query: Query, notes: dict[in
     by_chunk = _scale_above(note.chunk_nearest for note in notes.values())
     by_note = _scale_above(mean(note.nearest) for note in notes.values())
     by_line = _scale_above(note.line_nearest for note in notes.values())
-    by_name = fusion.scale((chunk.name_meaning for chunk in chunks), fusion.LEAST_MEANING) if by_meaning else 0.0
-    by_name *= pool.scale.names + pool.scale.names_asked * fusion.short(len(query.words))
+    names = (chunk.name_meaning for chunk in chunks)
+    by_name = pool.scale.names * fusion.scale(names, fusion.LEAST_MEANING) if by_meaning else 0.0
     for chunk in chunks:
         note = notes[chunk.row.note_id]
         parts = (
