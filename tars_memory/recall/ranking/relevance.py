@@ -17,7 +17,7 @@ from tars_memory.recall.ranking.stemming import stem
 from tars_memory.recall.ranking.words import unspaced_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranking.candidates import Candidate, Pool
@@ -81,6 +81,11 @@ def answers(query: Query, pool: Pool, mode: str) -> bool:
     some = set().union(*held.values())
     if _holds_rare(query, pool, some, total):
         return True
+    most = sum(log(max(exp(value) - 1, 1.0)) for value in pool.idfs.values())
+    scale = pool.scale
+    floor = most * (scale.floor_of_rare_signs if unspaced_runs(query.meaning) else scale.floor_of_rare)
+    if not query.is_sentence and any(map(_is_rare(pool), some)) and any(chunk.words >= floor for chunk in pool.chunks):
+        return True
     shares = {chunk: sum(pool.idfs[term] for term in terms) / total for chunk, terms in held.items()}
     whole = any(len(terms) == len(pool.idfs) for terms in held.values())  # shares are sums, rounded by their order
     if whole and (query.dates or not query.is_sentence):
@@ -91,7 +96,6 @@ def answers(query: Query, pool: Pool, mode: str) -> bool:
         return True
     if mode == "hybrid" and all(chunk.meaning is not None for chunk in pool.chunks if chunk.words):
         return False
-    most = sum(log(max(exp(value) - 1, 1.0)) for value in pool.idfs.values())
     if all(map(says_nothing, some)):
         return False
     if not most:
@@ -181,19 +185,22 @@ def _held(chunk: Candidate, idfs: dict[str, float], date_stems: set[str]) -> set
 
 def _holds_rare(query: Query, pool: Pool, held: set[str], total: float) -> bool:
     """Whether one of the held terms is rare and says much of the query."""
-    rare = idf(pool.rows, max(FEW, int(pool.rows * RARE)))
+    is_rare = _is_rare(pool)
     is_sentence = query.is_sentence or len(pool.idfs) > pool.scale.few_words or _is_run_on(query)
     return any(
-        pool.idfs[term] >= rare
-        and not says_nothing(term)
-        and (not is_sentence or pool.idfs[term] >= RARE_SHARE * total or is_code(term))
-        for term in held
+        is_rare(term) and (not is_sentence or pool.idfs[term] >= RARE_SHARE * total or is_code(term)) for term in held
     )
 
 
 def _is_run_on(query: Query) -> bool:
     """Whether it asks in several words that are written without blanks."""
     return sum(map(len, unspaced_runs(query.meaning))) > SIGNS_OF_A_WORD
+
+
+def _is_rare(pool: Pool) -> Callable[[str], bool]:
+    """Tells whether a term of the query is held by few chunks, and not by chance."""
+    rare = idf(pool.rows, max(FEW, int(pool.rows * RARE)))
+    return lambda term: pool.idfs[term] >= rare and not says_nothing(term)
 
 
 def says_nothing(term: str) -> bool:
