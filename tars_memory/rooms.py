@@ -325,13 +325,15 @@ class Rooms:
 
     def goes_on(self) -> bool:
         """See to it that a process of its own finishes the index, where one may; whether one is at it now."""
-        from tars_memory.index.live import detached
+        from tars_memory.index.files import BACKGROUND
 
-        if detached.is_running(self.state):
+        if self.index().files.is_held(BACKGROUND):
             return True
         allowed = self.settings.options("index", IndexOptions).background == "on"
         if not (self.apart and allowed and may_go_on_apart(self.settings.env) and not self.dry_run):
             return False
+        from tars_memory.index.live import detached
+
         return detached.is_due(self.state) and detached.begin(self.state, self.root, self.settings.env)
 
     def covers(self, pending: int) -> str:

@@ -144,7 +144,7 @@ class Watching:
             self._hold_model(memory, notices)
             index: Index = memory.index()
             before = index.pending()
-            if before > PORTION and memory.goes_on():
+            if self._serves and before > PORTION and memory.goes_on():
                 return 0, before
             assert self._embedder is not None
             if index.reader().fingerprint not in (None, self._embedder.fingerprint):  # another model's make way

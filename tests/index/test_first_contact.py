@@ -276,6 +276,36 @@ def test_the_variable(value: str, may: bool) -> None:
     assert may_go_on_apart({"TARS_MEMORY_BACKGROUND": value}) is may
 
 
+def test_init_begins_it_for_a_vault_of_many_notes_alone(
+    place: Path, tmp_path: Path, begun: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tars_memory.cli.app import run
+    from tars_memory.cli.call import Call
+
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    assert run(["init", str(tmp_path / "new")], Call(env)) == 0
+    assert begun == []
+    assert run(["init", str(place)], Call(env)) == 0
+    assert begun == [place]
+    assert "notes are being read in the background" in capsys.readouterr().err
+
+
+def test_ctrl_c_says_what_is_done(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tars_memory.cli.app import run
+    from tars_memory.cli.call import Call
+
+    def interrupted(index: Index, *_: object, **__: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Index, "embed_pending", interrupted)
+    call = Call({"TARS_MEMORY_HOME": str(tmp_path / "home")})
+    assert run(["--vault", str(place), "reindex"], call) == 130
+    said = capsys.readouterr().err
+    assert "stopped; 62 notes read, 0 of 122 passages have a vector; the next search or tars-memory reindex" in said
+
+
 # --- power
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 OK = 0
 
+PATIENCE = 1.0
+"""Seconds of the first reading of a vault for which an agent waits."""
+
 
 class Late(BaseException):
     """The agent has waited long enough; derived so that nothing on the way takes it for a failure of its own."""
@@ -125,7 +128,9 @@ def _background(call: Call, event: Event, desk: Desk, root: "Path", options: Hoo
 
 
 def _context(call: Call, question: str, **options: Any) -> str:
-    return clean(call.memory().context(question, **options).text)
+    memory = call.memory()
+    memory.patience = PATIENCE
+    return clean(memory.context(question, **options).text)
 
 
 def _print(call: Call, event: Event, text: str) -> None:

@@ -1,15 +1,17 @@
 """``init``: make a vault."""
 
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tars_memory.cli.asking import confirmed
 from tars_memory.cli.call import Call
-from tars_memory.cli.output import duration, line
+from tars_memory.cli.output import counted, duration, line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
+
+if TYPE_CHECKING:
+    from tars_memory.memory import Memory
 
 
 def init(
@@ -39,15 +41,26 @@ def init(
     would = "would make" if call.dry_run else "made"
     call.out.say(f"{would} {', '.join(made.created)}" if made.created else "nothing was missing")
     if not call.dry_run:
-        recommend(call, made.root)
+        memory = Memory(made.root, actor=call.actor, interactive=call.interactive, now=call.now, env=call.env)
+        recommend(call, memory)
+        begin_reading(call, memory)
     return 0
 
 
-def recommend(call: Call, root: Path) -> None:
-    """Say which embedding model fits the vault's languages, if it isn't the one that is set; ask where it is here."""
-    from tars_memory.memory import Memory
+def begin_reading(call: Call, memory: "Memory") -> None:
+    """Let a vault of many notes be read in the background, before anybody asks."""
+    from tars_memory.index.intake import FIRST_BATCH
 
-    memory = Memory(root, actor=call.actor, interactive=call.interactive, now=call.now, env=call.env)
+    memory.apart = True
+    notes = len(memory.vault.paths())
+    if notes > FIRST_BATCH and memory.goes_on():
+        call.out.say(
+            f"{counted(notes, 'note')} are being read in the background; tars-memory status says how far it is"
+        )
+
+
+def recommend(call: Call, memory: "Memory") -> None:
+    """Say which embedding model fits the vault's languages, if it isn't the one that is set; ask where it is here."""
     better = memory.recommended_model()
     if better is None:
         return
