@@ -152,7 +152,7 @@ STEPS = {
     "the spool": "tars_memory.vault.writing.spool.Spool.purge",
     "proposals": "tars_memory.vault.inbox.purge",
     "answers": "tars_memory.curation.tidying.proposed.forget_answers",
-    "the hashes": "tars_memory.vault.writing.withheld.replace_file",
+    "the hashes": "tars_memory.vault.writing.withheld.Withheld._write",
 }
 
 

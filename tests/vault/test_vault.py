@@ -132,8 +132,8 @@ def test_an_unreadable_folder_is_counted(tmp_path: Path, monkeypatch: pytest.Mon
     make(tmp_path, "a.md", "closed/b.md")
     real = os.scandir
 
-    def scandir(path: str) -> object:
-        if os.fspath(path).rstrip("/").endswith("closed"):
+    def scandir(path: str | int) -> object:  # by descriptor where a folder is removed
+        if isinstance(path, str) and path.rstrip("/").endswith("closed"):
             raise PermissionError(13, "Permission denied")
         return real(path)
 
