@@ -224,10 +224,15 @@ def keys_within(text: str) -> list[str]:
     return list(found)
 
 
+def names_of(path: str, title: str, aliases: Iterable[str]) -> list[str]:
+    """The names of a note as they are written: file name, title, aliases."""
+    return list(dict.fromkeys((_stem(path), title, *aliases)))
+
+
 def keys_of(path: str, title: str, aliases: Iterable[str]) -> dict[str, str]:
-    """The names of a note as they are written, by their keys."""
+    """The same by their keys."""
     found: dict[str, str] = {}
-    for name in dict.fromkeys((_stem(path), title, *aliases)):
+    for name in names_of(path, title, aliases):
         if one := key(name):
             found.setdefault(one, name[:LONGEST])
     return found

@@ -134,7 +134,8 @@ class Writer:
             property_rows += ((name, value, key) for name, value in parsed.properties)
             fact_rows += ((key, *row) for row in note.facts)
             head = note_head(parsed.title, parsed.day, parsed.day_source)
-            words.append((key, *map(plainer, (head, parsed.about, "\n".join(body)))))
+            if body:  # a blank note is found by its name; among whole notes it would make the others look long
+                words.append((key, *map(plainer, (head, parsed.about, "\n".join(body)))))
         execute = self._connection.executemany
         execute(_FILE, files)
         execute("INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", note_rows)
@@ -265,7 +266,9 @@ class Writer:
         title, day, source, about = found
         rows = execute(
             "SELECT t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id WHERE c.note = ? ORDER BY c.position", (key,)
-        )
+        ).fetchall()
+        if not rows:
+            return
         execute(
             "INSERT INTO note_words (note_words, rowid, head, about, body) VALUES ('delete', ?, ?, ?, ?)",
             (key, *map(plainer, (note_head(title, day, source), about, "\n".join(text for (text,) in rows)))),

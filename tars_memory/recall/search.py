@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import TarsError
@@ -28,6 +28,8 @@ BREADTH = 5
 SPARE = 10
 """Chunks looked at for each hit where a name or a topic is asked for: of some no line is left."""
 LIMIT = 10
+NAMED = LINE_NAMED / 2
+"""What no hit reaches whose note the query doesn't name."""
 MODES = ("hybrid", "lexical", "semantic")
 
 
@@ -63,7 +65,7 @@ def search(
         found = _newest(reader, query, narrowed, limit) if query.filters else iter(())
     else:
         lines, blank = scored(reader, query, narrowed, vector, mode, limit)
-        found = chain(_blank(blank, read), passages(once(reader, lines)))
+        found = _with(_blank(blank, read), passages(once(reader, lines)))
     if request.per_note:
         result.hits, result.more = _few_a_note(found, read, limit, request.per_note, own=own)
     else:
@@ -98,6 +100,15 @@ def _shown(found: Iterator[Hit], read: Callable[[str], bytes], limit: int, *, ow
     further = [hit for hit in hits if firsts[hit.path] is not hit]
     left_out = set(map(id, further[limit - len(firsts) :]))
     return [*(hit for hit in hits if id(hit) not in left_out), *others]
+
+
+def _with(blank: Iterator[Hit], found: Iterator[Hit]) -> Iterator[Hit]:
+    """The blank notes that were asked for by name behind their namesakes, before everything else."""
+    for hit in found:
+        if hit.score < NAMED:
+            yield from blank
+        yield hit
+    yield from blank
 
 
 def _blank(paths: Iterable[str], read: Callable[[str], bytes]) -> Iterator[Hit]:

@@ -84,6 +84,22 @@ def test_a_filter_and_a_project_hold_for_names_too(vault):
     assert all(hit.path != "Zettelkasten.md" for hit in vault.search("Zettelkasten -linked", "lexical").hits)
 
 
+def test_a_blank_note_comes_behind_its_namesakes_and_changes_no_other_order(tmp_path):
+    notes = {f"{i}.md": f"The harbour number {i} has {'many ' * i}boats.\n" for i in range(8)}
+    vault = Recalled(tmp_path / "a", notes | {"x/Harbour.md": "Ships lie here.\n"})
+    more = Recalled(
+        tmp_path / "b", notes | {"x/Harbour.md": "Ships lie here.\n", "Harbour.md": "", "What.md": "", "Boats.md": ""}
+    )
+    assert [hit.path for hit in more.search("harbour", "lexical").hits][:2] == ["x/Harbour.md", "Harbour.md"]
+    for text in ("many boats in the harbour", "what has number 3"):
+        before, after = (
+            [(hit.path, round(hit.score, 6)) for hit in one.search(text, "lexical").hits] for one in (vault, more)
+        )
+        assert before == after
+    vault.close()
+    more.close()
+
+
 def test_names_of_many_notes_and_bare_dates_name_none(tmp_path):
     notes = {f"{where}/Index.md": "Overview of all.\n" for where in "abcd"}
     notes |= {"journal/2026-03-15.md": "Rain.\n", "x/Glossary.md": "Words.\n", "y/Glossary.md": "Terms.\n"}

@@ -53,7 +53,7 @@ class Terms:
         self.literals = tuple(dict.fromkeys(fold_signs(literal) for literal in query.literals))
         self.prefixes = query.prefixes
         self._wanted = frozenset(self.stems)
-        self._heads = _heads(self.stems)
+        self._heads = heads_of(self.stems)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -184,7 +184,7 @@ def bm25(counts: Mapping[str, int], idfs: Mapping[str, float], length: float, av
     return sum(idfs.get(term, 0.0) * n * (K1 + 1) / (n + penalty) for term, n in counts.items())
 
 
-def _heads(stems: Sequence[str]) -> tuple[str, ...]:
+def heads_of(stems: Sequence[str]) -> tuple[str, ...]:
     """Beginnings that every word with one of the stems has: Porter rewrites no more than an ending's last letters."""
     heads: set[str] = set()
     for root in stems:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.index.naming import key, keys_of, keys_within, name_parts
-from tars_memory.recall.ranking.lexical import idf
+from tars_memory.index.naming import key, keys_within, name_parts, names_of
+from tars_memory.recall.ranking.lexical import heads_of, idf
 from tars_memory.recall.ranking.stemming import stem
 from tars_memory.recall.ranking.words import is_run
 
@@ -76,18 +76,22 @@ def shares(
     known = sum(asked.values())
     if not known:
         return {}
+    heads = {head[:3] for head in heads_of(tuple(asked))}
     notes = {row.note_id: row for row in rows}
     named: dict[str, list[int]] = {}
     parts_of: dict[str, frozenset[str]] = {}
     for note, row in notes.items():
-        for one, written in keys_of(row.path, row.title, row.aliases).items():
-            if one not in parts_of:
-                parts_of[one] = stems_of(written)
-            if not parts_of[one].isdisjoint(asked):
-                named.setdefault(one, []).append(note)
+        for name in names_of(row.path, row.title, row.aliases):
+            if name.isascii() and not any(map(name.lower().__contains__, heads)):
+                continue
+            parts = stems_of(name)
+            if not parts.isdisjoint(asked) and (one := key(name)):
+                parts_of.setdefault(one, parts)
+                if note not in (others := named.setdefault(one, [])):
+                    others.append(note)
     shared = reader.shared_names(named, NAMESAKES)
-    others = {part for one in named if one not in shared for part in parts_of[one]} - asked.keys()
-    held = reader.frequencies(others)
+    rest = {part for one in named if one not in shared for part in parts_of[one]} - asked.keys()
+    held = reader.frequencies(rest)
     found: dict[int, float] = {}
     for one, those in named.items():
         if one in shared:
