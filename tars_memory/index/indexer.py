@@ -190,7 +190,7 @@ class Index:
         while True:
             with self.files.lock(wait) as held:
                 if not held:
-                    return left
+                    return None if plan is None else plan.behind
                 connection = self.connection()
                 if plan is None:
                     plan = intake.Plan(connection, self.vault, look, budget.wanted if first else None)
@@ -203,8 +203,8 @@ class Index:
                 progress(READING, plan.done, plan.total)
             if not left:
                 return 0
-            if ends is not None and time.monotonic() >= ends:
-                return left
+            if ends is not None and (time.monotonic() >= ends or plan.is_heavy):
+                return plan.behind
             wait = WRITER_WAIT
             time.sleep(YIELD)
 

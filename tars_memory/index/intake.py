@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 BATCH = 200
 """Notes of one transaction: about a quarter of a second of reading, some ten milliseconds of writing."""
+BATCH_BYTES = 2_000_000
+"""Bytes of one transaction's notes, if they are more than one: about a second of reading."""
 FIRST_BATCH = 50
 """The same while somebody may wait for an answer from an index that is made for the first time."""
 
@@ -68,7 +70,7 @@ class Plan:
             those that every prompt begins with, then the newest.
     """
 
-    __slots__ = ("_begun", "_gone", "_look", "_paths", "_same", "_vault", "batch", "done", "total")
+    __slots__ = ("_begun", "_gone", "_look", "_paths", "_same", "_sure", "_vault", "batch", "done", "total")
 
     def __init__(self, connection: sqlite3.Connection, vault: Vault, look: Look, wanted: str | None = None) -> None:
         rows = connection.execute("SELECT path, stamp FROM files").fetchall()
@@ -78,24 +80,48 @@ class Plan:
         known = {path: (stamp if self._same else changes.LOOK_AGAIN) for path, stamp in rows}
         difference = changes.diff(known, look.found)
         self._vault, self._look = vault, look
-        self._paths = sorted((*difference.added, *difference.changed, *difference.unsure))
+        self._paths = sorted((*difference.added, *difference.changed))
         self._gone = difference.missing
+        self._sure = len(self._paths)
         self.batch = BATCH if wanted is None else FIRST_BATCH
         if wanted is not None:
             self._paths.sort(key=_urgency(vault, look.found, wanted))
+        self._paths += difference.unsure
         self._begun = False
         self.done, self.total = 0, len(self._paths)
 
     def step(self, connection: sqlite3.Connection, limits: LimitsOptions, report: RefreshReport) -> int:
         """Write one batch; returns how many notes are left. The caller holds the lock."""
         if self._paths[self.done :] or self._gone:
-            batch = self._paths[self.done : self.done + self.batch]
-            batch, hashes = self._to_read(connection, batch)
+            taken = self._next()
+            batch, hashes = self._to_read(connection, taken)
             report.changed += _write_batch(connection, self._vault, limits, self._look, batch, hashes, self._gone)
             report.removed += len(self._gone)
             self._gone, self._begun = [], True
-            self.done = min(self.done + self.batch, self.total)
+            self.done += len(taken)
         return self.total - self.done
+
+    @property
+    def behind(self) -> int:
+        """How many notes differ for certain and are not written yet."""
+        return max(0, self._sure - self.done)
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether what comes next is a note that alone takes longer than somebody waits."""
+        left = self._paths[self.done : self.done + 1]
+        return any(changes.STAMP.unpack(self._look.found[path])[0] > BATCH_BYTES for path in left)
+
+    def _next(self) -> list[str]:
+        """The notes of the next batch: so many, and no more bytes than one of usual notes has."""
+        taken: list[str] = []
+        size = 0
+        for path in self._paths[self.done : self.done + self.batch]:
+            size += changes.STAMP.unpack(self._look.found[path])[0]
+            if taken and size > BATCH_BYTES:
+                break
+            taken.append(path)
+        return taken
 
     def _to_read(self, connection: sqlite3.Connection, batch: list[str]) -> tuple[list[str], dict[str, bytes]]:
         """Those of a batch that no other process took in since we began, and the hashes of what is indexed of them."""
@@ -136,19 +162,19 @@ def finish(connection: sqlite3.Connection, vault: Vault, look: Look) -> None:
         )
 
 
-def _urgency(vault: Vault, found: dict[str, bytes], wanted: str) -> Callable[[str], tuple[float, bool, float, int]]:
-    """Which note to read before which: what the query names, what every prompt begins with, the newest."""
+def _urgency(vault: Vault, found: dict[str, bytes], wanted: str) -> Callable[[str], tuple[float | bool, ...]]:
+    """Which note to read before which: what the query names, what every prompt begins with, the newest; huge last."""
     asked = fold(wanted).strip()
     words = set(WORD.findall(asked))
 
-    def key(path: str) -> tuple[float, bool, float, int]:
+    def key(path: str) -> tuple[float | bool, ...]:
         name = fold(path.rpartition("/")[2].removesuffix(".md"))
         named = asked and (name in asked or asked in name)  # at any place: not every script has blanks
         whole = min(len(name), len(asked)) / max(len(name), len(asked)) if named else 0.0
         own = WORD.findall(name)
         part = sum(word in words for word in own) / len(own) if own else 0.0
-        _, modified, _, _ = changes.STAMP.unpack(found[path])
-        return -whole, vault.layout.tier_of(path) not in ALWAYS_LOADED, -part, -modified
+        size, modified, _, _ = changes.STAMP.unpack(found[path])
+        return -whole, size > BATCH_BYTES, vault.layout.tier_of(path) not in ALWAYS_LOADED, -part, -modified
 
     return key
 

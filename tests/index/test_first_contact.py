@@ -70,6 +70,16 @@ def test_without_a_name_the_newest_notes_are_read_first(make_index) -> None:
     assert "plain 5.md" not in found(index)
 
 
+def test_a_huge_note_keeps_nobody_waiting(make_index) -> None:
+    index = make_index({**vault_notes(10), "huge.md": "tea and many words\n" * 150_000, "huge 2.md": "tea\n" * 600_000})
+    assert index.refresh(RefreshBudget(patience=AT_ONCE, wanted="plain")).stale == 2
+    assert len(found(index)) == 12
+    assert index.refresh(RefreshBudget(patience=AT_ONCE, wanted="huge 2")).stale == 1
+    assert "huge 2.md" in found(index)
+    assert index.refresh().stale == 0
+    assert index.verify() == []
+
+
 def test_who_has_no_patience_set_waits_for_all_of_it(make_index) -> None:
     index = make_index(vault_notes())
     assert index.refresh().stale == 0
