@@ -193,10 +193,10 @@ class Index:
                     return None if plan is None else plan.behind
                 connection = self.connection()
                 if plan is None:
-                    plan = intake.Plan(connection, self.vault, look, budget.wanted if first else None)
+                    plan = intake.Plan(connection, self.vault, self.limits, look, budget.wanted if first else None)
                     if progress and plan.total > plan.batch:
                         progress(READING, 0, plan.total)
-                left = plan.step(connection, self.limits, report)
+                left = plan.step(connection, report)
                 if not left:
                     intake.finish(connection, self.vault, look)
             if progress and plan.total > plan.batch:

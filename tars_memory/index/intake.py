@@ -65,37 +65,67 @@ class Plan:
     Args:
         connection: of the index; the caller holds the lock.
         vault: the notes.
+        limits: what is too big to read.
         look: what is there.
         wanted: a query: while an index is made for the first time, the notes that it may name are read first, then
             those that every prompt begins with, then the newest.
     """
 
-    __slots__ = ("_begun", "_gone", "_look", "_paths", "_same", "_sure", "_vault", "batch", "done", "total")
+    __slots__ = ("_begun", "_gone", "_limits", "_look", "_paths", "_same", "_sure", "_vault", "batch", "done", "total")
 
-    def __init__(self, connection: sqlite3.Connection, vault: Vault, look: Look, wanted: str | None = None) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        vault: Vault,
+        limits: LimitsOptions,
+        look: Look,
+        wanted: str | None = None,
+    ) -> None:
         rows = connection.execute("SELECT path, stamp FROM files").fetchall()
         if not rows:  # so that a first build that is cut off goes on where it was
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('recipe', ?)", (look.recipe,))
         self._same = meta(connection).get("recipe") == look.recipe
         known = {path: (stamp if self._same else changes.LOOK_AGAIN) for path, stamp in rows}
         difference = changes.diff(known, look.found)
-        self._vault, self._look = vault, look
+        self._vault, self._look, self._limits = vault, look, limits
         self._paths = sorted((*difference.added, *difference.changed))
         self._gone = difference.missing
         self._sure = len(self._paths)
         self.batch = BATCH if wanted is None else FIRST_BATCH
         if wanted is not None:
-            self._paths.sort(key=_urgency(vault, look.found, wanted))
+            self._paths.sort(key=self._urgency(wanted))
         self._paths += difference.unsure
         self._begun = False
         self.done, self.total = 0, len(self._paths)
 
-    def step(self, connection: sqlite3.Connection, limits: LimitsOptions, report: RefreshReport) -> int:
+    def _urgency(self, wanted: str) -> Callable[[str], tuple[float | bool, ...]]:
+        """Which note to read before which: what the query names, what every prompt begins with, the newest."""
+        asked = fold(wanted).strip()
+        words = set(WORD.findall(asked))
+
+        def key(path: str) -> tuple[float | bool, ...]:
+            name = fold(path.rpartition("/")[2].removesuffix(".md"))
+            named = asked and (name in asked or asked in name)  # at any place: not every script has blanks
+            whole = min(len(name), len(asked)) / max(len(name), len(asked)) if named else 0.0
+            own = WORD.findall(name)
+            part = sum(word in words for word in own) / len(own) if own else 0.0
+            modified = changes.STAMP.unpack(self._look.found[path])[1]
+            return (
+                -whole,
+                self._bytes(path) > BATCH_BYTES,
+                self._vault.layout.tier_of(path) not in ALWAYS_LOADED,
+                -part,
+                -modified,
+            )
+
+        return key
+
+    def step(self, connection: sqlite3.Connection, report: RefreshReport) -> int:
         """Write one batch; returns how many notes are left. The caller holds the lock."""
         if self._paths[self.done :] or self._gone:
             taken = self._next()
             batch, hashes = self._to_read(connection, taken)
-            report.changed += _write_batch(connection, self._vault, limits, self._look, batch, hashes, self._gone)
+            report.changed += _write_batch(connection, self._vault, self._limits, self._look, batch, hashes, self._gone)
             report.removed += len(self._gone)
             self._gone, self._begun = [], True
             self.done += len(taken)
@@ -109,15 +139,19 @@ class Plan:
     @property
     def is_heavy(self) -> bool:
         """Whether what comes next is a note that alone takes longer than somebody waits."""
-        left = self._paths[self.done : self.done + 1]
-        return any(changes.STAMP.unpack(self._look.found[path])[0] > BATCH_BYTES for path in left)
+        return any(self._bytes(path) > BATCH_BYTES for path in self._paths[self.done : self.done + 1])
+
+    def _bytes(self, path: str) -> int:
+        """How much of a note is read: nothing of one that is too big."""
+        size: int = changes.STAMP.unpack(self._look.found[path])[0]
+        return size if size <= self._limits.max_note_bytes else 0
 
     def _next(self) -> list[str]:
         """The notes of the next batch: so many, and no more bytes than one of usual notes has."""
         taken: list[str] = []
         size = 0
         for path in self._paths[self.done : self.done + self.batch]:
-            size += changes.STAMP.unpack(self._look.found[path])[0]
+            size += self._bytes(path)
             if taken and size > BATCH_BYTES:
                 break
             taken.append(path)
@@ -142,10 +176,10 @@ def take_in(
     progress: Callable[[str, int, int], None] | None,
 ) -> None:
     """Write the difference between a look and what is stored now. The caller holds the lock."""
-    plan = Plan(connection, vault, look)
+    plan = Plan(connection, vault, limits, look)
     left = plan.total + 1
     while left:
-        left = plan.step(connection, limits, report)
+        left = plan.step(connection, report)
         if progress:
             progress(READING, plan.done, plan.total)
     finish(connection, vault, look)
@@ -160,23 +194,6 @@ def finish(connection: sqlite3.Connection, vault: Vault, look: Look) -> None:
         connection.executemany(
             "INSERT OR REPLACE INTO meta VALUES (?, ?)", [*values, ("sweep", look.sweep.digest if settled else b"")]
         )
-
-
-def _urgency(vault: Vault, found: dict[str, bytes], wanted: str) -> Callable[[str], tuple[float | bool, ...]]:
-    """Which note to read before which: what the query names, what every prompt begins with, the newest; huge last."""
-    asked = fold(wanted).strip()
-    words = set(WORD.findall(asked))
-
-    def key(path: str) -> tuple[float | bool, ...]:
-        name = fold(path.rpartition("/")[2].removesuffix(".md"))
-        named = asked and (name in asked or asked in name)  # at any place: not every script has blanks
-        whole = min(len(name), len(asked)) / max(len(name), len(asked)) if named else 0.0
-        own = WORD.findall(name)
-        part = sum(word in words for word in own) / len(own) if own else 0.0
-        size, modified, _, _ = changes.STAMP.unpack(found[path])
-        return -whole, size > BATCH_BYTES, vault.layout.tier_of(path) not in ALWAYS_LOADED, -part, -modified
-
-    return key
 
 
 def _write_batch(

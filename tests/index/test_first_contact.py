@@ -71,7 +71,14 @@ def test_without_a_name_the_newest_notes_are_read_first(make_index) -> None:
 
 
 def test_a_huge_note_keeps_nobody_waiting(make_index) -> None:
-    index = make_index({**vault_notes(10), "huge.md": "tea and many words\n" * 150_000, "huge 2.md": "tea\n" * 600_000})
+    index = make_index(
+        {
+            **vault_notes(10),
+            "too big.md": "tea " * 3_000_000,
+            "huge.md": "tea and many words\n" * 150_000,
+            "huge 2.md": "tea\n" * 600_000,
+        }
+    )
     assert index.refresh(RefreshBudget(patience=AT_ONCE, wanted="plain")).stale == 2
     assert len(found(index)) == 12
     assert index.refresh(RefreshBudget(patience=AT_ONCE, wanted="huge 2")).stale == 1
