@@ -7,9 +7,7 @@ words: of two lines that merely read alike both are found.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-from tars_memory.vault.markdown.lines import ITEM, MACHINERY, items
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -19,6 +17,8 @@ if TYPE_CHECKING:
     from tars_memory.recall.model import Hit
     from tars_memory.recall.ranking.candidates import Line
 
+ITEM, MACHINERY = "item", "machinery"
+"""Kinds of lines of the index; their grammar, which costs a start its regexes, is only read where a session answers."""
 APPROVED, CANDIDATE, FACT, QUOTE, TURN = range(5)
 """What a line is of its statement. One of a kind stands for those behind it, never for another of its own kind."""
 
@@ -27,7 +27,7 @@ TOLD_AGAIN = 0.5
 """The share of a turn's letters in quotes; with less of them a turn that shares no word with the question says more."""
 
 
-class Part(NamedTuple):
+class Part:
     """Which statement a line belongs to, and as what.
 
     Attributes:
@@ -35,8 +35,11 @@ class Part(NamedTuple):
         kind: what the line is of it.
     """
 
-    statement: str
-    kind: int
+    __slots__ = ("kind", "statement")
+
+    def __init__(self, statement: str, kind: int) -> None:
+        self.statement = statement
+        self.kind = kind
 
 
 def once(reader: IndexReader, lines: Sequence[Line]) -> list[Line]:
@@ -79,6 +82,7 @@ def statement_of(row: ChunkRow, index: int) -> str:
 
 def quotes(texts: Iterable[str]) -> dict[str, str]:
     """By statement the quote that stands below it, in lines of session notes."""
+    from tars_memory.vault.markdown.lines import items
     from tars_memory.vault.sessions.note import QUOTE as BEGINS
     from tars_memory.vault.sessions.note import quote_in
 
