@@ -325,7 +325,7 @@ class _Filling(Reading):
         """
         need = sum(_size(part) for part in to_come)
         self.talk_left = self.packing.room
-        if best := next((place for place in self.order if place in self.found), None):
+        if best := next((place for place in self.order if place in self.found and place not in self.settled), None):
             self._recall_line(*best)
         self.packing.held = min(self.packing.room // 2, need)
         for part in self.touched:
