@@ -243,9 +243,15 @@ class TalkIndex:
         Raises:
             UnwritableError: it can't be removed.
         """
-        if self.exists or (self.cache / CACHE_FILE).exists():
+        from tars_memory.index.embedding.cache import VectorCache
+
+        if self.exists:
             self.start_over()
-            self.prune()
+        if (self.cache / CACHE_FILE).exists():
+            with spoken("the vectors of conversations can't be dropped"):
+                store = VectorCache(self.cache)
+                store.start_over()
+                store.close()
 
     def logs(self) -> dict[str, Log]:
         """What is known of each log, by its path."""
