@@ -10,7 +10,6 @@ import math
 from operator import mul
 from typing import TYPE_CHECKING
 
-from tars_memory.index.vectors import floats
 from tars_memory.recall.ranking import fusion, interaction
 from tars_memory.recall.ranking.lexical import Exclusion, bm25, idf
 from tars_memory.recall.ranking.names import called, shares
@@ -390,6 +389,8 @@ def _compare(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes,
 def _compare_names(chunks: Sequence[Candidate], vector: QueryVector, bits: Mapping[int, tuple[bytes, bytes]]) -> None:
     """How near the name of each chunk's note is to the query, where vectors of names are kept."""
     scale = fusion.scale_of(vector.model)
+    from tars_memory.index.vectors import floats
+
     asked = floats(vector.vector)
     near: dict[int, float] = {}
     for chunk in chunks:
