@@ -311,3 +311,33 @@ def test_a_change_of_model_that_is_killed_goes_on_where_it_was(tmp_path: Path) -
         memory.reindex(progress=lambda stage, done, of: left.append(of) if stage == "vectors" and not done else None)
         assert 0 < left[0] <= len(notes) - filling.STEP + 4
         assert memory.search("Drawer 7 holds spoon 7", mode="semantic").notices == []
+
+
+@wanted
+def test_a_name_in_another_language_finds_its_note(tmp_path: Path) -> None:
+    names = ("Fahrrad", "Zahnarzt", "Kochrezept", "Steuererklärung", "Geburtstag")
+    notes = {f"{name}.md": "Hier kommt noch etwas.\n" for name in names}
+    make_vault(tmp_path / "vault", notes | {".obsidian/app.json": "{}"})
+    home = {"TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_MEMORY_EMBEDDING_MODEL": "multilingual"}
+    with Memory(tmp_path / "vault", env=home) as memory:
+        memory.reindex()
+        for asked, path in (
+            ("dentist", "Zahnarzt.md"),
+            ("birthday", "Geburtstag.md"),
+            ("tax return", "Steuererklärung.md"),
+        ):
+            hits = memory.search(asked, explain=True).hits
+            assert hits and hits[0].path == path, asked
+            part = "note: its name's meaning"
+            assert hits[0].explain[part] == max(hit.explain[part] for hit in hits) > 0
+
+
+@wanted
+def test_a_name_is_embedded_once_a_note(opened: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str] = []
+    run = Session._run
+    monkeypatch.setattr(Session, "_run", lambda self, text: given.append(text) or run(self, text))
+    made = [opened.passage(text) for text in ("Tee › Kanne\nblau", "Tee › Tasse\nrot", "Kaffee\nschwarz", "\nnamenlos")]
+    assert [text for text in given if "\n" not in text] == ["passage: Tee", "passage: Kaffee"]
+    assert [list(one.counts) for one in made] == [[1, 8], [1, 8], [1, 8], [1]]
+    assert made[0].bits[-384:] == made[1].bits[-384:] != made[2].bits[-384:]
