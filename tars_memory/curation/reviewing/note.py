@@ -16,7 +16,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.model import BESIDE, NEW
-from tars_memory.errors import UsageError
+from tars_memory.errors import UsageError, counted
 from tars_memory.vault.deciding import BEFORE, INTRO, TITLE
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.markdown import edits
@@ -315,7 +315,7 @@ def is_bare(data: bytes) -> bool:
 def _all_of(proposal: Proposal, parts: Sequence[Proposal]) -> str:
     """Lines of one conversation below the box that decides them all."""
     said = f" ({one_line(proposal.date)})" if proposal.date else ""
-    head = f"- [ ] Keep all {len(parts)} lines of one conversation{said} ^r-{proposal.id}-all"
+    head = f"- [ ] Keep all {counted(len(parts), 'line')} of one conversation{said} ^r-{proposal.id}-all"
     return "\n".join([head, *(f"  {line}" for part in parts for line in bullet(part).split("\n"))])
 
 

@@ -17,7 +17,7 @@ from tars_memory.curation.reviewing import aging, ticks
 from tars_memory.curation.reviewing.candidates import arrived, earliest
 from tars_memory.curation.reviewing.choices import accepted, resolved
 from tars_memory.curation.reviewing.gather import gather
-from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, UsageError
+from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, UsageError, counted
 from tars_memory.vault.writing.history import written_days
 from tars_memory.vault.writing.lock import VaultLock
 
@@ -130,7 +130,7 @@ class Review:
         if len(refs) > 1:
             told = [found.waiting[ref].said if ref in found.waiting else str(found.lines[ref]) for ref in refs]
             lines = [f"{ref}  {text}" for ref, text in zip(refs, told, strict=True)]
-            raise AmbiguousError(f"proposal {name} is about {len(refs)} lines", lines, "name one by its REF")
+            raise AmbiguousError(f"proposal {name} is about {counted(len(refs), 'line')}", lines, "name one by its REF")
         return refs[0]
 
     def settle(self) -> None:
@@ -186,7 +186,9 @@ class Review:
         for name in dict.fromkeys(accept):
             proposal = offered[name]
             if proposal.parts and (name in sections or name in texts or name in lines or replace.get(name)):
-                raise UsageError(f"{name} is {len(proposal.parts)} lines", "name the one that you mean by its own id")
+                raise UsageError(
+                    f"{name} is {counted(len(proposal.parts), 'line')}", "name the one that you mean by its own id"
+                )
             if name in sections:
                 proposal = proposal._replace(section=sections[name])
             chosen += [
