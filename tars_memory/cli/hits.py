@@ -174,15 +174,17 @@ def _back(text: str, at: int, cells: int) -> int:
 
 
 def _end(text: str, start: int, cells: int) -> int:
-    """How far a text goes within so many cells, to the end of a word if one ends near."""
+    """How far a text goes within so many cells, to the end of a word if one ends near; wide signs part anywhere."""
     end, used = start, 0
     while end < len(text) and used + cell_len(text[end]) <= cells:
         used += cell_len(text[end])
         end += 1
-    if end < len(text) and text[end] != " ":
-        blank = text.rfind(" ", max(start, end - BREAK), end)
-        if blank > start:
-            return blank
+    if end < len(text) and text[end] != " " and cell_len(text[end]) == 1:
+        back = end
+        while back > max(start, end - BREAK) and text[back - 1] != " " and cell_len(text[back - 1]) == 1:
+            back -= 1
+        if back > max(start, end - BREAK):
+            return back
     return end
 
 

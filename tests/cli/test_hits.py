@@ -98,6 +98,12 @@ def test_a_script_without_blanks_is_cut_between_signs(shown) -> None:
     assert "绿茶" in words and cell_len(words) <= 80
 
 
+def test_a_wide_sign_may_be_followed_by_a_cut(shown) -> None:
+    text = "同步历史功能在 Obsidian 一" + "点七及以后的版本中可以使用" * 9
+    (_, words) = shown(result(hit(text=text, end_line=3), query="同步"))
+    assert 78 <= cell_len(words) <= 80 and words.endswith("…")
+
+
 def test_a_deep_path_keeps_its_name_and_line(shown) -> None:
     path = "/".join(f"a rather long folder {n}" for n in range(9)) + "/tea.md"
     head = shown(result(hit(path=path)), 40)[0]
