@@ -94,7 +94,8 @@ def _number(waits: Any) -> int:
 def _semantic(model: Mapping[str, Any], background: Mapping[str, Any], index: Mapping[str, Any]) -> str:
     """How far search by meaning is."""
     if not model["usable"]:
-        return f"off: {line(str(model.get('reason') or 'no model is installed'))}"
+        why = (model.get("reason") or "no model is installed", model.get("hint"))
+        return "off: " + "; ".join(line(str(each)) for each in why if each)
     name, pending = line(str(model["name"])), index.get("pending_vectors")
     if not pending:
         return f"{name}, all passages"
