@@ -98,6 +98,7 @@ GIVEN = {
     "project": ["--project", "p"],
     "json": ["--json"],
     "quiet": ["--quiet"],
+    "no_pager": ["--no-pager"],
     "now": ["--now", "2026-11-21T09:00"],
     "dry_run": ["--dry-run"],
 }
@@ -111,7 +112,8 @@ def test_every_command_takes_every_shared_option_in_both_places(name: str, monke
 
     def invoke(_: Any, ctx: Any) -> None:
         call = ctx.obj
-        told.append((call.vault, call.project, call.out.json, call.out.quiet, call._now_text, call.dry_run))
+        out = call.out
+        told.append((call.vault, call.project, out.json, out.quiet, call._now_text, call.dry_run, call.no_pager))
 
     monkeypatch.setattr(type(made), "invoke", invoke)
     needed = ["x"] if name in ("extract", "eval") else []
@@ -120,7 +122,7 @@ def test_every_command_takes_every_shared_option_in_both_places(name: str, monke
             told.clear()
             for argv in ([*words, name, *needed], [name, *words, *needed], [name, *needed, *words]):
                 assert run(argv, Call({})) == 0
-            assert told[0] == told[1] == told[2] != (None, None, False, False, None, False), (name, option)
+            assert told[0] == told[1] == told[2] != (None, None, False, False, None, False, False), (name, option)
 
 
 BAD_CALLS = """

@@ -71,9 +71,9 @@ def _summary(told: Mapping[str, Any]) -> list[tuple[str, str]]:
     if talks := told.get("sources"):
         counts = counted(talks["conversations"], "conversation")
         rows.append(("talks", f"{counts} in {counted(talks['logs'], 'log')}"))
-    grown = f", {loaded['grown']:+} in {loaded['days']} days" if loaded["grown"] else ""
+    grown = f", {loaded['grown']:+} in {counted(loaded['days'], 'day')}" if loaded["grown"] else ""
     cut = f"; {counted(loaded['left_out'], 'line')} found no room" if loaded["left_out"] else ""
-    rows.append(("prompts", f"begin with {loaded['tokens']} of {loaded['budget']} tokens{grown}{cut}"))
+    rows.append(("prompts", f"begin with {loaded['tokens']} of {counted(loaded['budget'], 'token')}{grown}{cut}"))
     if unapproved:
         rows.append(("rules", f"{unapproved} that nobody approved here: no prompt trusts them"))
     waits = [
