@@ -116,6 +116,7 @@ class FakeMemory:
     notices: ClassVar[list[str]] = []
     root = Path("/vault")
     state = Path(os.devnull) / "state"
+    vault = SimpleNamespace(paths=list)
     settings = SimpleNamespace(unknown_variables=list, unknown_keys=list)
     closed = 0
 
