@@ -49,7 +49,9 @@ class House:
         self.run("extract", "-", text="\n".join(lines) + "\n")
 
     def ids(self) -> dict[str, str]:
-        return {each["text"].partition(" [")[0]: each["id"] for each in self.json("review")["proposals"]}
+        listed = self.json("review")["proposals"]
+        every = [one for each in listed for one in each.get("parts", [each])]
+        return {each["text"].partition(" [")[0]: each["id"] for each in every}
 
     def files(self) -> dict[str, bytes]:
         return {str(path): path.read_bytes() for path in sorted(self.root.rglob("*")) if path.is_file()}
@@ -147,10 +149,12 @@ def test_on_a_terminal(house: House) -> None:
         return str(walk.wait_for(ASK))
 
     walk = Dialogue(program("--vault", str(house.root), "review"), {**house.env, "NO_COLOR": "1"}, house.base)
-    for _ in SAID:
+    for _ in (*SAID, "one conversation"):
         shown = asked()
         key = "l"
-        if "lives in:: Cork" in shown:
+        if "one conversation" in shown:
+            key = "o"
+        elif "lives in:: Cork" in shown:
             assert "- lives in:: Dublin [since:: 2024-03-01]" in shown
             assert "+ lives in:: Dublin [since:: 2024-03-01] [until:: 2026-11-21]" in shown
             assert "Facts.md › me" in shown
@@ -165,7 +169,7 @@ def test_on_a_terminal(house: House) -> None:
     assert walk.end() == 0
     assert "- lives in:: Dublin [since:: 2024-03-01] [until:: 2026-11-21]\n- lives in:: Cork" in house.note()
     assert "- My manager is Dana since May" in house.note("Memory.md")
-    assert b"2 accepted, 0 rejected, 2 proposals left" in walk.screen
+    assert b"2 accepted, 0 rejected, 1 proposal left" in walk.screen
 
 
 def test_by_ticks(house: House) -> None:
