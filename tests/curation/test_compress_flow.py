@@ -69,7 +69,8 @@ def test_what_was_summed_up_is_known_found_and_explained_as_before(house: House)
     with house.memory() as memory:
         assert [(step.kind, step.text, step.quote) for step in memory.why(cork.ref).chain] == why
         assert {step.path for step in memory.why(cork.ref).chain if step.kind == "said"} == {f"archive/{path}"}
-        hits = memory.search("night trains tier:episodic", mode="lexical").hits  # else the approved line stands for them
+        # Without the tier the approved line stands for them.
+        hits = memory.search("night trains tier:episodic", mode="lexical").hits
         assert {f"archive/{path}", "sessions/2025-03 summary.md"} <= {hit.path for hit in hits}
         assert not [each for each in memory.doctor()["findings"] if each["kind"] in ("lost line", "left over")]
         assert memory.verify() == []
