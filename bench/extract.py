@@ -62,7 +62,7 @@ def report(root: Path, folder: Path) -> str:
         by_source[str(path)] = talk
     vault = folder / "vault"
     (vault / ".obsidian").mkdir(parents=True)
-    env = {"TARS_MEMORY_HOME": str(folder / "home")}
+    env = {"TARS_MEMORY_HOME": str(folder / "home"), "TARS_MEMORY_BACKGROUND": "0"}
     queries = [json.loads(line) for line in (root / "queries.jsonl").read_text("utf-8").splitlines()]
     with Memory(vault, env=env, now=datetime.now().astimezone()) as memory:
         done = memory.extract([logs], model="none", force=True)

@@ -115,6 +115,7 @@ class Place:
             "HOME": str(self.home),
             "PYTHONPATH": str(REPOSITORY),
             "TARS_NOW": "2026-11-21T10:15:00+00:00",
+            "TARS_MEMORY_BACKGROUND": "0",  # what is measured shares its processors with nothing of ours
         }
 
     def index(self) -> Index:

@@ -12,8 +12,11 @@ import json
 import re
 import string
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from random import Random
 from zlib import crc32
+
+from tars_memory.vault.secrets import masking
 
 LOWER, UPPER, DIGITS = string.ascii_lowercase, string.ascii_uppercase, string.digits
 ALNUM = DIGITS + UPPER + LOWER
@@ -139,8 +142,18 @@ def _account(dice: Random) -> str:
     return gap.join(number[at : at + 4] for at in range(0, len(number), 4))
 
 
+def seed_words(dice: Random) -> list[str]:
+    """A wallet's seed as BIP-0039 makes it: 11 bits a word, of them the last ones a check sum."""
+    count = dice.choice([12, 15, 18, 21, 24])
+    check = 11 * count // 33
+    chance = dice.randbytes(4 * check)
+    whole = int.from_bytes(chance, "big") << check | hashlib.sha256(chance).digest()[0] >> 8 - check
+    known = Path(masking.__file__).with_name("bip39.txt").read_text("ascii").split()
+    return [known[whole >> 11 * at & 2047] for at in reversed(range(count))]
+
+
 def _seed(dice: Random) -> str:
-    words = dice.choices([word for word in WORDS.split() if len(word) > 2], k=dice.choice([12, 15, 18, 24]))
+    words = seed_words(dice)
     kind = dice.randrange(4)
     if kind == 0:
         return " ".join(f"{number}. {word}" for number, word in enumerate(words, 1))

@@ -717,6 +717,7 @@ class Desk:
             "TARS_MEMORY_RECALL_MODE": "lexical",
             "TARS_MEMORY_EMBEDDING_MODEL": "none",  # a vector costs 20 ms, whatever the text is
             "TARS_NOW": NOW,
+            "TARS_MEMORY_BACKGROUND": "0",
             "TARS_MEMORY_HOOK_TIMEOUT": "100",
         }
         argv = [str(self.log) if word == "LOG" else word for word in command.argv]

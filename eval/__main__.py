@@ -98,7 +98,8 @@ def covers(quote: str, label: str) -> bool:
 def environment(work: Path) -> dict[str, str]:
     """What the program is run with."""
     env = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
-    return env | {"HOME": str(work), "TARS_MEMORY_HOME": str(work / "home"), "TARS_NOW": NOW}
+    own = {"HOME": str(work), "TARS_MEMORY_HOME": str(work / "home"), "TARS_NOW": NOW, "TARS_MEMORY_BACKGROUND": "0"}
+    return env | own
 
 
 def measure(folder: Path, work: Path, vault: Path) -> None:

@@ -10,6 +10,7 @@ vault=$PWD/$demo/vault
 rm -rf "$vault" "$PWD/$demo/home"
 export TARS_MEMORY_HOME="$PWD/$demo/home"   # journal, index, prepared model: in here instead of the user's folders
 export TARS_MEMORY_DIR="$vault"
+export TARS_MEMORY_BACKGROUND=0             # what is shown here is all that happens: nothing goes on behind it
 
 run() {
   printf '\n$ tars-memory'

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_documents import within
 
-from bench.seeded import ALNUM, LABELLED, NAMED, SENTENCES, SHAPED, codes, credentials, password, remains
+from bench.seeded import ALNUM, LABELLED, NAMED, SENTENCES, SHAPED, codes, credentials, password, remains, seed_words
 from tars_memory.suspicion import suspicious
 from tars_memory.vault.secrets import credentials as table
 from tars_memory.vault.secrets.masking import find, mask, veil
@@ -341,3 +341,37 @@ def test_the_first_look_passes_over_nothing() -> None:
     for language, (word, _, _, listed) in NAMED.items():
         assert suspicious(f"{word}: x") and suspicious(f"{listed}: x"), language
     assert not suspicious("- 14:30 met Anna at the harbour, 3 km\n\tfrom here")
+
+
+def test_a_seed_phrase_has_the_words_and_the_check_sum_of_one() -> None:
+    dice = Random(7)
+    for _ in range(200):
+        words = seed_words(dice)
+        for text in (" ".join(words), "\n".join(words), f"my wallet is {' '.join(words)} and that was it"):
+            assert not re.search(rf"\b{words[-1]}\b.*\b{words[0]}\b", mask(text))
+            assert words[len(words) // 2] not in mask(text).split()
+        typo = [*words[:-1], "zoo" if words[-1] != "zoo" else "able"]
+        assert words[1] not in mask(f"seed phrase: {' '.join(typo)}").split()  # the words for it say enough
+    assert mask(f"{'abandon ' * 11}about") == "(masked seed phrase)"  # BIP-0039's own first example
+    # one of Electrum's: its HMAC begins with 100, and BIP-0039's check sum is wrong
+    assert mask("wild father tree among universe such mobile favorite target dynamic credit identify") == (
+        "(masked seed phrase)"
+    )
+
+
+@pytest.mark.parametrize("pair", ["walnut board", "garden table", "music box", "coffee table", "train ticket"])
+def test_lines_of_the_words_of_a_list_are_no_seed_phrase(pair: str) -> None:
+    for text in (
+        "\n".join(f"{pair} {number}" for number in range(60)),
+        "\n".join(f"- {pair}" for _ in range(60)),
+        "\n".join(f"| {number} | {pair} |" for number in range(60)),
+    ):
+        assert mask(text) == text
+
+
+def test_chance_passes_one_row_of_sixteen_and_no_row_of_another_length() -> None:
+    dice = Random(3)
+    known = sorted({word for _ in range(300) for word in seed_words(dice)})
+    found = sum("masked" in mask(" ".join(dice.sample(known, 12))) for _ in range(800))
+    assert found < 80  # of 800: 50 by BIP-0039, 4 by Electrum
+    assert mask(" ".join(seed_words(Random(1))[:11])).count("masked") == 0

@@ -14,10 +14,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tars_memory.hashing import sha256
 from tars_memory.vault.secrets import credentials as table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _LOOK = 256
 """Characters of a value that are read at first; one that is a credential is taken to its end."""
@@ -635,8 +636,8 @@ def _lengths() -> dict[str, int]:
 
 
 def _phrases(low: str) -> Iterator[Found]:
-    """The words of a wallet: 12 and more of the list that most wallets take them from, or as many beside a word for
-    them; numbered, in a table, or as they come.
+    """The words of a wallet: those of the list that most wallets take them from whose check sum is right, or as many
+    beside a word for them; numbered, in a table, or as they come.
     """
     known = _known_words()
     kinds = "".join(["x" if word in known else " " for word in _pattern(r"[a-z]+").findall(low)])
@@ -645,16 +646,14 @@ def _phrases(low: str) -> Iterator[Found]:
         if "x" * 12 not in kinds
         else _pattern(rf"(?<![^\W_])[a-z]{{3,8}}(?:{_STEP}[a-z]{{3,8}}){{11,}}(?![^\W_])").finditer(low)
     ):
-        start = end = count = 0
+        of_list: list[re.Match[str]] = []
         for word in _pattern(r"[a-z]+").finditer(low, *run.span()):
-            if word[0] not in known:
-                if count >= 12:
-                    yield start, end, "seed phrase"
-                count = 0
+            if word[0] in known:
+                of_list.append(word)
                 continue
-            start, end, count = start if count else word.start(), word.end(), count + 1
-        if count >= 12:
-            yield start, end, "seed phrase"
+            yield from _seeds_in(of_list)
+            of_list = []
+        yield from _seeds_in(of_list)
     if not any(stem in low for stem in _SEEDS):
         return
     for label in _pattern(_PHRASE).finditer(low):
@@ -681,10 +680,68 @@ _STEP = r"(?:[\s|>*_`,;()\[\]-]|(?<!\d)\d{1,2}(?:[.):]|(?!\w))){1,16}+"
 """What stands between two words of a list: blanks, line breaks, bullets, cells, numbers."""
 
 
+def _seeds_in(words: Sequence[re.Match[str]]) -> Iterator[Found]:
+    """The seeds among words of the list that follow each other: a word of prose before or behind may be one of it, too.
+
+    A line or two of prose that repeats itself is none, though every sixteenth row of words passes the check: where more
+    words stand than a seed has, half of them must be different.
+    """
+    known = _known_words()
+    numbers = [known[word[0]] for word in words]
+    start = end = -1
+    for at in range(len(numbers)):
+        for count in reversed(SEED_WORDS):
+            seed = numbers[at : at + count]
+            if len(seed) < count or (count < len(numbers) and 2 * len(set(seed)) < count) or not _is_seed(seed):
+                continue
+            if at > end:
+                if end >= 0:
+                    yield words[start].start(), words[end].end(), "seed phrase"
+                start = at
+            end = max(end, at + count - 1)
+            break
+    if end >= 0:
+        yield words[start].start(), words[end].end(), "seed phrase"
+
+
+SEED_WORDS = (12, 15, 18, 21, 24)
+"""How many words a seed has, each for 11 bits (BIP-0039)."""
+
+
+def _is_seed(numbers: Sequence[int]) -> bool:
+    """Whether the check sum of these words is right: a bit of SHA-256 for every 32 bits of chance (BIP-0039), or as the
+    wallet Electrum has it, which takes its 12 words from the same list.
+    """
+    bits = 11 * len(numbers)
+    check = bits // 33
+    whole = 0
+    for number in numbers:
+        whole = whole << 11 | number
+    chance = (whole >> check).to_bytes((bits - check) // 8, "big")
+    if sha256(chance).digest()[0] >> 8 - check == whole & (1 << check) - 1:
+        return True
+    if len(numbers) != SEED_WORDS[0]:
+        return False
+    from hashlib import sha512  # OpenSSL starts only where 12 such words stand in a row
+    from hmac import digest
+
+    words = list(_known_words())
+    version = digest(b"Seed version", " ".join(words[number] for number in numbers).encode("ascii"), sha512).hex()
+    return version.startswith(ELECTRUM)
+
+
+ELECTRUM = ("01", "100", "101", "102")
+"""How the HMAC of Electrum's seeds begins: of standard and SegWit wallets, and of both with a second factor.
+
+https://electrum.readthedocs.io/en/latest/seedphrase.html
+"""
+
+
 @cache
-def _known_words() -> frozenset[str]:
-    """The English word list of BIP-0039 (MIT): what wallets take the words of a seed from."""
-    return frozenset((Path(__file__).parent / "bip39.txt").read_text("ascii").split())
+def _known_words() -> dict[str, int]:
+    """The English word list of BIP-0039 (MIT), what wallets take the words of a seed from, each with its number."""
+    text = (Path(__file__).parent / "bip39.txt").read_text("ascii")
+    return {word: number for number, word in enumerate(text.split())}
 
 
 _OF_PROVIDER = (
