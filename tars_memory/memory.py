@@ -376,7 +376,7 @@ class Memory(Looking):
         notices = talks.refresh(None, progress).notices if talks is not None else []
         found = told(self)
         if found["pending_vectors"] and self.goes_on():
-            notices.append("they are found by their words now; their vectors are being made in the background")
+            notices.append("found by words now; vectors are being made in the background")
         found["notices"] += [*notices, *expiry(nights=found["nights"])]
         return found
 

@@ -318,9 +318,8 @@ class Rooms:
         left = self.apart and bool(many) and not report.unmounted
         goes_on = left and self.goes_on()
         if report.reading:
-            read = f"{report.reading - report.stale:,} of {counted(report.reading, 'note')} are read so far"
-            rest = "the rest is being read in the background" if goes_on else "tars-memory reindex reads the rest"
-            report.notices.append(f"{read}, the newest first; {rest}")
+            read = f"{report.reading - report.stale:,} of {counted(report.reading, 'note')} read"
+            report.notices.append(f"{read}; {'the background' if goes_on else 'tars-memory reindex'} reads the rest")
         return report
 
     def goes_on(self) -> bool:
@@ -351,7 +350,7 @@ class Rooms:
         if detached.is_running(self.state):
             left = f", {duration(took)} left" if took else ""
             return "" if share >= NEARLY_ALL else Passing(f"semantic search covers {share} %{left}")
-        return f"semantic search covers {share} %: tars-memory reindex finishes it{time}"
+        return f"semantic search covers {share} %: tars-memory reindex{time}"
 
     def seconds_left(self, pending: int) -> float:
         """How long the vectors that are missing take on this machine; 0 if that isn't known.

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 APP = "tars-memory"
 VAULT_FOLDER = ".tars"
+OBSIDIAN_FOLDER = ".obsidian"
+"""What Obsidian's own vaults hold, and ours before the first write."""
 ID_FILE = "vault-id"
 _LONGEST_ID = 64
 
@@ -422,20 +424,20 @@ class StrangeVaultError(VaultError):
         self.root = root
 
 
-def vaults_above(places: Places, cwd: Path) -> Iterator[tuple[Path, bool]]:
+def vaults_above(places: Places, cwd: Path, mark: str = VAULT_FOLDER) -> Iterator[tuple[Path, bool]]:
     """The vaults here and above, nearest first: real path, and whether the person has never used it there.
 
     A folder that came from elsewhere (a clone, an archive) may hold a vault, too: its notes are a stranger's words.
     """
     for folder in (cwd, *cwd.parents):
-        if (folder / VAULT_FOLDER).is_dir():
+        if (folder / mark).is_dir():
             root = folder.resolve()
             yield root, not places.has_used(root)
 
 
 def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
     """The vault's real path: ``--vault``, ``TARS_MEMORY_DIR``, one here or above that the person has used there before,
-    the configuration.
+    the configuration; where none of them is, one that only Obsidian knows.
 
     One that he never used is passed over, and named in :attr:`Settings.passed_over`.
 
@@ -457,6 +459,10 @@ def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
         named = settings.vault_path()
     if strangers and not named:
         raise StrangeVaultError(strangers[0])
+    for found, strange in () if named else vaults_above(settings.places, cwd, OBSIDIAN_FOLDER):
+        if strange:
+            raise StrangeVaultError(found)
+        return found
     if not named:
         raise VaultError(
             "no vault here",

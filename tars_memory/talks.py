@@ -137,9 +137,8 @@ def told(memory: Rooms) -> dict[str, Any]:
 
 def expiry(*, nights: bool) -> list[str]:
     """What to say of logs that their programs delete."""
-    kept = "tars-memory sleep keeps what you said in those that are about to go"
-    does = kept if nights else f"{kept}, but no night's work has run in the last three days: tars-memory sleep --help"
-    return [f"programs delete old logs (Claude Code after {EXPIRES_AFTER} days), and then they are not found; {does}"]
+    told = [f"programs delete logs (Claude Code: {EXPIRES_AFTER} days); sleep keeps your words"]
+    return told if nights else [*told, "no night's work has run in three days: tars-memory sleep --help"]
 
 
 def _nights(state: Path) -> bool:

@@ -377,6 +377,19 @@ def test_a_vault_is_found_from_inside_once_a_person_used_it_there(desk: Desk, cl
     assert desk.run("search", "oolong", cwd=desk.base / "link").returncode == 0
 
 
+def test_a_vault_that_only_obsidian_knows_is_named_where_nothing_else_is(desk: Desk) -> None:
+    place = make_vault(desk.base / "notes", {".obsidian/app.json": "{}", "sub/Tea.md": "oolong"}, vault_id=None)
+    for mark in ({}, {"CLAUDECODE": "1"}):
+        done = desk.run("search", "oolong", cwd=place / "sub", **mark)
+        assert (done.returncode, f"tars-memory init {place}" in done.stderr, done.stdout) == (4, True, "")
+    assert desk.run("--vault", str(place), "remember", "x").returncode == 0
+    (place / ".tars/vault-id").unlink()  # as before the first write, once a person said that it is his
+    (place / ".tars").rmdir()
+    assert "oolong" in desk.run("search", "oolong", cwd=place / "sub").stdout
+    done = configured(desk).run("search", "obey", cwd=place)  # what is configured goes before
+    assert (done.returncode, done.stderr) == (1, "tars-memory: nothing relevant\n")
+
+
 def test_an_agent_may_begin_a_vault_in_an_empty_folder(desk: Desk) -> None:
     (desk.base / "new").mkdir()
     assert desk.run("init", cwd=desk.base / "new", CLAUDECODE="1").returncode == 0

@@ -265,9 +265,7 @@ def test_a_first_search_begins_it_and_says_so(place: Path, tmp_path: Path, begun
     assert begun == [place]
     assert result.hits[0].path == "plain 41.md"
     assert result.stale == 12
-    assert result.notices == [
-        "50 of 62 notes are read so far, the newest first; the rest is being read in the background"
-    ]
+    assert result.notices == ["50 of 62 notes read; the background reads the rest"]
 
 
 @pytest.mark.parametrize("off", [{"TARS_MEMORY_BACKGROUND": "0"}, {"TARS_MEMORY_INDEX_BACKGROUND": "off"}])
@@ -279,7 +277,7 @@ def test_nothing_goes_on_by_itself_where_that_is_off(
         memory.reindex(embed=False)
         memory.search("tea", mode="lexical")
     assert begun == []
-    assert notices == ["50 of 62 notes are read so far, the newest first; tars-memory reindex reads the rest"]
+    assert notices == ["50 of 62 notes read; tars-memory reindex reads the rest"]
 
 
 def test_a_library_leaves_no_process_behind(place: Path, tmp_path: Path, begun: list[Path]) -> None:

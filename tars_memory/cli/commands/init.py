@@ -54,9 +54,7 @@ def begin_reading(call: Call, memory: "Memory") -> None:
     memory.apart = True
     notes = len(memory.vault.paths())
     if notes > FIRST_BATCH and memory.goes_on():
-        call.out.say(
-            f"{counted(notes, 'note')} are being read in the background; tars-memory status says how far it is"
-        )
+        call.out.say(f"{counted(notes, 'note')} are being read in the background: tars-memory status")
 
 
 def recommend(call: Call, memory: "Memory") -> None:
