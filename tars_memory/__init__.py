@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # that of typing, whose import the command line puts off until the collector waits
 
 if TYPE_CHECKING:
     from tars_memory.memory import Memory

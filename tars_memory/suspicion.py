@@ -20,6 +20,9 @@ STEMS = (
 
 _STEMS = STEMS.split("|")
 
+MARK = "(masked "
+"""How a masked credential begins; its kind and ``)`` come after it."""
+
 LONG = 16
 """No credential that is known by its own shape is shorter (``AKIA…`` has 20 characters)."""
 

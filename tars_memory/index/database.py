@@ -39,9 +39,6 @@ NETWORK_FILE_SYSTEMS = frozenset(
     | {"virtiofs", "prl_fs", "drvfs", "hgfs"}
 )
 """Where shared memory or file locks can't be relied on: no WAL there. Anything through FUSE counts as well."""
-MMAP_BYTES = 64 << 20
-"""Reading vectors through a mapping takes a fifth off a KNN, but every mapped page counts as memory of the process:
-the vectors of 40,000 chunks are worth it, those of 150,000 (230 MB) are not."""
 BUSY_SECONDS = 5.0
 """How long a statement waits for another process's transaction; ours last milliseconds."""
 
@@ -202,7 +199,6 @@ def connect(path: Path, way: str = "mode=rw", *, alone: bool = False) -> sqlite3
         if alone:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA cell_size_check = ON")
-        connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA temp_store = MEMORY")
     except (module.DatabaseError, UnicodeDecodeError) as error:

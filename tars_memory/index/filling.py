@@ -35,26 +35,9 @@ STEP = 16
 FILL_PAGE = 2_000
 """The same where they come from the cache."""
 LOCK_WAIT = 30.0
-NEWEST_FIRST = "day DESC, id DESC"
 FIRST = f"tier NOT IN ({', '.join(str(TIERS.index(tier)) for tier in ALWAYS_LOADED)}), position > 0, day DESC, id"
 """The order in which a vault's chunks are given vectors: the notes that every prompt begins with, the first passage of
 each other note, which says what it is about, then the newest."""
-
-
-def pending(connection: sqlite3.Connection, newest: int | None = None) -> int:
-    """How many chunks, of so many of the newest if that is said, have no vector yet that this driver can compare."""
-    return int(connection.execute(f"SELECT count(*) FROM chunks WHERE {_lacking(newest)}").fetchone()[0])
-
-
-def _lacking(newest: int | None = None) -> str:
-    """The chunks without a vector; where sqlite-vec is at hand, one in the cache alone is still to be filled in."""
-    lacking = "embedded = 0" if database.driver().vec is None else "embedded <> 1 AND embedded <> 3"
-    return lacking if newest is None else f"{lacking} AND {among(newest)}"
-
-
-def among(newest: int) -> str:
-    """The condition that a chunk is one of so many of the newest."""
-    return f"id IN (SELECT id FROM chunks ORDER BY {NEWEST_FIRST} LIMIT {newest})"
 
 
 def embed(
@@ -87,7 +70,7 @@ def embed(
             model = store.model(embedder.fingerprint, embedder.dimension)
             if _answered_by_another(connection, embedder.fingerprint):
                 known = "latin" if embedder.scripts == LATIN else "1"
-                every = _chunks(connection, known if newest is None else f"{known} AND {among(newest)}", newest)
+                every = _chunks(connection, known if newest is None else f"{known} AND {vectors.among(newest)}", newest)
                 lacking = {digest: every[digest] for digest in store.missing(model, every)}
                 _embed(connection, None, store, model, embedder, lacking, limit, progress)
                 ahead = max(0, len(lacking) - (len(lacking) if limit is None else limit))
@@ -101,7 +84,7 @@ def embed(
                     if embedder.scripts == LATIN:
                         leave_out(connection)
                 _fill(connection, store, model, newest)
-            lacking = _chunks(connection, _lacking(newest), newest)
+            lacking = _chunks(connection, vectors.lacking(newest), newest)
             _embed(connection, files, store, model, embedder, lacking, limit, progress)
 
         _with_cache(cache, fill)
@@ -185,7 +168,8 @@ def _fill(connection: sqlite3.Connection, store: VectorCache, model: int, newest
     last = 0
     while True:
         rows: list[tuple[int, bytes]] = connection.execute(
-            f"SELECT id, hash FROM chunks WHERE {_lacking(newest)} AND id > ? ORDER BY id LIMIT ?", (last, FILL_PAGE)
+            f"SELECT id, hash FROM chunks WHERE {vectors.lacking(newest)} AND id > ? ORDER BY id LIMIT ?",
+            (last, FILL_PAGE),
         ).fetchall()
         if not rows:
             return
@@ -255,7 +239,7 @@ def _answers(connection: sqlite3.Connection, files: IndexFiles) -> bool:
 def _chunks(connection: sqlite3.Connection, which: str = "1", newest: int | None = None) -> dict[bytes, list[int]]:
     """Hash of every text → the chunks that have it, what is needed first before all others, or the newest first."""
     chunks: dict[bytes, list[int]] = {}
-    order = FIRST if newest is None else NEWEST_FIRST
+    order = FIRST if newest is None else vectors.NEWEST_FIRST
     for chunk, digest in connection.execute(f"SELECT id, hash FROM chunks WHERE {which} ORDER BY {order}"):
         chunks.setdefault(digest, []).append(chunk)
     return chunks

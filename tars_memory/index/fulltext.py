@@ -43,7 +43,8 @@ _UNSPACED = (
 _SYMBOLS = "\u00a2-\u00a9\u00ac\u00ae-\u00b1\u20a0-\u20cf\u2100-\u2bff\u3200-\u33ff\ufffc\ufffd\U0001f000-\U0001faff"
 """Currency, letter-like, arrows, mathematics, dingbats and emoji: what ``unicode61`` drops."""
 _GAP = re.compile(r"\S")
-_MARKS = re.compile("[\u0300-\u036f\ufe0f\u200d]")
+_MARKS = dict.fromkeys((*range(0x300, 0x370), 0xFE0F, 0x200D))
+"""Accents by themselves, and what joins emoji: a table, for a pattern takes half a millisecond to compile."""
 _ENDS = re.compile(r"([+#])")
 _JOINED = re.compile(r"[+#](?<=[^\W_].)")
 """All the signs that a text in ASCII can hold: what stands behind a letter or digit, as in ``C++``."""
@@ -154,4 +155,4 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKD", text).casefold()
-    return unicodedata.normalize("NFKC", _MARKS.sub("", folded))
+    return unicodedata.normalize("NFKC", folded.translate(_MARKS))

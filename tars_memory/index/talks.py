@@ -281,9 +281,9 @@ class TalkIndex:
 
     def pending(self) -> int:
         """How many of the passages that are to have a vector have none yet."""
-        from tars_memory.index import filling
+        from tars_memory.index import vectors
 
-        return self.mended(lambda: filling.pending(self._open.connection(), self.most)) if self.exists else 0
+        return self.mended(lambda: vectors.pending(self._open.connection(), self.most)) if self.exists else 0
 
     def embed_pending(self, open_embedder: Callable[[], Embedder], progress: Progress | None = None) -> int:
         """Give vectors to the newest passages that have none, and take those of older ones away. Resumable.
@@ -295,13 +295,13 @@ class TalkIndex:
             ModelUnavailableError: texts are to be embedded and the model can't be used.
             UnwritableError: the vectors can't be kept.
         """
-        from tars_memory.index import filling
+        from tars_memory.index import filling, vectors
 
         def embed() -> int:
             self.prune()
             if self.most and self._open.connection().execute("SELECT 1 FROM chunks LIMIT 1").fetchone():
                 filling.embed(self._open.connection(), self.files, self.cache, open_embedder, None, progress, self.most)
-            return filling.pending(self._open.connection(), self.most)
+            return vectors.pending(self._open.connection(), self.most)
 
         return self.mended(embed) if self.exists else 0
 
@@ -325,10 +325,10 @@ class TalkIndex:
         Raises:
             UnwritableError: they can't be dropped.
         """
-        from tars_memory.index import filling, vectors
+        from tars_memory.index import vectors
         from tars_memory.index.embedding.cache import VectorCache
 
-        newest = filling.among(self.most)
+        newest = vectors.among(self.most)
         connection = self._open.connection()
         with spoken("the vectors of conversations can't be dropped"):
             with self.files.lock(LOCK_WAIT) as held:

@@ -6,7 +6,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UnwritableError
-from tars_memory.index import database, filling, schema, vectors
+from tars_memory.index import database, schema, vectors
 from tars_memory.index.embedding.cache import VectorCache
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def status(index: Index) -> dict[str, Any]:
     one = connection.execute
     meta = dict(one("SELECT key, value FROM meta").fetchall())
     chunks = int(one("SELECT count(*) FROM chunks").fetchone()[0])
-    pending = filling.pending(connection)
+    pending = vectors.pending(connection)
     tiers = {
         schema.TIERS[tier]: count
         for tier, count in one("SELECT tier, count(*) FROM notes GROUP BY tier ORDER BY tier").fetchall()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import TarsError
-from tars_memory.vault.secrets.masking import MARK, veiled
+from tars_memory.suspicion import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -47,12 +47,18 @@ def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = F
             continue
         for hidden in (False, True) if MARK in hit.text else (False,):
             if (hit.path, hidden) not in split:
-                split[hit.path, hidden] = note_lines(veiled(data) if hidden else data)
+                split[hit.path, hidden] = note_lines(_masked(data) if hidden else data)
             if located(hit, split[hit.path, hidden]):
                 if hidden and own and not hit.partial:
                     hit.text = "\n".join(note_lines(data)[hit.start_line - 1 : hit.end_line])
                 yield hit
                 break
+
+
+def _masked(data: bytes) -> bytes:
+    from tars_memory.vault.secrets.masking import veiled  # most hits hold nothing masked
+
+    return veiled(data)
 
 
 def located(hit: Hit, lines: list[str]) -> bool:

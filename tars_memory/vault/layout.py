@@ -88,8 +88,10 @@ class Layout:
         self.daily_template_path = _template(said.get("template") if template is None else template)
         self.template_folders: tuple[str, ...] = ()
         self.excluded = Excluded()
-        self._set_format(form or said.get("format") or DAILY_FORMAT, "layout.daily_format" if form else source)
-        self._check_daily("layout" if folder is not None or form else source)
+        self.daily_format = form or said.get("format") or DAILY_FORMAT
+        if self.daily_folder or self.daily_format != DAILY_FORMAT:  # else it is as we chose it
+            self._check_format("layout.daily_format" if form else source)
+            self._check_daily("layout" if folder is not None or form else source)
 
     @classmethod
     def of(cls, root: Path, options: LayoutOptions | None = None, *, scope: str = "") -> Layout:
@@ -149,7 +151,7 @@ class Layout:
         folder = f"{self.daily_folder}/" if self.daily_folder else ""
         if not path.startswith(folder) or path[-3:].lower() != ".md":
             return None
-        return moment.day(self.daily_format, self._matcher, path[len(folder) : -3])
+        return moment.day(self.daily_format, moment.pattern(self.daily_format), path[len(folder) : -3])
 
     def tier_of(self, path: str) -> Tier:
         """The tier of a note; within a project that of its place in the project."""
@@ -207,17 +209,16 @@ class Layout:
         parts = path.split("/", 2)
         return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == PROJECTS else ("", path)
 
-    def _set_format(self, form: str, source: str) -> None:
+    def _check_format(self, source: str) -> None:
         from tars_memory.vault.markdown import moment
 
         try:
-            self._matcher: re.Pattern[str] = moment.pattern(form)
+            moment.pattern(self.daily_format)
         except ValueError as error:
             raise UsageError(
-                f"the daily note format {form!r} ({source}) can't be used: {error}",
+                f"the daily note format {self.daily_format!r} ({source}) can't be used: {error}",
                 "set it to something like YYYY-MM-DD there, or under [layout] daily_format in the config file",
             ) from error
-        self.daily_format = form
 
     def _check_daily(self, source: str) -> None:
         """What is logged must be found again, as a line of that day.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -65,6 +66,7 @@ def render(form: str, when: date | datetime) -> str:
     return re.sub(_TOKENS, lambda found: found[1] if found[1] is not None else _part(found[2], when), form)
 
 
+@lru_cache(maxsize=64)
 def pattern(form: str) -> re.Pattern[str]:
     """A pattern that a name in this format matches; :func:`day` reads its match.
 

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.suspicion import BROKEN, LONG, suspicious
+from tars_memory.suspicion import BROKEN, LONG, MARK, suspicious
 from tars_memory.vault.secrets import credentials as table
 from tars_memory.visible import unseen
 
@@ -31,9 +31,6 @@ class Secret(NamedTuple):
     end: int
     kind: str
 
-
-MARK = "(masked "
-"""How a masked credential begins; its kind and ``)`` come after it."""
 
 ROUNDS = 4
 """Masking a text again finds nothing new after this many times; one is nearly always enough."""
