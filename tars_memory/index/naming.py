@@ -273,7 +273,7 @@ def _plain(name: str) -> str:
 def _words(name: str) -> list[str]:
     """Its folded words; what is written without blanks apart from the rest, and ``c++`` with its signs."""
     plain = fold(_plain(name))
-    return (_ASCII_WORD if plain.isascii() else fulltext.word_or_run()).findall(plain)
+    return _ASCII_WORD.findall(plain) if plain.isascii() else fulltext.words_and_runs(plain)
 
 
 def _joined(words: Sequence[str]) -> str:

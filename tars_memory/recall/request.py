@@ -1,11 +1,10 @@
-"""All that a search may be asked, as one value: made by command line, Python and hooks, read down to SQL."""
+"""All that a search may be asked, as one value: made by command line, Python and hooks, read down to SQL.
 
-from __future__ import annotations
+Annotations are not put off here: a tuple with names compiles each that is a string, which each search would pay.
+"""
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from datetime import date
+from datetime import date
+from typing import NamedTuple
 
 
 class SearchRequest(NamedTuple):

@@ -6,7 +6,9 @@ Chunks rank notes, lines answer: a line takes over how its note and its chunk ma
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from tars_memory.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -72,7 +74,7 @@ LEAST_MEANING = 0.40
 in meaning the differences are noise, and are not blown up. On the sets measured nearly every question has better."""
 
 
-class Scale(NamedTuple):
+class Scale(Options):
     """How the likenesses that a model gives are read, so that one set of weights serves every model."""
 
     chance: float = 0.0
