@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import shlex
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
@@ -22,8 +23,8 @@ LESS = "FRX"
 """As git sets it: end if all of it fits, let colours through, leave the text on the screen."""
 NONE = frozenset({"", "cat", *OFF})
 """Pagers that are none."""
-NOT_FOUND = 127
-"""The shell's exit code for a command that it can't find."""
+NOT_STARTED = (126, 127)
+"""The shell's exit codes for a command that may not be run, and for one that it can't find."""
 
 
 class Held(io.StringIO):
@@ -70,6 +71,10 @@ def program(call: Call) -> str:
     named = settings.options("terminal", TerminalOptions).pager or call.env.get("PAGER")
     if named is None:
         named = "less" if shutil.which("less") else ""
+    try:
+        shlex.split(named)
+    except ValueError:  # a quote that is never closed: the shell would take the text and show nothing
+        return ""
     return "" if named.strip().casefold() in NONE else named
 
 
@@ -95,6 +100,6 @@ def run(command: str, text: str, env: Mapping[str, str], encoding: str) -> bool:
         process.stdin.close()
     while True:
         try:
-            return process.wait() != NOT_FOUND
+            return process.wait() not in NOT_STARTED
         except KeyboardInterrupt:  # the pager's own key
             continue

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.index import fulltext
 from tars_memory.index.schema import BETWEEN, TIERS
 from tars_memory.index.words import STOP_WORDS, fold
+from tars_memory.visible import visible
 
 if TYPE_CHECKING:
     import sqlite3
@@ -267,7 +268,7 @@ def mistakes(typed: str, meant: str, most: int) -> int:
 
 def _plain(name: str) -> str:
     cut = fulltext.clean(name)[:LONGEST]
-    return " ".join((cut if cut.isascii() else unicodedata.normalize("NFKC", cut)).split())
+    return " ".join((cut if cut.isascii() else unicodedata.normalize("NFKC", visible(cut))).split())
 
 
 def _words(name: str) -> list[str]:

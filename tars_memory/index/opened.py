@@ -96,7 +96,7 @@ class OpenIndex:
 
     def _make(self) -> Path:
         """An empty index, so that it can be filled batch by batch and answers from the first one on."""
-        hint = "free some space there, or set TARS_MEMORY_HOME to a writable folder"
+        hint = "make it writable, with room to spare, or set TARS_MEMORY_HOME to a folder that is"
         with spoken(f"the index can't be made in {self.files.folder}", hint), self.files.lock(WRITER_WAIT) as held:
             current = self.files.current()
             if current is not None:

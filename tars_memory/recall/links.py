@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.errors import NotFoundError, UsageError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,9 +63,10 @@ def called(reader: IndexReader, name: str, *, scope: str) -> str:
         return path
     if notes:
         paths = [path for _, path, _ in notes]
-        more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+        more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
         raise UsageError(
-            f"{len(paths)} notes are called {name!r}: {', '.join(paths[:SHOWN])}{more}", "name one by its path"
+            f"{counted(len(paths), 'note')} are called {name!r}: {', '.join(paths[:SHOWN])}{more}",
+            "name one by its path",
         )
     near = reader.names(scope).near(name)
     raise NotFoundError(

@@ -235,6 +235,7 @@ def test_many_queries_as_text_part_their_answers_by_an_empty_line(
 
 def test_open_prints_where_if_nothing_can_open_it(tm: Run, memory: Any, tmp_path: Path) -> None:
     memory.root, memory.state = tmp_path, tmp_path / "state"
+    memory.answers["note_called"] = errors.NotFoundError("no note is called so")
     assert tm("open").code == 1, "no search yet"
     memory.answers["search"] = result(hit(), hit(rank=2, path="b.md", start_line=9))
     tm("search", "tea")
@@ -252,6 +253,29 @@ def test_open_takes_the_name_of_a_note(tm: Run, memory: Any, tmp_path: Path) -> 
     ran = tm("open", "custom", "domains")
     assert (ran.code, ran.out) == (0, f"{tmp_path}/guides/Custom domains.md:1\n")
     assert memory.asked[-1][1] == ("custom domains",)
+
+
+def test_a_number_is_a_hit_or_else_a_name_and_a_blank_is_neither(
+    tm: Run, memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.root, memory.state = tmp_path, tmp_path / "state"
+
+    def called(name: str, **_: Any) -> str:
+        if name != "2025":
+            raise errors.NotFoundError(f"no note is called {name!r}")
+        return "years/2025.md"
+
+    monkeypatch.setattr(memory, "note_called", staticmethod(called), raising=False)
+    assert tm("open", "2025").out == f"{tmp_path}/years/2025.md:1\n", "no search was made"
+    memory.answers["search"] = result(hit())
+    tm("search", "tea")
+    assert tm("open", "2025").out == f"{tmp_path}/years/2025.md:1\n"
+    assert tm("open", "1").out == f"{tmp_path}/notes/tea.md:3\n"
+    ran = tm("open", "2024")
+    assert (ran.code, "no hit 2024" in ran.err) == (2, True)
+    for blank in ("", " ", "\u3000"):
+        ran = tm("open", blank)
+        assert (ran.code, ran.out, "the name is empty" in ran.err) == (2, "", True)
 
 
 def test_names_that_are_spelt_alike_are_offered_where_nothing_is_found(tm: Run, memory: Any) -> None:

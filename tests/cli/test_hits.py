@@ -179,6 +179,8 @@ MARKED = "sed 's/^/> /'"
         (["--limit", "30"], {"PAGER": MARKED}, True),
         (["--limit", "30"], {"PAGER": "cat", "TARS_MEMORY_TERMINAL_PAGER": MARKED}, True),
         (["--limit", "30"], {"PAGER": "no-such-program-anywhere"}, False),
+        (["--limit", "30"], {"PAGER": "/"}, False),
+        (["--limit", "30"], {"PAGER": "sed 's/^/> /"}, False),
         (["--limit", "30"], {"PAGER": MARKED, "TARS_MEMORY_TERMINAL_PAGER": "off"}, False),
         (["--limit", "30", "--no-pager"], {"PAGER": MARKED}, False),
         (["--limit", "30"], {"PAGER": MARKED, "AI_AGENT": "1"}, False),

@@ -54,6 +54,14 @@ def test_ten_lines_say_what_waits_and_what_is_next(place: tuple[Path, dict[str, 
     assert "rules that nobody" not in done.stderr, "a row says it"
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that not even root can write into")
+def test_it_answers_where_no_index_can_be_made(place: tuple[Path, dict[str, str]]) -> None:
+    done = told(place, TARS_MEMORY_HOME="/proc/none", TARS_MEMORY_EMBEDDING_MODEL="none")
+    said = rows(done.stdout)
+    assert (said["notes"].split(";")[0], said["index"]) == ("4 notes", "behind by 4 files")
+    assert "set TARS_MEMORY_HOME" in done.stderr
+
+
 def test_what_waits_is_counted_wherever_it_waits(place: tuple[Path, dict[str, str]]) -> None:
     waiting = json.loads(told(place, "--json").stdout)["waiting"]
     assert waiting["review"] == 2 and waiting["proposals"] == 0

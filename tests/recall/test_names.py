@@ -171,6 +171,19 @@ def test_mistakes_are_counted(typed, meant, count):
     assert mistakes(typed, meant, 1) == min(count, 2)
 
 
+def test_a_name_is_compared_without_what_nobody_sees(tmp_path):
+    notes = {
+        "zero\u200bwidth\u2060name.md": "One.\n",
+        "\u202etfel ot thgir.md": "Two.\n",
+        "می\u200cخواهم.md": "Three.\n",
+    }
+    with Memory(make_vault(tmp_path / "vault", notes)) as memory:
+        for text, path in zip(("zerowidthname", "tfel ot thgir", "می\u200cخواهم"), notes, strict=True):
+            assert memory.note_called(text) == path
+            result = memory.search(text, mode="lexical")
+            assert (result.hits[0].path, result.did_you_mean) == (path, [])
+
+
 def test_a_note_is_named_by_title_alias_or_path_and_by_nothing_else(tmp_path):
     notes = {**NAMED, "a/Index.md": "One.\n", "b/Index.md": "Two.\n", "2026-03-15.md": "- rain\n"}
     with Memory(make_vault(tmp_path / "vault", notes)) as memory:

@@ -1,5 +1,6 @@
 """``open``: a hit of the last search, or a note by its name, in Obsidian or an editor."""
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -44,15 +45,9 @@ def open_(
     call = call_of(ctx)
     memory = call.memory()
     name = " ".join(what or ())
-    if name and not name.isdecimal():
-        path, at = memory.note_called(call.note(name)), 1
-        url: str | None = obsidian_url(memory.root.name, path)
-    else:
-        path, at, url = recall(memory.state, int(name or 1), terminal=call.out.stdout.isatty())
-        if not memory.sees(path):
-            raise NotFoundError(
-                "the last search was made in another project", "search again here, or name it: --project"
-            )
+    if what and not name.strip():
+        raise UsageError("the name is empty", "tars-memory open NAME, or a hit of the last search: tars-memory open 2")
+    path, at, url = _hit(call, name) if not name or name.isdecimal() else _note(call, name)
     notices = call.notices()
     note = memory.root / path
     opener = _opener(call, note, at, url if (memory.root / ".obsidian").is_dir() else None)
@@ -67,6 +62,27 @@ def open_(
         except OSError as error:
             raise UsageError(f"{opener[0]} can't be started: {error.strerror}", "set VISUAL or EDITOR") from None
     return 0
+
+
+def _note(call: Call, name: str) -> tuple[str, int, str | None]:
+    memory = call.memory()
+    path = memory.note_called(call.note(name))
+    return path, 1, obsidian_url(memory.root.name, path)
+
+
+def _hit(call: Call, number: str) -> tuple[str, int, str | None]:
+    """A hit of the last search; where it has none of that number, the note that is called so (``2025``)."""
+    memory = call.memory()
+    try:
+        found = recall(memory.state, int(number or 1), terminal=call.out.stdout.isatty())
+    except (NotFoundError, UsageError):
+        with contextlib.suppress(NotFoundError):
+            if number:
+                return _note(call, number)
+        raise
+    if not memory.sees(found[0]):
+        raise NotFoundError("the last search was made in another project", "search again here, or name it: --project")
+    return found
 
 
 def _opener(call: Call, note: Path, at: int, url: str | None) -> list[str] | None:

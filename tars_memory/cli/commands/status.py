@@ -62,7 +62,8 @@ def _summary(told: Mapping[str, Any]) -> list[tuple[str, str]]:
     waiting, loaded, unapproved = told["waiting"], told["loaded"], told["rules"]["unapproved"]
     tiers = ", ".join(f"{count} {line(str(name))}" for name, count in vault["tiers"].items() if name != "note")
     skipped = sum(vault["skipped"].values())
-    counts = counted(vault["notes"], "note") + (f", of these {tiers}" if tiers else "")
+    notes = vault["notes"] if vault["notes"] is not None else vault["stale"]  # without an index all of them are stale
+    counts = counted(notes, "note") + (f", of these {tiers}" if tiers else "")
     rows = [("vault", line(vault["path"])), ("notes", counts + (f"; {skipped} skipped" if skipped else ""))]
     when = f" ({_minute(index['indexed'])})" if index.get("indexed") else ""
     stale = vault["stale"]
@@ -98,7 +99,7 @@ def _semantic(model: Mapping[str, Any], background: Mapping[str, Any], index: Ma
         return "off: " + "; ".join(line(str(each)) for each in why if each)
     name, pending = line(str(model["name"])), index.get("pending_vectors")
     if not pending:
-        return f"{name}, all passages"
+        return f"{name}, all passages" if pending is not None else f"{name}, no passage yet"
     if not background["covers"]:
         covers = f"{name}, no passage yet"
     else:
