@@ -522,9 +522,12 @@ class Rooms:
             ModelUnavailableError: the model can't be used, and is ``needed``.
             UnwritableError: likewise.
         """
+        from tars_memory.index.report import READER_WAIT, WRITER_WAIT
+
         try:
             if 0 < report.pending_vectors <= SEARCH_EMBEDS and self._opens(text):
-                report.pending_vectors = self.index().embed_pending(SEARCH_EMBEDS)
+                wait = WRITER_WAIT if self.patience is None else READER_WAIT
+                report.pending_vectors = self.index().embed_pending(SEARCH_EMBEDS, wait=wait)
         except (ModelUnavailableError, UnwritableError) as error:
             if needed:
                 raise

@@ -48,10 +48,12 @@ def embed(
     limit: int | None,
     progress: Callable[[str, int, int], None] | None,
     newest: int | None = None,
+    wait: float = LOCK_WAIT,
 ) -> int:
     """Fill in what is pending; ``limit`` texts at most go through the model.
 
-    With ``newest`` so many of the newest chunks get a vector, the newest first; else all do.
+    With ``newest`` so many of the newest chunks get a vector, the newest first; else all do. Where another process writes
+    to the index for longer than ``wait`` seconds they stay pending.
 
     Returns how many texts are still to be embedded before the vectors of another model make way; 0 at once if another
     process is at it.
@@ -72,11 +74,11 @@ def embed(
                 known = "latin" if embedder.scripts == LATIN else "1"
                 every = _chunks(connection, known if newest is None else f"{known} AND {vectors.among(newest)}", newest)
                 lacking = {digest: every[digest] for digest in store.missing(model, every)}
-                _embed(connection, None, store, model, embedder, lacking, limit, progress)
+                _embed(connection, None, store, model, embedder, lacking, limit, progress, wait)
                 ahead = max(0, len(lacking) - (len(lacking) if limit is None else limit))
                 if ahead:
                     return
-            with files.lock(LOCK_WAIT) as mine:
+            with files.lock(wait) as mine:
                 if not mine:
                     return
                 with database.transaction(connection):
@@ -85,7 +87,7 @@ def embed(
                         leave_out(connection)
                 _fill(connection, store, model, newest)
             lacking = _chunks(connection, vectors.lacking(newest), newest)
-            _embed(connection, files, store, model, embedder, lacking, limit, progress)
+            _embed(connection, files, store, model, embedder, lacking, limit, progress, wait)
 
         _with_cache(cache, fill)
         return ahead
@@ -198,6 +200,7 @@ def _embed(
     wanted: dict[bytes, list[int]],
     limit: int | None,
     progress: Callable[[str, int, int], None] | None,
+    wait: float,
 ) -> None:
     """Embed the texts of these hashes into the cache and, with ``files``, place them in the index."""
     digests = list(wanted)[:limit]
@@ -224,7 +227,7 @@ def _embed(
         store.put(model, page)
         if files is None:
             continue
-        with files.lock(LOCK_WAIT) as mine:
+        with files.lock(wait) as mine:
             if mine:
                 _place(connection, [(chunk, vector) for digest, vector, _ in page for chunk in wanted[digest]])
 

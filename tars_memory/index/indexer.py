@@ -309,8 +309,11 @@ class Index:
             raise
         self.files.install(path)
 
-    def embed_pending(self, limit: int | None = None, progress: Progress | None = None) -> int:
-        """Give vectors to chunks that have none: from the cache, else from the model, ``limit`` texts at most.
+    def embed_pending(
+        self, limit: int | None = None, progress: Progress | None = None, wait: float = WRITER_WAIT
+    ) -> int:
+        """Give vectors to chunks that have none: from the cache, else from the model, ``limit`` texts at most; ``wait``
+        seconds at most for another process that writes to the index.
 
         Resumable: what was embedded before an interruption is kept. Returns how many chunks are still pending, of the
         model that is to take the place of another one if there is one.
@@ -326,7 +329,9 @@ class Index:
             with spoken("the vectors can't be kept"):
                 if self.embedder is not None:
                     progress = progress or (self.progress if limit is None else None)
-                    ahead = filling.embed(self.connection(), self.files, self.cache, self.embedder, limit, progress)
+                    ahead = filling.embed(
+                        self.connection(), self.files, self.cache, self.embedder, limit, progress, wait=wait
+                    )
         except UnwritableError:
             if limit is None:
                 raise

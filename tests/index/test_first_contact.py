@@ -108,6 +108,20 @@ def test_a_search_gets_its_turn_while_another_process_reads(make_index) -> None:
     assert index.verify() == []
 
 
+def test_nobody_who_asks_waits_for_another_process_to_make_a_few_vectors(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"Memory.md": "- tea at noon\n"})
+    with Memory(root, embedder=HashEmbedder(), env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
+        memory.reindex(embed=False)
+        memory.patience = 5.0
+        with IndexFiles(memory.state).lock(0.0) as held:
+            begun = time.monotonic()
+            assert [hit.path for hit in memory.search("tea").hits] == ["Memory.md"]
+            assert held and time.monotonic() - begun < 10  # a writer waits 30
+        assert memory.index().pending() == 1
+        memory.search("tea at noon")
+        assert memory.index().pending() == 0
+
+
 def test_a_vault_that_grows_while_it_is_read(make_index) -> None:
     index = make_index(vault_notes())
 
