@@ -52,8 +52,8 @@ def embed(
 ) -> int:
     """Fill in what is pending; ``limit`` texts at most go through the model.
 
-    With ``newest`` so many of the newest chunks get a vector, the newest first; else all do. Where another process writes
-    to the index for longer than ``wait`` seconds they stay pending.
+    With ``newest`` so many of the newest chunks get a vector, the newest first; else all do. Where another process
+    writes to the index for longer than ``wait`` seconds they stay pending.
 
     Returns how many texts are still to be embedded before the vectors of another model make way; 0 at once if another
     process is at it.

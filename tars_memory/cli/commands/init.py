@@ -63,10 +63,9 @@ def recommend(call: Call, memory: "Memory") -> None:
     if better is None:
         return
     languages = ", ".join(f"{name} {round(100 * share)} %" for name, share in list(better["languages"].items())[:3])
-    call.out.say(
-        f"notes in other languages than English: {languages}; the embedding model {better['model']} knows them "
-        f"({better['megabytes']} MB; the vectors of this vault take {duration(better['seconds'])})"
-    )
+    took = duration(better["seconds"])
+    call.out.say(f"notes in other languages than English: {languages}")
+    call.out.say(f"{better['model']} knows them ({better['megabytes']} MB; vectors of this vault: {took})")
     if not better["installed"]:
         hint = f"pip install 'tars-memory[{better['model']}]', then: tars-memory models use {better['model']}"
         call.out.say(f"to use it: {hint}")
