@@ -3,7 +3,7 @@
 FTS5's ``unicode61`` makes one token of a whole run of Chinese or Japanese, and none of an emoji; ``C++`` and ``C``
 are the same token. So each chunk has, beside its words, a line of *signs*: every character of a script that is
 written without spaces, every emoji or other symbol, and words like ``C#``, all parted by blanks. A phrase of signs is
-then found at any length and any position by the same engine.
+then found at any length and any position by the same engine; among the words, a run of them would only be kept twice.
 
 Whatever a person types ends up inside quotes: FTS5's operators are never reachable from outside.
 """
@@ -25,6 +25,8 @@ WORDS = "porter unicode61 remove_diacritics 2"
 SIGNS = "unicode61 remove_diacritics 2 categories 'L* N* Co M* S* Po'"
 """The tokenizer of signs: whatever stands between two blanks is one token."""
 
+GAP = "\ue000"
+"""The token that stands for what another table holds; nobody can ask for it."""
 MAX_TERMS = 64
 """More words than this are not a question; FTS5 would compare every chunk with each of them."""
 MAX_TERM = 200
@@ -84,6 +86,12 @@ def is_unspaced(sign: str) -> bool:
     return sign >= _UNSPACED[0] and any(low <= sign <= high for low, high in _STRETCHES)
 
 
+@cache
+def _runs() -> re.Pattern[str]:
+    """A run of a script that is written without blanks."""
+    return re.compile(f"[{_UNSPACED}]+")
+
+
 def _is_plain(text: str) -> bool:
     """Whether a text can hold no sign, at a glance."""
     return text.isascii() and "+" not in text and "#" not in text
@@ -96,12 +104,23 @@ def clean(text: str) -> str:
 
 def quoted(text: str) -> str:
     """The text as one FTS5 string; a phrase if the tokenizer splits it."""
-    return '"' + plainer(clean(text[:MAX_TERM])).replace('"', '""') + '"'
+    return _string(worded(clean(text[:MAX_TERM]), " "))
+
+
+def _string(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def worded(text: str, gap: str = f" {GAP} ") -> str:
+    """What the tokenizer of words is given of a text: :func:`plainer`, and every run of a script without blanks as one
+    and the same token, so that the text stays as long as it is; a query has blanks for a ``gap``.
+    """
+    return text if text.isascii() else _runs().sub(gap, plainer(text))
 
 
 def has_words(text: str) -> bool:
     """Whether the tokenizer of words finds anything in the text."""
-    return _TOKEN.search(text) is not None
+    return _TOKEN.search(worded(text, " ")) is not None
 
 
 def signs(text: str) -> str:
@@ -112,7 +131,7 @@ def signs(text: str) -> str:
     end = -1
     for match in _sign().finditer(text := unicodedata.normalize("NFKC", text)):
         if found and match.start() != end and _GAP.search(text, end, match.start()):
-            found.append("\ue000")
+            found.append(GAP)
         found.append(_ENDS.sub(r" \1", match[0]) if match[0][-1] in "+#" else match[0])
         end = match.end()
     return " ".join(found)
@@ -140,8 +159,8 @@ def expression(texts: Sequence[str], *, prefixes: Iterable[str] = (), negations:
 
 def sign_expression(text: str) -> str:
     """The FTS5 query over signs for one string; "" if it has none."""
-    found = [part.strip() for part in signs(text[:MAX_TERM]).split("\ue000")]
-    return " AND ".join(quoted(part) for part in found if part)
+    found = [part.strip() for part in signs(text[:MAX_TERM]).split(GAP)]
+    return " AND ".join(_string(clean(part)) for part in found if part)
 
 
 def word_part(text: str) -> str:

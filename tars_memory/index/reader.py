@@ -255,19 +255,23 @@ class IndexReader(VectorReader):
 
     def rejected_texts(self, phrases: Iterable[str]) -> list[str]:
         """The texts of the chunks of daily notes, in any scope, that hold a rejected line and one of these phrases."""
-        wanted = [fulltext.quoted(each) for each in dict.fromkeys(phrases)]
+        words: list[str] = []
+        signs: list[str] = []
+        for each in dict.fromkeys(phrases):
+            if marks := fulltext.sign_expression(each):
+                signs.append(f"({marks})")
+            elif fulltext.has_words(each):
+                words.append(fulltext.quoted(each))
         found: dict[int, str] = {}
-        for start in range(0, len(wanted), fulltext.MAX_TERMS):
-            rows = self._connection.execute(
-                "SELECT c.id, t.text FROM chunk_words w CROSS JOIN chunks c ON c.id = w.rowid"
-                " JOIN chunk_texts t ON t.id = c.id WHERE w.chunk_words MATCH ? AND c.tier = ? LIMIT ?",
-                (
-                    f"rejected AND ({' OR '.join(wanted[start : start + fulltext.MAX_TERMS])})",
-                    TIERS.index("daily"),
-                    CANDIDATES,
-                ),
-            )
-            found.update(rows.fetchall())
+        for table, wanted in (("chunk_words", words), ("chunk_signs", signs)):
+            for start in range(0, len(wanted), fulltext.MAX_TERMS):
+                rows = self._connection.execute(
+                    f"SELECT c.id, t.text FROM {table} w CROSS JOIN chunks c ON c.id = w.rowid"
+                    f" JOIN chunk_texts t ON t.id = c.id WHERE w.{table} MATCH ? AND c.tier = ?"
+                    " AND EXISTS (SELECT 1 FROM lines l WHERE l.chunk = c.id AND l.state = 'rejected') LIMIT ?",
+                    (" OR ".join(wanted[start : start + fulltext.MAX_TERMS]), TIERS.index("daily"), CANDIDATES),
+                )
+                found.update(rows.fetchall())
         return list(found.values())
 
     def texts_before(self, note: int, position: int, count: int) -> list[tuple[int, str]]:

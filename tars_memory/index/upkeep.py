@@ -27,7 +27,7 @@ ROWS = {
     ),
     "chunks": (
         "SELECT n.path, c.position, c.tier, s.name, c.day, c.start_line, c.end_line, c.partial, c.hash, c.until,"
-        " t.head, t.text, t.signs, t.headings, t.block_id,"
+        " t.head, t.text, t.headings, t.block_id,"
         " (SELECT group_concat(tag) FROM (SELECT tag FROM chunk_tags g WHERE g.chunk = c.id ORDER BY tag))"
         " FROM chunks c JOIN notes n ON n.id = c.note JOIN scopes s ON s.id = c.scope"
         " JOIN chunk_texts t ON t.id = c.id ORDER BY n.path, c.position"
@@ -191,7 +191,9 @@ def _wrong_vectors(connection: sqlite3.Connection, cache: Path) -> list[str]:
         ).fetchall():
             last = page[-1][0]
             known = store.get(model, [digest for _, digest, _ in page])
-            wrong += sum(1 for _, digest, vector in page if digest in known and vector not in (None, known[digest][0]))
+            held = [(vector, known[digest][0]) for _, digest, vector in page if digest in known and vector is not None]
+            wanted = vectors.small([vector for _, vector in held])
+            wrong += sum(stored != made for (stored, _), made in zip(held, wanted, strict=True))
             lost += sum(1 for _, _, vector in page if vector is None)
     finally:
         store.close()

@@ -62,7 +62,8 @@ class VectorReader:
                 found = [pair for pair in found if pair[0] in alive]
             if over:
                 found = [pair for pair in found if pair[0] not in over]
-            return vectors.nearest(found, k)
+            exact = self.cosines(vector, [chunk for chunk, _ in found])
+            return vectors.nearest(((chunk, exact.get(chunk, near)) for chunk, near in found), k)
         if not self._attach():
             return []
         conditions, values = self._conditions(within)

@@ -1,13 +1,15 @@
 """Nearest neighbours: ``vec0`` as a rebuildable index over the cached vectors, or the same answer without it.
 
-The truth of a vector is its row in the embedding cache. ``chunk_vectors`` repeats the float vectors for the KNN; the
-bits of the words are read from the cache for the few candidates that want them. Where sqlite-vec does not load, the
-cache is compared row by row: exactly the same neighbours, by numpy if it is installed and in plain Python otherwise.
+The truth of a vector is its row in the embedding cache. ``chunk_vectors`` has a byte for each of its numbers, a
+quarter of the space: enough to name the neighbours, whose cosines are then computed from the cache. The bits of the
+words are read from the cache, too, for the few candidates that want them. Where sqlite-vec does not load, the cache is
+compared row by row: the same neighbours, by numpy if it is installed and in plain Python otherwise.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +29,16 @@ TIES = 8
 """Neighbours asked for beyond k: two that are equally near must come out the same whoever computed them."""
 DIGITS = 6
 """Decimals of a cosine; float32 sums in another order differ in the seventh."""
-BLOCK = 1024
-"""Vectors that sqlite-vec keeps in one block; the space of a deleted one is never used again."""
+ROUGH, ROUGH_SHARE = 16, 8
+"""So many more, and one for so many wanted, because bytes only nearly tell which are nearest: of 100 neighbours among
+4,000 passages a byte a number misses two (MiniLM, e5), with 16 more one in 10,000, with 32 more none."""
+PEAK = 4.9
+"""The largest number that a byte stands for, in standard deviations of the numbers of a vector of length 1; of those
+of MiniLM and e5 three in a million are larger."""
+PYTHON = 64
+"""Vectors made small in plain Python before numpy is worth importing for it."""
+READ = 1024
+"""Vectors of the cache that are compared at once."""
 BLOAT = 1.5
 """Blocks held against blocks needed above which the KNN index is made anew."""
 
@@ -66,6 +76,30 @@ def is_usable(vector: bytes, dimension: int) -> bool:
     return math.isfinite(square) and square > 1e-12
 
 
+def small(vectors: Sequence[bytes]) -> list[bytes]:
+    """Float32 vectors of one dimension with a byte (int8) for each number."""
+    if not vectors:
+        return []
+    factor = _factor(len(vectors[0]) // 4)
+    if "numpy" in sys.modules or len(vectors) > PYTHON:
+        try:
+            import numpy
+        except ImportError:
+            pass
+        else:
+            matrix = numpy.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1).astype("f8")
+            return [row.tobytes() for row in numpy.rint(matrix * factor).clip(-127, 127).astype("i1")]
+    return [
+        array("b", [max(-127, min(127, round(number * factor))) for number in floats(vector)]).tobytes()
+        for vector in vectors
+    ]
+
+
+def _factor(dimension: int) -> float:
+    """What a number of a vector of length 1 is multiplied by, to be a byte."""
+    return max(1.0, math.sqrt(dimension) / PEAK) * 127
+
+
 def load(connection: sqlite3.Connection) -> bool:
     """Make sqlite-vec's functions known to a connection, once; False where this driver has none."""
     library = database.driver().vec
@@ -86,17 +120,17 @@ def has_table(connection: sqlite3.Connection) -> bool:
 def start(connection: sqlite3.Connection, dimension: int) -> None:
     """Make the KNN index empty; every chunk is then to be filled in. Belongs inside a transaction."""
     connection.execute("DROP TABLE IF EXISTS chunk_vectors")
-    connection.execute(schema.VECTORS.format(dimension=dimension))
+    connection.execute(schema.VECTORS.format(dimension=dimension, block=schema.BLOCK))
     connection.execute("DELETE FROM vector_garbage")
     connection.execute("UPDATE chunks SET embedded = 0 WHERE embedded <> 0")
 
 
-def fill(connection: sqlite3.Connection, rows: Iterable[tuple[int, bytes]]) -> None:
+def fill(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
     """Put (chunk, vector) rows into the KNN index; chunks that are gone meanwhile are passed over.
 
     Belongs inside a transaction.
     """
-    for chunk, vector in rows:
+    for (chunk, _), vector in zip(rows, small([vector for _, vector in rows]), strict=True):
         place = connection.execute("SELECT tier, day, scope, embedded FROM chunks WHERE id = ?", (chunk,)).fetchone()
         if place is None:
             continue
@@ -104,7 +138,7 @@ def fill(connection: sqlite3.Connection, rows: Iterable[tuple[int, bytes]]) -> N
         if embedded == 1:
             connection.execute("DELETE FROM chunk_vectors WHERE chunk = ?", (chunk,))
         connection.execute(
-            "INSERT INTO chunk_vectors (chunk, vector, tier, day, scope) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO chunk_vectors (chunk, vector, tier, day, scope) VALUES (?, vec_int8(?), ?, ?, ?)",
             (chunk, vector, tier, day, scope),
         )
         connection.execute("UPDATE chunks SET embedded = 1 WHERE id = ?", (chunk,))
@@ -121,13 +155,13 @@ def is_bloated(connection: sqlite3.Connection) -> bool:
     """Whether deletes left so much unused space that the KNN index should be made anew."""
     blocks = int(connection.execute("SELECT count(*) FROM chunk_vectors_chunks").fetchone()[0])
     rows = int(connection.execute("SELECT count(*) FROM chunk_vectors_rowids").fetchone()[0])
-    return blocks > BLOAT * (rows // BLOCK + 1) + 1
+    return blocks > BLOAT * (rows // schema.BLOCK + 1) + 1
 
 
 def knn(
     connection: sqlite3.Connection, vector: bytes, conditions: Sequence[str], values: Sequence[Any], k: int
 ) -> list[tuple[int, float]]:
-    """The nearest chunks by sqlite-vec as (chunk, cosine), in no order; a few more than k.
+    """The nearest chunks by sqlite-vec as (chunk, cosine, nearly), in no order; some more than k.
 
     ``conditions`` are SQL on the metadata columns and ``chunk``, applied inside the KNN; ``values`` are what their
     question marks stand for.
@@ -135,11 +169,12 @@ def knn(
     where = "".join(f" AND {condition}" for condition in conditions)
     connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
     rows = connection.execute(
-        f"SELECT chunk, distance FROM chunk_vectors WHERE vector MATCH ? AND k = ?{where}",
-        (vector, min(k + TIES, MAX_K), *values),
+        f"SELECT chunk, distance FROM chunk_vectors WHERE vector MATCH vec_int8(?) AND k = ?{where}",
+        (*small([vector]), min(k + ROUGH + k // ROUGH_SHARE, MAX_K), *values),
     ).fetchall()
     connection.execute("PRAGMA mmap_size = 0")
-    return [(int(chunk), 1.0 - float(distance)) for chunk, distance in rows]
+    twice = 2 * _factor(len(vector) // 4) ** 2
+    return [(int(chunk), 1.0 - float(distance) ** 2 / twice) for chunk, distance in rows]
 
 
 def nearest(found: Iterable[tuple[int, float]], k: int) -> list[tuple[int, float]]:
@@ -161,7 +196,7 @@ def _blocks(rows: Iterable[tuple[int, bytes]]) -> Iterator[tuple[list[int], list
     for chunk, vector in rows:
         chunks.append(chunk)
         vectors.append(vector)
-        if len(chunks) == BLOCK:
+        if len(chunks) == READ:
             yield chunks, vectors
             chunks, vectors = [], []
     if chunks:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.index import facts
-from tars_memory.index.fulltext import signs
+from tars_memory.index.fulltext import signs, worded
 from tars_memory.index.naming import keys_of
 from tars_memory.index.schema import BETWEEN, TIERS
-from tars_memory.index.words import is_latin, plainer
+from tars_memory.index.words import is_latin
 
 if TYPE_CHECKING:
     import sqlite3
@@ -30,14 +30,11 @@ PROPOSALS = b"proposals to review"
 _CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)"
 _LINE = "INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _ANSWER = "INSERT INTO answers VALUES (?, ?, ?)"
-_TEXT = "INSERT INTO chunk_texts VALUES (?, ?, ?, ?, ?, ?)"
+_TEXT = "INSERT INTO chunk_texts VALUES (?, ?, ?, ?, ?)"
 _WORDS = "INSERT INTO chunk_words (rowid, head, text) VALUES (?, ?, ?)"
 _SIGNS = "INSERT INTO chunk_signs (rowid, signs) VALUES (?, ?)"
 _NO_WORDS = "INSERT INTO chunk_words (chunk_words, rowid, head, text) VALUES ('delete', ?, ?, ?)"
-_NO_SIGNS = (
-    "INSERT INTO chunk_signs (chunk_signs, rowid, signs) SELECT 'delete', id, signs FROM chunk_texts"
-    " WHERE id = ? AND signs <> ''"
-)
+_NO_SIGNS = "INSERT INTO chunk_signs (chunk_signs, rowid, signs) VALUES ('delete', ?, ?)"
 _FILE = "INSERT INTO files VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET stamp = ?2, hash = ?3, note = ?4"
 
 
@@ -92,6 +89,7 @@ class Writer:
         words: list[tuple[Any, ...]] = []
         chunk_rows: list[tuple[Any, ...]] = []
         text_rows: list[tuple[Any, ...]] = []
+        sign_rows: list[tuple[int, str]] = []
         tag_rows: list[tuple[Any, ...]] = []
         line_rows: list[tuple[Any, ...]] = []
         answer_rows: list[tuple[Any, ...]] = []
@@ -108,9 +106,10 @@ class Writer:
             note_rows.append((key, note.path, note.tier, scope, *said))
             body = []
             for position, chunk in enumerate(parsed.chunks):
-                texts = _texts(chunk, parsed.about if position == 0 else "")
-                body.append(texts[1])
-                row = (note.tier, scope, parsed.day, int(chunk.partial), chunk.hash, *texts, chunk.tags)
+                texts = _texts(chunk)
+                marks = _signs(chunk.head, chunk.text, parsed.about if position == 0 else "")
+                body.append(chunk.text)
+                row = (note.tier, scope, parsed.day, int(chunk.partial), chunk.hash, *texts, marks, chunk.tags)
                 known = kept.get(row)
                 if known:
                     moved.append((position, chunk.start_line, chunk.end_line, chunk.until, known.pop()))
@@ -126,16 +125,18 @@ class Writer:
                 )
                 chunk_rows.append((number, key, position, note.tier, scope, parsed.day, *place))
                 text_rows.append((number, *texts))
+                sign_rows += [(number, marks)] if marks else ()
                 tag_rows += ((tag, number) for tag in chunk.tags)
                 line_rows += _lines(number, chunk)
                 answer_rows += ((number, *answer) for answer in chunk.answers)
             self._delete_chunks([number for numbers in kept.values() for number in numbers])
+            self._connection.execute("DELETE FROM notes WHERE id = ?", (key,))  # last: its signs were asked of it
             name_rows += ((name, key, written) for name, written in _names(note).items())
             property_rows += ((name, value, key) for name, value in parsed.properties)
             fact_rows += ((key, *row) for row in note.facts)
             head = note_head(parsed.title, parsed.day, parsed.day_source)
             if body:  # a blank note is found by its name; among whole notes it would make the others look long
-                words.append((key, *map(plainer, (head, parsed.about, "\n".join(body)))))
+                words.append((key, *map(worded, (head, parsed.about, "\n".join(body)))))
         execute = self._connection.executemany
         execute(_FILE, files)
         execute("INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", note_rows)
@@ -144,8 +145,8 @@ class Writer:
         execute(_TEXT, text_rows)
         execute(_LINE, line_rows)
         execute(_ANSWER, answer_rows)
-        execute(_WORDS, [(number, plainer(head), plainer(text)) for number, head, text, *_ in text_rows])
-        execute(_SIGNS, [(number, marks) for number, _, _, marks, *_ in text_rows if marks])
+        execute(_WORDS, [(number, worded(head), worded(text)) for number, head, text, *_ in text_rows])
+        execute(_SIGNS, sign_rows)
         execute("INSERT INTO chunk_tags VALUES (?, ?)", tag_rows)
         execute("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", words)
         execute("INSERT INTO names VALUES (?, ?, ?)", name_rows)
@@ -155,14 +156,14 @@ class Writer:
     def grow(self, key: int, more: Parsed) -> None:
         """Add chunks to the end of a note, by its number; what is there stays as it is."""
         one, execute = self._connection.execute, self._connection.executemany
-        title, day, source, tier, scope, at = one(
-            "SELECT n.title, n.day, n.day_source, n.tier, n.scope, (SELECT count(*) FROM chunks c WHERE c.note = n.id)"
-            " FROM notes n WHERE n.id = ?",
+        title, about, day, source, tier, scope, at = one(
+            "SELECT n.title, n.about, n.day, n.day_source, n.tier, n.scope,"
+            " (SELECT count(*) FROM chunks c WHERE c.note = n.id) FROM notes n WHERE n.id = ?",
             (key,),
         ).fetchone()
         self._forget_words(key)
         for position, chunk in enumerate(more.chunks, at):
-            number, texts = self._take("chunks"), _texts(chunk, "")
+            number = self._take("chunks")
             place = (
                 chunk.start_line,
                 chunk.end_line,
@@ -172,9 +173,10 @@ class Writer:
                 is_latin(chunk.text),
             )
             one(_CHUNK, (number, key, position, tier, scope, day, *place))
-            one(_TEXT, (number, *texts))
-            one(_WORDS, (number, plainer(texts[0]), plainer(texts[1])))
-            execute(_SIGNS, [(number, texts[2])] if texts[2] else [])
+            one(_TEXT, (number, *_texts(chunk)))
+            one(_WORDS, (number, worded(chunk.head), worded(chunk.text)))
+            marks = _signs(chunk.head, chunk.text, "" if position else about)
+            execute(_SIGNS, [(number, marks)] if marks else [])
             execute(_LINE, _lines(number, chunk))
             execute(_ANSWER, [(number, *answer) for answer in chunk.answers])
         one("UPDATE notes SET lines = ? WHERE id = ?", (more.lines, key))
@@ -182,7 +184,7 @@ class Writer:
             "SELECT t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id WHERE c.note = ? ORDER BY c.position", (key,)
         )
         body = "\n".join(text for (text,) in rows)
-        words = map(plainer, (note_head(title, day, source), "", body))
+        words = map(worded, (note_head(title, day, source), about, body))
         one("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", (key, *words))
 
     def move(self, folder: str, scope: str) -> None:
@@ -228,7 +230,7 @@ class Writer:
         return self._scopes[name]
 
     def _make_room(self, note: NoteRow) -> tuple[int, dict[tuple[Any, ...], list[int]]]:
-        """The note's number, and its chunks by content; its own row and words are removed."""
+        """The note's number, and its chunks by content; its words are removed."""
         execute = self._connection.execute
         row = execute("SELECT id FROM notes WHERE path = ?", (note.path,)).fetchone()
         if row is None:
@@ -236,7 +238,6 @@ class Writer:
         key = int(row[0])
         self._forget_words(key)
         self._forget_properties(key)
-        execute("DELETE FROM notes WHERE id = ?", (key,))
         tags: dict[int, list[str]] = {}
         for number, tag in execute(
             "SELECT chunk, tag FROM chunk_tags WHERE chunk IN (SELECT id FROM chunks WHERE note = ?) ORDER BY tag",
@@ -244,12 +245,14 @@ class Writer:
         ):
             tags.setdefault(number, []).append(tag)
         kept: dict[tuple[Any, ...], list[int]] = {}
-        for number, *content in execute(
-            "SELECT c.id, c.tier, c.scope, c.day, c.partial, c.hash, t.head, t.text, t.signs, t.headings, t.block_id"
-            " FROM chunks c JOIN chunk_texts t ON t.id = c.id WHERE c.note = ? ORDER BY c.position DESC",
+        for number, about, *content in execute(
+            "SELECT c.id, iif(c.position, '', n.about), c.tier, c.scope, c.day, c.partial, c.hash,"
+            " t.head, t.text, t.headings, t.block_id FROM notes n JOIN chunks c ON c.note = n.id"
+            " JOIN chunk_texts t ON t.id = c.id WHERE n.id = ? ORDER BY c.position DESC",
             (key,),
         ):
-            kept.setdefault((*content, tuple(tags.get(number, ()))), []).append(number)
+            marks = _signs(content[5], content[6], about)
+            kept.setdefault((*content, marks, tuple(tags.get(number, ()))), []).append(number)
         return key, kept
 
     def _forget_properties(self, key: int) -> None:
@@ -271,7 +274,7 @@ class Writer:
             return
         execute(
             "INSERT INTO note_words (note_words, rowid, head, about, body) VALUES ('delete', ?, ?, ?, ?)",
-            (key, *map(plainer, (note_head(title, day, source), about, "\n".join(text for (text,) in rows)))),
+            (key, *map(worded, (note_head(title, day, source), about, "\n".join(text for (text,) in rows)))),
         )
 
     def _delete_chunks(self, numbers: list[int]) -> None:
@@ -279,11 +282,16 @@ class Writer:
         execute = self._connection.executemany
         execute("INSERT INTO vector_garbage SELECT id FROM chunks WHERE id = ? AND embedded = 1", rows)
         execute("DELETE FROM chunk_tags WHERE chunk = ?", rows)
-        for number in numbers:  # the words want the text back that they were given
-            found = self._connection.execute("SELECT head, text FROM chunk_texts WHERE id = ?", (number,)).fetchone()
+        for number in numbers:  # words and signs want the text back that they were given
+            found = self._connection.execute(
+                "SELECT t.head, t.text, iif(c.position, '', n.about) FROM chunks c JOIN chunk_texts t ON t.id = c.id"
+                " JOIN notes n ON n.id = c.note WHERE c.id = ?",
+                (number,),
+            ).fetchone()
             if found:
-                self._connection.execute(_NO_WORDS, (number, *map(plainer, found)))
-        execute(_NO_SIGNS, rows)
+                self._connection.execute(_NO_WORDS, (number, *map(worded, found[:2])))
+                marks = _signs(*found)
+                execute(_NO_SIGNS, [(number, marks)] if marks else [])
         execute("DELETE FROM lines WHERE chunk = ?", rows)
         execute("DELETE FROM answers WHERE chunk = ?", rows)
         execute("DELETE FROM chunk_texts WHERE id = ?", rows)
@@ -312,10 +320,14 @@ def note_head(title: str, day: int, source: str) -> str:
     return title + strong
 
 
-def _texts(chunk: Chunk, about: str) -> tuple[str, str, str, str, str | None]:
-    """head, text, signs (of ``about`` the note, too), headings, block id as they are stored."""
-    marks = signs(f"{chunk.head}\n{chunk.text}\n{about}")
-    return chunk.head, chunk.text, marks, _joined(chunk.headings), chunk.block_id
+def _texts(chunk: Chunk) -> tuple[str, str, str, str | None]:
+    """head, text, headings, block id as they are stored."""
+    return chunk.head, chunk.text, _joined(chunk.headings), chunk.block_id
+
+
+def _signs(head: str, text: str, about: str) -> str:
+    """The signs that a chunk is found by; ``about`` is its note's if it is the first one."""
+    return signs(f"{head}\n{text}\n{about}")
 
 
 def _joined(values: tuple[str, ...]) -> str:

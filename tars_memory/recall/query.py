@@ -253,7 +253,7 @@ class _Reading:
         """A word, a beginning of one, or something that only looks like one."""
         self.said.append(value.replace("*", " ").replace('"', " ").strip())
         head = fold(value.rstrip("*"))
-        if value.endswith("*") and WORD.fullmatch(head):
+        if value.endswith("*") and WORD.fullmatch(head) and not unspaced_runs(head):
             if head not in self.query.prefixes:
                 self.query.prefixes = (*self.query.prefixes, head)
             return

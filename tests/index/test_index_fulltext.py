@@ -137,7 +137,7 @@ def _memory():
     if not _made:
         connection = database.driver().module.connect(":memory:", isolation_level=None)
         schema.create(connection)
-        connection.execute("INSERT INTO chunk_texts VALUES (1, 'head', 'some text', '東 京', '[]', NULL)")
+        connection.execute("INSERT INTO chunk_texts VALUES (1, 'head', 'some text', '[]', NULL)")
         connection.execute("INSERT INTO chunk_words (rowid, head, text) VALUES (1, 'head', 'some text')")
         connection.execute("INSERT INTO chunk_signs (rowid, signs) VALUES (1, '東 京')")
         _made.append(connection)

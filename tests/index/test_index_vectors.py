@@ -305,7 +305,7 @@ def test_verify_sees_a_wrong_row_and_a_wrong_vector(make_index) -> None:
     index.rebuild()
     if database.driver().vec is not None:
         vectors.load(index.connection())
-        index.connection().execute("UPDATE chunk_vectors SET vector = ? WHERE chunk = 1", (hashed("other"),))
+        vectors.fill(index.connection(), [(1, hashed("other"))])
         assert index.verify() == ["vectors: 1 are not those of the cache"]
 
 
