@@ -1,7 +1,8 @@
-"""Growth: a search in process, and the bare KNN + MATCH that it stands on, over ever more chunks."""
+"""Growth: a search in process, and the bare KNN + MATCH that it stands on, over ever more chunks; an index's weight."""
 
 from __future__ import annotations
 
+import sqlite3
 import statistics
 import tempfile
 import time
@@ -22,6 +23,11 @@ from tars_memory.recall.request import SearchRequest
 
 LIMIT = 1.8
 """p95 of a hybrid search as a multiple of the bare KNN + MATCH."""
+WEIGHT_LIMIT = 4.0
+"""Bytes of the index, vectors included, for a byte of Chinese notes."""
+WEIGHED = 3_000
+"""Notes of either."""
+HEAVIEST = 6
 CHUNKS_A_NOTE = 5
 QUERIES = 40
 _TODAY = date(2026, 11, 21)
@@ -45,15 +51,63 @@ def timed(work: Callable[[int], object], count: int) -> list[float]:
 def report(sizes: list[int], folder: Path) -> str:
     """Measure and tell."""
     rows = [_grown(size, folder) for size in sizes]
-    return table(
-        f"Growth: {QUERIES} queries in one process, CPU ms",
-        ("chunks", "made in s", "file MB", "bare median", "bare p95", "search median", "search p95", "x bare", "limit"),
-        [row for row, _ in rows],
-    ) + table(
-        "What of a search takes the time: CPU ms of the median, the query's vector at hand",
-        ("chunks", "by words", "hybrid", *PARTS),
-        [parts for _, parts in rows],
+    return (
+        table(
+            f"Growth: {QUERIES} queries in one process, CPU ms",
+            (
+                "chunks",
+                "made in s",
+                "file MB",
+                "bare median",
+                "bare p95",
+                "search median",
+                "search p95",
+                "x bare",
+                "limit",
+            ),
+            [row for row, _ in rows],
+        )
+        + table(
+            "What of a search takes the time: CPU ms of the median, the query's vector at hand",
+            ("chunks", "by words", "hybrid", *PARTS),
+            [parts for _, parts in rows],
+        )
+        + table(
+            f"What the index of {WEIGHED:,} notes weighs, vectors included, as a multiple of their text",
+            ("notes", "text MB", "passages", "index", "limit", "the heaviest tables"),
+            [_weighed(folder, chinese=chinese) for chinese in (False, True)],
+        )
     )
+
+
+def _weighed(folder: Path, *, chinese: bool) -> tuple[str, ...]:
+    with tempfile.TemporaryDirectory(dir=folder) as home:
+        place = Place(Path(home))
+        place.build(WEIGHED, chinese=chinese)
+        text = sum(note.stat().st_size for note in place.root.rglob("*.md"))
+        index = place.index()
+        index.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        chunks = index.reader().chunk_count()
+        file = index.files.current()
+        index.close()
+        if file is None:
+            raise RuntimeError("there is no index")
+        ratio = file.stat().st_size / text
+        heaviest = ", ".join(f"{name} {size / text:.2f}" for name, size in _tables(file)[:HEAVIEST])
+    limit = f"{WEIGHT_LIMIT} {verdict(ratio, WEIGHT_LIMIT)}"
+    return "Chinese" if chinese else "English", f"{text / 1e6:.1f}", str(chunks), f"{ratio:.2f}", limit, heaviest
+
+
+def _tables(file: Path) -> list[tuple[str, int]]:
+    """The tables and indexes of a database by their bytes, the heaviest first; none if this SQLite can't tell."""
+    connection = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)
+    try:
+        sql = "SELECT name, sum(pgsize) FROM dbstat GROUP BY name ORDER BY sum(pgsize) DESC"
+        return [(str(name), int(size)) for name, size in connection.execute(sql)]
+    except sqlite3.OperationalError:
+        return []
+    finally:
+        connection.close()
 
 
 PARTS = {

@@ -89,11 +89,11 @@ class Place:
 
         return models.EMBEDDED_MANIFEST.fingerprint(str(CHUNKER))
 
-    def build(self, notes: int) -> None:
+    def build(self, notes: int, *, chinese: bool = False) -> None:
         """Make the vault, prepare the model, index all."""
         from bench import vault
 
-        vault.make(self.root, notes)
+        vault.make(self.root, notes, of=vault.chinese if chinese else vault.notes)
         models.ready(models.EMBEDDED, self.places.cache)
         self.reindex()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -67,9 +67,32 @@ def notes(count: int, seed: int = 7) -> Iterator[tuple[str, str]]:
             yield f"folder {number % 10}/{title} {number}.md", writer.note(title)
 
 
-def make(root: Path, count: int, seed: int = 7) -> Path:
+def chinese(count: int, seed: int = 7) -> Iterator[tuple[str, str]]:
+    """Path and text of so many notes without blanks: most of a few paragraphs and a list, some of many."""
+    dice = random.Random(seed)
+    signs = [chr(code) for code in range(0x4E00, 0x9FA6)]
+    dice.shuffle(signs)
+    words = ["".join(dice.choices(signs[:3000], k=dice.choice((1, 2, 2, 2, 3)))) for _ in range(WORDS)]
+    weights = [1 / (rank + 2.7) for rank in range(len(words))]
+
+    def sentence() -> str:
+        drawn = iter(dice.choices(words, weights, k=60))
+        clauses = ("".join(next(drawn) for _ in range(dice.randint(3, 9))) for _ in range(dice.randint(1, 4)))
+        return "，".join(clauses) + "。"
+
+    for number in range(count):
+        title = "".join(dice.choices(words, k=3))
+        parts = [f"# {title}\n"]
+        for _ in range(min(20, int(dice.paretovariate(1.2)))):
+            parts.append(f"\n## {''.join(dice.choices(words, k=2))}\n\n")
+            parts.append("".join(sentence() for _ in range(dice.randint(1, 8))) + "\n\n")
+            parts.extend(f"- {sentence()}\n" for _ in range(dice.randint(0, 6)))
+        yield f"{number % 10}/{title} {number}.md", "".join(parts)
+
+
+def make(root: Path, count: int, seed: int = 7, of: Callable[[int, int], Iterator[tuple[str, str]]] = notes) -> Path:
     """Write a vault; answers with its folder."""
-    for path, text in notes(count, seed):
+    for path, text in of(count, seed):
         note = root / path
         note.parent.mkdir(parents=True, exist_ok=True)
         note.write_text(text, "utf-8")

@@ -26,12 +26,12 @@ not kept, and checked anew each time that a row is read from it, which made sear
 MAX_K = 4096
 """sqlite-vec's own limit of neighbours."""
 TIES = 8
-"""Neighbours asked for beyond k: two that are equally near must come out the same whoever computed them."""
+"""Neighbours compared beyond k: two that are equally near must come out the same whoever computed them."""
 DIGITS = 6
 """Decimals of a cosine; float32 sums in another order differ in the seventh."""
 ROUGH, ROUGH_SHARE = 16, 8
-"""So many more, and one for so many wanted, because bytes only nearly tell which are nearest: of 100 neighbours among
-4,000 passages a byte a number misses two (MiniLM, e5), with 16 more one in 10,000, with 32 more none."""
+"""Neighbours asked for beyond k: so many, or one for so many that are wanted. Bytes tell only nearly which are nearest:
+of 100 neighbours among 4,000 passages they miss up to two (MiniLM, e5), with 16 more at most four in 10,000."""
 PEAK = 4.9
 """The largest number that a byte stands for, in standard deviations of the numbers of a vector of length 1; of those
 of MiniLM and e5 three in a million are larger."""
@@ -170,7 +170,7 @@ def knn(
     connection.execute(f"PRAGMA mmap_size = {MMAP_BYTES}")
     rows = connection.execute(
         f"SELECT chunk, distance FROM chunk_vectors WHERE vector MATCH vec_int8(?) AND k = ?{where}",
-        (*small([vector]), min(k + ROUGH + k // ROUGH_SHARE, MAX_K), *values),
+        (*small([vector]), min(k + max(ROUGH, k // ROUGH_SHARE), MAX_K), *values),
     ).fetchall()
     connection.execute("PRAGMA mmap_size = 0")
     twice = 2 * _factor(len(vector) // 4) ** 2

@@ -126,7 +126,7 @@ def test_flipped_bytes_never_raise_and_a_rebuild_mends_them(make_index) -> None:
             flipped[chance.randrange(len(flipped))] ^= 1 << chance.randrange(8)
         overwrite(index, bytes(flipped))
         index = make_index()
-        assert set(search(index)) <= set(NOTES)
+        search(index)  # a flipped bit of a path is another path: SQLite has no checksums
         index.rebuild(embed=False)
         assert search(index) == sorted(NOTES)
         assert index.verify() == []
