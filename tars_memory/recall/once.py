@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tars_memory.recall.ranking.interaction import mean
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
@@ -46,7 +48,8 @@ def once(reader: IndexReader, lines: Sequence[Line]) -> list[Line]:
     """The lines without those for which a better one of the same statement is among them.
 
     That one takes over the best score of those that it stands for. Those are taken out of their chunks as well, so that
-    no passage shows them beside another line.
+    no passage shows them beside another line. What is left of such a chunk answers for itself: a line that holds no
+    word of the question and is no nearer to it than the line that went ("Ok.") is no hit.
     """
     parts = {id(line): part for chunk in _by_chunk(lines) for line, part in _parts(reader, chunk)}
     if not parts:
@@ -67,9 +70,12 @@ def once(reader: IndexReader, lines: Sequence[Line]) -> list[Line]:
             _stands_for(best[part.statement], line)
             gone.add(id(line))
     _drop_turns(reader, lines, parts, best, gone)
+    left: set[int] = set()
     for chunk in {id(line.chunk): line.chunk for line in lines if id(line) in gone}.values():
+        near = max((mean(line.nearest) for line in chunk.lines if id(line) in gone), default=0.0)
         chunk.lines = [line for line in chunk.lines if id(line) not in gone]
-    return [line for line in lines if id(line) not in gone]
+        left |= {id(line) for line in chunk.lines if not line.counts and mean(line.nearest) <= near}
+    return [line for line in lines if id(line) not in gone and id(line) not in left]
 
 
 def statement_of(row: ChunkRow, index: int) -> str:

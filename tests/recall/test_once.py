@@ -101,6 +101,14 @@ def test_an_approved_line_stands_for_candidate_fact_quote_and_turn(house: House)
     assert house.found("cello")[0][1].startswith("- My sister Mara")
 
 
+def test_what_was_answered_to_it_is_no_hit_by_itself(house: House) -> None:
+    turns = f"## Turns\n\n> [1] 10:00 **user:** {SAID}\n\n> [2] 10:00 **assistant:** Nice.\n"
+    house.write("sessions/2026-11-10 1000 Family.md", SESSION.partition("## Turns")[0] + turns)
+    with house.memory() as memory:
+        hits = memory.search("cello", mode="lexical").hits
+    assert not [hit for hit in hits if "Nice" in hit.best_line[1]]
+
+
 def test_a_candidate_stands_for_fact_and_quote_but_not_for_a_turn_that_says_more(house: House) -> None:
     assert notes(house.found("walnuts")) == ["2026-11-10.md"]
     assert next(line for _, line in house.found("walnuts garden")).endswith("has a garden?")
