@@ -294,8 +294,21 @@ DAMAGE_WORDS = (
     "could not find a row with rowid",
     "could not filter metadata",
     "could not extract metadata",
+    "constructor error",
+    "dimension mismatch",
+    "is expected to be of type",
+    "parse error in",
+    "unrecognized option",
+    "unrecognized column option",
+    "no such tokenizer",
+    "error in tokenizer",
+    "directives",
+    "unterminated string",
+    "contentless table",
+    "queries are not supported",
 )
-"""What SQLite and sqlite-vec say where a bit of the file or of its schema is not what we wrote."""
+"""What SQLite, FTS5 and sqlite-vec say where a bit of the file or of its schema is not what we wrote: what we ask is
+always well-formed."""
 
 
 def damaged(error: BaseException) -> bool:

@@ -84,6 +84,8 @@ def test_opening_never_makes_a_file(tmp_path) -> None:
 def test_what_is_damage_and_what_is_not() -> None:
     error = database.driver().module.OperationalError
     assert database.damaged(error("no such table: chunks"))
+    assert database.damaged(error("parse error in \"content = 'chunk_texts'. content_rowid = 'id'\""))
+    assert database.damaged(error('Dimension mismatch for query vector for the "vector" column.'))
     assert database.damaged(database.driver().module.DatabaseError("file is not a database"))
     assert not database.damaged(error("database is locked"))
     assert not database.damaged(error("database or disk is full"))
