@@ -12,9 +12,9 @@ from tars_memory.errors import ConflictError, NotFoundError, UsageError
 from tars_memory.settings import read_id
 from tars_memory.vault.writing.journal import Journal
 from tars_memory.vault.writing.lock import VaultLock
-from tars_memory.vault.writing.refusal import writing
 from tars_memory.vault.writing.spool import Spool
 from tars_memory.vault.writing.store import Store
+from tars_memory.vault.writing.transaction import writing
 
 if TYPE_CHECKING:
     from tars_memory.memory import Memory

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.memory import Memory
-    from tars_memory.vault.writing.lost import LostLine
+    from tars_memory.vault.writing.history import LostLine
 
 SHOWN = 3
 """So many lines of a conflict copy are shown."""

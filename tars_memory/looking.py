@@ -255,7 +255,7 @@ class Looking(Rooms):
         from tars_memory.recall.decided import outdated
         from tars_memory.recall.packing import context as packing
         from tars_memory.recall.talks import Conversations
-        from tars_memory.vault.writing.typed import typed_lines
+        from tars_memory.vault.writing.history import typed_lines
 
         request = self._request(question, asked)
         recall: int | None = None

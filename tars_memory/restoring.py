@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tars_memory.memory import Memory
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.markdown.document import Document
-    from tars_memory.vault.writing.lost import LostLine
+    from tars_memory.vault.writing.history import LostLine
     from tars_memory.vault.writing.store import Written
 
 ALL = "all"

@@ -138,7 +138,7 @@ def loaded(memory: Memory) -> Growth:
 def _unapproved(memory: Memory, notices: list[str]) -> dict[str, list[int]]:
     """The rules that ``context`` does not trust, said with what can be done."""
     from tars_memory.recall.packing.rules import unapproved
-    from tars_memory.vault.writing.typed import typed_lines
+    from tars_memory.vault.writing.history import typed_lines
 
     journal = memory.store(writes=False).journal
     found = unapproved(memory.vault, lambda path: typed_lines(journal, path))

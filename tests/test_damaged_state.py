@@ -17,11 +17,9 @@ from tars_memory.cli.app import run
 from tars_memory.cli.call import Call
 from tars_memory.errors import TarsError
 from tars_memory.testing import make_vault
-from tars_memory.vault.writing.history import entries, transactions, written_lines
+from tars_memory.vault.writing.history import entries, lost_lines, transactions, typed_lines, written_lines
 from tars_memory.vault.writing.journal import Journal, parse
-from tars_memory.vault.writing.lost import lost_lines
 from tars_memory.vault.writing.spool import Spool
-from tars_memory.vault.writing.typed import typed_lines
 
 DEEP: Any = []
 for _ in range(900):

@@ -303,7 +303,7 @@ def test_what_came_back_meanwhile_is_not_written_twice(
     path.write_bytes(before)
     with open_memory() as memory:
         lost = memory.store(writes=False).lost_lines()
-        monkeypatch.setattr("tars_memory.vault.writing.lost.lost_lines", lambda journal, root: lost)
+        monkeypatch.setattr("tars_memory.vault.writing.history.lost_lines", lambda journal, root: lost)
         path.write_bytes(before + b"- the teal\n")  # the other device's copy arrives after the look
         memory.restore("all")
     assert path.read_bytes() == before + b"- the teal\n- the heron\n"

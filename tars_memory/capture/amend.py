@@ -108,7 +108,7 @@ def forget(ctx: Context, target: str, *, later: bool = True, also: Sequence[Turn
         SettingsError: what was forgotten before can't be read; nothing was written.
     """
     from tars_memory.vault.secrets.masking import mask
-    from tars_memory.vault.writing.moving import move
+    from tars_memory.vault.writing.transaction import move
     from tars_memory.vault.writing.withheld import Withheld
 
     copies, withheld = copies_of(ctx, target), Withheld(ctx.store.state)

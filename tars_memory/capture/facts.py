@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.markdown.adding import Adding
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry, Splice
-    from tars_memory.vault.writing.written import Written
+    from tars_memory.vault.writing.transaction import Written
 
 
 def add(

@@ -79,7 +79,7 @@ def remember(
 
 def _stand_by(ctx: Context, transaction: Transaction, entry: Entry) -> None:
     """A rule that stands there, though nobody approved it here, is approved by whoever types it again."""
-    from tars_memory.vault.writing.typed import typed_lines
+    from tars_memory.vault.writing.history import typed_lines
 
     lines = {line.encode("utf-8", "surrogateescape") for line in entry.raw.split("\n")}
     if not lines <= typed_lines(ctx.store.journal, entry.path):

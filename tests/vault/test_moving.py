@@ -10,7 +10,7 @@ from storekit import Place
 
 from tars_memory.errors import UnwritableError
 from tars_memory.vault.vault import Vault
-from tars_memory.vault.writing.moving import move
+from tars_memory.vault.writing.transaction import move
 
 BODIES = [b"- 10:00 tea\n", b"", b"\xef\xbb\xbf- a\r\n- \xff\x00\rno end", b"---\nx: 1\n---\n"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from storekit import Place, add, swap
 
-from tars_memory.vault.writing.typed import typed_lines
+from tars_memory.vault.writing.history import typed_lines
 
 
 @pytest.fixture

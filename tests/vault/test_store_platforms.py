@@ -228,8 +228,8 @@ class TestAppendingOnly:
         with monkeypatch.context() as patch:
             real = exchanges.Exchange.place
             assert real
-            patch.setattr("tars_memory.vault.writing.protocol_edit.write_all", die)
-            patch.setattr("tars_memory.vault.writing.protocol_edit._prepare", lambda *_: None)
+            patch.setattr("tars_memory.vault.writing.protocol.write_all", die)
+            patch.setattr("tars_memory.vault.writing.protocol._prepare", lambda *_: None)
             with pytest.raises(KeyboardInterrupt):
                 place.write("a.md", add(b"- one\n"), create=b"# T\n")
         assert place.get("a.md") == b"# T\n"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory import bounded
 from tars_memory.vault.writing.journal import replace_file
-from tars_memory.vault.writing.refusal import writing
+from tars_memory.vault.writing.transaction import writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

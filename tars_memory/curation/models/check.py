@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory import bounded
 from tars_memory.curation.models import llm, prompts, replies
 from tars_memory.vault.writing.journal import replace_file
-from tars_memory.vault.writing.refusal import writing
+from tars_memory.vault.writing.transaction import writing
 
 if TYPE_CHECKING:
     from tars_memory.curation.models.llm import LanguageModel

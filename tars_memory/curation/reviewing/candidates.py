@@ -18,7 +18,7 @@ from tars_memory.vault.model import Tier
 from tars_memory.vault.sessions.note import SessionFact
 from tars_memory.vault.sessions.reading import linked
 from tars_memory.vault.writing import history
-from tars_memory.vault.writing.txn import time_of
+from tars_memory.vault.writing.journal import time_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

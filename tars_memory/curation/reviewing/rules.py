@@ -12,7 +12,7 @@ from tars_memory.recall.packing.loaded import Loaded
 from tars_memory.recall.packing.rules import by_approval
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.model import Tier
-from tars_memory.vault.writing.typed import typed_lines
+from tars_memory.vault.writing.history import typed_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -26,7 +26,7 @@ from tars_memory.vault import inbox
 from tars_memory.vault.conflicts import is_conflict_copy
 from tars_memory.vault.folder import digest
 from tars_memory.vault.writing.journal import replace_file
-from tars_memory.vault.writing.refusal import writing
+from tars_memory.vault.writing.transaction import writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

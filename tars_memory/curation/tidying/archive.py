@@ -10,7 +10,7 @@ from tars_memory.curation.tidying.outlinks import Outlink, outlinks, stored_link
 from tars_memory.curation.tidying.retention import Daily, Step, past, plan
 from tars_memory.errors import NotFoundError, TarsError, UnwritableError
 from tars_memory.vault.model import Tier
-from tars_memory.vault.writing.moving import move
+from tars_memory.vault.writing.transaction import move
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

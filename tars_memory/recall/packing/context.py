@@ -80,7 +80,7 @@ def context(
         vault: to read from; nothing is written.
         question: in plain words: the operators of search are text here; '' recalls nothing.
         now: whose day's note is loaded.
-        typed: by a note's path the lines that a person put there (:func:`tars_memory.vault.writing.typed.typed_lines`).
+        typed: by a note's path the lines that a person typed (:func:`tars_memory.vault.writing.history.typed_lines`).
         answers: the lines that answer a query, best first; asked at most once.
         budget: most tokens.
         days: daily notes, today's included.

@@ -34,7 +34,7 @@ def unapproved(vault: Vault, typed: Callable[[str], frozenset[bytes]]) -> dict[s
 
     Args:
         vault: to read from; a note that can't be read has none.
-        typed: by a note's path the lines that a person put there (:func:`tars_memory.vault.writing.typed.typed_lines`).
+        typed: by a note's path the lines that a person typed (:func:`tars_memory.vault.writing.history.typed_lines`).
     """
     found: dict[str, list[int]] = {}
     for path in sorted(path for path in vault.paths() if vault.layout.tier_of(path) is Tier.PROCEDURAL):

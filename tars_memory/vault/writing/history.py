@@ -1,25 +1,37 @@
-"""What the journal tells: entries newest first, which transactions are taken back, which lines are ours."""
+"""What the journal tells, and what follows from it: history, who typed a line, lines of ours that are lost, undo.
+
+Entries come newest first; an undo takes a transaction's writes back, all of its files, by the same safe door that they
+were made through.
+"""
 
 from __future__ import annotations
 
+import difflib
+import errno
+import os
 import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import NotFoundError, counted
+from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError, counted
+from tars_memory.vault.deciding import MADE
+from tars_memory.vault.folder import FOLDER_HANDLES, Folder, digest, read_note, steps
 from tars_memory.vault.inbox import DECIDED, OURS
 from tars_memory.vault.markdown.document import apply
-from tars_memory.vault.markdown.spans import bare, changed
+from tars_memory.vault.markdown.spans import bare, changed, lines_of, reversed_by_text, reversed_exactly, still_there
 from tars_memory.vault.model import Splice
 from tars_memory.vault.writing.journal import base_of, parse, text_of, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.markdown.spans import Span
     from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.journal import Journal, Record
+    from tars_memory.vault.writing.store import Plan, Store, Transaction, Written
+
 
 _TARGET = re.compile(r'"target": "([^"\n]+)')
 """The note that a proposal is for, as its file says it."""
@@ -233,3 +245,337 @@ def _of_place(records: Sequence[Record], line: bytes, place: bytes | None, other
 def _created(record: Record) -> bytes:
     spans = unpack(record)
     return apply(base_of(record), [Splice(s.start, s.start + len(s.before), s.after) for s in spans])
+
+
+# -- which lines of a note a person put there: the journal's word for a rule that may be trusted
+
+
+def typed_lines(journal: Journal, path: str) -> frozenset[bytes]:
+    """The lines of a note, without their endings, that a person typed or approved and that were not taken back since.
+
+    A line that someone else wrote, by this program or past it, is none of them, whatever it says; nor is one that a
+    person once typed, if it was removed through this program and put back by somebody else.
+
+    Args:
+        journal: of the vault.
+        path: of the note.
+
+    Raises:
+        UnwritableError: the journal can't be read.
+    """
+    held: dict[bytes, list[bool]] = {}
+    for entry in reversed(list(entries(journal, path=path))):
+        if entry.op == "remove":
+            held.clear()
+            continue
+        for span in unpack(entry.record):
+            if span.before == span.after and entry.actor == "person" and not entry.undone:
+                for line in map(bare, lines_of(span.after)):
+                    held.setdefault(line, []).append(True)
+                continue
+            removed, added, _, _ = changed(span)
+            for line in map(bare, removed):
+                if held.get(line):
+                    held[line].pop()
+            for line in map(bare, added):
+                held.setdefault(line, []).append(entry.actor == "person")
+    return frozenset(line for line, by in held.items() if any(by) and line.strip())
+
+
+# -- the loss check: lines that we wrote, did not take back, and that something else overwrote or removed
+
+
+_BULLET = re.compile(rb"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+_HEADING = re.compile(rb"#{1,6}[ \t]")
+_BLOCK_ID = re.compile(rb"[ \t]\^([A-Za-z0-9-]+)[ \t]*\Z")
+
+LANDMARKS = 40
+"""So many lines above a lost one are kept, to find the heading that it stood under."""
+
+
+class LostLine:
+    """A line that we wrote, did not take back, and that is no longer there.
+
+    Deleted or reworded by hand looks the same as overwritten by a program that saved an older text.
+
+    Attributes:
+        txn: of the write.
+        time: of the write, ISO 8601.
+        file: the note, relative to the vault.
+        text: the line, without its ending.
+        wanted: how often it stands there if nothing of ours is lost.
+        above: the lines that stood above it when it was written, nearest first.
+        created: the whole note as that write made it, if it made it and it is gone; else None.
+    """
+
+    __slots__ = ("above", "created", "file", "text", "time", "txn", "wanted")
+
+    def __init__(
+        self, record: Record, text: bytes, wanted: int, above: tuple[bytes, ...], created: str | None = None
+    ) -> None:
+        self.txn: str = record["txn"]
+        self.time: str = record["time"]
+        self.file: str = record["file"]
+        self.text = text_of(text)
+        self.wanted = wanted
+        self.above = above
+        self.created = created
+
+
+def lost_lines(journal: Journal, root: Path) -> list[LostLine]:
+    """Lines we wrote, and did not take back, that something else overwrote; in the order of writing.
+
+    A line with a block id that stands elsewhere in its note was reworded, on another device for instance. A note that
+    is gone may have been moved: what stands in one of the same name is there. While a note is there, only its bullets
+    count: headings and front matter come with it.
+    """
+    lost: list[LostLine] = []
+    moved: dict[str, list[str]] | None = None
+    vault = Folder.open(root, handles=FOLDER_HANDLES)
+    try:
+        for path, lines in written_lines(journal).items():
+            if path.startswith(OURS) or all(line.encode("ascii") in lines for line in MADE):
+                continue  # proposals and decisions: whoever dealt with them may have taken them out
+            data = _peek(vault, path)
+            if data is None and lines:
+                moved = _by_name(root) if moved is None else moved
+                copies = [_peek(vault, other) for other in moved.get(path.rpartition("/")[2], [])]
+                standing = b"\n".join(copy for copy in copies if copy is not None)
+            else:
+                standing = data or b""
+            lost += _missing(lines, standing, gone=data is None)
+    finally:
+        vault.close()
+    return sorted(lost, key=lambda line: line.txn)
+
+
+def _missing(lines: Mapping[bytes, list[Record]], standing: bytes, *, gone: bool) -> Iterator[LostLine]:
+    """The lines of one note that do not stand where they should."""
+    there = _headings(standing)
+    ids = {found[1] for found in map(_BLOCK_ID.search, there) if found}
+    for line, records in lines.items():
+        missing = _not_under(records, there.get(line, []), line, lines)
+        named = _BLOCK_ID.search(line)
+        if not missing or (named and named[1] in ids) or not (gone or _BULLET.match(line)):
+            continue
+        for record in missing:
+            created = JournalEntry(record, 0, undone=False).after if gone and record["op"] == "create" else None
+            yield LostLine(record, line, len(records), _above(record, line, lines), created)
+
+
+def _headings(text: bytes) -> dict[bytes, list[bytes]]:
+    """The lines of a note, and under which heading each stands, as often as it does."""
+    found: dict[bytes, list[bytes]] = {}
+    heading = b""
+    for line in map(bare, lines_of(text)):
+        found.setdefault(line, []).append(heading)
+        heading = line if _HEADING.match(line) else heading
+    return found
+
+
+def _not_under(
+    records: Sequence[Record], headings: Sequence[bytes], line: bytes, lines: Mapping[bytes, list[Record]]
+) -> list[Record]:
+    """The records of a line beyond those that stand: what is true of one name may be true of another, word for word."""
+    missing = list(records)
+    if not headings or len(headings) >= len(records):
+        return missing[len(headings) :]
+    elsewhere = 0
+    for heading in headings:
+        for record in missing:
+            if heading == next(filter(_HEADING.match, _above(record, line, lines)), b""):
+                missing.remove(record)
+                break
+        else:
+            elsewhere += 1
+    return missing[elsewhere:]
+
+
+def _above(record: Record, line: bytes, lines: Mapping[bytes, list[Record]]) -> tuple[bytes, ...]:
+    """What stood above a line when it was written, as far as the journal tells: line after line of ours."""
+    found: list[bytes] = []
+    while len(found) < LANDMARKS:
+        for span in unpack(record):
+            written = [bare(each) for each in lines_of(span.after)]
+            if line in written:
+                found += reversed(written[: written.index(line)])
+                if span.previous is None:
+                    return tuple(found)
+                line = span.previous
+                break
+        else:
+            return tuple(found)
+        if line in found:
+            return tuple(found)
+        found.append(line)
+        earlier = [each for each in lines.get(line, ()) if each["txn"] < record["txn"]]
+        if not earlier:
+            return tuple(found)
+        record = earlier[-1]
+    return tuple(found)
+
+
+def _by_name(root: Path) -> dict[str, list[str]]:
+    """Where in the vault there are notes of each name."""
+    found: dict[str, list[str]] = {}
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        inside = os.path.relpath(folder, root).replace(os.sep, "/")
+        for name in names:
+            if name.endswith(".md"):
+                found.setdefault(name, []).append(name if inside == "." else f"{inside}/{name}")
+    return found
+
+
+def _peek(vault: Folder, path: str) -> bytes | None:
+    *parents, name = steps(path)
+    folder, opened = vault, []
+    try:
+        for parent in parents:
+            folder = folder.child(parent)
+            opened.append(folder)
+        note = read_note(folder, name, keep=False)
+    except (OSError, UnwritableError):
+        return None
+    finally:
+        for each in opened:
+            each.close()
+    return None if note is None else note.data
+
+
+# -- undo
+
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+"""What the system says of a whole disk, not of one note: it passes, and half a transaction must not stay."""
+
+
+def undo(store: Store, txn: str | None, last: int) -> list[Written]:
+    """See :meth:`tars_memory.vault.writing.store.Store.undo`."""
+    with store.transaction("undo") as transaction:
+        chosen = find_transactions(store.journal, txn, last)
+        if sum(len(group) for _, group in chosen) > 1:
+            transaction.stand_whole()
+        for name, _ in chosen:
+            store.journal.check_whole(name)
+        for name, group in chosen:
+            before = len(transaction.written)
+            for entry in reversed(group):
+                _take_back(transaction, entry)
+            if len(transaction.written) == before:
+                transaction.mark(name)
+        return list(transaction.written)
+
+
+def take_back(transaction: Transaction, journal: Journal, name: str) -> list[str]:
+    """Take back a transaction that was to stand whole; doing it again after a kill changes nothing more.
+
+    Args:
+        transaction: in which to do it.
+        journal: of the vault.
+        name: of the transaction to take back; may be this one.
+
+    Returns:
+        a sentence for each note that has moved on too far, and so keeps what was written.
+
+    Raises:
+        UnwritableError: there is no room for it now; it is to be done again when there is. Or this very transaction is
+            taken back, and a note of it can't be written now (somebody holds it): the next writer tries once more.
+    """
+    found, group = next(((txn, entries) for txn, entries in transactions(journal) if txn <= name), ("", []))
+    kept: list[str] = []
+    for entry in reversed([entry for entry in group if found == name and entry.undoes != name]):
+        try:
+            _take_back(transaction, entry, undoes=name)
+        except (TarsError, OSError) as error:
+            is_held = isinstance(error, UnwritableError) and name == transaction.id
+            if is_held or getattr(error.__cause__, "errno", None) in NO_ROOM:
+                raise
+            kept.append(f"{entry.file} keeps what {name} wrote, which could not be taken back: {error}")
+    return kept
+
+
+def _take_back(transaction: Transaction, entry: JournalEntry, undoes: str | None = None) -> None:
+    record, undoes = entry.record, undoes or entry.txn
+    if entry.purged:
+        raise ConflictError(f"the text of {entry.txn} was forgotten for good", "it can't be undone")
+    if entry.op == "remove":
+        base = base_of(record)
+        dress = (int(record["dress"][0]), int(record["dress"][1])) if "dress" in record else None
+        transaction.write(entry.file, _restore(entry, base), create=base, undoes=undoes, restore=True, dress=dress)
+        return
+    if entry.op == "create" and transaction.remove(entry.file, record["new"], undoes=undoes):
+        return
+    transaction.write(entry.file, _reverse(entry), undoes=undoes)
+
+
+def _restore(entry: JournalEntry, base: bytes) -> Plan:
+    def plan(data: bytes | None) -> Sequence[Splice]:
+        if data is not None and data != base:
+            raise ConflictError(
+                f"{entry.file} was made anew since {entry.txn} removed it", "move it away, then undo again"
+            )
+        return ()
+
+    return plan
+
+
+def _reverse(entry: JournalEntry) -> Plan:
+    record = entry.record
+    spans = unpack(record)
+
+    def plan(data: bytes | None) -> Sequence[Splice]:
+        if data is None:
+            if entry.op == "create":
+                return ()
+            raise ConflictError(
+                f"{entry.file} is gone, so {entry.txn} can't be taken back\n{_difference(entry.file, spans)}",
+                "bring the note back first",
+            )
+        found = digest(data)
+        if found == record["new"]:
+            return reversed_exactly(spans)
+        if found == record["old"]:
+            return ()
+        _refuse_twins(data, entry, spans)
+        try:
+            return _in_front(data, record, spans) or reversed_by_text(data, spans)
+        except ConflictError as error:
+            raise ConflictError(
+                f"{entry.file} has moved on since {entry.txn}: {error.message}\n{_difference(entry.file, spans)}",
+                "make the change by hand; the difference shows it",
+            ) from error
+
+    return plan
+
+
+def _in_front(data: bytes, record: Record, spans: Sequence[Span]) -> list[Splice]:
+    """The exact splices if the note was only added to, at its end, since it was written; else none."""
+    size = record["size"][1]
+    if size >= len(data) or digest(data[:size]) != record["new"] or data[size - 1 : size + 1] == b"\r\n":
+        return []
+    splices = reversed_exactly(spans)
+    before = apply(data[:size], splices)
+    whole = all(not text or text.endswith((b"\n", b"\r")) for text in (data[:size], before))
+    return splices if whole else []  # else what was added would continue our line
+
+
+def _refuse_twins(data: bytes, entry: JournalEntry, spans: Sequence[Span]) -> None:
+    """Put no line back that somebody has written again since: whether he wants two of it, nobody knows."""
+    for span, then, now in zip(spans, entry.record.get("twins", ()), still_there(data, spans), strict=False):
+        if now > then >= 0:
+            line = next(text_of(line).strip() for line in changed(span)[0] if line.strip())
+            raise ConflictError(
+                f"{line!r} was removed from {entry.file} by {entry.txn}, and was written again since",
+                "if it is needed once, there is nothing to do; else put it back by hand",
+            )
+
+
+def _difference(path: str, spans: Sequence[Span]) -> str:
+    """What undo would change, as a unified diff."""
+    lines: list[str] = []
+    for span in spans:
+        after = [text_of(line).rstrip("\r\n") for line in lines_of(span.after)]
+        before = [text_of(line).rstrip("\r\n") for line in lines_of(span.before)]
+        lines += difflib.unified_diff(after, before, f"{path} (written)", f"{path} (before)", lineterm="", n=1)
+    return "\n".join(lines)

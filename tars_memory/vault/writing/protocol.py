@@ -1,8 +1,10 @@
-"""One write of one note: what the protocols (append, edit, create, remove) share.
+"""One write of one note, step by step: append, edit, create, remove, and giving back what somebody saved meanwhile.
 
 Every protocol reads the note, makes its intent durable in the journal, does the work beside the note, and looks once
 more before and after the one call that changes the vault. Where that look finds that somebody else was faster, what
-he wrote is put back or left in place, and the caller plans again on the newer text.
+he wrote is put back or left in place, and the caller plans again on the newer text. An append is one ``O_APPEND`` write
+and the note keeps its file; else a file of ours and the note change places, and nothing goes that was not looked at
+again.
 
 A protocol answers True (done) or False (the note changed meanwhile, nothing of ours is in it). An ``OSError`` leaves
 nothing of ours in the note, or an unfinished journal record that the next writer settles.
@@ -12,27 +14,39 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UnwritableError
-from tars_memory.vault.folder import digest, same_file
-from tars_memory.vault.markdown.spans import still_there
-from tars_memory.vault.writing.journal import pack
-from tars_memory.vault.writing.putting_back import ASIDE_SUFFIX, TEMP_SUFFIX, aside_of, put_back
+from tars_memory.vault import lease
+from tars_memory.vault.folder import close, digest, read_all, read_note, same_file, same_state, sync, write_all
+from tars_memory.vault.markdown.spans import present, still_there
+from tars_memory.vault.writing.exchange import UnsupportedError
+from tars_memory.vault.writing.journal import pack, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tars_memory.vault.folder import Folder
+    from tars_memory.vault.folder import Folder, Note
     from tars_memory.vault.markdown.spans import Span
     from tars_memory.vault.writing.exchange import Exchange
     from tars_memory.vault.writing.journal import Journal, Record
+
 
 LIMBO = (".tars", "limbo")
 """Where files go that we can neither place nor destroy."""
 
 NAME_BYTES = 200
 """A temporary name repeats at most so much of the note's name: file systems allow 255 bytes in all."""
+
+TEMP_SUFFIX = ".tars-tmp"
+ASIDE_SUFFIX = ".tars-old"
+
+LATE_WAIT = 1.0
+"""Seconds to wait for a program that was caught writing into the old file after it had been replaced."""
+
+LEASE_TRIES = 10
+"""So many milliseconds an append waits for readers to close the note before it goes on without a lease."""
 
 
 class Job:
@@ -167,3 +181,407 @@ def keep_in_limbo(root: Folder, folder: Folder, name: str) -> str:
         for each in opened:
             each.close()
     return "/".join((*LIMBO, new))
+
+
+# -- giving a note back to whoever saved it while we were about to change it
+
+
+def aside_of(temp: str) -> str:
+    """Where Windows keeps what was replaced."""
+    return temp.removesuffix(TEMP_SUFFIX) + ASIDE_SUFFIX
+
+
+def put_back(
+    folder: Folder, name: str, displaced: str, temp: str, own: os.stat_result, exchange: Exchange, ours: str | None
+) -> str | None:
+    """Exchange again, so that somebody's save stands under the note's name; ours goes.
+
+    If he saved once more over ours in between, by a file of his own or into ours, that newer save stands, and the older
+    one that it replaced goes.
+
+    Args:
+        folder: holds all of them.
+        name: of the note.
+        displaced: somebody's save.
+        temp: the name of our file beside the note.
+        own: what our file was when it was put in the note's place.
+        exchange: how files change places here.
+        ours: SHA-256 of our file's text; None if it isn't known.
+
+    Returns:
+        None, or the name of a file that could neither be placed nor may be destroyed.
+    """
+    for _ in range(20):
+        held = folder.look(displaced)
+        if held is None:
+            return None
+        try:
+            aside = aside_of(temp) if displaced == temp else temp
+            after = exchange.swap(folder, name, displaced, aside)
+        except FileNotFoundError:
+            try:
+                exchange.place(folder, displaced, name)
+            except FileExistsError:
+                continue
+            return None
+        found = folder.look(after)
+        if found is None:
+            return None
+        if same_file(found, own):
+            try:
+                gone = _remove_unwritten(folder, after, own, exchange, ours)
+            except UnwritableError:  # he has opened it and doesn't end: what he still writes must not be lost
+                return after
+            if gone:
+                folder.sync()
+                return None
+        displaced, own, ours = after, held, None
+    return displaced
+
+
+def _remove_unwritten(folder: Folder, name: str, known: os.stat_result, exchange: Exchange, text: str | None) -> bool:
+    """Remove a file that bore the note's name for a moment, unless somebody opened it then and wrote into it.
+
+    Returns:
+        False if there is a text of his under the name now.
+
+    Raises:
+        UnwritableError: he still has it open for writing.
+    """
+    note = read_note(folder, name, leases=exchange.leases, trusted=text)
+    if note is None:
+        return True
+    try:
+        if not same_state(note.stat, known) or text not in (None, digest(note.data)) or not note.undisturbed():
+            return False
+        if not exchange.keeps_open:
+            note.close()
+        removed = True
+        try:
+            folder.remove(name)
+        except OSError:  # it stays, for doctor to see
+            removed = False
+        late = written_late(note)
+        if late is None:
+            return True
+        if removed:
+            save_late(folder, name, late, known.st_mode)
+        return False
+    finally:
+        note.close()
+
+
+def written_late(note: Note) -> bytes | None:
+    """What somebody wrote into a removed file after the last look, by an open file; None if nobody did."""
+    if note.fd is None:
+        return None
+    if not note.undisturbed():
+        lease.drop(note.fd)
+        note.leased = False
+        deadline = time.monotonic() + LATE_WAIT
+        while lease.take(note.fd) == lease.TAKEN and time.monotonic() < deadline:
+            time.sleep(0.001)
+    os.lseek(note.fd, 0, os.SEEK_SET)
+    data = read_all(note.fd, len(note.data))
+    return None if data == note.data else data
+
+
+def save_late(folder: Folder, name: str, late: bytes, mode: int) -> None:
+    """Give a text that was caught in a removed file a file again."""
+    fd = folder.file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode & 0o7777)
+    try:
+        write_all(fd, late)
+        sync(fd)
+    finally:
+        close(fd)
+
+
+# -- append: whole lines at the end of a note
+
+
+def append(job: Job, note: Note, payload: bytes, spans: Sequence[Span], line: int) -> bool:
+    """Append ``payload``, which is what ``spans`` say; False if the note changed meanwhile."""
+    note.close()
+    job.begin("append", spans, note.data, note.data + payload)
+    try:
+        fd = job.folder.file(job.name, os.O_RDWR | os.O_APPEND)
+    except FileNotFoundError:  # deleted or renamed just now
+        return job.end(False)
+    except OSError:
+        job.end(False)
+        raise
+    try:
+        done = _append(job, fd, note, payload)
+    finally:
+        close(fd)
+    if done is None:
+        newer = read_note(job.folder, job.name, leases=job.exchange.leases, keep=False)
+        done = newer is not None and present(newer.data, spans)
+    return job.end(done, line)
+
+
+def _append(job: Job, fd: int, note: Note, payload: bytes) -> bool | None:
+    """The write itself; None if the note was saved since, and must be looked at when our own file is closed."""
+    leased = job.exchange.leases and _lease_alone(fd)
+    before = os.fstat(fd)
+    if not same_state(before, note.stat):
+        return False
+    written = 0
+    try:
+        while written < len(payload):
+            written += os.write(fd, payload[written:])
+        landed = os.fstat(fd)
+        whole = landed.st_size == before.st_size + len(payload) and _ends_with(fd, payload, landed.st_size)
+        if leased:
+            lease.drop(fd)
+        sync(fd)
+        found = job.folder.look(job.name)
+    except OSError:
+        if _take_back(fd, before.st_size, payload[:written]):
+            job.end(False)
+            raise
+        if written < len(payload):  # the next writer sees to it
+            raise
+        return True  # others have written behind it: it stands, and may not be durable
+    if found is None or not same_file(found, landed):
+        # Renamed or replaced under our hands: the line must not stay in the file that was renamed.
+        _take_back(fd, before.st_size, payload)
+        return False
+    return True if whole and same_state(found, landed) else None
+
+
+def _lease_alone(fd: int) -> bool:
+    """A lease that keeps everybody else out for a moment; readers are waited for a little, then put up with."""
+    for _ in range(LEASE_TRIES):
+        answer = lease.take(fd, write=True)
+        if answer != lease.TAKEN:
+            return answer == lease.FREE
+        time.sleep(0.001)
+    return False
+
+
+def _ends_with(fd: int, payload: bytes, size: int) -> bool:
+    os.lseek(fd, size - len(payload), os.SEEK_SET)
+    return read_all(fd, len(payload)) == payload
+
+
+def _take_back(fd: int, size: int, written: bytes) -> bool:
+    """Cut our own tail off again; False if it is no longer the tail."""
+    if written:
+        if os.fstat(fd).st_size != size + len(written) or not _ends_with(fd, written, size + len(written)):
+            return False
+        os.ftruncate(fd, size)
+        with contextlib.suppress(OSError):  # what is not durable yet is settled by the journal
+            sync(fd)
+    return True
+
+
+# -- edit, create, remove
+
+
+def edit(job: Job, note: Note, new: bytes, spans: Sequence[Span], line: int) -> bool:
+    """Exchange the note for one with the new text; the old one goes when it is known to be what was read."""
+    job.begin("edit", spans, note.data, new)
+    own = None
+    try:
+        own = _prepare(job, new, note)
+        if not _unchanged(job, note):
+            return job.discard(own)
+        _let_go(job, note)
+        displaced = job.exchange.swap(job.folder, job.name, job.temp, aside_of(job.temp))
+    except FileNotFoundError:  # deleted or renamed just now
+        return job.discard(own)
+    except OSError:
+        job.discard(own)
+        raise
+    try:
+        as_read = _as_read(job, displaced, note)
+        if as_read:
+            job.folder.sync()
+            as_read = _as_read(job, displaced, note)
+    except OSError:
+        job.put_back(displaced, own)
+        job.end(False)
+        raise
+    if not as_read:
+        job.put_back(displaced, own)
+        return job.end(False)
+    return _finish(job, note, displaced, own, spans, line)
+
+
+def create(
+    job: Job, base: bytes, new: bytes, spans: Sequence[Span], line: int, dress: tuple[int, int] | None = None
+) -> bool:
+    """Make a note that appears with its whole text, unless somebody made it first.
+
+    Args:
+        job: the write.
+        base: the text that it begins with.
+        new: its text.
+        spans: from the one to the other.
+        line: of the first change.
+        dress: mode and time of modification (ns) of the note that it stands for; None for those of a new one.
+    """
+    job.begin("create", spans, None, new, base=text_of(base))
+    own = None
+    try:
+        own = _prepare(job, new, None, dress)
+        clean = job.exchange.place(job.folder, job.temp, job.name)
+        job.folder.sync()
+    except FileExistsError:
+        return job.discard(own)
+    except UnsupportedError:
+        job.discard(own)
+        return _create_directly(job, base, new, spans, line)
+    except OSError:
+        _unmake(job, own, new)
+        raise
+    if clean:
+        job.end(True, line)
+    return True
+
+
+def _create_directly(job: Job, base: bytes, new: bytes, spans: Sequence[Span], line: int) -> bool:
+    """Where a file can't be given its name at the end: begin with the name; what a kill cuts off is settled later."""
+    job.begin("create", spans, None, new, base=text_of(base), direct=True)
+    try:
+        fd = job.folder.file(job.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    except FileExistsError:
+        return job.end(False)
+    try:
+        write_all(fd, new)
+        sync(fd)
+        job.folder.sync()
+    except OSError:
+        job.folder.remove(job.name)
+        job.end(False)
+        raise
+    finally:
+        close(fd)
+    return job.end(True, line)
+
+
+def remove(job: Job, note: Note) -> bool:
+    """Remove the note if it still is exactly what was read."""
+    dress = [note.stat.st_mode & 0o7777, note.stat.st_mtime_ns]
+    job.begin("remove", (), note.data, None, base=text_of(note.data), dress=dress)
+    try:
+        if not _unchanged(job, note):
+            return job.end(False)
+        _let_go(job, note)
+        job.folder.rename(job.name, job.temp)
+    except FileNotFoundError:
+        return job.end(False)
+    except OSError:
+        if job.folder.look(job.temp) is None:
+            job.end(False)
+        raise
+    try:
+        as_read = _as_read(job, job.temp, note)
+        if as_read:
+            job.folder.sync()
+            as_read = _as_read(job, job.temp, note)
+    except OSError:
+        _put_name_back(job)
+        job.end(False)
+        raise
+    if not as_read:
+        _put_name_back(job)
+        return job.end(False)
+    with contextlib.suppress(OSError):  # the next writer removes it
+        job.folder.remove(job.temp)
+        job.end(True)
+    return True
+
+
+def _prepare(job: Job, new: bytes, note: Note | None, dress: tuple[int, int] | None = None) -> os.stat_result:
+    """Write the new text beside the note, durable and dressed like it (or as told); answers what it is."""
+    fd = job.folder.file(job.temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if note else 0o666)
+    job.made = True
+    try:
+        write_all(fd, new)
+        if note is not None and note.fd is not None:
+            job.exchange.dress(note.fd, fd, note.stat)
+        if dress is not None:
+            _dress(fd, *dress)
+        sync(fd)
+        return os.fstat(fd)
+    finally:
+        close(fd)
+
+
+def _dress(fd: int, mode: int, modified: int) -> None:
+    """Give a file a mode and a time of modification (ns), where the system can."""
+    if os.chmod in os.supports_fd:
+        os.fchmod(fd, mode)
+    if os.utime in os.supports_fd:
+        os.utime(fd, ns=(modified, modified))
+
+
+def _let_go(job: Job, note: Note) -> None:
+    """Close the note where an open file can't be replaced."""
+    if not job.exchange.keeps_open:
+        note.close()
+
+
+def _unchanged(job: Job, note: Note) -> bool:
+    """The last look before the change: the note is the file that was read, with the same bytes."""
+    if not note.undisturbed() or not note.is_at(job.folder, job.name):
+        return False
+    return note.leased or _holds(job, job.name, note)
+
+
+def _as_read(job: Job, displaced: str, note: Note) -> bool:
+    """The look after the change: what we moved away is the file that was read, and nobody is writing it."""
+    return note.undisturbed() and note.is_at(job.folder, displaced) and _holds(job, displaced, note)
+
+
+def _holds(job: Job, name: str, note: Note) -> bool:
+    fd = job.folder.file(name, os.O_RDONLY)
+    try:
+        return read_all(fd, len(note.data)) == note.data
+    finally:
+        close(fd)
+
+
+def _finish(job: Job, note: Note, displaced: str, own: os.stat_result, spans: Sequence[Span], line: int) -> bool:
+    """Remove the old note, and make sure that the new one is what stands there."""
+    try:
+        job.folder.remove(displaced)
+        late = written_late(note)
+        found = job.folder.look(job.name)
+    except OSError:
+        return True  # the edit is made; the record stays unfinished and the next writer removes what is left
+    if late is not None:
+        save_late(job.folder, job.temp, late, own.st_mode)
+        job.put_back(job.temp, own)
+        return job.end(False)
+    done = True
+    if found is not None and not same_file(found, own):
+        # Somebody saved over the new note. If he had read it, the edit is in his text; else it goes in again.
+        newer = read_note(job.folder, job.name, leases=job.exchange.leases, keep=False)
+        done = newer is None or present(newer.data, spans)
+    return job.end(done, line)
+
+
+def _put_name_back(job: Job) -> None:
+    """Give a removed note its name back; somebody else's new note under that name stands."""
+    try:
+        job.exchange.place(job.folder, job.temp, job.name)
+    except FileExistsError:
+        job.keep(job.temp)
+
+
+def _unmake(job: Job, own: os.stat_result | None, new: bytes) -> None:
+    """Take a note back that was made, but not durably; what somebody wrote into it meanwhile stands."""
+    found = job.folder.look(job.name)
+    if own is None or found is None or not same_file(found, own):
+        job.discard(own)
+        return
+    job.folder.remove(job.temp)  # the second name, if that is where it failed
+    job.folder.rename(job.name, job.temp)
+    note = read_note(job.folder, job.temp, leases=False, keep=False, trusted=digest(new))
+    if note is not None and note.data == new:
+        job.discard(own)
+    else:
+        _put_name_back(job)

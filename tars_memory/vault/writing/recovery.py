@@ -15,8 +15,7 @@ from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.spans import lines_of, present
 from tars_memory.vault.model import Splice
 from tars_memory.vault.writing.journal import Record, base_of, unpack
-from tars_memory.vault.writing.protocol import keep_in_limbo
-from tars_memory.vault.writing.putting_back import aside_of, put_back
+from tars_memory.vault.writing.protocol import aside_of, keep_in_limbo, put_back
 
 if TYPE_CHECKING:
     from tars_memory.vault.folder import Note

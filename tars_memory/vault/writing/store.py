@@ -17,8 +17,7 @@ from tars_memory.vault.folder import Folder, digest
 from tars_memory.vault.writing import exchange as exchanges
 from tars_memory.vault.writing.journal import Journal
 from tars_memory.vault.writing.lock import VaultLock
-from tars_memory.vault.writing.protocol import LIMBO
-from tars_memory.vault.writing.putting_back import ASIDE_SUFFIX, TEMP_SUFFIX, aside_of
+from tars_memory.vault.writing.protocol import ASIDE_SUFFIX, LIMBO, TEMP_SUFFIX, aside_of
 from tars_memory.vault.writing.transaction import Plan, Transaction, Written, writing
 
 if TYPE_CHECKING:
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.vault.writing.exchange import Exchange
-    from tars_memory.vault.writing.history import JournalEntry
-    from tars_memory.vault.writing.lost import LostLine
+    from tars_memory.vault.writing.history import JournalEntry, LostLine
 
 __all__ = ["Plan", "Store", "Transaction", "Written"]
 
@@ -116,7 +114,7 @@ class Store:
             NotFoundError: there is no such transaction, or nothing left to undo.
             ConflictError: a note has moved on too far; the message shows the change that can't be taken back.
         """
-        from tars_memory.vault.writing.undo import undo
+        from tars_memory.vault.writing.history import undo
 
         return undo(self, txn, last)
 
@@ -128,7 +126,7 @@ class Store:
 
     def lost_lines(self) -> list[LostLine]:
         """Lines we wrote, and did not take back, that are no longer there; read only."""
-        from tars_memory.vault.writing.lost import lost_lines
+        from tars_memory.vault.writing.history import lost_lines
 
         return lost_lines(self.journal, self.root)
 
@@ -196,7 +194,7 @@ class Store:
         Returns:
             how many records held one.
         """
-        from tars_memory.vault.writing.pruning import purge
+        from tars_memory.vault.writing.journal import purge
 
         with self.transaction("purge"), writing(os.fspath(self.journal.folder)):
             return 0 if self.dry_run else purge(self.journal, texts)

@@ -1,6 +1,7 @@
 """One transaction: the notes it changes, under one lock and one name, each by the protocol that fits.
 
-Made by :meth:`tars_memory.vault.writing.store.Store.transaction`.
+Made by :meth:`tars_memory.vault.writing.store.Store.transaction`. What the system says when it refuses becomes what a
+person can act on (:func:`writing`).
 """
 
 from __future__ import annotations
@@ -29,20 +30,19 @@ from tars_memory.vault.markdown.spans import (
     spans_of,
 )
 from tars_memory.vault.model import Splice
-from tars_memory.vault.writing.protocol import Job, ending
-from tars_memory.vault.writing.protocol_append import append
-from tars_memory.vault.writing.protocol_edit import create as create_note
-from tars_memory.vault.writing.protocol_edit import edit, remove
+from tars_memory.vault.writing.exchange import UnsupportedError
+from tars_memory.vault.writing.journal import next_txn, prune, time_of
+from tars_memory.vault.writing.protocol import Job, append, edit, ending, remove
+from tars_memory.vault.writing.protocol import create as create_note
 from tars_memory.vault.writing.recovery import settle
-from tars_memory.vault.writing.refusal import writing
-from tars_memory.vault.writing.txn import next_txn, time_of
-from tars_memory.vault.writing.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.journal import Record
     from tars_memory.vault.writing.store import Store
+
 
 __all__ = ["Plan", "Transaction", "Written", "writing"]
 
@@ -64,6 +64,70 @@ Twice this is still less than the 30 s that another writer waits for the lock (`
 
 GONE_WAIT = 0.05
 """Seconds to look again for a note that isn't there: some editors rename it away before they write it anew."""
+
+
+class Written:
+    """What became of one write.
+
+    Attributes:
+        txn: the transaction; empty if nothing was written.
+        path: of the note, relative to the vault.
+        line: 1-based line, in the new text, of the first changed line that isn't blank.
+        before: the changed lines as they were.
+        after: the changed lines as they are.
+        text: the whole note as it is now.
+        changed: whether anything was written (in a dry run: would be).
+        created: whether the note is new.
+    """
+
+    __slots__ = ("after", "before", "changed", "created", "line", "path", "text", "txn")
+
+    def __init__(
+        self, txn: str, path: str, text: bytes, spans: Sequence[Span] = (), *, line: int = 1, created: bool = False
+    ) -> None:
+        self.txn = txn
+        self.path = path
+        self.line = line
+        self.before = b"".join(span.before for span in spans)
+        self.after = b"".join(span.after for span in spans)
+        self.text = text
+        self.changed = bool(spans) or created
+        self.created = created
+
+
+@contextlib.contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Turn what the system says into what a person can act on.
+
+    Raises:
+        UnwritableError: for any ``OSError`` inside; names the path.
+    """
+    try:
+        yield
+    except TarsError:
+        raise
+    except UnsupportedError as error:
+        raise UnwritableError(
+            f"{path}: the file system can't exchange two files, so an edit could lose what you save meanwhile",
+            "adding lines works here; edit this note by hand, or keep the vault on another file system",
+        ) from error
+    except OSError as error:
+        said = error.strerror or str(error)
+        raise UnwritableError(f"{path} can't be written: {said}", _hint(error.errno)) from error
+
+
+def _hint(number: int | None) -> str:
+    if number in (errno.ENOSPC, errno.EDQUOT):
+        return "make room on the disk, then try again"
+    if number in (errno.EACCES, errno.EPERM):
+        return "check the owner and the rights of the note and its folder"
+    if number == errno.EROFS:
+        return "the file system is mounted read-only"
+    if number == errno.EFBIG:
+        return "this process may not write a file of that size: ulimit -f"
+    if number == errno.EIO:
+        return "the disk reported an error: check it, and your backup"
+    return "try again; tars-memory doctor looks for the cause"
 
 
 class Transaction:
@@ -105,8 +169,6 @@ class Transaction:
                 last = {"txn": self.id}
             if last is not None and journal.begins_file:
                 # A clock that jumps ahead must not cost the history: a month after the last write at most is believed.
-                from tars_memory.vault.writing.pruning import prune
-
                 prune(journal, min(store.now(), time_of(str(last["txn"])) + timedelta(days=31)), store.journal_days)
         self.id = next_txn(store.now(), str(last["txn"]) if last else None)
 
@@ -148,7 +210,7 @@ class Transaction:
 
     def _take_back(self, name: str) -> None:
         """Take back what was written of a transaction; where there is no room for that, the next writer does it."""
-        from tars_memory.vault.writing.undo import take_back
+        from tars_memory.vault.writing.history import take_back
 
         self._patience = PATIENCE
         try:
@@ -465,3 +527,41 @@ def _check_resolved(path: str, data: bytes) -> None:
     if has_markers(data):
         hint = "choose between the two versions there first"
         raise UnwritableError(f"{path} holds unresolved conflict markers (<<<<<<<)", hint)
+
+
+def move(transaction: Transaction, vault: Vault, path: str, to: str) -> bool:
+    """Make the note under its new path, with the same bytes, mode and time of modification; then remove the old one.
+
+    Two writes of one transaction, which an undo takes back together. A kill in between leaves both notes; the same
+    move again then removes the old one.
+
+    Args:
+        transaction: in which to do it.
+        vault: that holds the note.
+        path: where it is.
+        to: where it shall be, in the vault too.
+
+    Returns:
+        False, and both paths are as they were: the note is gone or changed meanwhile, or another text stands at ``to``.
+
+    Raises:
+        UnwritableError: it can't be made there, or not be removed here; both paths are as they were.
+    """
+    found, data = vault.look(path), transaction.read(path)
+    if found is None or data is None:
+        return False
+    dress = (found.st_mode & 0o7777, found.st_mtime_ns)
+    written = transaction.write(to, lambda _: (), create=data, restore=True, dress=dress)
+    if written.text != data:
+        return False
+    moved = False
+    try:
+        moved = transaction.remove(path, digest(data)) is not None
+    except TarsError:
+        # Another process may have taken the note away after all; then the copy is the only one.
+        if written.created and vault.look(path) is not None:
+            transaction.remove(to, digest(data))
+        raise
+    if not moved and written.created:
+        transaction.remove(to, digest(data))
+    return moved
