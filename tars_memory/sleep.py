@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from tars_memory.capture.transcripts import Unknown
-    from tars_memory.capture.turns import Transcript
+    from tars_memory.capture.transcripts.turns import Transcript
     from tars_memory.curation.extraction.extract import Examiner
     from tars_memory.curation.extraction.sources import Record
     from tars_memory.memory import Memory

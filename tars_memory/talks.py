@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from tars_memory.capture.turns import Transcript, Turn
+    from tars_memory.capture.transcripts.turns import Transcript, Turn
     from tars_memory.rooms import Rooms
     from tars_memory.settings import Places, Settings
 
@@ -397,7 +397,7 @@ class Talks:
 
     def _talks(self, path: str, data: bytes | None, source: io.BytesIO | str, lines: int) -> list[Talk]:
         """The conversations of a log, or of what was added to it after so many lines."""
-        from tars_memory.capture.transcripts.opening import Unknown, read
+        from tars_memory.capture.transcripts import Unknown, read
 
         found = [each for each in read(source, path) if not isinstance(each, Unknown)]
         talks: list[Talk] = []

@@ -13,7 +13,7 @@ import pytest
 
 from curation.poison import ASKED, TOKEN, Case
 from tars_memory.capture.transcripts import read
-from tars_memory.capture.turns import Transcript
+from tars_memory.capture.transcripts.turns import Transcript
 from tars_memory.curation.models.llm import LanguageModel
 from tars_memory.curation.reviewing import suggest
 from tars_memory.curation.tidying import contradictions

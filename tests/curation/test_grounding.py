@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_documents import examples
 
-from tars_memory.capture.turns import Turn
+from tars_memory.capture.transcripts.turns import Turn
 from tars_memory.curation.extraction import grounding
 from tars_memory.curation.model import Fact, Refer
 from tars_memory.vault.markdown import claims

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from tars_memory.capture.turns import Turn
+from tars_memory.capture.transcripts.turns import Turn
 from tars_memory.curation.models import prompts
 from tars_memory.curation.models.llm import Prompt
 

@@ -9,7 +9,7 @@ import pytest
 from random_documents import within
 
 from curation.statements import LEFT_ALONE, WORTH
-from tars_memory.capture.turns import Turn
+from tars_memory.capture.transcripts.turns import Turn
 from tars_memory.curation.extraction import grounding, rules
 from tars_memory.language.dates import absolute, names_day
 from tars_memory.language.sentences import sentences

@@ -10,7 +10,7 @@ from conversations import Said, claude_code
 
 from curation.extracting import House
 from curation.stated import FRESH, TUNED, labelled
-from tars_memory.capture.turns import Turn
+from tars_memory.capture.transcripts.turns import Turn
 from tars_memory.curation.extraction.stating import claimed, stated
 from tars_memory.curation.model import Fact
 from tars_memory.vault.markdown import claims

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from random_documents import examples, scale, seeded, within
 
 from tars_memory.capture.transcripts import Unknown, read
-from tars_memory.capture.turns import Transcript
+from tars_memory.capture.transcripts.turns import Transcript
 
 
 def all_of(data: bytes) -> list[Transcript | Unknown]:
@@ -194,11 +194,11 @@ def test_no_words_take_time_out_of_proportion(words: str) -> None:
 
 
 def test_an_escape_that_a_chunk_cuts_stays_whole() -> None:
-    from tars_memory.capture.transcripts import documents
+    from tars_memory.capture.transcripts import records
 
     text = "".join(f"{'x' * number}\U0001f600\\\\ \ud83d" for number in range(60))
     data = json.dumps([{"role": "user", "content": text}, {"role": "assistant", "content": "ok"}], indent=1).encode()
-    stream = documents.Clean(io.BytesIO(data))
+    stream = records.Clean(io.BytesIO(data))
     made = b""
     while piece := stream.read(7):
         made += piece

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_documents import examples
 
-from tars_memory.capture.turns import Role, Turn
+from tars_memory.capture.transcripts.turns import Role, Turn
 from tars_memory.curation.extraction.windows import LABEL, LEAST, Window, windows
 from tars_memory.recall.packing.budget import characters
 

@@ -6,6 +6,7 @@ over. A file is read as a stream: memory holds one conversation at a time, and o
 
 from __future__ import annotations
 
-from tars_memory.capture.transcripts.opening import Unknown, read
+from tars_memory.capture.transcripts.opening import read
+from tars_memory.capture.transcripts.turns import Unknown
 
 __all__ = ["Unknown", "read"]

@@ -8,20 +8,18 @@ import os
 import re
 import stat
 import zipfile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from tars_memory.capture.transcripts import documents, lines, text
-from tars_memory.capture.transcripts.fields import DamagedError
+from tars_memory.capture.transcripts import records, text
+from tars_memory.capture.transcripts.turns import DamagedError, Unknown
 from tars_memory.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from tars_memory.capture.turns import Transcript
+    from tars_memory.capture.transcripts.turns import Transcript
 
-CHUNK = 1_000_000
-"""Bytes that are read at once."""
 HEAD = 65_536
 """Bytes that are looked at to tell the shape."""
 FIRST_LINE = 32_000_000
@@ -39,18 +37,6 @@ MEMBERS = (".json", ".jsonl", ".ndjson", ".md", ".txt")
 CANT, NO_JSON, BREAKS_OFF = "it can't be read: ", "it is no whole JSON: ", "it is damaged after "
 BROKEN = (CANT, NO_JSON, BREAKS_OFF)
 """How it begins to be said that a file may be a conversation, but not all of it could be read."""
-
-
-class Unknown(NamedTuple):
-    """What is no conversation, or could not be read.
-
-    Attributes:
-        name: of the file (in an archive ``archive.zip/member``).
-        why: one sentence without a full stop.
-    """
-
-    name: str
-    why: str
 
 
 def read(source: str | os.PathLike[str] | BinaryIO, name: str | None = None) -> Iterator[Transcript | Unknown]:
@@ -240,7 +226,7 @@ def _mostly_json(head: bytes) -> bool:
 def _is_object(line: bytes) -> bool:
     if not line.startswith((b"{", b"\xef\xbb\xbf{")):
         return False
-    return any(isinstance(value, dict) for value in lines.values(line))
+    return any(isinstance(value, dict) for value in records.values(line))
 
 
 def _by_lines(peeked: Peeked, bare: bytes) -> bool:
@@ -248,18 +234,18 @@ def _by_lines(peeked: Peeked, bare: bytes) -> bool:
     first, *rows = peeked.first_lines().lstrip(b" \t\r\n\0\xef\xbb\xbf\x1e").split(b"\n", 20)
     objects = [row for row in rows[:20] if _is_object(row) and not row.rstrip().endswith(b",")]
     if bare.startswith(b"["):  # a list, unless its first line is only the wreck of one
-        return first.strip() != b"[" and bool(objects) and None in lines.values(first)
+        return first.strip() != b"[" and bool(objects) and None in records.values(first)
     return _is_object(first) or bool(objects)
 
 
 def _json(peeked: Peeked, bare: bytes, name: str) -> Iterator[Transcript | Unknown]:
-    reader = lines.Reader(name)
+    reader = records.Sorter(name)
     why = ""
     try:
         if _by_lines(peeked, bare) or not bare.startswith((b"{", b"[")):
-            yield from lines.read(io.BufferedReader(peeked, CHUNK), reader)
+            yield from records.read_lines(io.BufferedReader(peeked, records.CHUNK), reader)
         else:
-            yield from documents.read(io.BufferedReader(peeked, CHUNK), bare, reader)
+            yield from records.read_document(io.BufferedReader(peeked, records.CHUNK), bare, reader)
     except Exception as error:  # what came before the damage is read all the same
         why = f"{'' if isinstance(error, DamagedError) else CANT}{_told(error)}"
         reader.damaged += 1
@@ -272,7 +258,7 @@ def _json(peeked: Peeked, bare: bytes, name: str) -> Iterator[Transcript | Unkno
         yield Unknown(name, f"{BREAKS_OFF}{counted(reader.found, 'conversation')}: {why}")
 
 
-def _why(reader: lines.Reader) -> str:
+def _why(reader: records.Sorter) -> str:
     if reader.strange:
         keys = f" with {', '.join(map(json.dumps, reader.keys))}" if reader.keys else ""
         return f"its JSON{keys} has no known shape of a conversation"
@@ -285,7 +271,7 @@ def _archive(peeked: Peeked, name: str) -> Iterator[Transcript | Unknown]:
     import tempfile
 
     with tempfile.TemporaryFile() as copy:
-        shutil.copyfileobj(io.BufferedReader(peeked, CHUNK), copy, CHUNK)
+        shutil.copyfileobj(io.BufferedReader(peeked, records.CHUNK), copy, records.CHUNK)
         unknown: list[Unknown] = []
         found = 0
         left = MAX_UNPACKED

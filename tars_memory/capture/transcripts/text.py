@@ -8,17 +8,15 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.capture.transcripts import moments
-from tars_memory.capture.transcripts.draft import Draft
-from tars_memory.capture.transcripts.fields import ROLES, YEARS, clean, name
+from tars_memory.capture.transcripts.turns import ROLES, YEARS, Draft, Unknown, clean, name
 from tars_memory.vault.markdown import frontmatter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import tzinfo
     from typing import BinaryIO
 
-    from tars_memory.capture.transcripts.opening import Unknown
-    from tars_memory.capture.turns import Role, Transcript
+    from tars_memory.capture.transcripts.turns import Role, Transcript
 
 FORMAT = "text"
 
@@ -130,8 +128,6 @@ class Label(NamedTuple):
 
 def read(stream: BinaryIO, source: str) -> Iterator[Transcript | Unknown]:
     """The conversation of a text; :class:`Unknown` if nobody can be told to speak in it."""
-    from tars_memory.capture.transcripts.opening import Unknown
-
     data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         yield Unknown(source, f"a text of more than {MAX_BYTES // 1_000_000} MB is not read: split it")
@@ -159,10 +155,10 @@ class _Text:
         self.source = source
         self.title = ""
         self.doubt = ""
-        self.day = moments.day_in(os_name(source))
+        self.day = day_in(os_name(source))
         self.body = self._front_matter()
         self.labels = self._labels()
-        self.american = moments.month_first(self.labels)
+        self.american = month_first(self.labels)
 
     def transcript(self) -> Transcript | None:
         """The conversation, if there is one."""
@@ -189,7 +185,7 @@ class _Text:
                 lines.pop()
             draft.say(_role(label.name), "\n".join(lines), speaker=name(label.name), time=moment)
         if draft.start is None and self.day is not None and not any(turn.time for turn in draft.turns):
-            draft.start = moments.local(self.day, time(0, 0))
+            draft.start = local(self.day, time(0, 0))
         found = draft.done(self.source, FORMAT)
         return found._replace(doubt=self.doubt) if found else None
 
@@ -333,19 +329,19 @@ class _Text:
 
     def _day_line(self, row: str) -> date | None:
         match = _DAY_LINE.fullmatch(row.strip()) if len(row) < 60 else None
-        return moments.day_of(match["day"], american=self.american) if match else None
+        return day_of(match["day"], american=self.american) if match else None
 
     def _moment(self, label: Label, before: datetime | None, day: date | None) -> tuple[datetime | None, date | None]:
         """When a turn was said, and the day that goes on from there: past midnight the clock begins anew."""
-        day = (moments.day_of(label.day, american=self.american) if label.day else None) or day
-        clock = moments.time_of_day(label.clock) if label.clock else None
+        day = (day_of(label.day, american=self.american) if label.day else None) or day
+        clock = time_of_day(label.clock) if label.clock else None
         if day is None or clock is None:
             return None, day
         zone = UTC if label.clock and label.clock.endswith(("Z", "UTC", "GMT")) else None
-        moment = moments.local(day, clock, zone)
+        moment = local(day, clock, zone)
         if moment and before and not label.day and before.date() == day and before - moment > timedelta(hours=12):
             day += timedelta(days=1)
-            moment = moments.local(day, clock, zone)
+            moment = local(day, clock, zone)
         return moment, day
 
 
@@ -392,3 +388,52 @@ def _role(label: str) -> Role:
     if said in WORDS:
         return WORDS[said]
     return "assistant" if _MODELS.match(said) else "user"
+
+
+def month_first(labels: Sequence[Label]) -> bool:
+    """Whether days are written month first: some day is no month, else the clock says a.m. and p.m."""
+    days = [re.split(r"[./]", label.day) for label in labels if label.day and "/" in label.day]
+    if any(int(parts[0]) > 12 for parts in days):
+        return False
+    if any(int(parts[1]) > 12 for parts in days):
+        return True
+    return any(label.clock and "m" in label.clock.rstrip("GMTUZC ").lower() for label in labels)
+
+
+def day_of(text: str, *, american: bool) -> date | None:
+    """A day in ISO form or with points or slashes; ``american``: slashed days begin with the month."""
+    try:
+        if "-" in text:
+            found = date.fromisoformat(text)
+        else:
+            one, two, year = (int(part) for part in re.split(r"[./]", text))
+            year += 2000 if year < 100 else 0
+            found = date(year, one, two) if american and "/" in text else date(year, two, one)
+    except ValueError:
+        return None
+    return found if found.year in YEARS else None
+
+
+def day_in(text: str) -> date | None:
+    """The first day in ISO form within a text."""
+    match = re.search(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)", text[:300])
+    return day_of(match[0], american=False) if match else None
+
+
+def time_of_day(text: str) -> time | None:
+    """The time of day; a.m. and p.m. are understood, what is shorter than a second is not."""
+    hour, minute, second = (*(int(part) for part in re.findall(r"\d+", re.split(r"[.,]\d", text)[0])), 0)[:3]
+    if half := re.search(r"(?i)([ap])\.?m", text):
+        hour = hour % 12 + (12 if half[1] in "pP" else 0)
+    try:
+        return time(hour, minute, second)
+    except ValueError:
+        return None
+
+
+def local(day: date, clock: time, zone: tzinfo | None = None) -> datetime | None:
+    """The instant in the local zone; None beyond the calendar's ends."""
+    try:
+        return datetime.combine(day, clock, zone).astimezone()
+    except (OverflowError, OSError, ValueError):
+        return None

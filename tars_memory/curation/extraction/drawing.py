@@ -17,7 +17,7 @@ from tars_memory.vault.secrets.masking import mask
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tars_memory.capture.turns import Transcript, Turn
+    from tars_memory.capture.transcripts.turns import Transcript, Turn
     from tars_memory.curation.extraction.known import Known
     from tars_memory.curation.extraction.windows import Window
     from tars_memory.curation.model import Extraction, Fact

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from tars_memory.capture.context import Context
-    from tars_memory.capture.turns import Transcript
+    from tars_memory.capture.transcripts.turns import Transcript
     from tars_memory.curation.extraction.drawing import Drawn, Moments
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.settings import Settings

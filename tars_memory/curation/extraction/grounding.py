@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import date
 
-    from tars_memory.capture.turns import Turn
+    from tars_memory.capture.transcripts.turns import Turn
     from tars_memory.curation.model import Fact
     from tars_memory.vault.markdown.claims import Claim
 

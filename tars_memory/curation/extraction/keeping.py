@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from tars_memory.capture.context import Context
-    from tars_memory.capture.turns import Transcript, Turn
+    from tars_memory.capture.transcripts.turns import Transcript, Turn
     from tars_memory.curation.extraction.drawing import Drawn, Moments
     from tars_memory.curation.model import Fact
     from tars_memory.vault.writing.store import Plan, Transaction

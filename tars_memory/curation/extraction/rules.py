@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from datetime import date
 
-    from tars_memory.capture.turns import Turn
+    from tars_memory.capture.transcripts.turns import Turn
     from tars_memory.language.tables import Language
 
 FEW_WORDS = 8

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
-    from tars_memory.capture.turns import Turn
+    from tars_memory.capture.transcripts.turns import Turn
     from tars_memory.curation.extraction.known import Known
     from tars_memory.curation.model import Fact, Verdict
     from tars_memory.curation.models.llm import LanguageModel, Prompt

@@ -19,7 +19,7 @@ from tars_memory.vault.markdown.claims import ME, WE, made
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tars_memory.capture.turns import Turn
+    from tars_memory.capture.transcripts.turns import Turn
     from tars_memory.curation.model import Fact
 from tars_memory.vault.markdown.claims import Claim
 

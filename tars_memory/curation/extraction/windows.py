@@ -15,7 +15,7 @@ from tars_memory.recall.packing.budget import characters
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tars_memory.capture.turns import Turn
+    from tars_memory.capture.transcripts.turns import Turn
 
 EXAMINED = frozenset({"user", "assistant"})
 """Whose turns are looked at."""

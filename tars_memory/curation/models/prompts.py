@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from datetime import date
 
-    from tars_memory.capture.turns import Turn
+    from tars_memory.capture.transcripts.turns import Turn
 
 EXTRACT_TOKENS, LOOK_TOKENS, OPS_TOKENS = 4_096, 1_024, 4_096
 """Room for an answer: some thirty facts with their quotes, twenty verdicts, or forty ops."""

@@ -1,22 +1,161 @@
-"""One JSON document, of any size: read as a stream, one conversation at a time."""
+"""JSON, a document or a value a line: read as a stream, one conversation at a time."""
 
 from __future__ import annotations
 
 import codecs
 import io
+import json
 import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.capture.transcripts import conversations
-from tars_memory.capture.transcripts.fields import DamagedError
+from tars_memory.capture.transcripts import formats
+from tars_memory.capture.transcripts.turns import DamagedError, name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from tars_memory.capture.transcripts.lines import Reader
-    from tars_memory.capture.turns import Transcript
+    from tars_memory.capture.transcripts.turns import Transcript
+
+MAX_LINE = 64_000_000
+"""Bytes of one line; a longer one is passed over and counted as damaged."""
+
+MAX_PASSED = 2 * MAX_LINE
+"""Bytes of a longer line that are passed over; one that still goes on then ends the file."""
+
+HELD_TURNS = 200_000
+"""So many turns of unfinished conversations are held at once; then the one that is silent longest is given out. Only a
+log in which conversations take turns comes near to it."""
+
+
+GIVE_UP = 100_000
+"""After so many values without a conversation a log is none."""
+
+_DECODER = json.JSONDecoder(strict=False)
+
+
+class Sorter:
+    """Sorts the values of a log into formats.
+
+    Attributes:
+        damaged: what couldn't be read, of no conversation yet.
+        strange: values that are of no known shape; ``keys`` names those of the first one.
+        found: conversations so far.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.damaged = 0
+        self.strange = 0
+        self.keys: tuple[str, ...] = ()
+        self.found = 0
+        self._open: dict[tuple[type[formats.Chat], str], formats.Chat] = {}
+
+    def take(self, value: object) -> Iterator[Transcript]:
+        """Take in one value; a conversation that it completes is given out."""
+        if isinstance(value, dict):
+            for kind in formats.RECORDS:
+                if (key := kind.of(value)) is not None:
+                    self._conversation(kind, key).add(value)
+                    yield from self._full()
+                    return
+            if formats.TELLING.isdisjoint(value):
+                self._stranger(value)
+                return
+        known = False
+        for one in formats.several(value):
+            transcript = formats.transcript(one, self.source)
+            if transcript is not None:
+                known = True
+                self.found += 1
+                yield transcript
+        if not known:
+            self._stranger(value)
+
+    def _stranger(self, value: object) -> None:
+        self.strange += 1
+        if isinstance(value, dict) and not self.keys:
+            self.keys = tuple(name(key) for key in list(value)[:6])
+
+    def finish(self) -> Iterator[Transcript]:
+        """Give out what is left, in the order in which it began."""
+        sessions = list(self._open.values())
+        self._open = {}
+        for session in sessions:
+            transcript = session.done(self.source)
+            if transcript is not None:
+                self.found += 1
+                damaged, self.damaged = self.damaged, 0
+                yield transcript._replace(damaged=transcript.damaged + damaged)
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether so much was read without a sign of a conversation that the rest is not worth it."""
+        return self.strange + self.damaged > GIVE_UP and not self.found and not self._open
+
+    def _conversation(self, kind: type[formats.Chat], key: str) -> formats.Chat:
+        """The one that a record belongs to; one without a name goes on with the last one of its kind."""
+        if not key:
+            key = next((known for of, known in reversed(self._open) if of is kind), "")
+        elif (kind, "") in self._open and (kind, key) not in self._open:
+            self._open[kind, key] = self._open.pop((kind, ""))  # records before the first one that has a name
+        found = self._open.pop((kind, key), None) or kind(key)
+        self._open[kind, key] = found  # the last one is the one that spoke last
+        return found
+
+    def _full(self) -> Iterator[Transcript]:
+        if len(self._open) > 1 and sum(len(session.draft.turns) for session in self._open.values()) > HELD_TURNS:
+            session = self._open.pop(next(iter(self._open)))
+            transcript = session.done(self.source)
+            if transcript is not None:
+                self.found += 1
+                yield transcript
+
+
+def read_lines(stream: BinaryIO, reader: Sorter) -> Iterator[Transcript]:
+    """The conversations of a file of JSON lines. A line that can't be read is counted; the rest is read all the same.
+
+    A last line without its line ending that can't be read is half a line of a session that goes on: no damage.
+
+    Raises:
+        DamagedError: a line has no end. What came before waits in :meth:`Sorter.finish`, as for a stream that breaks.
+    """
+    while line := stream.readline(MAX_LINE):
+        whole = line.endswith(b"\n")
+        if not whole and len(line) >= MAX_LINE:
+            passed = len(line)
+            while (rest := stream.readline(MAX_LINE // 64)) and not rest.endswith(b"\n"):
+                passed += len(rest)
+                if passed > MAX_PASSED:
+                    raise DamagedError(f"a line is longer than {MAX_PASSED // 1_000_000} MB")
+            reader.damaged += 1
+            continue
+        for value in values(line):
+            if value is None:
+                reader.damaged += whole
+            else:
+                yield from reader.take(value)
+        if reader.is_hopeless:
+            break
+
+
+def values(line: bytes) -> Iterator[Any]:
+    """The JSON values of one line, usually one; None for what is none. A blank line has none."""
+    text = line.decode("utf-8", "replace").strip(" \t\r\n\0\ufeff\x1e")
+    if not text:
+        return
+    at = 0
+    while at < len(text):
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            yield None
+            return
+        yield value if value is not None else {}
+        while at < len(text) and text[at] in " \t\r,\0\x1e":
+            at += 1
+
 
 DEEPEST = 1_000
 """Levels of nesting; real logs have ten. The parser keeps the path to each one: memory grows by the square."""
@@ -131,7 +270,7 @@ class Depth:
         return max(accumulate((_LEVELS[bracket] for bracket in brackets), initial=before))
 
 
-def read(stream: BinaryIO, head: bytes, reader: Reader) -> Iterator[Transcript]:
+def read_document(stream: BinaryIO, head: bytes, reader: Sorter) -> Iterator[Transcript]:
     """The conversations of a JSON document (or of several, one after the other).
 
     Args:
@@ -141,7 +280,7 @@ def read(stream: BinaryIO, head: bytes, reader: Reader) -> Iterator[Transcript]:
 
     Raises:
         DamagedError: the document can't be read further; what was complete before has been given out, except for what
-            :meth:`Reader.finish` still holds.
+            :meth:`Sorter.finish` still holds.
     """
     import ijson
 
@@ -167,8 +306,8 @@ def _prefix(head: bytes) -> str:
                 break
     except (ijson.JSONError, DamagedError, ValueError, OverflowError, RecursionError):
         pass  # it is only the beginning
-    for key in conversations.LISTS:
+    for key in formats.LISTS:
         within = {name for prefix, kind, name in events if kind == "map_key" and prefix == f"{key}.item"}
-        if within & {"mapping", "chat_messages", *conversations.HOLDERS}:
+        if within & {*(export.field for export in formats.EXPORTS), *formats.HOLDERS}:
             return f"{key}.item"
     return ""

@@ -1,16 +1,182 @@
-"""What the fields of all logs have in common: cleaned text, names, instants, roles."""
+"""What all foreign logs come to: turns, conversations, and the fields that they tell them by."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from tars_memory.capture.turns import Role
+
+Role = Literal["user", "assistant", "system", "tool"]
+"""Who speaks: the person, the model, the program's instructions, or a tool's output."""
+
+
+class Turn(NamedTuple):
+    r"""What one side said at once.
+
+    Attributes:
+        number: its place among all turns of the conversation, from 1.
+        role: see :data:`Role`.
+        speaker: the name in the transcript; the role if it names nobody.
+        text: as said, line breaks as ``\n``; never empty.
+        time: aware, or None if the transcript does not say.
+        tools: names of the tools called in this turn.
+    """
+
+    number: int
+    role: Role
+    speaker: str
+    text: str
+    time: datetime | None = None
+    tools: tuple[str, ...] = ()
+
+
+class Transcript(NamedTuple):
+    """One conversation of a foreign log.
+
+    Attributes:
+        source: the file's name as given, ``-`` for stdin.
+        format: the name of the shape it was read as (``claude-code``).
+        id: the log's own name of the conversation; empty if it has none.
+        title: the log's own title; empty if it has none.
+        start: when it began, aware; None if the log does not say.
+        turns: in order.
+        damaged: places of the log that couldn't be read and were passed over.
+        folder: where the agent worked, as the log says it; empty if it does not.
+        doubt: why it isn't sure who said what, one sentence without a full stop; empty if it is.
+    """
+
+    source: str
+    format: str
+    id: str
+    title: str
+    start: datetime | None
+    turns: tuple[Turn, ...]
+    damaged: int = 0
+    folder: str = ""
+    doubt: str = ""
+
+    @property
+    def user_turns(self) -> int:
+        """How many turns are the person's."""
+        return sum(turn.role == "user" for turn in self.turns)
+
+    def digests(self) -> list[str]:
+        """For each turn, a SHA-256 of all turns up to it: who spoke and what, without times.
+
+        A grown conversation begins with the digests it had before, whatever its file is called.
+        """
+        running = sha256()
+        found = []
+        for turn in self.turns:
+            for part in (turn.role, turn.speaker, turn.text):
+                data = part.encode("utf-8", "replace")
+                running.update(b"%d:" % len(data) + data)
+            found.append(running.hexdigest())
+        return found
+
+
+class Unknown(NamedTuple):
+    """What is no conversation, or could not be read.
+
+    Attributes:
+        name: of the file (in an archive ``archive.zip/member``).
+        why: one sentence without a full stop.
+    """
+
+    name: str
+    why: str
+
+
+MAX_TOOLS = 1_000
+"""Names of tools kept of one conversation; a log with more of them is a broken one."""
+
+
+class Draft:
+    """Collects the turns of one conversation in the order in which they are said.
+
+    What was added is never changed by what comes later, but for the names of tools: a conversation that goes on keeps
+    the digests of its turns.
+
+    Attributes:
+        turns: so far.
+        id, title, start: as of :class:`Transcript`.
+        damaged: places of the log that couldn't be read.
+        folder: where the agent worked, the first that is named.
+        calls: name of each tool call by its id, to name the speaker of the tool's output.
+    """
+
+    def __init__(self, name: str = "", title: str = "", start: datetime | None = None) -> None:
+        self.turns: list[Turn] = []
+        self.id = name
+        self.title = title
+        self.start = start
+        self.damaged = 0
+        self.folder = ""
+        self.calls: dict[str, str] = {}
+        self._waiting: list[str] = []
+        self._answers = -1
+
+    def say(self, role: Role, text: str | Sequence[str], *, speaker: str = "", time: datetime | None = None) -> None:
+        """Add a turn; a text without words adds none.
+
+        Args:
+            role: of the person only :func:`own_words` are added.
+            text: all of it, or its parts as the log has them: a program puts its own into parts of their own.
+            speaker: by default the role.
+            time: aware, or None.
+        """
+        parts = [text] if isinstance(text, str) else text
+        if role == "user":
+            parts = [own_words(part) for part in parts]
+        text = "\n\n".join(part for part in parts if part.strip())
+        cut = role == "tool" and len(text) > TOOL_CHARACTERS
+        text = clean(text[:TOOL_CHARACTERS]) + " …" if cut else clean(text)
+        if not text:
+            return
+        self.turns.append(Turn(len(self.turns) + 1, role, speaker or role, text, time))
+        if role == "assistant":
+            self._answers = len(self.turns) - 1
+            waiting, self._waiting = self._waiting, []
+            for tool in waiting:
+                self.call(tool)
+        elif role == "user":
+            self._answers = -1
+
+    def call(self, tool: object, call: object = None) -> None:
+        """A tool was called: by the last answer since the person spoke, else by the next one."""
+        called = name(tool)
+        if not called or len(self.calls) > MAX_TOOLS:
+            return
+        if isinstance(call, str):
+            self.calls[call] = called
+        if self._answers < 0:
+            self._waiting.append(called)
+            return
+        turn = self.turns[self._answers]
+        if called not in turn.tools:
+            self.turns[self._answers] = turn._replace(tools=(*turn.tools, called))
+
+    def called(self, call: object) -> str:
+        """The name of the tool that was called under this id; empty if it isn't known."""
+        return self.calls.get(call, "") if isinstance(call, str) else ""
+
+    def done(self, source: str, shape: str) -> Transcript | None:
+        """The conversation; None if neither the person nor the model says anything in it."""
+        if not any(turn.role in ("user", "assistant") for turn in self.turns):
+            return None
+        if self._waiting:
+            last = self.turns[-1]
+            self.turns[-1] = last._replace(tools=tuple(dict.fromkeys((*last.tools, *self._waiting))))
+        start = self.start or next((turn.time for turn in self.turns if turn.time), None)
+        folder = clean(self.folder)
+        return Transcript(source, shape, self.id, self.title, start, tuple(self.turns), self.damaged, folder)
+
 
 MAX_NAME = 80
 """Characters of a speaker's, a tool's or a conversation's name."""
