@@ -12,6 +12,7 @@ import struct
 import subprocess
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -54,6 +55,14 @@ class Dialogue:
         self._read = end
         return shown.decode("utf-8", "replace")
 
+    def wait_until(self, shown: Callable[[bytes], bool], timeout: float = 120.0) -> bool:
+        """Read on until the screen shows what is waited for; False if the program ends before."""
+        deadline = time.monotonic() + timeout
+        while not shown(self.screen):
+            if not self._more(deadline):
+                return shown(self.screen)
+        return True
+
     def type(self, text: str) -> None:
         os.write(self.leader, text.encode())
 
@@ -80,16 +89,15 @@ class Dialogue:
             os.close(self.leader)
 
     def _more(self, deadline: float) -> bool:
-        """Read on; False if nothing will come any more."""
-        while time.monotonic() < deadline:
-            ready, _, _ = select.select([self.leader], [], [], 0.1)
-            if ready:
-                try:
-                    data = os.read(self.leader, 65536)
-                except OSError:
-                    return False
-                self.screen += data
-                return bool(data)
-            if self.process.poll() is not None:
-                return False
-        raise AssertionError(f"too slow; the screen: {self.screen.decode('utf-8', 'replace')}")
+        """Take in what comes within a moment; False if nothing will come any more."""
+        if time.monotonic() > deadline:
+            raise AssertionError(f"too slow; the screen: {self.screen.decode('utf-8', 'replace')}")
+        ready, _, _ = select.select([self.leader], [], [], 0.1)
+        if not ready:
+            return self.process.poll() is None
+        try:
+            data = os.read(self.leader, 65536)
+        except OSError:
+            return False
+        self.screen += data
+        return bool(data)
