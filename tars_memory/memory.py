@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import date, datetime
 
-    from tars_memory.adopting import Adoption
     from tars_memory.capture.copies import Copies
     from tars_memory.capture.model import Receipt, Turn
     from tars_memory.curation.extraction.extracted import Extracted, Prompts
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.tidying.compression import Compressed
     from tars_memory.curation.tidying.tidy import Tidied
     from tars_memory.index.indexer import RefreshReport
+    from tars_memory.jobs.doctor import Adoption
     from tars_memory.recall.packing.growth import Growth
     from tars_memory.vault.model import Actor
     from tars_memory.vault.template import InitReport
@@ -122,7 +122,7 @@ class Memory(Looking):
 
     def near(self, target: str) -> builtins.list[Turn]:
         """What was said in conversations of the same thing as an entry, in other words: :meth:`forget` leaves it."""
-        from tars_memory import forgetting
+        from tars_memory.jobs import forgetting
 
         return forgetting.near(self, target)
 
@@ -137,8 +137,8 @@ class Memory(Looking):
                 what hooks keep; it can't be undone then. What was forgotten already can still be purged.
             also: lines of conversations (of :meth:`near`) to be withheld with it.
         """
-        from tars_memory import forgetting
         from tars_memory.capture.amend import forget
+        from tars_memory.jobs import forgetting
 
         self.take_ticks()
         self._withheld, target = None, self._meant(target)  # what is withheld is read anew after this
@@ -179,7 +179,7 @@ class Memory(Looking):
             ConflictError: a note has moved on too far; nothing of that note was written.
         """
         from tars_memory.capture.undo import undo
-        from tars_memory.forgetting import restore
+        from tars_memory.jobs.forgetting import restore
 
         done = undo(self.capture(), txn, last=last)
         restore(self)
@@ -409,33 +409,33 @@ class Memory(Looking):
 
     def models(self) -> builtins.list[dict[str, Any]]:
         """The embedding models: which is used, which are here."""
-        from tars_memory import upkeep
+        from tars_memory.jobs import status
 
-        return upkeep.models(self)
+        return status.models(self)
 
     def recommended_model(self) -> dict[str, Any] | None:
         """The embedding model that fits the vault's languages better than the one that is set, if there is one."""
-        from tars_memory import upkeep
+        from tars_memory.jobs import status
 
-        return upkeep.recommended(self)
+        return status.recommended(self)
 
     def use_model(self, name: str, *, folder: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         """Get a model (from a folder, else over the network), and set it in the person's configuration."""
-        from tars_memory import upkeep
+        from tars_memory.jobs import status
 
-        return upkeep.use_model(self, name, Path(folder) if folder is not None else None)
+        return status.use_model(self, name, Path(folder) if folder is not None else None)
 
     def status(self) -> dict[str, Any]:
         """How vault, index and model stand; the index is refreshed first."""
-        from tars_memory import upkeep
+        from tars_memory.jobs import status
 
-        return upkeep.status(self)
+        return status.status(self)
 
     def loaded(self) -> Growth:
         """How big the notes are that every prompt begins with, how fast they grow, and what of them finds no room."""
-        from tars_memory import upkeep
+        from tars_memory.jobs import status
 
-        return upkeep.loaded(self)
+        return status.loaded(self)
 
     def doctor(self, *, fix: bool = False) -> dict[str, Any]:
         """What needs a look (``findings``); settles what a crash left, places what waits in the spool.
@@ -443,7 +443,7 @@ class Memory(Looking):
         Args:
             fix: also mend what is safe to mend: derived data, and leftovers of our own.
         """
-        from tars_memory.doctor import doctor
+        from tars_memory.jobs.doctor import doctor
 
         return doctor(self, fix=fix)
 
@@ -454,7 +454,7 @@ class Memory(Looking):
             UsageError: a vault of this id is at that path now, so this one is a copy; or an agent asks.
             NotFoundError: nothing is kept for it; or for several, and none is named.
         """
-        from tars_memory.adopting import adoptable
+        from tars_memory.jobs.doctor import adoptable
 
         return adoptable(self, os.fspath(path) if path is not None else None)
 
@@ -465,7 +465,7 @@ class Memory(Looking):
             ConflictError: writes there and here took turns.
             UnwritableError: the state folder can't be written, or another process writes.
         """
-        from tars_memory.adopting import adopt
+        from tars_memory.jobs.doctor import adopt
 
         adopt(self, adoption)
 
@@ -475,12 +475,12 @@ class Memory(Looking):
         Raises:
             NotFoundError: nothing waits under that name.
         """
-        from tars_memory.doctor import drop
+        from tars_memory.jobs.doctor import drop
 
         return drop(self, item)
 
     def restore(self, txn: str) -> builtins.list[Written]:
         """Write the lines of a transaction (``all``: of any) anew that something else overwrote, each once."""
-        from tars_memory.restoring import restore
+        from tars_memory.jobs.doctor import restore
 
         return restore(self, txn)

@@ -23,7 +23,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> planted.Planted:
 
 @pytest.fixture(autouse=True)
 def quiet_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tars_memory.hooks.begin", lambda *_: None)
+    monkeypatch.setattr("tars_memory.jobs.hooks.begin", lambda *_: None)
 
 
 def leaks(told: str, line: str, scope: str, command: str) -> list[str]:

@@ -23,7 +23,7 @@ MARKED = b"# Day\n\n<<<<<<< HEAD\n- ours\n=======\n- theirs\n>>>>>>> branch\n"
 @pytest.fixture
 def open_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Memory]:
     root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n- likes oolong\n", "Tea.md": "# Tea\n\ngreen\n"})
-    monkeypatch.setattr("tars_memory.doctor.model_of", lambda memory: {"usable": True})
+    monkeypatch.setattr("tars_memory.jobs.doctor.model_of", lambda memory: {"usable": True})
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     memory = Memory(root, embedder=HashEmbedder(), env=env)
     memory.reindex()

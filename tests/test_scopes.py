@@ -14,8 +14,8 @@ import conversations as logs
 import pytest
 from forked import program
 
-from tars_memory import sleep as nights
 from tars_memory.errors import TarsError, UsageError
+from tars_memory.jobs import sleep as nights
 from tars_memory.memory import Memory
 from tars_memory.settings import chosen_project, find_project
 from tars_memory.testing import HashEmbedder, make_vault

@@ -19,11 +19,11 @@ from typing import Any
 import conversations as logs
 import pytest
 
-from tars_memory import sleep as nights
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.models import llm
 from tars_memory.curation.models.llm import Prompt
 from tars_memory.errors import BusyError, ModelUnavailableError, NotFoundError
+from tars_memory.jobs import sleep as nights
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, ScriptedLLM, make_vault
 

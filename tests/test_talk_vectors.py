@@ -13,9 +13,9 @@ from tars_memory.index import database
 from tars_memory.index.embedding.queryvector import QueryVector
 from tars_memory.index.embedding.session import Embedded
 from tars_memory.index.schema import CACHE_FILE
+from tars_memory.jobs.sleep import sleep
 from tars_memory.memory import Memory
 from tars_memory.recall.talks import Told, merged
-from tars_memory.sleep import sleep
 from tars_memory.testing import HashEmbedder
 from tests.test_talks import HARBOUR, World, turn
 

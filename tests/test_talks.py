@@ -276,7 +276,7 @@ def test_a_night_keeps_what_was_said_in_a_log_that_is_about_to_go(world: World) 
     before = (NOW.timestamp() - 26 * 86_400,) * 2
     os.utime(old, before)
     world.add()
-    from tars_memory.sleep import sleep
+    from tars_memory.jobs.sleep import sleep
 
     with world.memory() as memory:
         night = sleep(memory)

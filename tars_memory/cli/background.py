@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.cli.output import masked
 from tars_memory.errors import BusyError, TarsError
-from tars_memory.hooks import Desk, holds
 from tars_memory.index.files import BACKGROUND, IndexFiles
 from tars_memory.index.live import detached
 from tars_memory.index.report import WRITER_WAIT, RefreshBudget
+from tars_memory.jobs.hooks import Desk, holds
 from tars_memory.options import HookOptions
 from tars_memory.settings import Places, Settings
 from tars_memory.vault.writing.lock import alone

@@ -18,9 +18,9 @@ import conversations as logs
 import pytest
 from terminal import environment, on_a_terminal, program, started
 
-from tars_memory import hooks
 from tars_memory.cli import background
-from tars_memory.hooks import Desk
+from tars_memory.jobs import hooks
+from tars_memory.jobs.hooks import Desk
 from tars_memory.testing import make_vault
 from tars_memory.vault.writing.lock import VaultLock
 
@@ -300,7 +300,7 @@ def test_what_only_begins_work_imports_no_room(agent: Agent) -> None:
         [sys.executable, "-c", code], input=event(agent, "SessionEnd"), env=agent.env, capture_output=True
     )
     loaded = set(re.findall(r"'([\w.]+)'", done.stderr.decode()))
-    assert "tars_memory.hooks" in loaded
+    assert "tars_memory.jobs.hooks" in loaded
     rooms = ("memory", "rooms", "vault", "index", "recall", "capture", "curation")
     heavy = {f"tars_memory.{room}" for room in rooms} | {"sqlite3", "pysqlite3", "numpy", "rich"}
     assert loaded & heavy == set()

@@ -52,7 +52,7 @@ def test_no_command_of_an_agent_does_them_by_the_way(vault: Vault, does: str) ->
     memory = vault.memory(**AGENT, env={"TARS_MEMORY_EMBEDDING_MODEL": "none"})
     before = vault["Memory.md"], vault["Procedural.md"], vault["Review.md"]
     if does == "sleep":
-        from tars_memory.sleep import sleep
+        from tars_memory.jobs.sleep import sleep
 
         log = vault.base / "log.jsonl"
         log.write_bytes(b'{"role": "user", "content": "hi"}\n{"role": "assistant", "content": "ho"}\n')

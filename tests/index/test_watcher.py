@@ -16,9 +16,9 @@ from tars_memory.index.embedding.queryvector import QueryVector
 from tars_memory.index.live import warm
 from tars_memory.index.live.warmserver import WarmServer
 from tars_memory.index.live.watcher import Watcher
+from tars_memory.jobs.watch import Batch, Watching
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
-from tars_memory.watching import Batch, Watching
 
 DIMENSION = 384
 VECTOR = QueryVector(b"\1" * 4 * DIMENSION, (b"\2" * 48, b"\3" * 48))

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tars_memory.jobs.sleep import sleep
 from tars_memory.memory import Memory
-from tars_memory.sleep import sleep
 from tars_memory.testing import HashEmbedder, make_vault
 
 NOW = datetime.fromisoformat("2026-11-21T14:30:00+00:00")

@@ -40,7 +40,7 @@ def sleep(
         if not sources and not memory.settings.options("sleep", SleepOptions).sources:
             call.out.say("no conversations will be examined: name SOURCES, or set [sleep] sources")
         return 0
-    from tars_memory import sleep as nights
+    from tars_memory.jobs import sleep as nights
 
     if undo:
         txns = nights.undo(memory)

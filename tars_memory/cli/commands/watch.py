@@ -32,7 +32,7 @@ def watch(
 
     While it runs, new queries find the model open. One watcher for each vault; a search never needs one.
     """
-    from tars_memory.watching import Watching
+    from tars_memory.jobs.watch import Watching
 
     call = call_of(ctx)
     if poll is not None and not poll >= LEAST_POLL:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.writing.history import JournalEntry
 
+
 OUT_OF_REACH = "what your sync or Obsidian keeps of old versions is out of reach"
 
 COPIES = [

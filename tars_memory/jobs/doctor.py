@@ -1,6 +1,9 @@
 """``doctor``: probe what can go wrong, say what to do about each finding, and with ``fix`` do what is safe.
 
-A finding is safe to mend if nothing that a person wrote can be lost by it: derived data, our own leftovers.
+A finding is safe to mend if nothing that a person wrote can be lost by it: derived data, our own leftovers. What only
+the person can decide has an option of its own: ``--adopt`` takes over the state that is kept for the path which the
+vault was moved from, ``--restore`` writes lines of ours anew that something else overwrote, ``--drop`` gives up a text
+that waits.
 """
 
 from __future__ import annotations
@@ -8,23 +11,34 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import stat
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.errors import BusyError, NotFoundError, SettingsError, TarsError, counted
+from tars_memory.errors import BusyError, ConflictError, NotFoundError, SettingsError, TarsError, UsageError, counted
+from tars_memory.jobs.status import loaded, model_of, refreshed
 from tars_memory.recall.packing.growth import DAYS
-from tars_memory.upkeep import loaded, model_of, refreshed
+from tars_memory.settings import read_id
 from tars_memory.vault import conflicts
+from tars_memory.vault.model import Splice
+from tars_memory.vault.writing.journal import Journal
+from tars_memory.vault.writing.lock import VaultLock
 from tars_memory.vault.writing.spool import ELSEWHERE, Spool
+from tars_memory.vault.writing.store import Store
+from tars_memory.vault.writing.transaction import writing
 from tars_memory.vault.writing.withheld import Withheld
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.memory import Memory
+    from tars_memory.vault.layout import Layout
+    from tars_memory.vault.markdown.document import Document
     from tars_memory.vault.writing.history import LostLine
+    from tars_memory.vault.writing.store import Written
+
 
 SHOWN = 3
 """So many lines of a conflict copy are shown."""
@@ -427,3 +441,236 @@ def _index(memory: Memory) -> Iterator[Finding]:
     if differences:
         said = f"the index differs from the notes: {differences[0]}"
         yield Finding("index", said, "tars-memory reindex --full", mend=lambda: memory.reindex(full=True))
+
+
+# --- a vault that was moved
+
+_OWN = ("vault.json", "lock")
+"""Names in a state folder that are of the folder itself."""
+
+
+class Adoption(NamedTuple):
+    """State of another path that this vault may take over.
+
+    Attributes:
+        folder: where it is.
+        path: of the vault that it is kept for.
+        writes: how many are in its journal.
+        waiting: how many texts wait in its spool.
+        stands: whether something is at that path, though no vault of this id.
+    """
+
+    folder: Path
+    path: str
+    writes: int
+    waiting: int
+    stands: bool
+
+
+def adoptable(memory: Memory, path: str | None) -> Adoption:
+    """The state that this vault may take over.
+
+    Args:
+        memory: of the vault.
+        path: that the vault was moved from; None if there is but one.
+
+    Raises:
+        UsageError: an agent asks; or a vault of this id is at that path now, so this one is a copy.
+        NotFoundError: none is kept for a vault of this id that was at that path; or none at all, or several.
+    """
+    if memory.actor in ("agent", "model"):
+        raise UsageError("only a person takes over another path's state", "run it yourself, at a terminal")
+    found = memory.settings.places.absent(memory.root, memory.vault.id)
+    if path is not None:
+        old = Path(os.path.expanduser(path))
+        names = {os.path.abspath(old), os.path.realpath(old)}
+        if memory.vault.id is not None and read_id(old) == memory.vault.id and str(memory.root) not in names:
+            raise UsageError(
+                f"{path} is there and is a vault of the same id: {memory.root} is a copy of it",
+                "each of the two keeps its own history; nothing was done",
+            )
+        found = [each for each in found if each[1] in names]
+    if not found:
+        of = f" {path}" if path is not None else ""
+        raise NotFoundError(
+            f"no history is kept for a vault{of} of this id that is gone from its place",
+            "tars-memory doctor names the paths for which there is",
+        )
+    if len(found) > 1:
+        paths = ", ".join(shlex.quote(each) for _, each in found)
+        raise NotFoundError(f"history is kept for several paths: {paths}", "name one: tars-memory doctor --adopt PATH")
+    folder, old_path = found[0]
+    writes = sum(1 for _ in Journal(folder / "journal").records(lambda line: b'"t":"begin"' in line))
+    return Adoption(folder, old_path, writes, len(Spool(folder / "spool").pending()), os.path.lexists(old_path))
+
+
+def adopt(memory: Memory, adoption: Adoption) -> None:
+    """Take over history, undo, approvals and what waits; what was written here since follows it.
+
+    A kill on the way loses nothing: done again, it is completed.
+
+    Raises:
+        ConflictError: writes there and here took turns: these are two vaults.
+        BusyError: another process writes for one of the two.
+        UnwritableError: the state folder can't be written.
+    """
+    if memory.dry_run:
+        return
+    here = memory.made_state(used=True)
+    memory.close()
+    timeout = memory.store(writes=False).lock_timeout
+    _check_order(Journal(adoption.folder / "journal"), Journal(here / "journal"))
+    for folder in (adoption.folder, here):  # what a killed process left there is settled on the notes as they are here
+        Store(memory.root, folder, now=memory.now, actor=memory.actor, lock_timeout=timeout).recover()
+    locks = [VaultLock(folder / "lock", timeout=timeout, command="doctor") for folder in (adoption.folder, here)]
+    with locks[0].held(), locks[1].held(), writing(os.fspath(here)):
+        _check_order(Journal(adoption.folder / "journal"), Journal(here / "journal"))
+        _append(Journal(adoption.folder / "journal"), Journal(here / "journal"))
+        _gather(here, adoption.folder)
+        aside = here.with_name(f".{here.name}.{os.getpid()}")
+        here.rename(aside)
+        adoption.folder.rename(here)
+        memory.made_state(used=True)
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _check_order(old: Journal, new: Journal) -> None:
+    """Whether all that was written here was written after what was written there."""
+    last = next(old.records(), None)
+    first = None
+    for record in new.records():
+        first = record
+    if last is not None and first is not None and str(first["txn"]) <= str(last["txn"]):
+        raise ConflictError(
+            "both were written to in turn: what is kept for the other path is newer than the first write here",
+            "these are two vaults with histories of their own; nothing was done",
+        )
+
+
+def _append(old: Journal, new: Journal) -> None:
+    """Put the files of one journal behind those of the other."""
+    for path in new.files():
+        old.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        last = old.files()[-1].name[:4] if old.files() else ""
+        number = int(last) + 1 if last.isdigit() else 1
+        path.rename(old.folder / f"{number:04}-{path.stem[-7:]}.jsonl")
+
+
+def _gather(source: Path, target: Path) -> None:
+    """Move what a state folder holds into another, unless that has it; an index is made anew, locks stay."""
+    for folder, _, names in os.walk(source):
+        inside = target / os.path.relpath(folder, source)
+        for name in names:
+            path = Path(folder, name)
+            derived = folder == os.fspath(source) and (name in _OWN or name.startswith(("index", ".")))
+            if derived or not path.is_file() or path.is_symlink() or os.path.lexists(inside / name):
+                continue
+            inside.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.rename(inside / name)
+
+
+# --- lines that something else overwrote
+
+ALL = "all"
+"""Instead of the name of a transaction: whatever is lost."""
+
+_BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
+_HEADING = re.compile(rb"#{2,6}[ \t]+(.*)")
+
+
+def restore(memory: Memory, txn: str) -> list[Written]:
+    """Write the lines of a transaction anew that something else overwrote, each under the heading that it stood under.
+
+    Whether a line is missing is asked once more of the note as it is at that moment: another device may have brought
+    it back. A note of ours that is gone is made again as it was made.
+
+    Args:
+        memory: of the vault.
+        txn: of the write whose lines to have back, or :data:`ALL`.
+
+    Returns:
+        A receipt for each bullet that was written.
+
+    Raises:
+        NotFoundError: nothing of it is lost.
+        UnwritableError: a note can't be written.
+    """
+    found = memory.store(writes=False).lost_lines()
+    lost = [line for line in found if txn in (line.txn, ALL)]
+    if not lost:
+        said = "no line is lost" if txn == ALL else f"no line of {txn} is lost"
+        raise NotFoundError(said, "tars-memory doctor lists those that are")
+    from tars_memory.vault.writing.history import RESTORE
+
+    context = memory.capture()
+    with context.writing(RESTORE, None) as transaction:
+        for lines in _bullets(lost):
+            if lines[0].created is not None:
+                transaction.write(lines[0].file, lambda data, line=lines[0]: _made(data, line))  # type: ignore[misc]
+            transaction.write(
+                lines[0].file,
+                lambda data, lines=lines: _placed(data or b"", lines, context.layout),  # type: ignore[misc]
+            )
+        return list(transaction.written)
+
+
+def _bullets(lost: Iterable[LostLine]) -> Iterator[list[LostLine]]:
+    """Each lost bullet with those of its children that were lost right below it."""
+    lines: list[LostLine] = []
+    for line in lost:
+        last = lines[-1] if lines else None
+        below = last is not None and line.text[:1] in (" ", "\t") and (line.txn, line.file) == (last.txn, last.file)
+        if last is not None and below and line.above[:1] == (_bytes(last.text),):
+            lines.append(line)
+            continue
+        if lines:
+            yield lines
+        lines = [line]
+    if lines:
+        yield lines
+
+
+def _made(data: bytes | None, line: LostLine) -> Sequence[Splice]:
+    return [Splice(0, 0, _bytes(line.created or ""))] if not data else []
+
+
+def _placed(data: bytes, lines: Sequence[LostLine], layout: Layout) -> Sequence[Splice]:
+    """One bullet under its heading, unless it stands there by now."""
+    from tars_memory.capture.placing import insert
+    from tars_memory.vault.markdown.document import Document
+    from tars_memory.vault.markdown.spans import bare, lines_of
+
+    first = lines[0]
+    if [bare(each) for each in lines_of(data)].count(_bytes(first.text)) >= first.wanted:
+        return []
+    words = first.text.strip()
+    bullet = "\n".join([words if _BULLET.match(words) else f"- {words}", *(line.text for line in lines[1:])])
+    return insert(data, bullet, _section(Document(data), first) or _usual(layout, first.file))
+
+
+def _section(document: Document, line: LostLine) -> str:
+    """The heading that the line stood under: of the nearest line above it that is still there, or itself a heading."""
+    for mark in line.above:
+        heading = _HEADING.match(mark)
+        if heading:
+            return heading[1].decode("utf-8", "surrogateescape").strip()
+        if not mark.strip():
+            continue
+        numbers = [n for n, (start, end, _) in enumerate(document.lines, 1) if document.data[start:end] == mark]
+        titles = {document.section_at(number).title for number in numbers}
+        if len(titles) == 1 and "" not in titles:
+            return titles.pop()
+    return ""
+
+
+def _usual(layout: Layout, path: str) -> str:
+    """Where a new line of such a note goes."""
+    from tars_memory.capture.feedback import SECTION
+
+    if layout.day_of(path) is not None:
+        return layout.log_heading
+    return SECTION if layout.timed(path) else layout.notes_section
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""Upkeep of a vault's memory: status and models."""
+"""How vault, index and models stand, and which embedding model is used."""
 
 from __future__ import annotations
 

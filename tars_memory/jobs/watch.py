@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tars_memory.index.live.watcher import Watcher
     from tars_memory.memory import Memory
 
+
 PORTION = 64
 """Passages that are embedded before the watcher looks for new hints; about two seconds of work."""
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.extraction.sources import Record
     from tars_memory.memory import Memory
 
+
 COMMANDS = ("expire", "extract", "tidy")
 """As the journal names what a night writes; what it did for others on the way (ticks, the spool) is not its own."""
 

@@ -22,6 +22,7 @@ from tars_memory.hashing import sha256
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+
 START, PROMPT, COMPACT, END = "start", "prompt", "compact", "end"
 
 KINDS = {
