@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tars_memory.disk import Places
 from tars_memory.index.embedding import models
-from tars_memory.options import LayoutOptions, LimitsOptions
-from tars_memory.settings import Places
+from tars_memory.settings import LayoutOptions, LimitsOptions
 
 if TYPE_CHECKING:
     from tars_memory.index.embedding.queryvector import QueryVector

@@ -33,7 +33,7 @@ OURS = """
 import json, resource, sys, time
 from pathlib import Path
 from tars_memory.index.embedding.passages import open_embedder
-from tars_memory.options import EmbeddingOptions
+from tars_memory.settings import EmbeddingOptions
 cache, source = sys.argv[1:]
 embedder = open_embedder(EmbeddingOptions(), Path(cache))
 texts = json.load(open(source))

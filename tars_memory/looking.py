@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import NotFoundError, UnwritableError, UsageError, counted
-from tars_memory.options import ALLOWED, FactsOptions, RecallOptions, ReviewOptions, WindowOptions
 from tars_memory.rooms import Rooms
+from tars_memory.settings import ALLOWED, FactsOptions, RecallOptions, ReviewOptions, WindowOptions
 
 if TYPE_CHECKING:
     import builtins

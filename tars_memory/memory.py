@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.looking import Looking
-from tars_memory.options import PermissionOptions, ReviewOptions, TidyOptions
-from tars_memory.settings import PROJECTS
+from tars_memory.settings import PROJECTS, PermissionOptions, ReviewOptions, TidyOptions
 
 if TYPE_CHECKING:
     import builtins

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tars_memory.callers import agent_mark
+from tars_memory.disk import ID_FILE, VAULT_FOLDER, Places
 from tars_memory.errors import (
     ModelUnavailableError,
     Passing,
@@ -21,7 +21,9 @@ from tars_memory.errors import (
     counted,
     duration,
 )
-from tars_memory.options import (
+from tars_memory.settings import (
+    AUTHOR,
+    NO_PROJECT,
     CaptureOptions,
     EmbeddingOptions,
     FactsOptions,
@@ -29,15 +31,9 @@ from tars_memory.options import (
     LayoutOptions,
     LimitsOptions,
     PermissionOptions,
-    StoreOptions,
-)
-from tars_memory.settings import (
-    AUTHOR,
-    ID_FILE,
-    NO_PROJECT,
-    VAULT_FOLDER,
-    Places,
     Settings,
+    StoreOptions,
+    agent_mark,
     chosen_project,
     find_project,
     find_vault,
@@ -78,7 +74,7 @@ class Rooms:
         vault: the vault's folder; None finds it as the command line does (``TARS_MEMORY_DIR``, one here or above that
             the person has used there, the configuration).
         actor: who writes: ``person``, ``script``, ``cron``, ``agent`` or ``model``; ``agent``, whatever is given, where
-            ``env`` bears the mark of one (:mod:`tars_memory.callers`).
+            ``env`` bears the mark of one (:mod:`tars_memory.settings`).
         interactive: a person sits at a terminal; without one a procedural rule becomes a proposal.
         now: the instant that counts as now; None means the clock, read once for each call.
         dry_run: everything is planned and returned, nothing is written.
@@ -369,7 +365,7 @@ class Rooms:
 
         What was forgotten meanwhile, by another process, is withheld from here on.
         """
-        from tars_memory.options import SourcesOptions
+        from tars_memory.settings import SourcesOptions
 
         options = self.settings.options("sources", SourcesOptions)
         if options.paths:
@@ -652,7 +648,7 @@ class Rooms:
 
 def _shown(text: str) -> str:
     """A query without credentials: what is looked for is remembered, and notes are indexed without them as well."""
-    from tars_memory.suspicion import suspicious
+    from tars_memory.vault.secrets.suspicion import suspicious
 
     if not suspicious(text):
         return text

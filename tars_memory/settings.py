@@ -1,4 +1,5 @@
-"""Settings: flag > environment > configuration file > default, as frozen options, one class per room.
+"""Settings: flag > environment > configuration file > default, as frozen options, one class per room; and which vault,
+which project and whose hand a call means.
 
 Two files are read: the person's own ``config.toml`` (any key), and the vault's ``.tars/config.toml``, which may only
 hold what travels with a vault (``[layout]`` and ``[limits]``): a synced vault must not reconfigure the tool.
@@ -8,25 +9,304 @@ The environment name of ``[section] key`` is ``TARS_MEMORY_SECTION_KEY``.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tars_memory import bounded
+from tars_memory import disk
+from tars_memory.disk import OBSIDIAN_FOLDER, VAULT_FOLDER, Places
 from tars_memory.errors import SettingsError, UnwritableError, UsageError, VaultError
-from tars_memory.hashing import sha256
-from tars_memory.options import ALLOWED, SECTIONS, Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-APP = "tars-memory"
-VAULT_FOLDER = ".tars"
-OBSIDIAN_FOLDER = ".obsidian"
-"""What Obsidian's own vaults hold, and ours before the first write."""
-ID_FILE = "vault-id"
-_LONGEST_ID = 64
+
+# --- what can be set
+
+
+class Options:
+    """Frozen values with defaults: the class attributes are the defaults, an instance overrides some of them.
+
+    A frozen dataclass would say the same at 0.8 ms a class, which every start of the command line would pay.
+    """
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"options are frozen: {name}")
+
+
+class LayoutOptions(Options):
+    """``[layout]``: where the tiers live in the vault. ``None`` means: as Obsidian is set, else the default."""
+
+    daily_folder: str | None = None
+    daily_format: str | None = None
+    daily_template: str | None = None
+    log_heading: str = "Log"
+    notes_section: str = "Notes"
+    sessions_folder: str = "sessions"
+
+
+class LimitsOptions(Options):
+    """``[limits]``: what is too big to read."""
+
+    max_note_bytes: int = 10_000_000
+
+
+class StoreOptions(Options):
+    """``[store]``: how writes behave."""
+
+    lock_timeout: float = 30.0
+    journal_days: int = 90
+
+
+class CaptureOptions(Options):
+    """``[capture]``: what is written with a line.
+
+    Attributes:
+        author: whose words they are; empty for nobody in particular. ``TARS_AUTHOR`` goes before it.
+    """
+
+    author: str = ""
+
+
+class IndexOptions(Options):
+    """``[index]``: how the index is kept.
+
+    Attributes:
+        background: ``off`` starts no process that reads new notes and makes vectors by itself;
+            ``TARS_MEMORY_BACKGROUND=0`` says the same for one call.
+    """
+
+    background: str = "on"
+
+
+class EmbeddingOptions(Options):
+    """``[embedding]``: which model makes vectors. ``embedded`` is the one installed by the extra of that name."""
+
+    model: str = "embedded"
+
+
+class RecallOptions(Options):
+    """``[recall]``: how search answers."""
+
+    limit: int = 10
+    mode: str = "hybrid"
+
+
+class WindowOptions(Options):
+    """``[window]``: how ``context --window`` parts a model's window, in percent; the rest is for the conversation.
+
+    Attributes:
+        memory: rules, memory and daily notes.
+        recall: facts and recalled lines.
+        margin: left free because tokens are estimated.
+    """
+
+    memory: int = 15
+    recall: int = 35
+    margin: int = 10
+
+
+class LlmOptions(Options):
+    """``[llm]``: which language model extract, review and tidy may ask, and how much. Empty: none is asked.
+
+    Attributes:
+        model: as litellm names it (``openai/gpt-…``, ``ollama/…``).
+        extract_model, review_model, tidy_model: another one for that job.
+        endpoint: base address of the provider's interface; empty for the provider's own.
+        key: for the provider; empty takes it from the provider's own variable.
+        timeout: seconds for one answer, by the wall clock.
+        max_calls, max_tokens, max_cost: for one command; tokens both ways, cost in US dollars.
+    """
+
+    model: str = ""
+    extract_model: str = ""
+    review_model: str = ""
+    tidy_model: str = ""
+    endpoint: str = ""
+    key: str = ""
+    timeout: float = 120.0
+    max_calls: int = 50
+    max_tokens: int = 500_000
+    max_cost: float = 1.0
+
+
+class ExtractOptions(Options):
+    """``[extract]``: which conversations are worth a look, and what a session note keeps of the turns."""
+
+    min_user_turns: int = 3
+    keep: str = "exchanges"
+
+
+class ReviewOptions(Options):
+    """``[review]``: how long a candidate is offered, and how many at a time."""
+
+    window_days: int = 14
+    limit: int = 10
+
+
+class TidyOptions(Options):
+    """``[tidy]``: what is too much, and how long notes stay where they are.
+
+    Attributes:
+        section_entries: bullets of a section; more are a finding.
+        daily_days: a daily note moves when it is older.
+        session_days: sessions are summed up when their month or year ended longer ago.
+        session_period: ``month`` or ``year``.
+        summary_lines: statements that a summary holds at most.
+    """
+
+    section_entries: int = 60
+    daily_days: int = 90
+    session_days: int = 180
+    session_period: str = "month"
+    summary_lines: int = 100
+
+
+class SleepOptions(Options):
+    """``[sleep]``: what a night's work does.
+
+    Attributes:
+        sources: files and folders of chat logs, parted by commas.
+        archive: move daily notes past their window to the archive.
+        tidy: tidy away what loses nothing; else only report it.
+    """
+
+    sources: str = ""
+    archive: bool = True
+    tidy: bool = False
+
+
+class HookOptions(Options):
+    """``[hook]``: what coding agents are told, and when their conversations are examined.
+
+    Attributes:
+        review_every: so many messages of the person, then the conversation is examined in the background; 0: never.
+        budget: most tokens that a starting session is told.
+        days: daily notes it is told, today's included.
+        found_budget: most tokens that a prompt is told.
+        model: for the background, as ``[llm] model``; ``none`` for the built-in rules; empty for what is set there.
+        timeout: seconds that the agent waits at most; then it is told nothing.
+        longest: seconds after which a run in the background is ended.
+    """
+
+    review_every: int = 10
+    budget: int = 2_000
+    days: int = 2
+    found_budget: int = 800
+    model: str = ""
+    timeout: float = 5.0
+    longest: int = 3_600
+
+
+class SourcesOptions(Options):
+    """``[sources]``: conversations that are searched beside the vault. Read from the person's own file alone.
+
+    Attributes:
+        paths: files and folders of logs, parted by commas; ``sources add`` writes them.
+        vectors: passages that get a vector, the newest; all others are found by their words.
+    """
+
+    paths: str = ""
+    vectors: int = 50_000
+
+
+class TerminalOptions(Options):
+    """``[terminal]``: how a person's screen is used.
+
+    Attributes:
+        pager: the program that takes what is longer than the screen; ``off`` for none, empty for ``PAGER``, else less.
+    """
+
+    pager: str = ""
+
+
+class FactsOptions(Options):
+    """``[facts]``: predicates by how they stand in time, parted by commas; all others coexist.
+
+    Attributes:
+        single: of a subject one value is true at a time; a new one ends the old one.
+        temporary: never end anything.
+        events: happen once, and count for 90 days unless an end is said.
+        me: the subjects that mean the user.
+    """
+
+    me: str = "me, I, we, user, the user"
+    single: str = (
+        "lives in, works at, works as, works for, job, employer, is called, name, phone, email, address, birthday,"
+        " age, married to, partner, boss, manager, uses editor, drives, home town, status, role, favourite colour"
+    )
+    temporary: str = "is in, is visiting, is on holiday, is ill, feels, is reading, is working on"
+    events: str = "met, visited, travelled to, attended, bought, sold, started, finished, moved to, celebrated"
+
+
+class PermissionOptions(Options):
+    """``[permissions]``: what may happen without a person at the terminal. Read from the person's own file alone."""
+
+    unattended_rules: bool = False
+    unattended_review: bool = False
+    unattended_compress: bool = False
+
+
+SECTIONS: dict[str, type[Options]] = {
+    "layout": LayoutOptions,
+    "limits": LimitsOptions,
+    "store": StoreOptions,
+    "capture": CaptureOptions,
+    "index": IndexOptions,
+    "embedding": EmbeddingOptions,
+    "recall": RecallOptions,
+    "window": WindowOptions,
+    "llm": LlmOptions,
+    "extract": ExtractOptions,
+    "review": ReviewOptions,
+    "tidy": TidyOptions,
+    "sleep": SleepOptions,
+    "sources": SourcesOptions,
+    "hook": HookOptions,
+    "terminal": TerminalOptions,
+    "facts": FactsOptions,
+    "permissions": PermissionOptions,
+}
+"""The sections of a configuration file."""
+
+ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
+    "limits.max_note_bytes": (1_000, 2_000_000_000),
+    "store.lock_timeout": (0, 86_400),
+    "store.journal_days": (1, 36_500),
+    "index.background": ("on", "off"),
+    "llm.timeout": (1, 3_600),
+    "llm.max_calls": (0, 100_000),
+    "llm.max_tokens": (0, 1_000_000_000),
+    "llm.max_cost": (0, 100_000),
+    "extract.min_user_turns": (0, 1_000),
+    "extract.keep": ("facts", "quotes", "full"),
+    "review.window_days": (1, 3_650),
+    "review.limit": (1, 1_000),
+    "tidy.section_entries": (1, 100_000),
+    "tidy.daily_days": (1, 36_500),
+    "tidy.session_days": (1, 36_500),
+    "tidy.session_period": ("month", "year"),
+    "tidy.summary_lines": (10, 2_000),
+    "hook.review_every": (0, 100_000),
+    "hook.budget": (0, 1_000_000),
+    "hook.days": (0, 366),
+    "hook.found_budget": (0, 1_000_000),
+    "hook.timeout": (0.1, 600),
+    "hook.longest": (1, 86_400),
+    "sources.vectors": (0, 10_000_000),
+    "window.memory": (0, 100),
+    "window.recall": (0, 100),
+    "window.margin": (0, 100),
+    "recall.limit": (1, 1_000),
+    "recall.mode": ("hybrid", "lexical", "semantic"),
+}
+"""Least and greatest number, or the words, that a setting may have; the others may have any of their type."""
+
+
+# --- where it is said
 
 VAULT_SECTIONS = frozenset({"layout", "limits"})
 """The sections that a vault's own ``.tars/config.toml`` may set."""
@@ -61,6 +341,29 @@ def may_go_on_apart(env: Mapping[str, str]) -> bool:
     return env.get(BACKGROUND, "").strip().lower() not in OFF
 
 
+ACTOR = "TARS_MEMORY_ACTOR"
+"""The variable in which a caller may say who he is."""
+
+# A mark is a variable that the host of an agent sets for the commands which the agent runs, and for nothing else. What
+# people's own terminals carry, too, is none (CURSOR_TRACE_ID, CLAUDE_CODE_SSE_PORT, CODEX_HOME, GOOSE_PROVIDER,
+# COPILOT_MODEL): it would take their own decisions from them. It is a sign, no lock: whoever runs a command can take a
+# variable away from it.
+AGENT_MARKS = (
+    "CLAUDECODE", "AI_AGENT", "AGENT", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI",
+    "CURSOR_AGENT", "GEMINI_CLI", "OPENCODE", "OPENCODE_CLIENT", "COPILOT_CLI", "COPILOT_AGENT",
+    "COPILOT_AGENT_SESSION_ID", "GOOSE_TERMINAL", "AMP_CURRENT_THREAD_ID", "CRUSH", "QWEN_CODE", "CLINE_ACTIVE",
+    "AUGMENT_AGENT", "PI_CODING_AGENT", "TRAE_AI_SHELL_ID",
+)  # fmt: skip
+"""By which a process shows that an agent started it; docs/commands.md says who sets which."""
+
+
+def agent_mark(env: Mapping[str, str]) -> str:
+    """The variable that says that an agent runs this process; empty if none does."""
+    if env.get(ACTOR) == "agent":
+        return ACTOR
+    return next((mark for mark in AGENT_MARKS if env.get(mark)), "")
+
+
 AnyOptions = TypeVar("AnyOptions", bound=Options)
 
 
@@ -79,14 +382,14 @@ class Settings:
         self.given: dict[str, str] = {}
         self.vault_problem: UsageError | None = None
         self.passed_over: Path | None = None
-        self._user = bounded.toml_table(places.config / "config.toml")
+        self._user = disk.toml_table(places.config / "config.toml")
         self._vault: dict[str, Any] = {}
         self._vault_said: dict[str, Any] = {}
 
     def read_vault(self, root: Path) -> None:
         """Take in the vault's own configuration; keys outside :data:`VAULT_SECTIONS` are ignored."""
         try:
-            table = bounded.toml_table(root / VAULT_FOLDER / "config.toml", root)
+            table = disk.toml_table(root / VAULT_FOLDER / "config.toml", root)
         except SettingsError as error:
             self.vault_problem = error
             table = {}
@@ -158,7 +461,7 @@ class Settings:
         except OSError as error:
             hint = f"set {key} in [{section}] there"
             raise UnwritableError(f"{path} can't be written: {error.strerror}", hint) from error
-        self._user = bounded.toml_table(path)
+        self._user = disk.toml_table(path)
         return path
 
     def options(self, section: str, kind: type[AnyOptions]) -> AnyOptions:
@@ -208,105 +511,70 @@ def _with(text: str, section: str, line: str, key: str) -> str:
     return "\n".join([*lines[: head + 1], line, *lines[head + 1 :]])
 
 
-class Places:
-    """The folders outside the vault: ``state`` (journal, index, spool), ``cache`` (models, vectors), ``config``."""
+_KINDS: dict[type, str] = {str: "text in quotes", int: "whole number", float: "number", bool: "true or false"}
+_LONGEST_SHOWN = 80
+_SETTINGS_HINT = "mend it there; docs/settings.md lists all settings"
 
-    def __init__(self, state: Path, cache: Path, config: Path) -> None:
-        self.state = state
-        self.cache = cache
-        self.config = config
 
-    @classmethod
-    def of(cls, env: Mapping[str, str]) -> Places:
-        """The platform's folders for this program, by platformdirs (XDG variables are honoured).
+def _allowed(value: Any, name: str, place: str) -> Any:
+    """The value, if it is one of :data:`ALLOWED`.
 
-        ``TARS_MEMORY_HOME`` puts all three below one folder.
-        """
-        home = env.get("TARS_MEMORY_HOME")
-        if home:
-            base = Path(home)
-            return cls(base / "state", base / "cache", base / "config")
-        from platformdirs import PlatformDirs
+    Raises:
+        SettingsError: it is none.
+    """
+    known = ALLOWED.get(name, ())
+    if isinstance(value, str):
+        if known and value not in known:
+            raise SettingsError(
+                f"{name} ({place}): {_shown(value)} is unknown", f"it is one of {', '.join(map(str, known))}"
+            )
+    elif known:
+        least, greatest = known[:2]
+        if not least <= value <= greatest:
+            raise SettingsError(
+                f"{name} ({place}): {_shown(value)} is not between {least} and {greatest}", _SETTINGS_HINT
+            )
+    return value
 
-        dirs = PlatformDirs(APP, appauthor=False)
-        return cls(Path(dirs.user_state_dir), Path(dirs.user_cache_dir), Path(dirs.user_config_dir))
 
-    def vault_state(self, root: Path, vault_id: str | None, *, create: bool, used: bool = False) -> Path:
-        """The state folder of the vault at this place: state belongs to a vault where it is, and never follows it.
+def _typed(value: object, default: object, where: str) -> object:
+    """The value as its default's type; text (from the environment) is converted, a wrong TOML type is refused."""
+    kind: type = str if default is None else type(default)
+    if kind is bool and isinstance(value, str):
+        if value.lower() in ("1", "true", "yes", "on"):
+            return True
+        if value.lower() in ("0", "false", "no", "off", ""):
+            return False
+        raise SettingsError(f"{where}: {_shown(value)} is neither true nor false", _SETTINGS_HINT)
+    if isinstance(value, str) or (kind is float and isinstance(value, int) and not isinstance(value, bool)):
+        try:
+            return kind(value)
+        except (ValueError, OverflowError) as error:
+            raise SettingsError(f"{where}: {_shown(value)} is no {_KINDS[kind]}", _SETTINGS_HINT) from error
+    if type(value) is not kind:
+        raise SettingsError(f"{where} must be a {_KINDS[kind]}, not {_shown(value)}", _SETTINGS_HINT)
+    return value
 
-        A copy (same id, another path) has a state of its own, and so has another vault at the path of an earlier one.
-        It is the same vault if only its id is another one while the folder is the same: two devices wrote to it before
-        they were first synced, and one id won. What a vault left at the path that it was moved from is taken over by
-        ``doctor --adopt`` alone: an unmounted disk looks just like a moved vault.
 
-        Args:
-            root: the vault's real path.
-            vault_id: from ``.tars/vault-id``; None before the first write.
-            create: make the folder (0700) and its ``vault.json`` if missing; else only say where it would be.
-            used: the person uses this vault at this place, see :meth:`has_used`; remembered with ``create``.
-        """
-        folder, held, same = self._held(root, vault_id)
-        known = {**held, "used": held.get("used", bool(held))}
-        if known.get("id") and not same and not vault_id:
-            return folder  # a vault is missing here, as when its disk is: its record must not become this folder's
-        used = used or (same and known["used"])
-        record = {"id": vault_id or known.get("id"), "path": str(root), "place": _place(root), "used": used}
-        if create and held != record:
-            import json
+def _nearest(name: str, known: Iterable[str], prefix: str = "") -> str:
+    """What was meant, as the end of a sentence; empty if nothing is near."""
+    from difflib import get_close_matches  # only who mistypes pays for it
 
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temporary = folder / f".vault.json.{os.getpid()}"
-            temporary.write_text(json.dumps(record), "utf-8")
-            temporary.replace(folder / "vault.json")
-        return folder
+    same = [each.removeprefix(prefix) for each in known if each.startswith(prefix)]
+    near = get_close_matches(name.removeprefix(prefix), same, n=1, cutoff=0.65)
+    return f"; did you mean {prefix}{near[0]}?" if near else ""
 
-    def _held(self, root: Path, vault_id: str | None) -> tuple[Path, dict[str, Any], bool]:
-        """The state folder for the vault at a path, what its ``vault.json`` says, and whether it is of this vault."""
-        place = _place(root)
-        first = self.state / "vaults" / sha256(os.fsencode(root)).hexdigest()[:16]
-        held = vault_json(first)
-        if not vault_id or held.get("id") in (None, vault_id):
-            same = bool(vault_id) and held.get("id") == vault_id
-            return first, held, same or _same_place(held.get("place"), place)
-        others = sorted(first.parent.glob(f"{first.name}-*"))
-        found = [(first, held), *((other, vault_json(other)) for other in others)]
-        for folder, held in found:
-            if held.get("id") == vault_id:
-                return folder, held, True
-        for folder, held in found:
-            if _same_place(held.get("place"), place):
-                return folder, held, True
-        return first.with_name(f"{first.name}-{vault_id}"), {}, False
 
-    def has_used(self, root: Path) -> bool:
-        """Whether the person has used this very vault at this place: by ``init``, by a write, or by saying so."""
-        _, held, same = self._held(root, read_id(root))
-        return same and bool(held.get("used", True))
+def _shown(value: object) -> str:
+    """A value as a message shows it; of a huge number, which Python prints slowly or not at all, the beginning."""
+    try:
+        shown = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
 
-    def held_vault(self, root: Path) -> bool:
-        """Whether a vault that we wrote to was here and the folder is empty now, as when a disk is not there."""
-        with contextlib.suppress(OSError), os.scandir(root) as found:
-            if next(found, None) is None:
-                return self._held(root, None)[1].get("id") is not None
-        return False
 
-    def lost_id(self, root: Path) -> str | None:
-        """The id of the vault in this very folder, as far as the state folder knows; for one that lost its own."""
-        _, held, same = self._held(root, None)
-        return held.get("id") if same else None
-
-    def absent(self, root: Path, vault_id: str | None) -> list[tuple[Path, str]]:
-        """State that waits for vaults of the same id which are not where they were: its folders, and their paths."""
-        found = []
-        base = self.state / "vaults"
-        for folder in sorted(base.iterdir()) if vault_id and base.is_dir() else ():
-            held = vault_json(folder)
-            path = str(held.get("path"))
-            away = held.get("id") == vault_id and path != str(root) and read_id(Path(path)) != vault_id
-            if away and ((folder / "journal").is_dir() or (folder / "spool").is_dir()):
-                found.append((folder, path))
-        return found
-
+# --- projects
 
 AUTHOR = "TARS_AUTHOR"
 """Whoever sets it names himself as the author of what is written: an agent in a vault that several feed."""
@@ -355,7 +623,7 @@ def chosen_project(
             continue
         path = folder / PROJECT_FILE
         try:
-            said = bounded.read(path)
+            said = disk.read(path)
             if said is not None:
                 first = said.split(b"\n", 1)[0][: 4 * _LONGEST_NAME]
                 return project_name(first.decode("utf-8-sig", "replace").strip(), str(path))
@@ -398,9 +666,7 @@ def find_project(root: Path, name: str) -> str:
     return next((each for each in found if normalize("NFC", each).casefold() == wanted), normalize("NFC", name))
 
 
-_KINDS: dict[type, str] = {str: "text in quotes", int: "whole number", float: "number", bool: "true or false"}
-_LONGEST_SHOWN = 80
-_SETTINGS_HINT = "mend it there; docs/settings.md lists all settings"
+# --- the vault that is meant
 
 
 def here() -> Path:
@@ -480,107 +746,3 @@ def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
         ) from error
     settings.passed_over = next((each for each in strangers if each != real), None)
     return real
-
-
-def read_id(root: Path) -> str | None:
-    """The id of the vault in a folder; None for none, also for a damaged one."""
-    try:
-        held = bounded.read(root / VAULT_FOLDER / ID_FILE, root, most=_LONGEST_ID + 8)
-        return checked_id((held or b"").decode("ascii").strip())
-    except (SettingsError, ValueError):
-        return None
-
-
-def checked_id(name: object) -> str | None:
-    """A vault's id, if it has the form of one: it is part of a folder's name; None for anything else."""
-    is_one = isinstance(name, str) and 8 <= len(name) <= _LONGEST_ID and name.isascii()
-    return str(name) if is_one and str(name)[0] != "-" and str(name).replace("-", "").isalnum() else None
-
-
-def _place(root: Path) -> list[int] | None:
-    """Device and inode of a vault's folder, and the inode of its ``.tars``; None for a mount point, where another
-    disk's may be the same. A folder made anew may get the inode of a removed one, hardly both of them.
-    """
-    try:
-        found = os.stat(root)
-        if os.path.ismount(root):
-            return None
-        with contextlib.suppress(OSError):
-            return [found.st_dev, found.st_ino, os.stat(root / VAULT_FOLDER).st_ino]
-    except OSError:
-        return None
-    return [found.st_dev, found.st_ino]
-
-
-def _same_place(held: list[int] | None, place: list[int] | None) -> bool:
-    """Whether two looks at a vault's folder saw the same one, as far as both could tell."""
-    return bool(held and place) and all(one == other for one, other in zip(held or (), place or (), strict=False))
-
-
-def vault_json(folder: Path) -> dict[str, Any]:
-    """What a state folder says of its vault: ``id``, ``path``, ``place``, ``used``; empty if missing or damaged."""
-    record = bounded.own_object(folder / "vault.json")
-    if not isinstance(record.get("path"), str):
-        return {}
-    place = record.get("place")
-    numbers = isinstance(place, list) and len(place) in (2, 3) and all(isinstance(each, int) for each in place)
-    named = record.get("id") is None or checked_id(record["id"]) is not None
-    return record if named and (numbers or place is None) else {}
-
-
-def _allowed(value: Any, name: str, place: str) -> Any:
-    """The value, if it is one of :data:`ALLOWED`.
-
-    Raises:
-        SettingsError: it is none.
-    """
-    known = ALLOWED.get(name, ())
-    if isinstance(value, str):
-        if known and value not in known:
-            raise SettingsError(
-                f"{name} ({place}): {_shown(value)} is unknown", f"it is one of {', '.join(map(str, known))}"
-            )
-    elif known:
-        least, greatest = known[:2]
-        if not least <= value <= greatest:
-            raise SettingsError(
-                f"{name} ({place}): {_shown(value)} is not between {least} and {greatest}", _SETTINGS_HINT
-            )
-    return value
-
-
-def _typed(value: object, default: object, where: str) -> object:
-    """The value as its default's type; text (from the environment) is converted, a wrong TOML type is refused."""
-    kind: type = str if default is None else type(default)
-    if kind is bool and isinstance(value, str):
-        if value.lower() in ("1", "true", "yes", "on"):
-            return True
-        if value.lower() in ("0", "false", "no", "off", ""):
-            return False
-        raise SettingsError(f"{where}: {_shown(value)} is neither true nor false", _SETTINGS_HINT)
-    if isinstance(value, str) or (kind is float and isinstance(value, int) and not isinstance(value, bool)):
-        try:
-            return kind(value)
-        except (ValueError, OverflowError) as error:
-            raise SettingsError(f"{where}: {_shown(value)} is no {_KINDS[kind]}", _SETTINGS_HINT) from error
-    if type(value) is not kind:
-        raise SettingsError(f"{where} must be a {_KINDS[kind]}, not {_shown(value)}", _SETTINGS_HINT)
-    return value
-
-
-def _nearest(name: str, known: Iterable[str], prefix: str = "") -> str:
-    """What was meant, as the end of a sentence; empty if nothing is near."""
-    from difflib import get_close_matches  # only who mistypes pays for it
-
-    same = [each.removeprefix(prefix) for each in known if each.startswith(prefix)]
-    near = get_close_matches(name.removeprefix(prefix), same, n=1, cutoff=0.65)
-    return f"; did you mean {prefix}{near[0]}?" if near else ""
-
-
-def _shown(value: object) -> str:
-    """A value as a message shows it; of a huge number, which Python prints slowly or not at all, the beginning."""
-    try:
-        shown = repr(value)
-    except ValueError:
-        return "a number of thousands of digits"
-    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"

@@ -15,20 +15,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory.disk import blake2b
 from tars_memory.errors import UsageError, counted
-from tars_memory.hashing import blake2b
 from tars_memory.index.changes import STAMP
 from tars_memory.index.talks import PART, Log, Said, Talk, TalkIndex, log_of
-from tars_memory.options import SourcesOptions
-from tars_memory.settings import chosen_project, find_project
+from tars_memory.settings import SourcesOptions, chosen_project, find_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from tars_memory.capture.transcripts.turns import Transcript, Turn
+    from tars_memory.disk import Places
     from tars_memory.rooms import Rooms
-    from tars_memory.settings import Places, Settings
+    from tars_memory.settings import Settings
 
     Progress = Callable[[str, int, int], None]
 

@@ -114,7 +114,7 @@ def house(built: House, tmp_path: Path) -> House:
 
 
 def folder_of(root: Path) -> str:
-    from tars_memory.hashing import sha256
+    from tars_memory.disk import sha256
 
     return sha256(os.fsencode(root.resolve())).hexdigest()[:16]
 

@@ -78,10 +78,10 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_settings_page_names_every_option() -> None:
-    from tars_memory import options
+    from tars_memory import settings
 
     page = (ROOT / "docs" / "settings.md").read_text("utf-8")
-    kinds = [kind for kind in vars(options).values() if isinstance(kind, type) and issubclass(kind, options.Options)]
+    kinds = [kind for kind in vars(settings).values() if isinstance(kind, type) and issubclass(kind, settings.Options)]
     assert len(kinds) > 3
     for kind in kinds:
         for key in kind.__annotations__:

@@ -30,7 +30,8 @@ HEAVY = {
 }
 PARSER = {"markdown_it"}
 DRIVERS = {"sqlite3", "pysqlite3"}
-ROOMS = {f"tars_memory.{room}" for room in ("memory", "index", "recall", "capture", "vault")}
+ROOMS = {f"tars_memory.{room}" for room in ("memory", "index", "recall", "capture", "vault.vault", "vault.folder")}
+"""Opened for what needs a vault; of ``vault`` a failure may load what is pure, to mask a credential that was typed."""
 
 WATCHED = """
 import atexit, json, sys

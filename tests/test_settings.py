@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tars_memory.disk import Places
 from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.memory import Memory
-from tars_memory.options import LayoutOptions, LimitsOptions, PermissionOptions, RecallOptions, StoreOptions
-from tars_memory.settings import Places, Settings
+from tars_memory.settings import LayoutOptions, LimitsOptions, PermissionOptions, RecallOptions, Settings, StoreOptions
 
 RULE = {"TARS_MEMORY_PERMISSIONS_UNATTENDED_RULES": "true"}
 
@@ -125,7 +125,7 @@ def test_what_is_set_and_means_nothing_is_said_with_what_may_be_meant(tmp_path: 
 
 def test_every_section_that_is_read_is_known() -> None:
     """A class of options that no section names would make a known setting unknown."""
-    import tars_memory.options as known
+    import tars_memory.settings as known
 
     classes = {value for value in vars(known).values() if isinstance(value, type) and issubclass(value, known.Options)}
     assert classes - {known.Options} == set(known.SECTIONS.values())

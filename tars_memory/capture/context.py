@@ -6,9 +6,9 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import NotFoundError, TarsError, UnwritableError
-from tars_memory.options import FactsOptions
-from tars_memory.suspicion import suspicious
-from tars_memory.visible import hidden
+from tars_memory.settings import FactsOptions
+from tars_memory.vault.markdown.visible import hidden
+from tars_memory.vault.secrets.suspicion import suspicious
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

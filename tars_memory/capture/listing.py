@@ -10,8 +10,8 @@ from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UsageEr
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import Document, plain_heading
+from tars_memory.vault.markdown.visible import visible
 from tars_memory.vault.model import Tier
-from tars_memory.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tars_memory.suspicion import suspicious
+from tars_memory.vault.secrets.suspicion import suspicious
 
 if TYPE_CHECKING:
     from tars_memory.cli.call import Call

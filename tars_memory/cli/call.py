@@ -7,10 +7,10 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.callers import AGENT_MARKS as AGENT_MARKS
-from tars_memory.callers import agent_mark
 from tars_memory.cli.output import Output, here, within
 from tars_memory.errors import UsageError
+from tars_memory.settings import AGENT_MARKS as AGENT_MARKS
+from tars_memory.settings import agent_mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

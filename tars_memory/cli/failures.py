@@ -118,7 +118,8 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
     """Put the words where the next writing command finds them; a sentence that says so, or repeats them."""
     from datetime import datetime
 
-    from tars_memory.settings import AUTHOR, PROJECT, Places
+    from tars_memory.disk import Places
+    from tars_memory.settings import AUTHOR, PROJECT
     from tars_memory.vault.writing.spool import Spool
 
     memory = call.opened
@@ -148,7 +149,7 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
 
 def _aside(call: Call, text: str, command: str) -> str:
     """Make a file of words that no command can place; a sentence that says where."""
-    from tars_memory.settings import Places
+    from tars_memory.disk import Places
     from tars_memory.vault.writing.spool import keep_aside, new_item
 
     text = text if call.interactive else masked(text)
@@ -183,7 +184,8 @@ def _masked(said: dict[str, Any]) -> dict[str, Any]:
 
 def _mistyped(error: TarsError, call: Call) -> list[str]:
     """Variables that set nothing, where no vault was found: one of them may have been to name it."""
-    from tars_memory.settings import Places, Settings
+    from tars_memory.disk import Places
+    from tars_memory.settings import Settings
 
     if not isinstance(error, VaultError):
         return []
@@ -233,7 +235,7 @@ def _save(text: str, call: Call) -> str | None:
     from datetime import datetime
 
     from tars_memory import __version__
-    from tars_memory.settings import Places
+    from tars_memory.disk import Places
 
     head = f"{PROGRAM} {__version__}, Python {sys.version}, {sys.platform}\n\n"
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")

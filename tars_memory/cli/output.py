@@ -1,8 +1,8 @@
 """What leaves the program: data on stdout, talk on stderr, nothing that could steer a terminal.
 
 Notes hold whatever somebody pasted or synced into them, so no text of a note reaches a terminal or a pipe as it is:
-escape sequences and invisible characters (:mod:`tars_memory.visible`) are taken out. JSON keeps the text verbatim and
-escapes the same characters.
+escape sequences and invisible characters (:mod:`tars_memory.vault.markdown.visible`) are taken out. JSON keeps the text
+verbatim and escapes the same characters.
 
 Credentials are shown to a person on a terminal only. In JSON, in a pipe and in a file they are masked: an agent, a log
 or another machine reads those.
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from tars_memory.errors import counted as counted
 from tars_memory.errors import duration as duration
-from tars_memory.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,6 +46,10 @@ class LostOutput(Exception):  # noqa: N818
 
 def clean(text: str) -> str:
     """The text without what could steer a terminal; lines end in newlines, tabs stay."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    from tars_memory.vault.markdown.visible import visible
+
     if not text.isprintable():
         import re
 
@@ -65,6 +68,8 @@ def to_json(value: Any, indent: int | None = None) -> str:
     import json
     import re
 
+    from tars_memory.vault.markdown.visible import visible
+
     def escaped(signs: str) -> str:
         return json.dumps(signs)[1:-1]
 
@@ -74,7 +79,7 @@ def to_json(value: Any, indent: int | None = None) -> str:
 
 def masked(text: str) -> str:
     """The text with its credentials masked."""
-    from tars_memory.suspicion import suspicious
+    from tars_memory.vault.secrets.suspicion import suspicious
 
     if not suspicious(text):
         return text

@@ -11,8 +11,8 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from tars_memory.cli.output import SEQUENCES
-from tars_memory.options import TerminalOptions
-from tars_memory.settings import OFF, Places, Settings
+from tars_memory.disk import Places
+from tars_memory.settings import OFF, Settings, TerminalOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,7 +11,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from tars_memory import bounded
+from tars_memory import disk
 from tars_memory.errors import NotFoundError, SettingsError, UsageError, counted
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def told_today(state: Path, notice: str, day: date) -> bool:
     key = " ".join(re.sub(r"[0-9]+", "#", notice).split())
     first = day.isoformat()
     try:
-        known = (bounded.read(state / TOLD, most=bounded.LARGEST_OWN) or b"").decode("utf-8", "replace").split("\n")
+        known = (disk.read(state / TOLD, most=disk.LARGEST_OWN) or b"").decode("utf-8", "replace").split("\n")
     except SettingsError:
         known = []
     if known[:1] == [first] and key in known:
@@ -74,7 +74,7 @@ def recall(state: Path, number: int, *, terminal: bool) -> tuple[str, int, str |
     for own in (terminal, not terminal):
         try:
             told = (
-                (bounded.read(state / NAMES[own], most=bounded.LARGEST_OWN) or b"")
+                (disk.read(state / NAMES[own], most=disk.LARGEST_OWN) or b"")
                 .decode("utf-8", "surrogateescape")
                 .split("\0")
             )

@@ -9,8 +9,8 @@ import sys
 from struct import Struct, error, pack
 from typing import TYPE_CHECKING
 
+from tars_memory.disk import blake2b
 from tars_memory.errors import counted
-from tars_memory.hashing import blake2b
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.hashing import blake2b
+from tars_memory.disk import blake2b
 from tars_memory.index.fulltext import clean
 from tars_memory.index.properties import of_note
 from tars_memory.index.schema import CHUNKER as CHUNKER

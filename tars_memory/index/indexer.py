@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.reader import IndexReader
-    from tars_memory.options import LimitsOptions
+    from tars_memory.settings import LimitsOptions
     from tars_memory.vault.vault import Vault
 
     Progress = Callable[[str, int, int], None]

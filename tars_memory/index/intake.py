@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tars_memory.index.report import RefreshReport
-    from tars_memory.options import LimitsOptions
+    from tars_memory.settings import LimitsOptions
     from tars_memory.vault.vault import Vault
 
 BATCH = 200

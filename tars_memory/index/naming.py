@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.index import fulltext
 from tars_memory.index.schema import BETWEEN, TIERS
 from tars_memory.index.words import STOP_WORDS, fold
-from tars_memory.visible import visible
+from tars_memory.vault.markdown.visible import visible
 
 if TYPE_CHECKING:
     import sqlite3

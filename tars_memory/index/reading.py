@@ -6,8 +6,8 @@ import time
 from datetime import date
 from typing import TYPE_CHECKING
 
+from tars_memory.disk import blake2b
 from tars_memory.errors import NotFoundError, TarsError
-from tars_memory.hashing import blake2b
 from tars_memory.index import chunking, facts
 from tars_memory.index.changes import STAMP
 from tars_memory.index.fulltext import clean

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tars_memory.hashing import blake2b
+from tars_memory.disk import blake2b
 from tars_memory.index.chunking import SIZE, Chunk, Parsed, embedded_text, pieces
 from tars_memory.index.schema import ALWAYS
 from tars_memory.index.talks import MOST_LINES, PART, log_of

@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory.disk import read_id
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, SettingsError, TarsError, UsageError, counted
 from tars_memory.jobs.status import loaded, model_of, refreshed
 from tars_memory.recall.packing.growth import DAYS
-from tars_memory.settings import read_id
 from tars_memory.vault import conflicts
 from tars_memory.vault.model import Splice
 from tars_memory.vault.writing.journal import Journal

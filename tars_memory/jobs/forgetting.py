@@ -8,7 +8,7 @@ import io
 import json
 from typing import TYPE_CHECKING
 
-from tars_memory import bounded
+from tars_memory import disk
 from tars_memory.errors import NotFoundError, PartialError, SettingsError, TarsError, counted
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
@@ -236,7 +236,7 @@ def _ours_left(memory: Memory, state: Path) -> list[Path]:
 
 def _left_out(path: Path, told: list[list[str]]) -> int:
     """Take the lines that hold a sentence out of a file; how many they were. An empty file goes."""
-    data = bounded.read(path, most=LARGEST_COPY) or b""
+    data = disk.read(path, most=LARGEST_COPY) or b""
     kept, gone = [], 0
     for line in io.BytesIO(data):
         if mentions(line.decode("utf-8", "replace"), told) or _spelled(line, told):
@@ -284,7 +284,7 @@ def _texts(path: str, lines: str, layout: Layout) -> list[str]:
 
 def _holds(path: Path, texts: list[str]) -> bool:
     try:
-        data = bounded.read(path, most=LARGEST_COPY) or b""
+        data = disk.read(path, most=LARGEST_COPY) or b""
     except SettingsError:
         return False
     shapes = [text.encode("utf-8", "surrogateescape") for text in texts]

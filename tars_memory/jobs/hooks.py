@@ -14,10 +14,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory import bounded
+from tars_memory import disk
 from tars_memory.apart import spawn
+from tars_memory.disk import sha256
 from tars_memory.errors import SettingsError, UsageError
-from tars_memory.hashing import sha256
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -197,7 +197,7 @@ class Desk:
             return found
         for home in homes:
             try:
-                path = os.fsdecode(bounded.read(Path(base, home, "transcript")) or b"")
+                path = os.fsdecode(disk.read(Path(base, home, "transcript")) or b"")
             except SettingsError:
                 continue
             if path and "\0" not in path:

@@ -16,8 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import ModelUnavailableError, NotFoundError, TarsError, UsageError, counted
-from tars_memory.options import PermissionOptions, ReviewOptions, SleepOptions
-from tars_memory.settings import AUTO, PROJECTS, chosen_project, may_run_by_itself, project_name
+from tars_memory.settings import (
+    AUTO,
+    PROJECTS,
+    PermissionOptions,
+    ReviewOptions,
+    SleepOptions,
+    chosen_project,
+    may_run_by_itself,
+    project_name,
+)
 from tars_memory.vault.inbox import OURS
 from tars_memory.vault.writing.lock import alone
 

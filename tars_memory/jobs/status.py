@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.reviewing.ticks import recorded
 from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError
-from tars_memory.options import EmbeddingOptions
+from tars_memory.settings import EmbeddingOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.writing.spool import Spool
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import TarsError
-from tars_memory.suspicion import MARK
+from tars_memory.vault.secrets.suspicion import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -14,8 +14,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from tars_memory.disk import sha256
 from tars_memory.errors import UnwritableError, UsageError
-from tars_memory.hashing import sha256
 from tars_memory.vault import lease
 
 if TYPE_CHECKING:

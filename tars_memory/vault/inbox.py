@@ -13,9 +13,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from tars_memory.disk import VAULT_FOLDER, sha256
 from tars_memory.errors import NotFoundError, TarsError
-from tars_memory.hashing import sha256
-from tars_memory.settings import VAULT_FOLDER
 from tars_memory.vault.markdown.spans import newline_of
 from tars_memory.vault.model import Splice
 

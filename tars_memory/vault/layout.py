@@ -7,10 +7,9 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from tars_memory import bounded
+from tars_memory import disk
 from tars_memory.errors import TarsError, UsageError
-from tars_memory.options import LayoutOptions
-from tars_memory.settings import PROJECTS
+from tars_memory.settings import PROJECTS, LayoutOptions
 from tars_memory.vault.excluded import Excluded
 from tars_memory.vault.model import Tier
 
@@ -286,7 +285,7 @@ def _template_folders(root: Path, layout: Layout) -> tuple[str, ...]:
 
 def _json(root: Path, path: str) -> dict[str, Any]:
     try:
-        return bounded.json_object(root / path, root)
+        return disk.json_object(root / path, root)
     except UsageError as error:
         raise UsageError(
             f"where the daily notes are is not known: {error.message}",

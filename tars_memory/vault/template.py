@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import UnwritableError, VaultError
-from tars_memory.settings import PROJECTS, VAULT_FOLDER
+from tars_memory.settings import PROJECTS
 from tars_memory.vault.markdown import moment
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tars_memory.disk import ID_FILE, VAULT_FOLDER, read_id
 from tars_memory.errors import NotFoundError, PartialError, UnwritableError, VaultError
-from tars_memory.options import LayoutOptions, LimitsOptions
-from tars_memory.settings import ID_FILE, VAULT_FOLDER, read_id
+from tars_memory.settings import LayoutOptions, LimitsOptions
 from tars_memory.vault import folder as beneath
 from tars_memory.vault.sweep import TEMPORARY, sweep
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tars_memory.capture.context import Context
-from tars_memory.options import LayoutOptions
+from tars_memory.settings import LayoutOptions
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.spool import Spool
 from tars_memory.vault.writing.store import Store

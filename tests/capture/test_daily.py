@@ -8,7 +8,7 @@ import pytest
 
 from tars_memory.capture.daily import log, today
 from tars_memory.errors import UnwritableError, UsageError
-from tars_memory.options import LayoutOptions
+from tars_memory.settings import LayoutOptions
 from tars_memory.vault.dailies import daily_of
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from terminal import environment, program
 
+from tars_memory.disk import checked_id, vault_json
 from tars_memory.errors import ConflictError, NotFoundError
 from tars_memory.jobs.sleep import sleep
 from tars_memory.memory import Memory
-from tars_memory.settings import checked_id, vault_json
 from tars_memory.testing import make_vault
 
 NOTES = {"Memory.md": "## Notes\n- likes oolong\n", "Procedural.md": "## Rules\n", "Tea.md": "green\n"}

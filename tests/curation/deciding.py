@@ -9,7 +9,7 @@ from typing import Any
 
 from tars_memory.capture.context import Context
 from tars_memory.curation.model import Decision, Ends, Instead, Mark, Proposal, Stated
-from tars_memory.options import LayoutOptions
+from tars_memory.settings import LayoutOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document

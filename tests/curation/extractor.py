@@ -18,7 +18,7 @@ from conversations import START
 from curation.extracting import NOW, dialogue
 from tars_memory.capture.context import Context
 from tars_memory.curation.extraction.extract import conversations, extract
-from tars_memory.options import ExtractOptions
+from tars_memory.settings import ExtractOptions
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.spool import Spool
 from tars_memory.vault.writing.store import Store

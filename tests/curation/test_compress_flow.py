@@ -13,9 +13,9 @@ from conversations import chat_jsonl
 from curation.extracting import House, dialogue
 from curation.oldsessions import Past, statements
 from tars_memory.curation.tidying import distilled
+from tars_memory.disk import Places
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.memory import Memory
-from tars_memory.settings import Places
 from tars_memory.testing import ScriptedLLM
 
 START = datetime.fromisoformat("2025-03-04T10:00:00+00:00")

@@ -12,7 +12,7 @@ from tars_memory.curation.tidying.findings import findings, fixable
 from tars_memory.curation.tidying.findings.expiry import ending
 from tars_memory.curation.tidying.findings.model import Finding, TidyNote, World, role_of
 from tars_memory.curation.tidying.outlinks import outlinks
-from tars_memory.options import LayoutOptions
+from tars_memory.settings import LayoutOptions
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.links import Links
 

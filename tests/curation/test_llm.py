@@ -19,9 +19,9 @@ from tars_memory import testing
 from tars_memory.curation.models import llm, provider
 from tars_memory.curation.models.remote import ProviderModel
 from tars_memory.curation.models.replies import ReplyError
+from tars_memory.disk import Places
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError
-from tars_memory.options import LlmOptions
-from tars_memory.settings import Places, Settings
+from tars_memory.settings import LlmOptions, Settings
 
 PROMPT = llm.Prompt("extract", "the rules", "the material", {"type": "object", "properties": {}}, 64)
 ANSWER = '{"facts": []}'
@@ -215,7 +215,7 @@ ASKS = """
 import os, sys, time
 from tars_memory.curation.models import llm
 from tars_memory.curation.models.remote import ProviderModel
-from tars_memory.options import LlmOptions
+from tars_memory.settings import LlmOptions
 model = ProviderModel("openai/scripted", LlmOptions(endpoint=sys.argv[1], timeout=float(sys.argv[2])))
 model.prices()
 print(model._process._child.pid, flush=True)

@@ -12,9 +12,9 @@ import pytest
 
 from curation.reviewing import NOW, Vault
 from curation.test_review_note import tick
-from tars_memory.callers import AGENT_MARKS, agent_mark
 from tars_memory.curation.reviewing import ticks
 from tars_memory.memory import Memory
+from tars_memory.settings import AGENT_MARKS, agent_mark
 
 AGENT: dict[str, Any] = {"actor": "agent", "interactive": False}
 

@@ -14,7 +14,7 @@ from tars_memory.curation.reviewing.review import Review
 from tars_memory.curation.tidying.findings.model import Finding
 from tars_memory.curation.tidying.tidy import MOST, Tidied, look, tidy
 from tars_memory.errors import NotFoundError
-from tars_memory.options import ReviewOptions
+from tars_memory.settings import ReviewOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document

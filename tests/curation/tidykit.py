@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tars_memory.capture.context import Context
-from tars_memory.options import LayoutOptions
+from tars_memory.settings import LayoutOptions
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.spool import Spool
 from tars_memory.vault.writing.store import Store

@@ -9,7 +9,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from tars_memory.index.indexer import Index
-from tars_memory.options import LimitsOptions
+from tars_memory.settings import LimitsOptions
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.vault import Vault
 

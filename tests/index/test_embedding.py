@@ -19,7 +19,7 @@ from tars_memory.index.embedding import models, prepare, runtime, session
 from tars_memory.index.embedding import passages as embedding
 from tars_memory.index.embedding.fetch import distance
 from tars_memory.index.embedding.session import MAX_CHARACTERS, Session, token_ranges
-from tars_memory.options import EmbeddingOptions
+from tars_memory.settings import EmbeddingOptions
 
 OPTIONS = EmbeddingOptions()
 TEXTS = [
@@ -343,7 +343,7 @@ def watch(event, arguments):
 sys.addaudithook(watch)
 from pathlib import Path
 from tars_memory.index.embedding import passages as embedding
-from tars_memory.options import EmbeddingOptions
+from tars_memory.settings import EmbeddingOptions
 """
 
 

@@ -12,7 +12,7 @@ from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.index.embedding import fetch, models, prepare
 from tars_memory.index.embedding import passages as embedding
 from tars_memory.index.embedding.queryvector import query_vector
-from tars_memory.options import EmbeddingOptions
+from tars_memory.settings import EmbeddingOptions
 
 MEAN = "sentence-transformers/all-MiniLM-L6-v2"
 FIRST_TOKEN = "snowflake/snowflake-arctic-embed-xs"

@@ -14,7 +14,7 @@ import pytest
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index.embedding import models, queryvector
 from tars_memory.index.embedding.queryvector import QueryVector, QueryVectors, query_vector
-from tars_memory.options import EmbeddingOptions
+from tars_memory.settings import EmbeddingOptions
 from tars_memory.testing import HashEmbedder
 
 OPTIONS = EmbeddingOptions()
@@ -134,7 +134,7 @@ def test_a_remembered_query_imports_nothing_heavy_and_needs_no_model(tmp_path: P
     code = (
         "import sys; from pathlib import Path\n"
         "from tars_memory.index.embedding.queryvector import query_vector\n"
-        "from tars_memory.options import EmbeddingOptions\n"
+        "from tars_memory.settings import EmbeddingOptions\n"
         "print([*map(len, query_vector('tea', EmbeddingOptions(), Path(sys.argv[1]))[:2])])\n"
         "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'fastembed', 'sqlite3', 'importlib.metadata', 'asyncio'}\n"
         "print(sorted(heavy & set(sys.modules)))"
@@ -147,7 +147,7 @@ def test_the_real_model_answers_and_is_quiet(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path\n"
         "from tars_memory.index.embedding.queryvector import query_vector\n"
-        "from tars_memory.options import EmbeddingOptions\n"
+        "from tars_memory.settings import EmbeddingOptions\n"
         "print([*map(len, query_vector('tea', EmbeddingOptions(), Path(sys.argv[1]))[:2])])\n"
         "print('fastembed' in sys.modules, 'OPENBLAS_NUM_THREADS' in os.environ)"
     )

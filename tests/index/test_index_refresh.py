@@ -392,7 +392,7 @@ def test_two_processes_refresh_at_once(make_index) -> None:
     index = make_index({f"{n}.md": f"note {n}\n" for n in range(60)})
     code = (
         "import sys; from pathlib import Path\n"
-        "from tars_memory.index.indexer import Index\nfrom tars_memory.options import LimitsOptions\n"
+        "from tars_memory.index.indexer import Index\nfrom tars_memory.settings import LimitsOptions\n"
         "from tars_memory.vault.vault import Vault\n"
         "root, state, cache = map(Path, sys.argv[1:])\n"
         "index = Index(Vault.open(root), state, cache, LimitsOptions())\n"

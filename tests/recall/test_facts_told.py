@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tars_memory.memory import Memory
-from tars_memory.options import FactsOptions
 from tars_memory.recall.facts import MOST, Asked, relevant
+from tars_memory.settings import FactsOptions
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.markdown import facts
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tars_memory.options import FactsOptions
+from tars_memory.settings import FactsOptions
 from tars_memory.vault.markdown import adding, facts
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.facts import Ending, Fact, Predicates, Said

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tars_memory.errors import UsageError
-from tars_memory.options import LayoutOptions
+from tars_memory.settings import LayoutOptions
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.markdown import moment
 from tars_memory.vault.model import Tier

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tars_memory.errors import NotFoundError, PartialError, TarsError, UsageError, VaultError
-from tars_memory.options import LimitsOptions
+from tars_memory.settings import LimitsOptions
 from tars_memory.vault.vault import Vault
 
 

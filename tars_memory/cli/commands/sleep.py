@@ -7,7 +7,7 @@ import typer
 
 from tars_memory.cli.output import counted, line
 from tars_memory.cli.parsing import call_of, command
-from tars_memory.options import SleepOptions
+from tars_memory.settings import SleepOptions
 
 PARTLY = 3
 

@@ -20,8 +20,7 @@ from tars_memory.curation.extraction.known import Known
 from tars_memory.curation.models import check, llm
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.tables import LANGUAGES
-from tars_memory.options import ExtractOptions
-from tars_memory.settings import AUTO, may_run_by_itself
+from tars_memory.settings import AUTO, ExtractOptions, may_run_by_itself
 from tars_memory.vault.markdown import claims
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets.masking import mask

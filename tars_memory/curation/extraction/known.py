@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.curation import similarity
 from tars_memory.errors import TarsError
 from tars_memory.language import statements
-from tars_memory.options import FactsOptions
+from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import claims, entries, facts
 from tars_memory.vault.markdown.document import Document

@@ -7,7 +7,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any
 
-from tars_memory import bounded
+from tars_memory import disk
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.transaction import writing
 
@@ -29,7 +29,7 @@ class Record:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        said = bounded.own_object(path)
+        said = disk.own_object(path)
         self.sources: dict[str, Any] = _table(said.get("sources"))
         self.kept: dict[str, Any] = _table(said.get("kept"))
         self.failed = {name: count for name, count in _table(said.get("failed")).items() if isinstance(count, int)}

@@ -12,7 +12,7 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory import bounded
+from tars_memory import disk
 from tars_memory.curation.models import llm, prompts, replies
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.transaction import writing
@@ -75,7 +75,7 @@ def check(settings: Settings, model: LanguageModel) -> Checked:
                 wrong.append((one["said"], wanted, answer))
     done = Checked(model.name, len(lines()) - len(wrong), len(lines()), tuple(wrong))
     path = settings.places.state / RECORD
-    known = {**bounded.own_object(path), _key(model): {"right": done.right, "of": done.of}}
+    known = {**disk.own_object(path), _key(model): {"right": done.right, "of": done.of}}
     with writing(os.fspath(path)):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(path, json.dumps(known, indent=1).encode("ascii"))
@@ -84,7 +84,7 @@ def check(settings: Settings, model: LanguageModel) -> Checked:
 
 def remembered(settings: Settings, model: LanguageModel) -> Checked | None:
     """How a model did when it was checked; None if it never was, or with other lines."""
-    found = bounded.own_object(settings.places.state / RECORD).get(_key(model))
+    found = disk.own_object(settings.places.state / RECORD).get(_key(model))
     right, of = (found.get("right"), found.get("of")) if isinstance(found, dict) else (None, None)
     return Checked(model.name, right, of) if isinstance(right, int) and of == len(lines()) else None
 

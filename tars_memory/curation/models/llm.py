@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from tars_memory.curation.models.replies import ReplyError
 from tars_memory.errors import ModelUnavailableError, UsageError
-from tars_memory.options import LlmOptions
+from tars_memory.settings import LlmOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

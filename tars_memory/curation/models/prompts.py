@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.models.llm import Prompt
 from tars_memory.curation.models.replies import COMPRESS_OPS, KINDS, REVIEW_OPS, TIDY_OPS
-from tars_memory.hashing import sha256
+from tars_memory.disk import sha256
 from tars_memory.recall.packing import fence
 from tars_memory.vault.markdown.lines import SENTENCES
 from tars_memory.vault.secrets.masking import mask

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import IO
 
-    from tars_memory.options import LlmOptions
+    from tars_memory.settings import LlmOptions
 
 STARTUP = 120.0
 """Seconds that litellm's import may take, on top of the time limit of the first answer; 4-7 are usual."""

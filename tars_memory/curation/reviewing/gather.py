@@ -21,7 +21,7 @@ from tars_memory.curation.reviewing.placing import Sections
 from tars_memory.curation.similarity import Index
 from tars_memory.errors import NotFoundError, TarsError, counted
 from tars_memory.language import statements
-from tars_memory.options import FactsOptions
+from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.model import Proposal
     from tars_memory.curation.reviewing.gather import Gathered
     from tars_memory.curation.reviewing.ticks import Recorded
-    from tars_memory.options import ReviewOptions
+    from tars_memory.settings import ReviewOptions
     from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.store import Transaction
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from tars_memory.curation.reviewing.candidates import Candidate
-    from tars_memory.options import FactsOptions
+    from tars_memory.settings import FactsOptions
     from tars_memory.vault.markdown.facts import Fact, Plan
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault

@@ -14,14 +14,14 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory import bounded
+from tars_memory import disk
 from tars_memory.curation.commit import commit
 from tars_memory.curation.model import Decision
 from tars_memory.curation.patch import splices_between
 from tars_memory.curation.reviewing import aging, note
 from tars_memory.curation.reviewing.choices import accepted, resolved
+from tars_memory.disk import sha256
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
-from tars_memory.hashing import sha256
 from tars_memory.vault import inbox
 from tars_memory.vault.conflicts import is_conflict_copy
 from tars_memory.vault.folder import digest
@@ -133,7 +133,7 @@ def _record(ctx: Context) -> dict[str, dict[str, Any]]:
     """All of the file, as far as it is what it should be."""
     return {
         path: {name: pair for name, pair in known.items() if isinstance(pair, list) and len(pair) == 2}
-        for path, known in bounded.own_object(ctx.store.state / RECORD).items()
+        for path, known in disk.own_object(ctx.store.state / RECORD).items()
         if isinstance(known, dict)
     }
 

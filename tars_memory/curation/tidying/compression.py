@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.curation.tidying import digest, proposed
 from tars_memory.curation.tidying.aged import Step, Survey, survey
 from tars_memory.errors import ConflictError, UsageError
-from tars_memory.options import ReviewOptions, TidyOptions
+from tars_memory.settings import ReviewOptions, TidyOptions
 from tars_memory.vault.writing.transaction import move
 
 if TYPE_CHECKING:

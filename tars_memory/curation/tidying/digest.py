@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import UsageError
 from tars_memory.language import statements as grammar
-from tars_memory.suspicion import suspicious
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.secrets.suspicion import suspicious
 from tars_memory.vault.sessions import summary as notes
 
 if TYPE_CHECKING:

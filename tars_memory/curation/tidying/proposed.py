@@ -7,11 +7,11 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from tars_memory import bounded
+from tars_memory import disk
 from tars_memory.curation.models.llm import Reply
 from tars_memory.curation.tidying import digest, distilled
+from tars_memory.disk import sha256
 from tars_memory.errors import ConflictError
-from tars_memory.hashing import sha256
 from tars_memory.vault.links import Links
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.entries import visible
@@ -271,7 +271,7 @@ class _Answers:
     def _before(self, key: str, shown: Sequence[Merged]) -> distilled.Distilled | None:
         """What it said before; each sentence is checked again."""
         try:
-            said = bounded.own_object(self._folder / f"{key}.json")
+            said = disk.own_object(self._folder / f"{key}.json")
             sentences = [
                 distilled.Sentence(kind, text, tuple(shown[number] for number in numbers))
                 for kind, text, numbers in said["sentences"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from struct import unpack
 from typing import Any, NamedTuple
 
-from tars_memory import bounded
+from tars_memory import disk
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.index.embedding import models, prepare, runtime
 
@@ -162,7 +162,7 @@ def _fetch(kind: Any, description: Any, downloads: Path, folder: Path | None) ->
 
 def _max_tokens(folder: Path) -> int:
     """The limit that fastembed takes: the stricter of two keys; 512 where there is none to be found."""
-    config = bounded.own_object(folder / "tokenizer_config.json")
+    config = disk.own_object(folder / "tokenizer_config.json")
     said = (config.get("model_max_length"), config.get("max_length"))
     # Transformers writes 1e30 for "unknown".
     limits = [value for value in said if isinstance(value, int) and 0 < value < 1_000_000]

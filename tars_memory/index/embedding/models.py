@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory import bounded
+from tars_memory import disk
+from tars_memory.disk import sha256
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.hashing import sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -242,7 +242,7 @@ def folder_of(manifest: Manifest, cache: Path) -> Path:
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a prepared folder; None unless each of its files has the length that was written down."""
     try:
-        record = bounded.own_object(folder / "manifest.json")
+        record = disk.own_object(folder / "manifest.json")
         if not _lengths_hold(folder, record["lengths"]):
             return None
         made = Manifest(**record["manifest"])
@@ -298,7 +298,7 @@ def graph_of(folder: Path, manifest: Manifest, version: str) -> Path:
 
 def is_complete(folder: Path) -> bool:
     """Whether an optimised copy is there and each of its files as long as it was when written."""
-    lengths = bounded.own_object(folder / "lengths.json")
+    lengths = disk.own_object(folder / "lengths.json")
     return bool(lengths) and _lengths_hold(folder, lengths)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from tars_memory.options import EmbeddingOptions
+    from tars_memory.settings import EmbeddingOptions
 
 FEW = 16
 """Passages up to which fastembed is not loaded: that takes 0.4 CPU seconds and 60 MB more than the model alone. As many

@@ -12,14 +12,14 @@ from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from tars_memory.hashing import sha256
+from tars_memory.disk import sha256
 from tars_memory.index.embedding import models
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tars_memory.options import EmbeddingOptions
+    from tars_memory.settings import EmbeddingOptions
 
 FOLDER = "queries"
 KEPT = 2_000

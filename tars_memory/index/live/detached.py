@@ -50,7 +50,7 @@ class Work(NamedTuple):
 
 def told(state: Path) -> Work:
     """What the process of this vault last said of itself; of a damaged note, or none, nothing is known."""
-    from tars_memory.bounded import own_object
+    from tars_memory.disk import own_object
 
     said = own_object(state / NOTE)
     known: list[Any] = [said.get(name, default) for name, default in Work._field_defaults.items()]

@@ -11,7 +11,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError, counted
-from tars_memory.options import FactsOptions
 from tars_memory.recall import facts as about
 from tars_memory.recall import query
 from tars_memory.recall.packing import fence
@@ -23,7 +22,7 @@ from tars_memory.recall.packing.reading import Reading, within
 from tars_memory.recall.packing.rules import by_approval
 from tars_memory.recall.packing.structure import Facts, newest_first, weighs
 from tars_memory.recall.ranking.ranked import settled
-from tars_memory.settings import PROJECTS
+from tars_memory.settings import PROJECTS, FactsOptions
 from tars_memory.vault.dailies import daily_of
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.lines import candidates_of

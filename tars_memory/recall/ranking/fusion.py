@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tars_memory.options import Options
+from tars_memory.settings import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -17,7 +17,7 @@ from tars_memory.vault.markdown.document import Document, plain_heading, wiki_wo
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tars_memory.options import FactsOptions
+    from tars_memory.settings import FactsOptions
     from tars_memory.vault.model import Entry
 
 HOW = 'name a real day once, as "Cork [since:: 2026-11-14] [until:: 2027-05-01]"; TARS_AUTHOR says whose words they are'

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tars_memory.hashing import sha256
+from tars_memory.disk import sha256
 from tars_memory.vault.secrets import credentials as table
 
 if TYPE_CHECKING:

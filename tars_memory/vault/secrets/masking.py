@@ -16,9 +16,9 @@ from functools import cache, lru_cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.suspicion import BROKEN, LONG, MARK, suspicious
+from tars_memory.vault.markdown.visible import unseen
 from tars_memory.vault.secrets import credentials as table
-from tars_memory.visible import unseen
+from tars_memory.vault.secrets.suspicion import BROKEN, LONG, MARK, suspicious
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from tars_memory import bounded
+from tars_memory import disk
 from tars_memory.errors import BusyError, SettingsError, UnwritableError
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.lock import VaultLock
@@ -212,7 +212,7 @@ class Spool:
 
     def _load(self, name: str) -> SpooledItem | None:
         try:
-            record = bounded.json_of(bounded.read(self.folder / name, most=LARGEST) or b"", name, text=False)
+            record = disk.json_of(disk.read(self.folder / name, most=LARGEST) or b"", name, text=False)
             command, arguments = record["command"], record["arguments"]
         except (SettingsError, KeyError, TypeError):
             return None

@@ -11,7 +11,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from tars_memory import bounded
+from tars_memory import disk
 from tars_memory.errors import SettingsError
 from tars_memory.vault.folder import Folder, digest
 from tars_memory.vault.writing import exchange as exchanges
@@ -166,7 +166,7 @@ class Store:
         """Whether a left-over, relative to the vault, holds what the journal says that we put there: safe to remove."""
         folder, _, base = name.rpartition("/")
         try:
-            held = digest(bounded.read(self.root / name, self.root, most=bounded.LARGEST_OWN) or b"")
+            held = digest(disk.read(self.root / name, self.root, most=disk.LARGEST_OWN) or b"")
         except SettingsError:  # a pipe or a link bears a name of ours
             return False
         return any(

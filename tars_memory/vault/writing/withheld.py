@@ -17,9 +17,9 @@ import unicodedata
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory import bounded
+from tars_memory import disk
+from tars_memory.disk import blake2b
 from tars_memory.errors import SettingsError
-from tars_memory.hashing import blake2b
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -227,7 +227,7 @@ def _short(sentence: Sequence[str]) -> bool:
 
 def _read(path: Path) -> tuple[bytes, list[_Forgotten], list[bytes]]:
     """Salt, records, and the lines that are none: they are kept. A new salt where there is no file."""
-    data = bounded.read(path, most=bounded.LARGEST_OWN) or b""
+    data = disk.read(path, most=disk.LARGEST_OWN) or b""
     salt = b""
     found: list[_Forgotten] = []
     odd: list[bytes] = []

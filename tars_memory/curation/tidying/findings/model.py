@@ -7,8 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tars_memory.curation.model import Related, day_of
-from tars_memory.hashing import sha256
-from tars_memory.options import FactsOptions
+from tars_memory.disk import sha256
+from tars_memory.settings import FactsOptions
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier

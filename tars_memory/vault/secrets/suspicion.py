@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from tars_memory.visible import unseen
+from tars_memory.vault.markdown.visible import unseen
 
 STEMS = (
     "pas|pw|psk|secret|contras|senha|kennwort|wachtwoord|haslo|losenord|salasana|heslo|auth|parol|palavra|key|token|"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from forked import program
 
-from tars_memory import bounded
+from tars_memory import disk
 from tars_memory.errors import SettingsError
 from tars_memory.settings import chosen_project
 from tars_memory.testing import make_vault
@@ -36,7 +36,7 @@ HOSTILE_TEXTS = {
     "UTF-16": '[layout]\nlog_heading = "x"\n'.encode("utf-16"),
     "no UTF-8": b"\xff\xfe\xfa",
     "NUL": b"\0" * 100,
-    "too long": b"#" * (bounded.LARGEST + 1),
+    "too long": b"#" * (disk.LARGEST + 1),
     "half a character": b'{"format": "\\ud800"}',
     "wrong types": b"layout = 5\nlimits = [1]\n",
     "wrong values": b"[layout]\ndaily_folder = [[1]]\nlog_heading = {a = 1}\n",
@@ -114,9 +114,9 @@ def test_a_file_that_is_too_long_is_refused_unread(tmp_path: Path, monkeypatch: 
     path = tmp_path / "file"
     with path.open("wb") as file:
         file.truncate(2 << 30)
-    monkeypatch.setattr(bounded.os, "read", lambda fd, count: pytest.fail("read"))
+    monkeypatch.setattr(disk.os, "read", lambda fd, count: pytest.fail("read"))
     with pytest.raises(SettingsError, match="more than"):
-        bounded.read(path)
+        disk.read(path)
 
 
 @pytest.mark.parametrize("damage", PLACED)
@@ -124,7 +124,7 @@ def test_no_file_that_is_read_for_settings_does_more_than_one_error(damage: str,
     path = tmp_path / "file"
     PLACED[damage](path)
     refused: list[str] = []
-    for read in (bounded.toml_table, bounded.json_object):
+    for read in (disk.toml_table, disk.json_object):
         try:
             assert json.dumps(read(path, tmp_path))
         except SettingsError as error:
@@ -194,6 +194,6 @@ def test_a_file_that_can_not_be_read_names_no_project_and_is_said(tmp_path: Path
 def test_the_persons_own_file_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "dotfile.toml").write_text("[recall]\nlimit = 3\n")
     (tmp_path / "config.toml").symlink_to(tmp_path / "dotfile.toml")
-    assert bounded.toml_table(tmp_path / "config.toml") == {"recall": {"limit": 3}}
+    assert disk.toml_table(tmp_path / "config.toml") == {"recall": {"limit": 3}}
     with pytest.raises(SettingsError, match="link"):
-        bounded.toml_table(tmp_path / "config.toml", tmp_path)
+        disk.toml_table(tmp_path / "config.toml", tmp_path)

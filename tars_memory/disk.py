@@ -1,0 +1,384 @@
+"""What lies on the disk beside the notes: the program's own folders, and files that others made or a crash damaged.
+
+What a vault brings along (``.tars/*``, ``.obsidian/*``, ``.tars-project``) and the files of our own state are read
+here, within bounds, so that none of them can end or hold a command: regular files alone, no link followed, nothing that
+blocks, no more bytes and no deeper nesting than any honest file has. Whoever reads decides what damage means; it is one
+error, with the file's name.
+
+``hashlib`` takes SHA-256 from OpenSSL, whose library costs each start 2 ms and 4 MB; for short texts it is no slower
+without, and BLAKE2b is Python's own in any case. So both come from here, as the standard library's ``random`` takes its
+own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import math
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from hashlib import blake2b, sha256
+else:
+    try:
+        from _blake2 import blake2b
+
+        try:
+            from _sha2 import sha256
+        except ImportError:  # Python 3.11
+            from _sha256 import sha256
+    except ImportError:  # an interpreter that was built without them
+        from hashlib import blake2b, sha256
+
+__all__ = ["blake2b", "sha256"]
+
+APP = "tars-memory"
+VAULT_FOLDER = ".tars"
+OBSIDIAN_FOLDER = ".obsidian"
+"""What Obsidian's own vaults hold, and ours before the first write."""
+ID_FILE = "vault-id"
+_LONGEST_ID = 64
+
+LARGEST = 1_000_000
+"""Bytes of a file of settings; Obsidian's own and a person's are a hundredth of it."""
+
+LARGEST_OWN = 1 << 28
+"""Bytes of a file of our own state."""
+
+DEEPEST = 32
+"""Levels of nesting; Obsidian's deepest settings have six."""
+
+_PLAIN = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0)
+_PLAIN |= getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _PLAIN
+_HANDLES = os.open in os.supports_dir_fd
+
+
+def read(path: Path, within: Path | None = None, *, most: int = LARGEST, links: bool = False) -> bytes | None:
+    """The bytes of one file; None if nothing is there.
+
+    Args:
+        path: of the file.
+        within: a folder above it: below that no step may be a link either.
+        most: bytes; a longer file counts as damaged.
+        links: follow them: for the person's own file, which may live with his other dotfiles.
+
+    Raises:
+        SettingsError: it is a link, no regular file, too long, or can't be read.
+    """
+    try:
+        fd = _open(path, within, links=links)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        if within is None and getattr(error, "errno", 0) == errno.ENOTDIR:
+            return None
+        raise _refused(path, _reason(error)) from error
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            raise _refused(path, "is no regular file")
+        data = bytearray()
+        while max(found.st_size, len(data)) <= most and (part := os.read(fd, min(most + 1 - len(data), 1 << 20))):
+            data += part
+    except OSError as error:
+        raise _refused(path, _reason(error)) from error
+    finally:
+        os.close(fd)
+    if max(found.st_size, len(data)) > most:
+        raise _refused(path, f"has more than {most:,} bytes")
+    return bytes(data)
+
+
+def json_of(data: bytes, path: object, *, text: bool = True) -> Any:
+    """The value of a JSON file that was read.
+
+    Args:
+        data: its bytes.
+        path: for the message.
+        text: all strings must be text; else they may hold bytes that are none, as surrogates.
+
+    Raises:
+        SettingsError: it is none, or one that no honest program writes: too deep, with huge numbers or half characters.
+    """
+    import json  # a millisecond, which a start without such a file need not pay
+
+    try:
+        return _sound(json.loads(data, parse_constant=_no_number), text=text)
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SettingsError(f"{path} is no valid JSON: {_said(error)}", "mend it or move it away") from error
+
+
+def json_object(path: Path, within: Path | None = None) -> dict[str, Any]:
+    """The object in a JSON file; empty if nothing is there, or another value.
+
+    Raises:
+        SettingsError: see :func:`read` and :func:`json_of`.
+    """
+    data = read(path, within)
+    value = None if data is None else json_of(data, path)
+    return value if isinstance(value, dict) else {}
+
+
+def own_object(path: Path) -> dict[str, Any]:
+    """The object in a JSON file of our own; empty if nothing is there, or it is damaged: then nothing is known."""
+    try:
+        data = read(path, most=LARGEST_OWN, links=True)
+        value = None if data is None else json_of(data, path, text=False)
+    except SettingsError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def toml_table(path: Path, within: Path | None = None) -> dict[str, Any]:
+    """The table in a TOML file; empty if nothing is there. Without ``within`` it is the person's own: links count.
+
+    Raises:
+        SettingsError: see :func:`read`; or it is no valid TOML, too deep, or with huge numbers.
+    """
+    data = read(path, within, links=within is None)
+    if data is None:
+        return {}
+    import re
+    import tomllib  # only who has a configuration file pays for the parser
+
+    try:
+        text = data.decode("utf-8-sig")
+        # the parser's time grows with the square of a dotted key's length
+        if re.search(_LONG_KEY, text):
+            raise ValueError(_TOO_DEEP)  # noqa: TRY301
+        table: dict[str, Any] = _sound(tomllib.loads(text))
+    except Exception as error:
+        raise SettingsError(f"{path} is no valid TOML: {_said(error)}", "mend it or move it away") from error
+    return table
+
+
+_TOO_DEEP = "it is nested too deep"
+_LONG_KEY = rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*"|'[^'\n]*')[ \t]*+\.[ \t]*+){{{DEEPEST}}}"""
+
+
+def _open(path: Path, within: Path | None, *, links: bool) -> int:
+    """Raises OSError, or ValueError for a name that no file can have."""
+    flags = os.O_RDONLY | _PLAIN | (0 if links else _NO_LINK)
+    steps = () if within is None else path.relative_to(within).parts
+    if not _HANDLES or len(steps) < 2:
+        if not _NO_LINK and not links:
+            at = path if within is None else within
+            for each in (path, *(at.joinpath(*steps[:count]) for count in range(1, len(steps)))):
+                if os.path.islink(each):
+                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        return os.open(path, flags)
+    assert within is not None
+    folder = os.open(within, _FOLDER)
+    try:
+        for step in steps[:-1]:
+            inner = os.open(step, _FOLDER | _NO_LINK, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        return os.open(steps[-1], flags, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _refused(path: Path, why: str) -> SettingsError:
+    return SettingsError(f"{path} {why}", "put the file itself there, or move it away")
+
+
+def _reason(error: Exception) -> str:
+    number = getattr(error, "errno", 0)
+    if number in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR):
+        return "is a link, or lies below one: it is not followed"
+    return f"can't be read: {getattr(error, 'strerror', None) or error}"
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, RecursionError | MemoryError):
+        return _TOO_DEEP
+    return str(error)[:200]
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is no number of JSON")
+
+
+def _sound(value: Any, *, text: bool = True) -> Any:
+    """The value, if it has nothing that no honest file has; looked at without recursion.
+
+    Raises:
+        ValueError: it has.
+    """
+    level, depth = [value], 0
+    while level:
+        if depth > DEEPEST:
+            raise ValueError(_TOO_DEEP)
+        below: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                below += each
+                below += each.values()
+            elif isinstance(each, list):
+                below += each
+            elif isinstance(each, str) and text:
+                each.encode("utf-8")  # half a character is a ValueError
+            elif isinstance(each, float) and not math.isfinite(each):
+                raise ValueError(f"{each} is no number of a setting")
+            elif isinstance(each, int) and abs(each) >= 1 << 64:  # inodes have 64 bits
+                raise ValueError("a number is too large")
+        level, depth = below, depth + 1
+    return value
+
+
+# --- our own folders
+
+
+class Places:
+    """The folders outside the vault: ``state`` (journal, index, spool), ``cache`` (models, vectors), ``config``."""
+
+    def __init__(self, state: Path, cache: Path, config: Path) -> None:
+        self.state = state
+        self.cache = cache
+        self.config = config
+
+    @classmethod
+    def of(cls, env: Mapping[str, str]) -> Places:
+        """The platform's folders for this program, by platformdirs (XDG variables are honoured).
+
+        ``TARS_MEMORY_HOME`` puts all three below one folder.
+        """
+        home = env.get("TARS_MEMORY_HOME")
+        if home:
+            base = Path(home)
+            return cls(base / "state", base / "cache", base / "config")
+        from platformdirs import PlatformDirs
+
+        dirs = PlatformDirs(APP, appauthor=False)
+        return cls(Path(dirs.user_state_dir), Path(dirs.user_cache_dir), Path(dirs.user_config_dir))
+
+    def vault_state(self, root: Path, vault_id: str | None, *, create: bool, used: bool = False) -> Path:
+        """The state folder of the vault at this place: state belongs to a vault where it is, and never follows it.
+
+        A copy (same id, another path) has a state of its own, and so has another vault at the path of an earlier one.
+        It is the same vault if only its id is another one while the folder is the same: two devices wrote to it before
+        they were first synced, and one id won. What a vault left at the path that it was moved from is taken over by
+        ``doctor --adopt`` alone: an unmounted disk looks just like a moved vault.
+
+        Args:
+            root: the vault's real path.
+            vault_id: from ``.tars/vault-id``; None before the first write.
+            create: make the folder (0700) and its ``vault.json`` if missing; else only say where it would be.
+            used: the person uses this vault at this place, see :meth:`has_used`; remembered with ``create``.
+        """
+        folder, held, same = self._held(root, vault_id)
+        known = {**held, "used": held.get("used", bool(held))}
+        if known.get("id") and not same and not vault_id:
+            return folder  # a vault is missing here, as when its disk is: its record must not become this folder's
+        used = used or (same and known["used"])
+        record = {"id": vault_id or known.get("id"), "path": str(root), "place": _place(root), "used": used}
+        if create and held != record:
+            import json
+
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            temporary = folder / f".vault.json.{os.getpid()}"
+            temporary.write_text(json.dumps(record), "utf-8")
+            temporary.replace(folder / "vault.json")
+        return folder
+
+    def _held(self, root: Path, vault_id: str | None) -> tuple[Path, dict[str, Any], bool]:
+        """The state folder for the vault at a path, what its ``vault.json`` says, and whether it is of this vault."""
+        place = _place(root)
+        first = self.state / "vaults" / sha256(os.fsencode(root)).hexdigest()[:16]
+        held = vault_json(first)
+        if not vault_id or held.get("id") in (None, vault_id):
+            same = bool(vault_id) and held.get("id") == vault_id
+            return first, held, same or _same_place(held.get("place"), place)
+        others = sorted(first.parent.glob(f"{first.name}-*"))
+        found = [(first, held), *((other, vault_json(other)) for other in others)]
+        for folder, held in found:
+            if held.get("id") == vault_id:
+                return folder, held, True
+        for folder, held in found:
+            if _same_place(held.get("place"), place):
+                return folder, held, True
+        return first.with_name(f"{first.name}-{vault_id}"), {}, False
+
+    def has_used(self, root: Path) -> bool:
+        """Whether the person has used this very vault at this place: by ``init``, by a write, or by saying so."""
+        _, held, same = self._held(root, read_id(root))
+        return same and bool(held.get("used", True))
+
+    def held_vault(self, root: Path) -> bool:
+        """Whether a vault that we wrote to was here and the folder is empty now, as when a disk is not there."""
+        with contextlib.suppress(OSError), os.scandir(root) as found:
+            if next(found, None) is None:
+                return self._held(root, None)[1].get("id") is not None
+        return False
+
+    def lost_id(self, root: Path) -> str | None:
+        """The id of the vault in this very folder, as far as the state folder knows; for one that lost its own."""
+        _, held, same = self._held(root, None)
+        return held.get("id") if same else None
+
+    def absent(self, root: Path, vault_id: str | None) -> list[tuple[Path, str]]:
+        """State that waits for vaults of the same id which are not where they were: its folders, and their paths."""
+        found = []
+        base = self.state / "vaults"
+        for folder in sorted(base.iterdir()) if vault_id and base.is_dir() else ():
+            held = vault_json(folder)
+            path = str(held.get("path"))
+            away = held.get("id") == vault_id and path != str(root) and read_id(Path(path)) != vault_id
+            if away and ((folder / "journal").is_dir() or (folder / "spool").is_dir()):
+                found.append((folder, path))
+        return found
+
+
+def read_id(root: Path) -> str | None:
+    """The id of the vault in a folder; None for none, also for a damaged one."""
+    try:
+        held = read(root / VAULT_FOLDER / ID_FILE, root, most=_LONGEST_ID + 8)
+        return checked_id((held or b"").decode("ascii").strip())
+    except (SettingsError, ValueError):
+        return None
+
+
+def checked_id(name: object) -> str | None:
+    """A vault's id, if it has the form of one: it is part of a folder's name; None for anything else."""
+    is_one = isinstance(name, str) and 8 <= len(name) <= _LONGEST_ID and name.isascii()
+    return str(name) if is_one and str(name)[0] != "-" and str(name).replace("-", "").isalnum() else None
+
+
+def _place(root: Path) -> list[int] | None:
+    """Device and inode of a vault's folder, and the inode of its ``.tars``; None for a mount point, where another
+    disk's may be the same. A folder made anew may get the inode of a removed one, hardly both of them.
+    """
+    try:
+        found = os.stat(root)
+        if os.path.ismount(root):
+            return None
+        with contextlib.suppress(OSError):
+            return [found.st_dev, found.st_ino, os.stat(root / VAULT_FOLDER).st_ino]
+    except OSError:
+        return None
+    return [found.st_dev, found.st_ino]
+
+
+def _same_place(held: list[int] | None, place: list[int] | None) -> bool:
+    """Whether two looks at a vault's folder saw the same one, as far as both could tell."""
+    return bool(held and place) and all(one == other for one, other in zip(held or (), place or (), strict=False))
+
+
+def vault_json(folder: Path) -> dict[str, Any]:
+    """What a state folder says of its vault: ``id``, ``path``, ``place``, ``used``; empty if missing or damaged."""
+    record = own_object(folder / "vault.json")
+    if not isinstance(record.get("path"), str):
+        return {}
+    place = record.get("place")
+    numbers = isinstance(place, list) and len(place) in (2, 3) and all(isinstance(each, int) for each in place)
+    named = record.get("id") is None or checked_id(record["id"]) is not None
+    return record if named and (numbers or place is None) else {}
