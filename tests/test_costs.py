@@ -25,10 +25,10 @@ from tars_memory.jobs import doctor
 from tars_memory.memory import Memory
 from tars_memory.recall.packing.loaded import Loaded
 from tars_memory.testing import make_vault
-from tars_memory.vault import conflicts
 from tars_memory.vault.markdown import blocks, edits, entries
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
 from tars_memory.vault.secrets import masking
+from tars_memory.vault.vault import has_markers
 
 NOW = datetime.fromisoformat("2026-11-21T14:30:00+00:00")
 LINEAR = 5
@@ -204,7 +204,7 @@ def test_any_bytes_can_be_read_by_lines(number: int, monkeypatch: pytest.MonkeyP
     ],
 )
 def test_conflict_marks_are_looked_for_one_after_the_other(data: bytes, held: bool) -> None:
-    assert conflicts.has_markers(data) is held
+    assert has_markers(data) is held
 
 
 @pytest.mark.parametrize(

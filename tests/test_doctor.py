@@ -14,8 +14,8 @@ import pytest
 from tars_memory.errors import NotFoundError, UnwritableError, VaultError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
-from tars_memory.vault import conflicts
 from tars_memory.vault.model import Splice
+from tars_memory.vault.vault import has_markers, is_conflict_copy, original_of
 
 MARKED = b"# Day\n\n<<<<<<< HEAD\n- ours\n=======\n- theirs\n>>>>>>> branch\n"
 
@@ -59,7 +59,7 @@ def root(open_memory: Callable[[], Memory]) -> Path:
     ],
 )
 def test_a_conflict_copy_names_its_note(name: str, original: str) -> None:
-    assert conflicts.is_conflict_copy(name) and conflicts.original_of(name) == original
+    assert is_conflict_copy(name) and original_of(name) == original
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_conflict_copy_names_its_note(name: str, original: str) -> None:
     ],
 )
 def test_other_names_are_no_copies(name: str) -> None:
-    assert not conflicts.is_conflict_copy(name)
+    assert not is_conflict_copy(name)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_other_names_are_no_copies(name: str) -> None:
     ],
 )
 def test_markers(data: bytes, expected: bool) -> None:
-    assert conflicts.has_markers(data) is expected
+    assert has_markers(data) is expected
 
 
 def test_all_is_well(open_memory: Callable[[], Memory]) -> None:

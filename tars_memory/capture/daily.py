@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from tars_memory.capture.model import Receipt, Today
 from tars_memory.capture.placing import doubts, heading, insert, placed
 from tars_memory.errors import NotFoundError
-from tars_memory.vault.dailies import daily_of
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.template import daily_note
 
@@ -30,7 +29,7 @@ def log(ctx: Context, text: str) -> Receipt:
     title = heading(ctx.layout.log_heading)
     line = entries.render(entries.Parts(words, time=f"{ctx.now:%H:%M}", author=ctx.author))
     with ctx.writing("log", {"text": text}) as transaction:
-        path = daily_of(ctx.vault, ctx.now.date())
+        path = ctx.vault.daily_path(ctx.now.date())
         is_new = ctx.vault.look(path) is None
         create = daily_note(ctx.vault, path, ctx.now, ctx.notices) if is_new else b""
         written = transaction.write(path, lambda data: insert(data, line, title), create=create)
@@ -47,7 +46,7 @@ def today(ctx: Context) -> Today:
     from tars_memory.vault.markdown.document import Document
 
     day = ctx.now.date()
-    path = daily_of(ctx.vault, day)
+    path = ctx.vault.daily_path(day)
     try:
         data = ctx.vault.read(path)
     except NotFoundError:

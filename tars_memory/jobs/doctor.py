@@ -21,8 +21,8 @@ from tars_memory.disk import read_id
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, SettingsError, TarsError, UsageError, counted
 from tars_memory.jobs.status import loaded, model_of, refreshed
 from tars_memory.recall.packing.growth import DAYS
-from tars_memory.vault import conflicts
 from tars_memory.vault.model import Splice
+from tars_memory.vault.vault import has_markers, is_conflict_copy, lacks, numbered, original_of
 from tars_memory.vault.writing.journal import Journal
 from tars_memory.vault.writing.lock import VaultLock
 from tars_memory.vault.writing.spool import ELSEWHERE, Spool
@@ -221,7 +221,7 @@ def _leftover(memory: Memory, name: str, *, ours: bool) -> Finding:
     except TarsError:
         copy, original = b"?", b""
     said = f"{name} lies beside its note"
-    if not ours and conflicts.lacks(original, copy):
+    if not ours and lacks(original, copy):
         return Finding("left over", said, "compare the two, then remove it", name)
     knows = "the journal" if ours else "its note"
     return Finding(
@@ -274,14 +274,14 @@ def _sync(memory: Memory) -> Iterator[Finding]:
             if name.startswith(".") and name.endswith(".icloud"):
                 shown = path.replace(name, name[1 : -len(".icloud")])
                 yield Finding("not downloaded", f"{shown} is not on this device", "open it in Finder or Files", shown)
-            elif name[-3:].lower() == ".md" and conflicts.is_conflict_copy(name):
+            elif name[-3:].lower() == ".md" and is_conflict_copy(name):
                 yield _copy(memory, path)
     paths = memory.vault.paths()
     known = set(paths)
     twins = {
         path: original
         for path in paths
-        if (original := conflicts.numbered(path)) in known and not memory.vault.layout.is_session(path)
+        if (original := numbered(path)) in known and not memory.vault.layout.is_session(path)
     }
     common = _common(memory, [path for path in paths if path not in twins]) if twins else set()
     for path, original in twins.items():
@@ -291,7 +291,7 @@ def _sync(memory: Memory) -> Iterator[Finding]:
             data = memory.vault.read(path)
         except (TarsError, OSError):
             continue
-        if conflicts.has_markers(data):
+        if has_markers(data):
             yield Finding(
                 "conflict",
                 f"{path} holds unresolved conflict markers (<<<<<<<): it is neither searched nor written",
@@ -305,7 +305,7 @@ def _common(memory: Memory, paths: list[str]) -> set[bytes]:
     counts: dict[bytes, int] = {}
     for path in paths:
         try:
-            lines = conflicts.lacks(b"", memory.vault.read(path))
+            lines = lacks(b"", memory.vault.read(path))
         except (TarsError, OSError):
             continue
         for line in lines:
@@ -324,10 +324,10 @@ def _twin(memory: Memory, path: str, original: str, common: set[bytes]) -> Itera
     except (TarsError, OSError):
         return
     name = path.rpartition("/")[2].removesuffix(".md").casefold()
-    mine = [line for line in conflicts.lacks(held, copy) if line not in common]
+    mine = [line for line in lacks(held, copy) if line not in common]
     if any(name in line.decode("utf-8", "replace").casefold() for line in mine):
         return
-    said, own = sum(line not in common for line in conflicts.lacks(b"", copy)), len(mine)
+    said, own = sum(line not in common for line in lacks(b"", copy)), len(mine)
     if said >= TWIN_LINES and own <= said * TWIN_OWN:
         yield Finding(
             "conflict copy",
@@ -339,7 +339,7 @@ def _twin(memory: Memory, path: str, original: str, common: set[bytes]) -> Itera
 
 def _copy(memory: Memory, path: str) -> Finding:
     """A conflict copy: what it says that its note does not."""
-    original = conflicts.original_of(path)
+    original = original_of(path)
     try:
         copy = memory.vault.read(path)
     except TarsError as error:
@@ -349,7 +349,7 @@ def _copy(memory: Memory, path: str) -> Finding:
     except TarsError:
         said = f"{path} is a copy of {original}, which is not there"
         return Finding("conflict copy", said, f"rename it to {original} if it is the one to keep", path)
-    missing = conflicts.lacks(held, copy)
+    missing = lacks(held, copy)
     if not missing:
         said = f"{path} says nothing that {original} does not"
         return Finding("conflict copy", said, "remove it", path)

@@ -1,14 +1,23 @@
-"""Folders and notes beneath the vault, reached without ever following a link.
+"""Folders and notes beneath the vault, reached without ever following a link; and leases on open notes.
 
 Every step of a path is opened in the folder before it (``O_NOFOLLOW``), so that a folder swapped for a link between
 two steps leads nowhere. Where a system has no such calls (Windows) paths are joined, and every step is looked at
 first.
+
+By a lease Linux tells us whether somebody else has a note open for writing, and holds him up while we work. A read
+lease is only granted while nobody has the file open for writing; from then on a program that opens it for writing waits
+in ``open`` until we let go (the kernel breaks the lease after 45 s), and we can see that it waits. So a save in
+progress is seen as such, and a save that begins in the middle of ours is never written into a file that we are about
+to remove. Other systems, network file systems and files of another owner have no leases: there the bytes are compared
+instead, which leaves a window of microseconds.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import signal
 import stat
 import sys
 import time
@@ -16,10 +25,16 @@ from typing import TYPE_CHECKING
 
 from tars_memory.disk import sha256
 from tars_memory.errors import UnwritableError, UsageError
-from tars_memory.vault import lease
+
+if sys.platform == "linux":
+    import fcntl
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+FREE, TAKEN, UNKNOWN = "free", "taken", "unknown"
+"""Answers of :func:`take_lease`: we have the lease; somebody has the file open; this file can't be leased."""
 
 FOLDER_HANDLES = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd
 """Whether this system opens names inside an open folder."""
@@ -35,6 +50,9 @@ REMOVE_TRIES = 20
 
 EMPTY_WAIT = 0.3
 """Seconds that a note must have been empty before that is believed, where there are no leases to tell."""
+
+TEMP_SUFFIX = ".tars-tmp"
+"""End of the names of our temporary files."""
 
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _SAFE |= getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
@@ -193,7 +211,7 @@ class Note:
 
     def undisturbed(self) -> bool:
         """Whether nobody waits to write the file that was read; True as well where there are no leases."""
-        return not self.leased or (self.fd is not None and lease.kept(self.fd))
+        return not self.leased or (self.fd is not None and keeps_lease(self.fd))
 
     def is_at(self, folder: Folder, name: str) -> bool:
         """Whether the very file that was read stands under the name, untouched as far as ``stat`` can tell."""
@@ -277,19 +295,19 @@ def _try_read(folder: Folder, name: str, leases: bool, trusted: str | None) -> N
         first = os.fstat(fd)
         if not stat.S_ISREG(first.st_mode):
             raise _refused(folder.at(name), "is no regular file")
-        answer = lease.take(fd) if leases else lease.UNKNOWN
-        if answer == lease.TAKEN:
+        answer = take_lease(fd) if leases else UNKNOWN
+        if answer == TAKEN:
             return "open"
         data = read_all(fd, first.st_size)
         last = os.fstat(fd)
         if len(data) != last.st_size or not same_state(first, last):
             return "cut" if first.st_size and not data else "moving"
-        if answer == lease.UNKNOWN:
+        if answer == UNKNOWN:
             age = time.time() - last.st_mtime
             if 0 <= age < (SETTLE if data else EMPTY_WAIT) and digest(data) != trusted:
                 return "fresh"
         good = True
-        return Note(data, last, fd, answer == lease.FREE)
+        return Note(data, last, fd, answer == FREE)
     finally:
         if not good:
             close(fd)
@@ -344,3 +362,41 @@ def _is_junction(found: os.stat_result) -> bool:
 
 def _refused(path: str, what: str) -> NotPlainError:
     return NotPlainError(f"{path} {what}: not written", "put the note itself there; links out of it are never followed")
+
+
+# -- leases
+
+
+def take_lease(fd: int, *, write: bool = False) -> str:
+    """Ask for a lease on an open file; it ends with :func:`drop_lease` or when the file is closed.
+
+    Args:
+        fd: open for reading only; with ``write`` it may be open for writing.
+        write: nobody else may have the file open at all, else nobody may have it open for writing.
+    """
+    if sys.platform != "linux":
+        return UNKNOWN
+    try:
+        # The default signal of a broken lease, SIGIO, would end the process; SIGURG is ignored unless handled.
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK if write else fcntl.F_RDLCK)
+    except OSError as error:
+        return TAKEN if error.errno == errno.EAGAIN else UNKNOWN
+    return FREE
+
+
+def keeps_lease(fd: int) -> bool:
+    """Whether a read lease is still whole: nobody waits to write."""
+    if sys.platform != "linux":
+        return False
+    try:
+        return fcntl.fcntl(fd, fcntl.F_GETLEASE) == fcntl.F_RDLCK
+    except OSError:
+        return False
+
+
+def drop_lease(fd: int) -> None:
+    """Let those who wait go on."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)

@@ -1,4 +1,4 @@
-"""What a new vault begins with, and the filling of templates as Obsidian fills them."""
+"""What a new vault and a new note begin with, and the filling of templates as Obsidian fills them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import Store
+
 
 TIER_NOTES = ("Memory.md", "Procedural.md")
 """What ``init`` adds to a vault that a person already keeps."""
@@ -161,3 +162,25 @@ def fill(data: bytes, title: str, when: datetime, layout: Layout) -> bytes:
     return re.sub(r"(?i)\{\{\s*(title|date|time)\s*(?::([^{}\r\n]*))?\}\}", value, text).encode(
         "utf-8", "surrogateescape"
     )
+
+
+# -- how Review.md begins when we make it: by this it is told from a note of the person's that has the same name
+
+
+TITLE = "# Review"
+MADE = (
+    "`[x]` keeps a line, `[-]` rejects it, `[+]` keeps it and the line it would replace. Change its words in place if",
+    "you like. Whatever you leave waits. Decisions are taken by `tars-memory review --from-note`, or by the next",
+)
+"""What it has begun with from the first."""
+BEFORE = "command that writes, which then takes these lines away."
+"""What followed in notes of older versions."""
+INTRO = (
+    *MADE,
+    f"{BEFORE} `[x]` at `replace: …` below a line puts the line in its place; `Keep all …` decides every line below.",
+)
+
+
+def is_made_by_us(data: bytes) -> bool:
+    """Whether a note of that name is a list of proposals: what stands in it stands in other notes already."""
+    return all(line.encode("ascii") in data for line in MADE)

@@ -9,7 +9,6 @@ import pytest
 from tars_memory.capture.daily import log, today
 from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.settings import LayoutOptions
-from tars_memory.vault.dailies import daily_of
 
 
 def test_file_name_and_time_come_from_one_instant(bench):
@@ -106,4 +105,4 @@ def test_a_folder_that_cannot_be_looked_into_is_left_to_the_reader(bench, monkey
 
     vault = bench.ctx().vault
     monkeypatch.setattr(vault, "look", refused)
-    assert daily_of(vault, bench.now.date()) == "2026-11-21.md"
+    assert vault.daily_path(bench.now.date()) == "2026-11-21.md"

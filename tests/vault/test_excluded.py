@@ -10,7 +10,7 @@ from random_documents import within
 
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
-from tars_memory.vault.excluded import Excluded
+from tars_memory.vault.layout import Excluded
 
 
 @pytest.mark.parametrize(

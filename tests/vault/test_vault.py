@@ -137,7 +137,7 @@ def test_an_unreadable_folder_is_counted(tmp_path: Path, monkeypatch: pytest.Mon
             raise PermissionError(13, "Permission denied")
         return real(path)
 
-    monkeypatch.setattr("tars_memory.vault.sweep._BY_DESCRIPTOR", False)
+    monkeypatch.setattr("tars_memory.vault.vault._BY_DESCRIPTOR", False)
     monkeypatch.setattr(os, "scandir", scandir)
     assert walked(tmp_path) == ({"a.md"}, {"unreadable folder": 1})
 

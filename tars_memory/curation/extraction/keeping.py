@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture.placing import heading
 from tars_memory.errors import ConflictError, UsageError
-from tars_memory.vault.dailies import daily_of
 from tars_memory.vault.links import links_of
 from tars_memory.vault.markdown import claims, edits, entries
 from tars_memory.vault.markdown.document import Document
@@ -170,7 +169,7 @@ class Dailies:
         """Plan a fact's line in the note of its day."""
         day = moment.date()
         if day not in self._paths:
-            self._paths[day] = daily_of(self._ctx.vault, day)
+            self._paths[day] = self._ctx.vault.daily_path(day)
         path = self._paths[day]
         name = entries.block_id(path, fact.text)
         parts = entries.Parts(

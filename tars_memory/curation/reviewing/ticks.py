@@ -23,8 +23,8 @@ from tars_memory.curation.reviewing.choices import accepted, resolved
 from tars_memory.disk import sha256
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
 from tars_memory.vault import inbox
-from tars_memory.vault.conflicts import is_conflict_copy
 from tars_memory.vault.folder import digest
+from tars_memory.vault.vault import is_conflict_copy
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.transaction import writing
 

@@ -23,7 +23,6 @@ from tars_memory.recall.packing.rules import by_approval
 from tars_memory.recall.packing.structure import Facts, newest_first, weighs
 from tars_memory.recall.ranking.ranked import settled
 from tars_memory.settings import PROJECTS, FactsOptions
-from tars_memory.vault.dailies import daily_of
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.lines import candidates_of
 
@@ -204,7 +203,7 @@ class _Filling(Reading):
             return
         for back in range(days):
             day = now.date() - timedelta(days=back)
-            for note in self.read([daily_of(self.vault, day, scope=scope) for scope in self.scopes()]):
+            for note in self.read([self.vault.daily_path(day, scope=scope) for scope in self.scopes()]):
                 self._load("daily", note, note.units[::-1])
 
     def load_facts(self, question: str, today: date, options: FactsOptions) -> None:

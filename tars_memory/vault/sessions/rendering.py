@@ -8,10 +8,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError
-from tars_memory.vault.conflicts import is_conflict_copy
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.entries import neutralise, visible
 from tars_memory.vault.sessions.note import BLANKS, FACT, KIND, LEFT_OUT, QUOTE, SAID_BY, TAG, WARNING
+from tars_memory.vault.vault import is_conflict_copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -18,8 +18,21 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UnwritableError
-from tars_memory.vault import lease
-from tars_memory.vault.folder import close, digest, read_all, read_note, same_file, same_state, sync, write_all
+from tars_memory.vault.folder import (
+    FREE,
+    TAKEN,
+    TEMP_SUFFIX,
+    close,
+    digest,
+    drop_lease,
+    read_all,
+    read_note,
+    same_file,
+    same_state,
+    sync,
+    take_lease,
+    write_all,
+)
 from tars_memory.vault.markdown.spans import present, still_there
 from tars_memory.vault.writing.exchange import UnsupportedError
 from tars_memory.vault.writing.journal import pack, text_of
@@ -39,7 +52,6 @@ LIMBO = (".tars", "limbo")
 NAME_BYTES = 200
 """A temporary name repeats at most so much of the note's name: file systems allow 255 bytes in all."""
 
-TEMP_SUFFIX = ".tars-tmp"
 ASIDE_SUFFIX = ".tars-old"
 
 LATE_WAIT = 1.0
@@ -276,10 +288,10 @@ def written_late(note: Note) -> bytes | None:
     if note.fd is None:
         return None
     if not note.undisturbed():
-        lease.drop(note.fd)
+        drop_lease(note.fd)
         note.leased = False
         deadline = time.monotonic() + LATE_WAIT
-        while lease.take(note.fd) == lease.TAKEN and time.monotonic() < deadline:
+        while take_lease(note.fd) == TAKEN and time.monotonic() < deadline:
             time.sleep(0.001)
     os.lseek(note.fd, 0, os.SEEK_SET)
     data = read_all(note.fd, len(note.data))
@@ -333,7 +345,7 @@ def _append(job: Job, fd: int, note: Note, payload: bytes) -> bool | None:
         landed = os.fstat(fd)
         whole = landed.st_size == before.st_size + len(payload) and _ends_with(fd, payload, landed.st_size)
         if leased:
-            lease.drop(fd)
+            drop_lease(fd)
         sync(fd)
         found = job.folder.look(job.name)
     except OSError:
@@ -353,9 +365,9 @@ def _append(job: Job, fd: int, note: Note, payload: bytes) -> bool | None:
 def _lease_alone(fd: int) -> bool:
     """A lease that keeps everybody else out for a moment; readers are waited for a little, then put up with."""
     for _ in range(LEASE_TRIES):
-        answer = lease.take(fd, write=True)
-        if answer != lease.TAKEN:
-            return answer == lease.FREE
+        answer = take_lease(fd, write=True)
+        if answer != TAKEN:
+            return answer == FREE
         time.sleep(0.001)
     return False
 

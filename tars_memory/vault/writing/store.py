@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from tars_memory import disk
 from tars_memory.errors import SettingsError
-from tars_memory.vault.folder import Folder, digest
+from tars_memory.vault.folder import TEMP_SUFFIX, Folder, digest
 from tars_memory.vault.writing import exchange as exchanges
 from tars_memory.vault.writing.journal import Journal
 from tars_memory.vault.writing.lock import VaultLock
-from tars_memory.vault.writing.protocol import ASIDE_SUFFIX, LIMBO, TEMP_SUFFIX, aside_of
+from tars_memory.vault.writing.protocol import ASIDE_SUFFIX, LIMBO, aside_of
 from tars_memory.vault.writing.transaction import Plan, Transaction, Written, writing
 
 if TYPE_CHECKING:

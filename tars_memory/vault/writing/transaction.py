@@ -15,7 +15,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError
-from tars_memory.vault.conflicts import has_markers
 from tars_memory.vault.folder import Folder, Note, NotPlainError, digest, read_note, steps
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.spans import (
@@ -30,6 +29,7 @@ from tars_memory.vault.markdown.spans import (
     spans_of,
 )
 from tars_memory.vault.model import Splice
+from tars_memory.vault.vault import has_markers
 from tars_memory.vault.writing.exchange import UnsupportedError
 from tars_memory.vault.writing.journal import next_txn, prune, time_of
 from tars_memory.vault.writing.protocol import Job, append, edit, ending, remove
