@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from bench.seeded import LABELLED, SHAPED, credentials, remains
-from tars_memory.vault.secrets import masking as secrets
+from tars_memory.vault import secrets
 
 EACH = 40
 NOTES = Path(__file__).resolve().parents[2] / "shared" / "bench"

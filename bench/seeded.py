@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from zlib import crc32
 
-from tars_memory.vault.secrets import masking
+from tars_memory.vault import secrets
 
 LOWER, UPPER, DIGITS = string.ascii_lowercase, string.ascii_uppercase, string.digits
 ALNUM = DIGITS + UPPER + LOWER
@@ -148,7 +148,7 @@ def seed_words(dice: Random) -> list[str]:
     check = 11 * count // 33
     chance = dice.randbytes(4 * check)
     whole = int.from_bytes(chance, "big") << check | hashlib.sha256(chance).digest()[0] >> 8 - check
-    known = Path(masking.__file__).with_name("bip39.txt").read_text("ascii").split()
+    known = Path(secrets.__file__).with_name("bip39.txt").read_text("ascii").split()
     return [known[whole >> 11 * at & 2047] for at in reversed(range(count))]
 
 

@@ -434,7 +434,7 @@ class Rooms:
         try:
             context = self.capture()
         except UnwritableError as error:
-            from tars_memory.vault.secrets.masking import mask
+            from tars_memory.vault.secrets import mask
 
             text = text if self.interactive else mask(text)
             failed = UnwritableError(
@@ -648,11 +648,11 @@ class Rooms:
 
 def _shown(text: str) -> str:
     """A query without credentials: what is looked for is remembered, and notes are indexed without them as well."""
-    from tars_memory.vault.secrets.suspicion import suspicious
+    from tars_memory.vault.suspicion import suspicious
 
     if not suspicious(text):
         return text
-    from tars_memory.vault.secrets.masking import mask
+    from tars_memory.vault.secrets import mask
 
     return mask(text)
 

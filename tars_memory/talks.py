@@ -499,7 +499,7 @@ def _day(moment: datetime | None) -> str:
 
 def _masked(texts: Sequence[str]) -> list[list[str]]:
     """The lines of each text, credentials masked: a label and its value may stand in two turns."""
-    from tars_memory.vault.secrets.masking import veil
+    from tars_memory.vault.secrets import veil
 
     counts = [text.count("\n") + 1 for text in texts]
     lines = iter(veil("\n".join(texts)).replace("\r", " ").split("\n"))
@@ -508,7 +508,7 @@ def _masked(texts: Sequence[str]) -> list[list[str]]:
 
 def _answers(turns: Iterable[Turn]) -> dict[int, str]:
     """By the number of a turn of the person how the first answer to it begins."""
-    from tars_memory.vault.secrets.masking import mask
+    from tars_memory.vault.secrets import mask
 
     found: dict[int, str] = {}
     asked = 0

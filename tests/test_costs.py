@@ -25,9 +25,9 @@ from tars_memory.jobs import doctor
 from tars_memory.memory import Memory
 from tars_memory.recall.packing.loaded import Loaded
 from tars_memory.testing import make_vault
+from tars_memory.vault import secrets
 from tars_memory.vault.markdown import blocks, edits, entries
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
-from tars_memory.vault.secrets import masking
 from tars_memory.vault.vault import has_markers
 
 NOW = datetime.fromisoformat("2026-11-21T14:30:00+00:00")
@@ -258,14 +258,14 @@ def test_the_same_bytes_are_masked_once(monkeypatch: pytest.MonkeyPatch) -> None
     """A search indexes a note that changed, then looks its hits up in the same bytes."""
     note = b"- tea\n- password: Tr0ub4dor3x9\n"
     looked: list[str] = []
-    plain = masking.find
-    monkeypatch.setattr(masking, "find", lambda text: looked.append(text) or plain(text))
-    masking._veiled.cache_clear()
-    shown = [masking.veiled(bytes(bytearray(note))) for _ in range(3)]
+    plain = secrets.find
+    monkeypatch.setattr(secrets, "find", lambda text: looked.append(text) or plain(text))
+    secrets._veiled.cache_clear()
+    shown = [secrets.veiled(bytes(bytearray(note))) for _ in range(3)]
     assert shown == [b"- tea\n- password: (masked password)\n"] * 3
     assert len(looked) == 2, "once, and once more what is left of it"
     free = b"- tea\n"
-    assert masking.veiled(free) is free
+    assert secrets.veiled(free) is free
 
 
 def test_a_line_without_a_year_is_not_searched_for_its_end(monkeypatch: pytest.MonkeyPatch) -> None:

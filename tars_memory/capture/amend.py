@@ -107,7 +107,7 @@ def forget(ctx: Context, target: str, *, later: bool = True, also: Sequence[Turn
         UnwritableError: the removal is in the spool, if ``later``.
         SettingsError: what was forgotten before can't be read; nothing was written.
     """
-    from tars_memory.vault.secrets.masking import mask
+    from tars_memory.vault.secrets import mask
     from tars_memory.vault.writing.transaction import move
     from tars_memory.vault.writing.withheld import Withheld
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.errors import NotFoundError, TarsError, UnwritableError
 from tars_memory.settings import FactsOptions
 from tars_memory.vault.markdown.visible import hidden
-from tars_memory.vault.secrets.suspicion import suspicious
+from tars_memory.vault.suspicion import suspicious
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -136,7 +136,7 @@ class Context:
             self.notices.append(f"left out {unseen} invisible character{'s' * (unseen > 1)}")
         if self.attended or not suspicious(text):
             return text
-        from tars_memory.vault.secrets import masking as secrets
+        from tars_memory.vault import secrets
 
         found = secrets.find(text)
         if not found:

@@ -11,13 +11,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ConflictError, TarsError
+from tars_memory.vault import sessions
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import remove_bullet
+from tars_memory.vault.markdown.lines import QUOTE, quote_in
 from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Splice, Tier
-from tars_memory.vault.sessions import growing
-from tars_memory.vault.sessions.note import QUOTE, quote_in
 from tars_memory.vault.writing.withheld import folded, mentions, units, wordings
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ class _Plan:
         title = Document(changes.data).front_matter.get("title")
         if isinstance(title, str) and self._copies.names(title, self._path):
             self.gone.append((1, f"title: {title}"))
-            changes.make(growing.renewed(changes.data, "title", '""'))
+            changes.make(sessions.renewed(changes.data, "title", '""'))
 
     def _blocks(self, changes: Changes) -> None:
         """Paragraphs of the summary and turns that are kept."""

@@ -11,7 +11,7 @@ from tars_memory.capture.placing import heading
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.markdown import adding, edits, entries, facts
 from tars_memory.vault.markdown.facts import Predicates
-from tars_memory.vault.secrets.masking import mask
+from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tars_memory.vault.secrets.suspicion import suspicious
+from tars_memory.vault.suspicion import suspicious
 
 if TYPE_CHECKING:
     from tars_memory.cli.call import Call
@@ -55,7 +55,7 @@ def about_secrets(call: Call, text: str) -> str:
     """
     if not call.interactive or call.dry_run or not suspicious(text):
         return text
-    from tars_memory.vault.secrets import masking as secrets
+    from tars_memory.vault import secrets
 
     found = secrets.find(text)
     if not found:

@@ -79,11 +79,11 @@ def to_json(value: Any, indent: int | None = None) -> str:
 
 def masked(text: str) -> str:
     """The text with its credentials masked."""
-    from tars_memory.vault.secrets.suspicion import suspicious
+    from tars_memory.vault.suspicion import suspicious
 
     if not suspicious(text):
         return text
-    from tars_memory.vault.secrets.masking import mask
+    from tars_memory.vault.secrets import mask
 
     return mask(text)
 

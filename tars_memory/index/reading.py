@@ -13,7 +13,7 @@ from tars_memory.index.changes import STAMP
 from tars_memory.index.fulltext import clean
 from tars_memory.index.writer import EXCLUDED, PROPOSALS, TEMPLATE, TOO_BIG, UNREADABLE, UNRESOLVED, NoteRow
 from tars_memory.vault.model import Tier
-from tars_memory.vault.secrets.masking import veiled
+from tars_memory.vault.secrets import veiled
 from tars_memory.vault.template import is_made_by_us
 from tars_memory.vault.vault import has_markers
 

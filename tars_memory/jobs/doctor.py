@@ -379,7 +379,7 @@ def _tiers(memory: Memory) -> Iterator[Finding]:
 
 def _secrets(memory: Memory) -> Iterator[Finding]:
     """Credentials that stand in notes: where and what kind, never the value."""
-    from tars_memory.vault.secrets import masking as secrets
+    from tars_memory.vault import secrets
 
     for path in sorted(path for path in memory.vault.paths()):
         try:

@@ -13,7 +13,7 @@ from tars_memory.errors import NotFoundError, PartialError, SettingsError, TarsE
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.sessions.note import QUOTE, quote_in
+from tars_memory.vault.markdown.lines import QUOTE, quote_in
 from tars_memory.vault.writing.history import of_scope
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.spool import Spool

@@ -10,8 +10,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tars_memory.vault.markdown.lines import REJECTED, REPLACED, heading_of, items, rejected_words, unlinked
-from tars_memory.vault.sessions.note import BLANKS, QUOTE, quote_in
+from tars_memory.vault.markdown.lines import (
+    BLANKS,
+    QUOTE,
+    REJECTED,
+    REPLACED,
+    heading_of,
+    items,
+    quote_in,
+    rejected_words,
+    unlinked,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

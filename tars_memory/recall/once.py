@@ -88,9 +88,8 @@ def statement_of(row: ChunkRow, index: int) -> str:
 
 def quotes(texts: Iterable[str]) -> dict[str, str]:
     """By statement the quote that stands below it, in lines of session notes."""
-    from tars_memory.vault.markdown.lines import items
-    from tars_memory.vault.sessions.note import QUOTE as BEGINS
-    from tars_memory.vault.sessions.note import quote_in
+    from tars_memory.vault.markdown.lines import QUOTE as BEGINS
+    from tars_memory.vault.markdown.lines import items, quote_in
 
     found: dict[str, str] = {}
     for text in texts:

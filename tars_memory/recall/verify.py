@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import TarsError
-from tars_memory.vault.secrets.suspicion import MARK
+from tars_memory.vault.suspicion import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -56,7 +56,7 @@ def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = F
 
 
 def _masked(data: bytes) -> bytes:
-    from tars_memory.vault.secrets.masking import veiled  # most hits hold nothing masked
+    from tars_memory.vault.secrets import veiled  # most hits hold nothing masked
 
     return veiled(data)
 

@@ -20,9 +20,9 @@ from tars_memory.curation.tidying import contradictions
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
+from tars_memory.vault import sessions
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.sessions import reading as sessions
 
 NOW = datetime.fromisoformat("2026-11-21T10:15:00+00:00")
 TIERS = {

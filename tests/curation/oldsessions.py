@@ -14,7 +14,7 @@ from tars_memory.curation.tidying.compression import Compressed, Terms, compress
 from tars_memory.vault.links import Links
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.sessions import summary
+from tars_memory.vault.summaries import period_of
 
 LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 
@@ -52,7 +52,7 @@ class Past(Desk):
 
 
 def summaries(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    return {path: data for path, data in files.items() if summary.period_of(data)}
+    return {path: data for path, data in files.items() if period_of(data)}
 
 
 def statements(data: bytes) -> dict[str, list[str]]:

@@ -17,11 +17,10 @@ from tars_memory.capture.transcripts import read as read_log
 from tars_memory.capture.transcripts.turns import Transcript
 from tars_memory.errors import ConflictError
 from tars_memory.testing import make_vault
+from tars_memory.vault import sessions
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document, apply
-from tars_memory.vault.sessions import reading as sessions
-from tars_memory.vault.sessions.reading import SECTIONS, SessionFact, SessionNote, SessionTurn
-from tars_memory.vault.sessions.rendering import turn_lines, words_of
+from tars_memory.vault.sessions import SECTIONS, SessionFact, SessionNote, SessionTurn, turn_lines, words_of
 from tars_memory.vault.vault import Vault
 
 HOSTILE = [

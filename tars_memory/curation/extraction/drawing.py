@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.curation.extraction import grounding, rules, second_look, stating
 from tars_memory.curation.extraction.windows import windows
 from tars_memory.curation.models import llm, prompts, replies
-from tars_memory.vault.secrets.masking import mask
-from tars_memory.vault.secrets.suspicion import MARK
+from tars_memory.vault.secrets import mask
+from tars_memory.vault.suspicion import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

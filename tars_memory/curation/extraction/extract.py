@@ -21,10 +21,10 @@ from tars_memory.curation.models import check, llm
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.tables import LANGUAGES
 from tars_memory.settings import AUTO, ExtractOptions, may_run_by_itself
+from tars_memory.vault import sessions
 from tars_memory.vault.markdown import claims
 from tars_memory.vault.model import Tier
-from tars_memory.vault.secrets.masking import mask
-from tars_memory.vault.sessions import reading as sessions
+from tars_memory.vault.secrets import mask
 from tars_memory.vault.writing.withheld import Withheld
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.extraction.drawing import Drawn, Moments
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.settings import Settings
-    from tars_memory.vault.sessions.note import SessionNote
+    from tars_memory.vault.sessions import SessionNote
 
 BY_RULES = "no language model is set: only what was plainly said was looked for, by the built-in rules"
 

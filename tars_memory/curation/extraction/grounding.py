@@ -22,7 +22,7 @@ from tars_memory.language.vocabulary import MONTHS
 from tars_memory.recall.packing.fence import visible
 from tars_memory.vault.markdown.claims import ME, WE, made
 from tars_memory.vault.markdown.facts import folded as plainly
-from tars_memory.vault.secrets.masking import mask
+from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

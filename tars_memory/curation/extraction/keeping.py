@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture.placing import heading
 from tars_memory.errors import ConflictError, UsageError
+from tars_memory.vault import sessions
 from tars_memory.vault.links import links_of
 from tars_memory.vault.markdown import claims, edits, entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Splice
-from tars_memory.vault.secrets.masking import find, mask
-from tars_memory.vault.sessions import reading as sessions
-from tars_memory.vault.sessions.reading import SessionFact, SessionNote, SessionTurn
+from tars_memory.vault.secrets import find, mask
+from tars_memory.vault.sessions import SessionFact, SessionNote, SessionTurn
 from tars_memory.vault.template import daily_note
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import claims, entries, facts
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.lines import FACT
 from tars_memory.vault.model import Tier
-from tars_memory.vault.sessions.note import FACT, LEFT_OUT
+from tars_memory.vault.sessions import LEFT_OUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

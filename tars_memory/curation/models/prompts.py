@@ -22,7 +22,7 @@ from tars_memory.curation.models.replies import COMPRESS_OPS, KINDS, REVIEW_OPS,
 from tars_memory.disk import sha256
 from tars_memory.recall.packing import fence
 from tars_memory.vault.markdown.lines import SENTENCES
-from tars_memory.vault.secrets.masking import mask
+from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -20,7 +20,7 @@ from tars_memory.curation.models import provider
 from tars_memory.curation.models.llm import INSTALL, Completion, Prompt, Spent, tokens
 from tars_memory.errors import ModelUnavailableError, counted
 from tars_memory.recall.packing.fence import visible
-from tars_memory.vault.secrets.masking import mask
+from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,8 +15,7 @@ from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
-from tars_memory.vault.sessions.note import SessionFact
-from tars_memory.vault.sessions.reading import linked
+from tars_memory.vault.sessions import SessionFact, linked
 from tars_memory.vault.writing import history
 from tars_memory.vault.writing.journal import time_of
 

@@ -10,11 +10,11 @@ from tars_memory.curation.extraction.keeping import Dailies
 from tars_memory.curation.model import Fact
 from tars_memory.curation.reviewing.candidates import COMMAND
 from tars_memory.errors import ConflictError
+from tars_memory.vault import sessions
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.spans import Changes
-from tars_memory.vault.sessions import reading as sessions
-from tars_memory.vault.sessions.note import LEFT_OUT
+from tars_memory.vault.sessions import LEFT_OUT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tars_memory.capture.context import Context
     from tars_memory.curation.extraction.keeping import Kept
     from tars_memory.vault.model import Entry, Splice
-    from tars_memory.vault.sessions.reading import SessionFact
+    from tars_memory.vault.sessions import SessionFact
 
 ANYWAY = "It was left out as: {kind}"
 

@@ -11,9 +11,9 @@ from tars_memory.curation.tidying import digest
 from tars_memory.curation.tidying.archive import all_files, links_by_source
 from tars_memory.curation.tidying.retention import WAITING, held_by_links
 from tars_memory.errors import NotFoundError, TarsError, counted
+from tars_memory.vault import summaries as notes
 from tars_memory.vault.links import Links
 from tars_memory.vault.model import Tier
-from tars_memory.vault.sessions import summary as notes
 from tars_memory.vault.vault import has_markers
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from tars_memory.language import statements
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.secrets.masking import mask
+from tars_memory.vault.secrets import mask
 from tars_memory.vault.writing.history import written_days
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import UsageError
 from tars_memory.language import statements as grammar
+from tars_memory.vault import summaries as notes
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.secrets.suspicion import suspicious
-from tars_memory.vault.sessions import summary as notes
+from tars_memory.vault.suspicion import suspicious
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from tars_memory.vault.sessions.summary import Line
+    from tars_memory.vault.summaries import SummaryLine
 
 BY = ("month", "year")
 """What sessions are grouped by."""
@@ -42,7 +42,7 @@ class Statement(NamedTuple):
     """One thing that a session says.
 
     Attributes:
-        kind: a key of :data:`tars_memory.vault.sessions.summary.KINDS`.
+        kind: a key of :data:`tars_memory.vault.summaries.KINDS`.
         text: its words, neutralised.
         day: of the session, ``YYYY-MM-DD``.
         path: of the session, before it is moved.
@@ -173,7 +173,7 @@ def weightiest(found: Sequence[Merged], limit: int) -> tuple[list[Merged], int]:
     return [each for each in found if id(each) in kept], len(found) - len(kept)
 
 
-def line(said: Sequence[Statement], link: Callable[[str], str], *, text: str = "", kind: str = "") -> Line:
+def line(said: Sequence[Statement], link: Callable[[str], str], *, text: str = "", kind: str = "") -> SummaryLine:
     """Statements as one line of a summary: linked to the first day's line there is, and to every session.
 
     Args:
@@ -187,7 +187,9 @@ def line(said: Sequence[Statement], link: Callable[[str], str], *, text: str = "
     blocks = dict.fromkeys(f"[[{s.source}|{s.day}]]" for s in said if s.source and s.source != first.source)
     shown = [*origins, *blocks]
     more = [f"and {len(shown) - MOST_ORIGINS} more"] if len(shown) > MOST_ORIGINS else []
-    return notes.Line(kind or first.kind, text or said[0].text, first.source, first.day, (*shown[:MOST_ORIGINS], *more))
+    return notes.SummaryLine(
+        kind or first.kind, text or said[0].text, first.source, first.day, (*shown[:MOST_ORIGINS], *more)
+    )
 
 
 def _words(text: str, kind: str) -> str:
@@ -199,7 +201,7 @@ def _words(text: str, kind: str) -> str:
     if len(text) > LONGEST:
         return ""
     if suspicious(text):
-        from tars_memory.vault.secrets.masking import find
+        from tars_memory.vault.secrets import find
 
         if find(text):
             return ""

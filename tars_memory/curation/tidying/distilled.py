@@ -10,7 +10,7 @@ from tars_memory.curation.models import llm, prompts, replies
 from tars_memory.errors import UsageError, counted
 from tars_memory.language import statements
 from tars_memory.vault.markdown.entries import neutralise
-from tars_memory.vault.secrets.masking import mask
+from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,11 +12,11 @@ from tars_memory.curation.models.llm import Reply
 from tars_memory.curation.tidying import digest, distilled
 from tars_memory.disk import sha256
 from tars_memory.errors import ConflictError
+from tars_memory.vault import summaries as notes
 from tars_memory.vault.links import Links
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.entries import visible
 from tars_memory.vault.model import Splice
-from tars_memory.vault.sessions import summary as notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.models.llm import LanguageModel, Prompt
     from tars_memory.curation.tidying.aged import Aged, Survey
     from tars_memory.curation.tidying.digest import Merged
-    from tars_memory.vault.sessions.summary import Line, Summary
+    from tars_memory.vault.summaries import Summary, SummaryLine
 
 RULES = "rules"
 """Who sums up where no model is asked."""
@@ -93,7 +93,7 @@ class _Group(NamedTuple):
     sessions: list[Aged]
     said: list[Merged]
     passed_over: int
-    held: notes.Held | None
+    held: notes.HeldSummary | None
     base: bytes
 
 
@@ -194,9 +194,11 @@ def _proposed(group: _Group, limit: int, link: Callable[[str], str], answers: _A
     )
 
 
-def _summary(group: _Group, by: str, lines: Sequence[Line], left_out: int, link: Callable[[str], str]) -> Summary:
+def _summary(
+    group: _Group, by: str, lines: Sequence[SummaryLine], left_out: int, link: Callable[[str], str]
+) -> Summary:
     sources = tuple(
-        notes.Source(each.day.isoformat(), link(each.path), notes.number_in(each.data, "turns"))
+        notes.SummarySource(each.day.isoformat(), link(each.path), notes.number_in(each.data, "turns"))
         for each in group.sessions
     )
     day = max(each.day for each in group.sessions).isoformat()

@@ -15,7 +15,7 @@ from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.markdown import windows
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
-from tars_memory.vault.secrets.masking import veiled
+from tars_memory.vault.secrets import veiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -39,6 +39,12 @@ _STATE = re.compile(
 SENTENCES = ("stated", "planned", "rule", "asked", "supposed", "past", "other", "fiction", "task")
 """What kind of sentence a second look may find a quote to be; a session note has it below a fact."""
 
+QUOTE, SAID_BY, FACT, KIND, WARNING = "quote:: ", "said by:: ", "fact:: ", "kind:: ", "warning:: "
+"""How the bullets under a fact begin; the double colon is Obsidian's inline-field convention."""
+
+BLANKS = " \t"
+"""What parts machinery from words. Any other blank (U+00A0, U+3000) is the words' own, as it is to markdown."""
+
 _SAID_BY = re.compile(r"[ \t]*[-*+][ \t]+said by::[ \t]")
 _REPLACED = re.compile(r"[ \t]+[-*+][ \t]+replaced:: ")
 _MACHINERY = re.compile(
@@ -199,6 +205,18 @@ def replaced_words(line: str) -> str:
     """The words that a line had before others took their place, as it is kept below them; '' of any other line."""
     was = _REPLACED.match(line) if "replaced:: " in line else None
     return line[was.end() :] if was else ""
+
+
+def quote_in(text: str) -> str:
+    """The words of a bullet that begins with :data:`QUOTE`, without the marks around them."""
+    return re.sub(r'^["“„«](.*)["”“»]$', r"\1", text.removeprefix(QUOTE).strip(BLANKS))
+
+
+def speaker_in(text: str) -> tuple[str, int]:
+    """The name and the turn that a bullet that begins with :data:`SAID_BY` says; 0 for no turn."""
+    words = text.removeprefix(SAID_BY).strip(BLANKS)
+    turn = re.search(r"(?<![^\s,])turn\s+(\d{1,9})$", words)
+    return words[: turn.start() if turn else None].strip(f"{BLANKS},"), int(turn[1]) if turn else 0
 
 
 def unlinked(text: str) -> str:

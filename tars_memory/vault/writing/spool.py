@@ -250,7 +250,7 @@ def _is_text(text: str) -> bool:
 def _would_say(arguments: dict[str, Any], words: str) -> bool:
     """Whether the item, once placed, would be an entry of exactly these words (with its tags or without)."""
     from tars_memory.vault.markdown.entries import neutralise
-    from tars_memory.vault.secrets.masking import mask
+    from tars_memory.vault.secrets import mask
     from tars_memory.vault.writing.withheld import mentions, units
 
     text = arguments.get("text")

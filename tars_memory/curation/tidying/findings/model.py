@@ -12,7 +12,7 @@ from tars_memory.settings import FactsOptions
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
-from tars_memory.vault.sessions.summary import is_named
+from tars_memory.vault.summaries import is_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping

@@ -15,10 +15,11 @@ from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Splice
-from tars_memory.vault.sessions.growing import new_section, renewed
+from tars_memory.vault.sessions import new_section, renewed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
 
 KINDS = {"decision": "Decisions", "fact": "Facts", "open end": "Open ends", "topic": "Topics"}
 """The section of each kind of statement, in the order of the note."""
@@ -39,7 +40,7 @@ _NUMBER = r"(?:^|(?<=[\r\n])){}[ \t]*:[ \t]*[\"']?(\d{{1,9}})[\"']?[ \t]*(?=[\r\
 _SOURCE = re.compile(r"(\[\[([^\[\]|#]+)(?:[#|][^\[\]]*)?\]\][^\r\n]*\()(\d{1,9})( turns?\))")
 
 
-class Line(NamedTuple):
+class SummaryLine(NamedTuple):
     """One statement.
 
     Attributes:
@@ -59,7 +60,7 @@ class Line(NamedTuple):
     author: str = ""
 
 
-class Source(NamedTuple):
+class SummarySource(NamedTuple):
     """A session that is summed up: its day, the link to it, and how many turns of it had been examined (0: unknown)."""
 
     day: str
@@ -82,12 +83,12 @@ class Summary(NamedTuple):
     period: str
     day: str
     by: str
-    lines: tuple[Line, ...]
-    sources: tuple[Source, ...]
+    lines: tuple[SummaryLine, ...]
+    sources: tuple[SummarySource, ...]
     left_out: int = 0
 
 
-class Held(NamedTuple):
+class HeldSummary(NamedTuple):
     """What a summary says now.
 
     Attributes:
@@ -134,7 +135,7 @@ def is_named(path: str) -> bool:
     return re.fullmatch(r"\d{4}(?:-\d\d)? summary(?: \d+)?\.md", path.rpartition("/")[2]) is not None
 
 
-def read(data: bytes) -> Held:
+def read(data: bytes) -> HeldSummary:
     """What a summary says now, after whatever a person changed."""
     titles = {title.casefold() for title in KINDS.values()}
     found = entries.read("", Document(data))
@@ -145,7 +146,7 @@ def read(data: bytes) -> Held:
         said = _SOURCE.search(entry.raw) if listed else None
         if said:
             turns[said[2].strip()] = int(said[3])
-    return Held(texts, turns, number_in(data, "left_out"))
+    return HeldSummary(texts, turns, number_in(data, "left_out"))
 
 
 def render(summary: Summary) -> bytes:
@@ -197,19 +198,19 @@ def _blocks(summary: Summary) -> Iterator[tuple[str, list[str]]]:
     yield SOURCES, [_source(source) for source in summary.sources]
 
 
-def _statement(line: Line) -> str:
+def _statement(line: SummaryLine) -> str:
     label = line.label or None if line.source else None
     parts = entries.Parts(line.text, provenance=line.source or None, label=label, author=line.author or None)
     bullet = entries.render(parts)
     return "\n".join([bullet, *([f"  - {FROM}{', '.join(line.origins)}"] if line.origins else [])])
 
 
-def _source(source: Source) -> str:
+def _source(source: SummarySource) -> str:
     counted = f" ({source.turns} turn{'' if source.turns == 1 else 's'})" if source.turns else ""
     return f"- {source.day} {source.link}{counted}"
 
 
-def _counts(data: bytes, sources: Sequence[Source]) -> list[Splice]:
+def _counts(data: bytes, sources: Sequence[SummarySource]) -> list[Splice]:
     """Renew the number of turns of sessions that stand there already."""
     turns = {source.link: source.turns for source in sources if source.turns}
     document = Document(data)

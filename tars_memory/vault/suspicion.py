@@ -1,5 +1,5 @@
 """A first, cheap look: whether a text could hold a credential at all. Everyday lines can't, and then nothing of
-:mod:`tars_memory.vault.secrets.masking` is even imported.
+:mod:`tars_memory.vault.secrets` is even imported.
 """
 
 from __future__ import annotations

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tars_memory.disk import sha256
-from tars_memory.vault.secrets import credentials as table
+from tars_memory.vault import secrets as table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
 
 _LOOK = 256
 """Characters of a value that are read at first; one that is a credential is taken to its end."""

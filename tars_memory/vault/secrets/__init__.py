@@ -1,1 +1,0 @@
-"""Credentials in texts: their shapes, and the text without them. Pure."""

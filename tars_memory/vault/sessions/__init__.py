@@ -1,1 +1,0 @@
-"""The session note: what was drawn from one conversation, written, read and grown as plain markdown."""
