@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date
 
-    from tars_memory.capture.model import Today
+    from tars_memory.capture.remember import Today
     from tars_memory.curation.reviewing.review import Review
     from tars_memory.curation.why import Trail
     from tars_memory.index.embedding.queryvector import QueryVector
@@ -53,15 +53,15 @@ class Looking(Rooms):
 
     def today(self) -> Today:
         """Today's note."""
-        from tars_memory.capture.daily import today
+        from tars_memory.capture.remember import today
 
         return today(self.capture(writes=False))
 
     def show(self, target: str) -> Entry:
         """The entry with this REF, or the only one that these words fit."""
-        from tars_memory.capture.listing import show
+        from tars_memory.capture.amend import find
 
-        return show(self.capture(writes=False), self._meant(target))
+        return find(self.capture(writes=False), self._meant(target))
 
     def why(self, target: str) -> Trail:
         """Where an entry came from: what was said, who approved it, what it replaced; ``target`` as for ``show``."""
@@ -94,7 +94,7 @@ class Looking(Rooms):
         topics: Iterable[str] = (),
     ) -> builtins.list[Entry]:
         """The entries of a tier, or of Memory.md and Procedural.md; ``about`` and ``topics`` as for :meth:`search`."""
-        from tars_memory.capture.listing import entries
+        from tars_memory.capture.amend import entries
 
         found = entries(self.capture(writes=False), tier, section)
         told_of = (tuple(about), tuple(topics))

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import date, datetime
 
-    from tars_memory.capture.copies import Copies
-    from tars_memory.capture.model import Receipt, Turn
+    from tars_memory.capture.caller import Caller, Receipt
     from tars_memory.curation.extraction.extracted import Extracted, Prompts
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.curation.tidying.archive import Archived
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.tidying.tidy import Tidied
     from tars_memory.index.indexer import RefreshReport
     from tars_memory.jobs.doctor import Adoption
+    from tars_memory.jobs.forgetting import Copies, Forgotten, TalkLine
     from tars_memory.recall.packing.growth import Growth
     from tars_memory.vault.model import Actor
     from tars_memory.vault.template import InitReport
@@ -80,6 +80,12 @@ class Memory(Looking):
 
     # --- writing
 
+    def capture(self, *, writes: bool = True) -> Caller:
+        """What capture is given; what was to be forgotten may have waited in the spool as well."""
+        context = super().capture(writes=writes)
+        context.others = {"forget": _forget}
+        return context
+
     def remember(
         self, text: str, *, tier: str = "semantic", section: str | None = None, tags: Iterable[str] = ()
     ) -> Receipt:
@@ -91,14 +97,14 @@ class Memory(Looking):
 
     def log(self, text: str) -> Receipt:
         """Add a line with the time to today's note."""
-        from tars_memory.capture.daily import log
+        from tars_memory.capture.remember import log
 
         self.take_ticks()
         return log(self._keeping(text), text)
 
     def feedback(self, good: bool, note: str, *, question: str | None = None, answer: str | None = None) -> Receipt:
         """Note what went well (rewards.md) or badly (corrections.md)."""
-        from tars_memory.capture.feedback import feedback
+        from tars_memory.capture.remember import feedback
 
         self.take_ticks()
         return feedback(self._keeping(note), good, note, question, answer)
@@ -115,17 +121,17 @@ class Memory(Looking):
 
     def copies(self, target: str) -> Copies:
         """What :meth:`forget` would take out, and what would stay."""
-        from tars_memory.capture.amend import copies_of
+        from tars_memory.jobs.forgetting import copies_of
 
         return copies_of(self.capture(writes=False), self._meant(target))
 
-    def near(self, target: str) -> builtins.list[Turn]:
+    def near(self, target: str) -> builtins.list[TalkLine]:
         """What was said in conversations of the same thing as an entry, in other words: :meth:`forget` leaves it."""
         from tars_memory.jobs import forgetting
 
         return forgetting.near(self, target)
 
-    def forget(self, target: str, *, everywhere: bool = False, also: Iterable[Turn] = ()) -> Receipt:
+    def forget(self, target: str, *, everywhere: bool = False, also: Iterable[TalkLine] = ()) -> Forgotten:
         """Remove a statement: its line and all that tells it in the notes; its notices say which copies remain.
 
         What was said before and holds it is withheld from extraction from now on, until an undo.
@@ -136,14 +142,13 @@ class Memory(Looking):
                 what hooks keep; it can't be undone then. What was forgotten already can still be purged.
             also: lines of conversations (of :meth:`near`) to be withheld with it.
         """
-        from tars_memory.capture.amend import forget
         from tars_memory.jobs import forgetting
 
         self.take_ticks()
         self._withheld, target = None, self._meant(target)  # what is withheld is read anew after this
         if everywhere:
             return forgetting.forget_everywhere(self, target, tuple(also))
-        receipt = forget(self.capture(), target, also=tuple(also))
+        receipt = forgetting.forget(self.capture(), target, also=tuple(also))
         if receipt.written:
             receipt.notices += forgetting.COPIES
         return receipt
@@ -177,7 +182,7 @@ class Memory(Looking):
             NotFoundError: there is nothing to undo.
             ConflictError: a note has moved on too far; nothing of that note was written.
         """
-        from tars_memory.capture.undo import undo
+        from tars_memory.capture.amend import undo
         from tars_memory.jobs.forgetting import restore
 
         done = undo(self.capture(), txn, last=last)
@@ -483,3 +488,10 @@ class Memory(Looking):
         from tars_memory.jobs.doctor import restore
 
         return restore(self, txn)
+
+
+def _forget(ctx: Caller, said: Mapping[str, Any]) -> Receipt:
+    """Forget what waited in the spool."""
+    from tars_memory.jobs.forgetting import forget
+
+    return forget(ctx, said["target"])

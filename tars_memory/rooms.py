@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.embedding.queryvector import QueryVector, QueryVectors
     from tars_memory.index.indexer import Index, Progress, RefreshReport
@@ -398,11 +398,10 @@ class Rooms:
         when = datetime.fromisoformat(said).astimezone() if said else None
         return self._withheld.holds(text, when, *logs)
 
-    def capture(self, *, writes: bool = True) -> Context:
+    def capture(self, *, writes: bool = True) -> Caller:
         """What capture is given."""
-        from tars_memory.capture.context import Context
+        from tars_memory.capture.caller import Caller
         from tars_memory.vault.markdown import entries
-        from tars_memory.vault.writing.spool import Spool
 
         if writes and not self.dry_run:
             self._take_over()
@@ -410,22 +409,19 @@ class Rooms:
         author = entries.author(author) if writes else ""
         store = self.store(writes=writes)
         allowed = self.settings.options("permissions", PermissionOptions)
-        context = Context(
+        context = Caller(
             self.vault,
             store,
-            Spool(store.state / "spool"),
             now=self.now(),
-            actor=self.actor,
             interactive=self.interactive,
-            unattended_rules=allowed.unattended_rules,
-            unattended_review=allowed.unattended_review,
+            allowed=allowed,
             facts_options=self.settings.options("facts", FactsOptions),
             author=author,
         )
         context.notices, context.kept = self.notices, self.kept
         return context
 
-    def _keeping(self, text: str) -> Context:
+    def _keeping(self, text: str) -> Caller:
         """What capture is given to write this text.
 
         Raises:

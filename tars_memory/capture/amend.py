@@ -1,28 +1,35 @@
-"""``edit`` and ``forget``: other words for an entry, or none."""
+"""Entries that are there: ``list``, ``show``, finding the one that is meant, ``edit`` and ``undo``."""
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING
 
-from tars_memory.capture.listing import ambiguous, find, fitting
-from tars_memory.capture.model import Receipt
-from tars_memory.capture.placing import doubts
-from tars_memory.vault.inbox import INBOX, kept_for_review, propose, purge
-from tars_memory.vault.markdown import edits
+from tars_memory.capture.remember import doubts, landed
+from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UsageError, counted
+from tars_memory.vault.markdown import edits, facts
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.document import Document, plain_heading
+from tars_memory.vault.markdown.visible import visible
+from tars_memory.vault.model import Tier
+from tars_memory.vault.writing.history import find_transactions, of_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tars_memory.capture.context import Context
-    from tars_memory.capture.copies import Copies
-    from tars_memory.capture.model import Turn
-    from tars_memory.vault.model import Entry, Splice
-    from tars_memory.vault.writing.store import Transaction
+    from tars_memory.capture.caller import Caller, Receipt
+    from tars_memory.vault.model import Entry
+    from tars_memory.vault.writing.store import Written
+
+ASKED = "asked for this"
+"""What whoever changes a rule did, for the person who decides."""
+
+CANDIDATES = 20
+"""How many an ambiguous name lists."""
 
 
-def edit(ctx: Context, target: str, text: str, *, tags: Sequence[str] = (), bare: bool = False) -> Receipt:
+def edit(ctx: Caller, target: str, text: str, *, tags: Sequence[str] = (), bare: bool = False) -> Receipt:
     """Give an entry other words. Its time, state, provenance, block id and nested bullets stay, and a task stays one.
 
     Its tags stay unless the text brings some, each of its fields (``[until:: DATE]``) unless the text brings the same;
@@ -53,99 +60,15 @@ def edit(ctx: Context, target: str, text: str, *, tags: Sequence[str] = (), bare
     ctx.notices += doubts(words, ctx.now.date())
     timed = ctx.layout.timed(entry.path)
     with ctx.writing("edit", {"target": entry.ref, "text": text, "tags": tags, "bare": bare}) as transaction:
-        if _is_rule(ctx, entry):
-            return _proposed(ctx, transaction, entry, "replace", words)
+        if ctx.must_propose(entry.path):
+            return ctx.proposed(transaction, "replace", entry.path, entry.section, words, ASKED, entry.raw)
         written = transaction.write(
             entry.path,
             lambda data: edits.replace_bullet(data or b"", entry, words, timed=timed, author=ctx.author or None),
         )
-    done = written.changed and not ctx.store.dry_run
-    ref, line = entry.ref, entry.line
     if written.changed:
-        line = written.line
-        same = [
-            other
-            for other in grammar.read(entry.path, Document(written.text), timed=timed)
-            if other.text == words and other.line == line
-        ]
-        ref = same[0].ref if same else grammar.ref(entry.path, words)
-    return Receipt(written.txn or None, entry.path, line, ref, words, written=done, notices=ctx.notices)
-
-
-def copies_of(ctx: Context, target: str) -> Copies:
-    """The copies of the only statement that a REF names or that these words fit.
-
-    Raises:
-        NotFoundError: no such entry.
-        AmbiguousError: several; they are listed.
-    """
-    from tars_memory.capture.copies import Copies
-
-    found = fitting(ctx, target)
-    copies = Copies(ctx, found[0])
-    if not all(map(copies.holds, found)):
-        raise ambiguous(target, found)
-    return copies
-
-
-def forget(ctx: Context, target: str, *, later: bool = True, also: Sequence[Turn] = ()) -> Receipt:
-    """Take a statement out of the notes, with the bullets nested under it: the entry and all its copies.
-
-    Args:
-        ctx: the command's view of the vault.
-        target: a REF, or words that fit one statement only; several copies of it count as one.
-        later: if it can't be done now, the next command that writes does it.
-        also: what was said in conversations, to be withheld with it.
-
-    Returns:
-        A receipt with the entry's words and the line where it stood, and the other places that told it.
-
-    Raises:
-        NotFoundError: no such entry.
-        AmbiguousError: several; they are listed.
-        ConflictError: the entry changed meanwhile.
-        UnwritableError: the removal is in the spool, if ``later``.
-        SettingsError: what was forgotten before can't be read; nothing was written.
-    """
-    from tars_memory.vault.secrets import mask
-    from tars_memory.vault.writing.transaction import move
-    from tars_memory.vault.writing.withheld import Withheld
-
-    copies, withheld = copies_of(ctx, target), Withheld(ctx.store.state)
-    entry, places = copies.first, copies.places()
-    timed = ctx.layout.timed(entry.path)
-    arguments = {"target": entry.ref, "text": mask(entry.text)} if later else None
-    with ctx.writing("forget", arguments, whole=len(places) > 1) as transaction:
-        if _is_rule(ctx, entry):
-            return _proposed(ctx, transaction, entry, "remove", "")
-
-        def first(data: bytes | None) -> Sequence[Splice]:
-            edits.find(Document(data or b""), entry, timed=timed)
-            return copies.without(entry.path, data or b"")
-
-        written = transaction.write(entry.path, first)
-        for path in places:
-            if path != entry.path:
-                transaction.write(path, lambda data, path=path: copies.without(path, data or b""))  # type: ignore[misc]
-            if to := copies.renamed(path):
-                move(transaction, ctx.vault, path, to)
-        waiting = sum(purge(transaction, ctx.vault, text) for text in (*copies.texts, *copies.quotes))
-    if waiting:
-        ctx.notices.append(f"purged from proposals and decisions about them: {waiting}")
-    ctx.notices += copies.kept()
-    done = written.changed and not ctx.store.dry_run
-    if done:
-        try:
-            said, logs = copies.sentences([turn.text for turn in also]), [*copies.logs, *(turn.log for turn in also)]
-            withheld.remember(said, ctx.now, txn=written.txn, logs=logs)
-        except OSError as error:
-            ctx.notices.append(f"an old conversation may bring it back: {ctx.store.state} can't be written: {error}")
-    receipt = Receipt(written.txn or None, entry.path, entry.line, entry.ref, entry.text, written=done)
-    receipt.notices, receipt.gone, receipt.copies = ctx.notices, written.before, copies
-    receipt.touched = [
-        each for path in places for each in places[path] if (each.path, each.line) != (entry.path, entry.line)
-    ]
-    return receipt
+        return landed(ctx, written, words)
+    return ctx.receipt(entry.path, entry.line, entry.ref, words)
 
 
 def _reworded(entry: Entry, text: str) -> str:
@@ -157,25 +80,184 @@ def _reworded(entry: Entry, text: str) -> str:
     return (new or box) + grammar.neutralise(text.lstrip()[len(new) :])
 
 
-def _is_rule(ctx: Context, entry: Entry) -> bool:
-    """Whether the entry is a rule that only a person at a terminal may touch."""
-    return entry.path == ctx.layout.procedural and not ctx.may_write_rules
+def entries(ctx: Caller, tier: str | None = None, section: str | None = None) -> list[Entry]:
+    """The entries of a tier, nested ones too; without a tier those of Memory.md and Procedural.md.
+
+    Daily and session notes come newest first.
+
+    Raises:
+        UsageError: no such tier.
+    """
+    if tier is not None and tier not in list(Tier):
+        raise UsageError(f"no tier {tier!r}", f"use one of {', '.join(Tier)}")
+    wanted = plain_heading(section).casefold() if section is not None else None
+    return [
+        entry
+        for path in _paths(ctx, tier)
+        for entry in _read(ctx, path)
+        if wanted is None or entry.section.casefold() == wanted
+    ]
 
 
-def _proposed(ctx: Context, transaction: Transaction, entry: Entry, op: str, words: str) -> Receipt:
-    why = f"{ctx.actor} asked for this without a person at a terminal"
-    kept = propose(
-        transaction,
-        op=op,
-        target=entry.path,
-        section=entry.section,
-        text=words,
-        source=str(ctx.actor),
-        when=ctx.now,
-        why=why,
-        quote=entry.raw,
+def find(ctx: Caller, target: str) -> Entry:
+    """The only entry of :func:`fitting`.
+
+    Raises:
+        NotFoundError: there is none.
+        AmbiguousError: there are several; its candidates are ``REF path:line text``.
+        UsageError: the target is blank.
+    """
+    found = fitting(ctx, target)
+    if len(found) > 1:
+        raise ambiguous(target, found)
+    return found[0]
+
+
+def ambiguous(target: str, found: Sequence[Entry]) -> AmbiguousError:
+    """The failure that lists the entries which a target fits."""
+    lines = [f"{entry.ref}  {entry.path}:{entry.line}  {entry.text}" for entry in found[:CANDIDATES]]
+    more = f" (the first {CANDIDATES} are listed)" if len(found) > CANDIDATES else ""
+    return AmbiguousError(
+        f"{counted(len(found), 'entry fits', 'entries fit')} {target.strip()!r}{more}", lines, "name one by its REF"
     )
-    ctx.notices.append(kept_for_review(kept))
-    return Receipt(
-        None, f"{INBOX}/{kept['id']}.json", 1, kept["id"], words or entry.text, written=False, notices=ctx.notices
-    )
+
+
+def fitting(ctx: Caller, target: str) -> list[Entry]:
+    """The entry with this REF or at this place (``path:line``), else those with these words, else those that hold them.
+
+    Looked for in Memory.md, Procedural.md, Facts.md, the feedback notes, the daily notes, newest first, and if there is
+    none, in the notes of sessions.
+
+    Raises:
+        NotFoundError: there is none.
+        UsageError: the target is blank.
+    """
+    said = target.strip()
+    if not said:
+        raise UsageError("no entry is named", "name one by its REF (tars-memory list shows them) or by its words")
+    paths = [
+        *_paths(ctx, None),
+        *_existing(ctx, ctx.layout.facts, ctx.layout.corrections, ctx.layout.rewards),
+        *_paths(ctx, Tier.DAILY),
+    ]
+    sessions = _paths(ctx, Tier.EPISODIC)
+    if re.fullmatch(r"[a-z2-7]{8}", said.lower()) and (named := _named(ctx, [*paths, *sessions], said.lower())):
+        return [named]
+    if placed := _placed(ctx, [*paths, *sessions], said):
+        return [placed]
+    if found := _worded(ctx, paths, said) or _worded(ctx, sessions, said):
+        return found
+    raise NotFoundError(f"no entry {said!r}", "tars-memory list shows entries with their REF")
+
+
+def _worded(ctx: Caller, paths: Sequence[str], said: str) -> list[Entry]:
+    """The entries with these words, else those that hold them."""
+    typed, kept = _folded(said), _folded(grammar.neutralise(said))
+    equal: list[Entry] = []
+    holding: list[Entry] = []
+    for path in paths:
+        for entry in _read(ctx, path, typed.split()[0]):
+            text = _folded(entry.text)
+            if text in (typed, kept):
+                equal.append(entry)
+            elif typed in text or kept in text:
+                holding.append(entry)
+    return equal or holding
+
+
+def _named(ctx: Caller, paths: Sequence[str], ref: str) -> Entry | None:
+    """The entry with a REF; a fact's own one, which is of its subject as well, counts too."""
+    for path in paths:
+        for entry in _read(ctx, path):
+            if entry.ref == ref:
+                return entry
+    for path in _existing(ctx, ctx.layout.facts):
+        for entry, fact in facts.read(path, ctx.vault.read(path)):
+            if fact.ref == ref:
+                return entry
+    return None
+
+
+def _placed(ctx: Caller, paths: Sequence[str], said: str) -> Entry | None:
+    """The entry at ``path:line`` of the vault, with or without the line's text behind it, as a listing prints it."""
+    for found in re.finditer(r":([0-9]{1,9})(?=:|$)", said):
+        if (path := said[: found.start()]) in paths:
+            number = int(found[1])
+            return max(
+                (entry for entry in _read(ctx, path) if entry.line <= number <= entry.end_line),
+                key=lambda entry: entry.line,
+                default=None,
+            )
+    return None
+
+
+def _folded(text: str) -> str:
+    return " ".join(visible(text).casefold().split())
+
+
+def _paths(ctx: Caller, tier: str | None) -> list[str]:
+    """The notes of a tier in our scope; without a tier the two tier notes."""
+    layout = ctx.layout
+    if tier is None:
+        return _existing(ctx, layout.memory, layout.procedural)
+    if tier in (Tier.SEMANTIC, Tier.PROCEDURAL):
+        return _existing(ctx, *((layout.memory, layout.facts) if tier == Tier.SEMANTIC else (layout.procedural,)))
+    found = [path for path in ctx.vault.paths() if layout.is_ours(path) and layout.tier_of(path) == tier]
+    if tier == Tier.DAILY:
+        return sorted(found, key=lambda path: str(layout.day_of(path)), reverse=True)
+    return sorted(found, reverse=tier == Tier.EPISODIC)
+
+
+def _existing(ctx: Caller, *paths: str) -> list[str]:
+    """Those that are there as regular files; of one that is there as something else a notice tells."""
+    found = [path for path in paths if ctx.vault.look(path) is not None]
+    for path in paths:
+        if path not in found and os.path.lexists(ctx.vault.root / path):
+            notice = f"{path} is a link or no file: it is neither read nor written; put the note itself there"
+            if notice not in ctx.notices:
+                ctx.notices.append(notice)
+    return found
+
+
+def _read(ctx: Caller, path: str, word: str = "") -> Iterator[Entry]:
+    """The entries of a note; one that can't be read has none, and a notice says so.
+
+    A note that does not hold ``word`` anywhere, in any case, is not parsed.
+    """
+    try:
+        data = ctx.vault.read(path)
+    except NotFoundError:
+        return
+    except TarsError as error:
+        if error.message not in ctx.notices:
+            ctx.notices.append(error.message)
+        return
+    if not word or word in data.decode("utf-8", "surrogateescape").casefold():
+        yield from grammar.read(path, Document(data), timed=ctx.layout.timed(path))
+
+
+def undo(ctx: Caller, txn: str | None = None, *, last: int = 1) -> list[Written]:
+    """Take back the last transactions, or the one named.
+
+    What waits in the spool is left there: the last thing done must stay the last.
+
+    Raises:
+        UsageError: it would change a rule, and no person sits at a terminal; or it was written for another project.
+        NotFoundError: there is nothing to undo.
+        ConflictError: a note has moved on too far.
+    """
+    for name, group in find_transactions(ctx.store.journal, txn, last):
+        if len([*of_scope(iter(group), ctx.layout)]) < len(group):
+            raise UsageError(
+                f"{name} was written for another project, or for none",
+                "choose that one with --project, or none; tars-memory history lists what was written here",
+            )
+    if not ctx.may_write_rules:
+        for name, group in find_transactions(ctx.store.journal, txn, last):
+            rules = [entry.file for entry in group if ctx.layout.tier_of(entry.file) is Tier.PROCEDURAL]
+            if rules:
+                raise UsageError(
+                    f"undoing {name} would change {rules[0]}, which only a person at a terminal may",
+                    f"run it at a terminal: tars-memory undo {name}",
+                )
+    return ctx.store.undo(txn, last=last)

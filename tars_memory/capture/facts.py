@@ -6,8 +6,7 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.capture.model import Receipt
-from tars_memory.capture.placing import heading
+from tars_memory.capture.remember import heading
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.markdown import adding, edits, entries, facts
 from tars_memory.vault.markdown.facts import Predicates
@@ -16,7 +15,7 @@ from tars_memory.vault.secrets import mask
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller, Receipt
     from tars_memory.vault.markdown.adding import Adding
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry, Splice
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def add(
-    ctx: Context,
+    ctx: Caller,
     subject: str,
     predicate: str,
     object_: str,
@@ -69,17 +68,15 @@ def add(
     plan, words = made[0].plan, made[0].words
     if plan.same is not None:
         same: Fact = plan.same
-        return Receipt(None, path, same.line, same.ref, words, written=False, notices=ctx.notices)
+        return ctx.receipt(path, same.line, same.ref, words)
     ctx.notices += [
         f"ended on {ending.on}: {ending.fact.subject} {ending.fact.predicate}:: {ending.fact.object}"
         for ending in plan.endings
     ]
-    number, ref = _placed(written, title, words, -1)
-    done = not ctx.store.dry_run
-    return Receipt(written.txn or None, path, number, ref, words, written=done, notices=ctx.notices)
+    return ctx.receipt(path, *_placed(written, title, words, -1), words, written)
 
 
-def end(ctx: Context, target: str, on: date | None = None) -> Receipt:
+def end(ctx: Caller, target: str, on: date | None = None) -> Receipt:
     """Say when a fact stopped being true; it stays where it is.
 
     Args:
@@ -102,12 +99,11 @@ def end(ctx: Context, target: str, on: date | None = None) -> Receipt:
     arguments = {"target": fact.ref, "text": mask(entry.text), "on": day.isoformat()}
     with ctx.writing("facts end", arguments) as transaction:
         written = transaction.write(fact.path, lambda data: edits.replace_bullet(data or b"", entry, words))
-    done = written.changed and not ctx.store.dry_run
     number, ref = _placed(written, fact.subject, words, fact.line) if written.changed else (fact.line, fact.ref)
-    return Receipt(written.txn or None, fact.path, number, ref, words, written=done, notices=ctx.notices)
+    return ctx.receipt(fact.path, number, ref, words, written)
 
 
-def remove(ctx: Context, target: str) -> Receipt:
+def remove(ctx: Caller, target: str) -> Receipt:
     """Take a fact out of Facts.md, as if it had never been said.
 
     Raises:
@@ -119,11 +115,10 @@ def remove(ctx: Context, target: str) -> Receipt:
     entry, fact = find(ctx, target)
     with ctx.writing("facts remove", {"target": fact.ref, "text": mask(entry.text)}) as transaction:
         written = transaction.write(fact.path, lambda data: edits.remove_bullet(data or b"", entry))
-    done = written.changed and not ctx.store.dry_run
-    return Receipt(written.txn or None, fact.path, entry.line, fact.ref, entry.text, written=done, notices=ctx.notices)
+    return ctx.receipt(fact.path, entry.line, fact.ref, entry.text, written)
 
 
-def again(ctx: Context, command: str, said: dict[str, Any]) -> Receipt:
+def again(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
     """Do what waited in the spool."""
 
     def day(name: str) -> date | None:
@@ -137,7 +132,7 @@ def again(ctx: Context, command: str, said: dict[str, Any]) -> Receipt:
     return remove(ctx, said["target"])
 
 
-def find(ctx: Context, target: str) -> tuple[Entry, Fact]:
+def find(ctx: Caller, target: str) -> tuple[Entry, Fact]:
     """The fact with this REF, else the only one with these words (subject, predicate and object in one line).
 
     Raises:

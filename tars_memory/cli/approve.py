@@ -27,7 +27,7 @@ from tars_memory.errors import ConflictError, TarsError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.cli.call import Call
     from tars_memory.curation.model import Proposal, Related
     from tars_memory.curation.reviewing.review import Answer, Review
@@ -242,7 +242,7 @@ class Walk:
         return _ask(self.call, prompt)
 
 
-def walk_rules(call: Call, ctx: Context, found: Sequence[Rule]) -> int:
+def walk_rules(call: Call, ctx: Caller, found: Sequence[Rule]) -> int:
     """One rule after another that nobody approved here: approve it, all that are left, or none; the exit code."""
     from tars_memory.curation.reviewing import rules
 

@@ -225,7 +225,7 @@ class Call:
         """From here on, what is typed is kept in the spool if the command ends otherwise than by :meth:`settle`.
 
         Args:
-            command: as :func:`tars_memory.capture.spooled.place_spool` knows it.
+            command: as :func:`tars_memory.capture.caller.place_spool` knows it.
             arguments: of its use case, JSON values; :meth:`words` adds the text.
         """
         self.typed = Typed(command, arguments)

@@ -30,7 +30,7 @@ from tars_memory.vault.template import shipped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.writing.store import Transaction
 
@@ -85,7 +85,7 @@ class Committed(NamedTuple):
 
 
 def commit(
-    ctx: Context,
+    ctx: Caller,
     decisions: Sequence[Decision],
     *,
     command: str = "review",
@@ -226,7 +226,7 @@ class _Note:
 class _Batch:
     """The decisions of one transaction."""
 
-    def __init__(self, ctx: Context, transaction: Transaction, decisions: Sequence[Decision]) -> None:
+    def __init__(self, ctx: Caller, transaction: Transaction, decisions: Sequence[Decision]) -> None:
         self.ctx = ctx
         self.transaction = transaction
         self.decisions = decisions
@@ -381,7 +381,7 @@ class _Batch:
 
 
 @contextlib.contextmanager
-def _acting(ctx: Context, tick: dict[str, str] | None) -> Iterator[None]:
+def _acting(ctx: Caller, tick: dict[str, str] | None) -> Iterator[None]:
     """Carry a tick out as the person's, whichever command finds it: but an agent's stays the agent's."""
     ours = ctx.store.actor
     if tick is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tars_memory.capture.placing import heading
+from tars_memory.capture.remember import heading
 from tars_memory.curation.model import OP_KINDS
 from tars_memory.errors import UsageError
 from tars_memory.vault.model import Tier
@@ -13,12 +13,12 @@ from tars_memory.vault.model import Tier
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.curation.model import Decision, Mark, Proposal
     from tars_memory.vault.layout import Layout
 
 
-def check(ctx: Context, decisions: Sequence[Decision], *, by_tick: bool) -> None:
+def check(ctx: Caller, decisions: Sequence[Decision], *, by_tick: bool) -> None:
     """Whether all this may be done by whoever asks.
 
     Raises:
@@ -48,7 +48,7 @@ def refused(layout: Layout, proposal: Proposal) -> str:
     return "" if ours and proposal.target[-3:] == ".md" else f"it would change {proposal.target}, which is yours alone"
 
 
-def _check_accepted(ctx: Context, proposal: Proposal, paths: Collection[str], *, by_tick: bool) -> None:
+def _check_accepted(ctx: Caller, proposal: Proposal, paths: Collection[str], *, by_tick: bool) -> None:
     why = refused(ctx.layout, proposal)
     if why:
         raise UsageError(f"{proposal.id} can't be accepted: {why}", "reject it, or edit the note")
@@ -65,7 +65,7 @@ def _check_accepted(ctx: Context, proposal: Proposal, paths: Collection[str], *,
         )
 
 
-def is_candidate(ctx: Context, mark: Mark) -> bool:
+def is_candidate(ctx: Caller, mark: Mark) -> bool:
     """Whether it is in a note that candidates stand in; a proposal of the inbox may name any, and is not obeyed.
 
     Args:

@@ -13,7 +13,7 @@ from datetime import date
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.capture.placing import heading
+from tars_memory.capture.remember import heading
 from tars_memory.curation.bundle import Wanted, bundle, words_of
 from tars_memory.curation.model import Op, Outcome
 from tars_memory.errors import TarsError, counted

@@ -11,8 +11,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.capture.listing import entries as tiers
-from tars_memory.capture.listing import find
+from tars_memory.capture.amend import entries as tiers
+from tars_memory.capture.amend import find
 from tars_memory.errors import AmbiguousError, TarsError
 from tars_memory.vault.inbox import INBOX
 from tars_memory.vault.links import links_of
@@ -27,7 +27,7 @@ from tars_memory.vault.writing.journal import base_of, unpack
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.history import JournalEntry
 
@@ -89,7 +89,7 @@ class Trail(NamedTuple):
         return {**head, "chain": [step._asdict() for step in self.chain]}
 
 
-def why(ctx: Context, target: str) -> Trail:
+def why(ctx: Caller, target: str) -> Trail:
     """Where an entry came from.
 
     Args:
@@ -105,7 +105,7 @@ def why(ctx: Context, target: str) -> Trail:
     return Trail(entry.ref, entry.text, entry.path, entry.line, tuple(_Walk(ctx).steps(entry)), entry.author or "")
 
 
-def _named(ctx: Context, target: str) -> Entry:
+def _named(ctx: Caller, target: str) -> Entry:
     try:
         return find(ctx, target)
     except AmbiguousError as error:
@@ -124,7 +124,7 @@ def _named(ctx: Context, target: str) -> Entry:
 class _Walk:
     """The way back from one line."""
 
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Caller) -> None:
         self.ctx = ctx
         self.layout = ctx.layout
 

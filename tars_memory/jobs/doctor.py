@@ -116,7 +116,7 @@ def _writes(memory: Memory) -> Iterator[Finding]:
     refused: dict[str, str] = {}
     try:
         if not memory.dry_run:
-            from tars_memory.capture.spooled import place_spool
+            from tars_memory.capture.caller import place_spool
 
             store = memory.store()
             store.recover()
@@ -636,8 +636,8 @@ def _made(data: bytes | None, line: LostLine) -> Sequence[Splice]:
 
 def _placed(data: bytes, lines: Sequence[LostLine], layout: Layout) -> Sequence[Splice]:
     """One bullet under its heading, unless it stands there by now."""
-    from tars_memory.capture.placing import insert
     from tars_memory.vault.markdown.document import Document
+    from tars_memory.vault.markdown.edits import insert_bullet
     from tars_memory.vault.markdown.spans import bare, lines_of
 
     first = lines[0]
@@ -645,7 +645,7 @@ def _placed(data: bytes, lines: Sequence[LostLine], layout: Layout) -> Sequence[
         return []
     words = first.text.strip()
     bullet = "\n".join([words if _BULLET.match(words) else f"- {words}", *(line.text for line in lines[1:])])
-    return insert(data, bullet, _section(Document(data), first) or _usual(layout, first.file))
+    return insert_bullet(data, bullet, section=_section(Document(data), first) or _usual(layout, first.file))
 
 
 def _section(document: Document, line: LostLine) -> str:
@@ -665,7 +665,7 @@ def _section(document: Document, line: LostLine) -> str:
 
 def _usual(layout: Layout, path: str) -> str:
     """Where a new line of such a note goes."""
-    from tars_memory.capture.feedback import SECTION
+    from tars_memory.capture.remember import SECTION
 
     if layout.day_of(path) is not None:
         return layout.log_heading

@@ -20,7 +20,7 @@ from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import date, datetime
+    from datetime import date
 
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import Transaction
@@ -44,41 +44,6 @@ def proposal_id(op: str, target: str, section: str, text: str, replaces: str = "
     """The name of a proposal: 8 hexadecimal digits, made of the change itself."""
     digest = sha256("\0".join((op, target, section, text, replaces)).encode("utf-8", "surrogateescape"))
     return digest.hexdigest()[:8]
-
-
-def propose(
-    transaction: Transaction,
-    *,
-    op: str,
-    target: str,
-    section: str,
-    text: str,
-    source: str,
-    when: datetime,
-    why: str,
-    quote: str = "",
-) -> dict[str, Any]:
-    """Keep a change for a person to decide; the same one proposed again is kept once.
-
-    Args:
-        transaction: in which to write it.
-        op: ``append``, ``replace`` or ``remove``.
-        target: path of the note, relative to the vault.
-        section: heading under which it belongs; for the others the one where the entry stands.
-        text: the words of the new bullet; empty for a removal.
-        source: who proposes it.
-        when: the day that it is of.
-        why: one sentence for the person who decides.
-        quote: the entry to replace or remove, as it stands in the note.
-
-    Returns:
-        The proposal: :data:`FIELDS`.
-    """
-    name = proposal_id(op, target, section, text, quote)
-    values: list[Any] = [name, op, target, section, text, quote, source, when.date().isoformat(), why, []]
-    proposal = dict(zip(FIELDS, values, strict=True))
-    keep(transaction, proposal)
-    return proposal
 
 
 def keep(transaction: Transaction, proposal: dict[str, Any]) -> str:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tars_memory.capture.context import Context
-from tars_memory.settings import LayoutOptions
+from tars_memory.capture.caller import Caller
+from tars_memory.jobs.forgetting import forget
+from tars_memory.settings import LayoutOptions, PermissionOptions
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.spool import Spool
 from tars_memory.vault.writing.store import Store
@@ -28,10 +29,12 @@ class Bench:
         self.options = LayoutOptions()
         self.spool = Spool(self.state / "spool")
 
-    def ctx(self, actor: Any = "person", *, interactive: bool = True, dry_run: bool = False, **more: Any) -> Context:
+    def ctx(self, actor: Any = "person", *, interactive: bool = True, dry_run: bool = False, **more: Any) -> Caller:
         store = Store(self.root, self.state, now=lambda: self.now, actor=actor, lock_timeout=0.05, dry_run=dry_run)
         vault = Vault(self.root, self.options)
-        return Context(vault, store, self.spool, now=self.now, actor=actor, interactive=interactive, **more)
+        context = Caller(vault, store, now=self.now, interactive=interactive, allowed=PermissionOptions(**more))
+        context.others = {"forget": lambda ctx, said: forget(ctx, said["target"])}
+        return context
 
     def put(self, path: str, data: bytes | str) -> None:
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)

@@ -6,11 +6,10 @@ import json
 
 import pytest
 
-from tars_memory.capture.amend import edit, forget
-from tars_memory.capture.daily import log
-from tars_memory.capture.listing import entries, find, show
-from tars_memory.capture.remember import remember
+from tars_memory.capture.amend import edit, entries, find
+from tars_memory.capture.remember import log, remember
 from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
+from tars_memory.jobs.forgetting import forget
 from tars_memory.vault.markdown import entries as grammar
 
 
@@ -23,7 +22,7 @@ def test_editing_by_name_keeps_everything_else(bench):
         == "## Log\r\n- 09:00 [extracted] new words #t ([[s#^d]]) ^d-1\r\n  - child\r\n- z\r\n"
     )
     assert (receipt.line, receipt.text, receipt.written) == (2, "new words #t", True)
-    assert show(bench.ctx(), receipt.ref).text == "new words #t"
+    assert find(bench.ctx(), receipt.ref).text == "new words #t"
 
 
 def test_the_same_words_change_nothing(bench):
@@ -49,7 +48,7 @@ def test_equal_words_win_over_words_within(bench):
     assert len(caught.value.candidates) == 3
     for candidate in caught.value.candidates:
         ref, place, *_ = candidate.split()
-        assert f"{show(bench.ctx(), ref).path}:{show(bench.ctx(), ref).line}" == place
+        assert f"{find(bench.ctx(), ref).path}:{find(bench.ctx(), ref).line}" == place
     for missing in ("coffee", "aaaaaaaa"):
         with pytest.raises(NotFoundError, match=missing):
             forget(bench.ctx(), missing)
@@ -135,7 +134,7 @@ def test_a_log_line_is_edited_without_its_time(bench):
 def test_a_task_stays_a_task(bench):
     bench.put("Memory.md", "## Notes\n- [ ] pay rent\n- [x] call Anna\n- plain\n")
     receipt = edit(bench.ctx(), "pay rent", "pay rent by Friday")
-    assert show(bench.ctx(), receipt.ref).text == receipt.text == "[ ] pay rent by Friday"
+    assert find(bench.ctx(), receipt.ref).text == receipt.text == "[ ] pay rent by Friday"
     edit(bench.ctx(), "by Friday", "[x] pay rent by Friday")
     edit(bench.ctx(), "plain", "[x] forged")
     assert bench.get("Memory.md") == "## Notes\n- [x] pay rent by Friday\n- [x] call Anna\n- \\[x] forged\n"

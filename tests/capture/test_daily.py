@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from tars_memory.capture.daily import log, today
+from tars_memory.capture.remember import log, today
 from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.settings import LayoutOptions
 

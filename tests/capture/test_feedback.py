@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tars_memory.capture.feedback import feedback
+from tars_memory.capture.remember import feedback
 from tars_memory.errors import UsageError
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document

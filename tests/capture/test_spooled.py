@@ -6,12 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from tars_memory.capture.amend import edit, forget
-from tars_memory.capture.daily import log
-from tars_memory.capture.feedback import feedback
-from tars_memory.capture.remember import remember
-from tars_memory.capture.spooled import place_spool
+from tars_memory.capture.amend import edit
+from tars_memory.capture.caller import place_spool
+from tars_memory.capture.remember import feedback, log, remember
 from tars_memory.errors import BusyError, UnwritableError
+from tars_memory.jobs.forgetting import forget
 from tars_memory.vault.writing.journal import Journal
 from tars_memory.vault.writing.lock import VaultLock
 

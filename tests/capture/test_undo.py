@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tars_memory.capture.amend import forget
+from tars_memory.capture.amend import undo
 from tars_memory.capture.remember import remember
-from tars_memory.capture.undo import undo
 from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.jobs.forgetting import forget
 
 
 def test_a_rule_is_not_undone_without_a_person(bench):

@@ -7,10 +7,9 @@ from random import Random
 import pytest
 from random_documents import document, scale, seeded
 
-from tars_memory.capture.amend import edit, forget
-from tars_memory.capture.daily import log
-from tars_memory.capture.listing import entries
-from tars_memory.capture.remember import remember
+from tars_memory.capture.amend import edit, entries
+from tars_memory.capture.remember import log, remember
+from tars_memory.jobs.forgetting import forget
 
 
 def write(bench, random: Random, words: str):

@@ -7,14 +7,13 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from tars_memory.capture.context import Context
+from tars_memory.capture.caller import Caller
 from tars_memory.curation.model import Decision, Ends, Instead, Mark, Proposal, Stated
-from tars_memory.settings import LayoutOptions
+from tars_memory.settings import LayoutOptions, PermissionOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.vault import Vault
-from tars_memory.vault.writing.spool import Spool
 from tars_memory.vault.writing.store import Store
 
 DAY = "2026-11-20.md"
@@ -45,10 +44,10 @@ class Desk:
         self.put("corrections.md", CORRECTIONS)
         return self
 
-    def ctx(self, actor: Any = "person", *, interactive: bool = True, dry_run: bool = False, **more: Any) -> Context:
+    def ctx(self, actor: Any = "person", *, interactive: bool = True, dry_run: bool = False, **more: Any) -> Caller:
         store = Store(self.root, self.state, now=lambda: self.now, actor=actor, lock_timeout=0.05, dry_run=dry_run)
-        spool = Spool(self.state / "spool")
-        context = Context(self.vault, store, spool, now=self.now, actor=actor, interactive=interactive, **more)
+        allowed = PermissionOptions(**more)
+        context = Caller(self.vault, store, now=self.now, interactive=interactive, allowed=allowed)
         store.notices = context.notices
         return context
 

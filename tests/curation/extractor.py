@@ -16,11 +16,10 @@ import conversations as logs
 from conversations import START
 
 from curation.extracting import NOW, dialogue
-from tars_memory.capture.context import Context
+from tars_memory.capture.caller import Caller
 from tars_memory.curation.extraction.extract import conversations, extract
 from tars_memory.settings import ExtractOptions
 from tars_memory.vault.vault import Vault
-from tars_memory.vault.writing.spool import Spool
 from tars_memory.vault.writing.store import Store
 
 TALK = dialogue(
@@ -29,10 +28,10 @@ TALK = dialogue(
 """Over midnight: two daily notes and a session note."""
 
 
-def context(vault: str, state: str) -> Context:
+def context(vault: str, state: str) -> Caller:
     root = Path(vault)
     store = Store(root, Path(state), now=lambda: NOW, actor="script", lock_timeout=300)
-    return Context(Vault(root), store, Spool(Path(state) / "spool"), now=NOW, actor="script")
+    return Caller(Vault(root), store, now=NOW)
 
 
 def main() -> None:

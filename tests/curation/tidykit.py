@@ -6,10 +6,9 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from tars_memory.capture.context import Context
+from tars_memory.capture.caller import Caller
 from tars_memory.settings import LayoutOptions
 from tars_memory.vault.vault import Vault
-from tars_memory.vault.writing.spool import Spool
 from tars_memory.vault.writing.store import Store
 
 ZONE = timezone(timedelta(hours=1))
@@ -29,11 +28,11 @@ class Desk:
     def store(self, actor: Any = "person", *, dry_run: bool = False) -> Store:
         return Store(self.root, self.state, now=lambda: self.now, actor=actor, lock_timeout=0.05, dry_run=dry_run)
 
-    def ctx(self, actor: Any = "person", *, dry_run: bool = False, **more: Any) -> Context:
+    def ctx(self, actor: Any = "person", *, dry_run: bool = False, **more: Any) -> Caller:
         store = self.store(actor, dry_run=dry_run)
         more.setdefault("interactive", actor == "person")
         vault = Vault(self.root, self.options, scope=self.scope)
-        return Context(vault, store, Spool(self.state / "spool"), now=self.now, actor=actor, **more)
+        return Caller(vault, store, now=self.now, **more)
 
     def put(self, path: str, data: bytes | str) -> None:
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)

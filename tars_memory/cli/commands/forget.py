@@ -11,9 +11,8 @@ from tars_memory.cli.receipts import report, say_change
 from tars_memory.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from tars_memory.capture.copies import Copy
-    from tars_memory.capture.model import Turn
     from tars_memory.cli.call import Call
+    from tars_memory.jobs.forgetting import Copy, TalkLine
     from tars_memory.memory import Memory
 
 
@@ -70,7 +69,7 @@ def _wanted(call: "Call", memory: "Memory", target: str) -> bool:
     return confirmed(call, "forget it?")
 
 
-def _also(call: "Call", near: "list[Turn]") -> "list[Turn]":
+def _also(call: "Call", near: "list[TalkLine]") -> "list[TalkLine]":
     """Which lines of conversations are to be withheld, too."""
     if not near:
         return []

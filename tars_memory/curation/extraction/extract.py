@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.capture.transcripts.turns import Transcript
     from tars_memory.curation.extraction.drawing import Drawn, Moments
     from tars_memory.curation.models.llm import LanguageModel
@@ -48,7 +48,7 @@ def conversations(sources: Iterable[str | os.PathLike[str] | BinaryIO]) -> Itera
 
 
 def extract(
-    ctx: Context,
+    ctx: Caller,
     transcripts: Iterable[Transcript | Unknown],
     *,
     options: ExtractOptions,
@@ -56,7 +56,7 @@ def extract(
     keeps: str | None = None,
     force: bool = False,
     progress: Callable[[str], None] | None = None,
-    writer: Callable[[], Context] | None = None,
+    writer: Callable[[], Caller] | None = None,
 ) -> Extracted:
     """Draw candidates out of conversations, and write them.
 
@@ -79,7 +79,7 @@ def extract(
 
 
 def from_sources(
-    capture: Callable[..., Context],
+    capture: Callable[..., Caller],
     settings: Settings,
     sources: Iterable[str | os.PathLike[str] | BinaryIO],
     model: LanguageModel | str | None,
@@ -102,7 +102,7 @@ def from_sources(
 
 
 def examiner(
-    capture: Callable[..., Context],
+    capture: Callable[..., Caller],
     settings: Settings,
     model: LanguageModel | None,
     *,
@@ -124,7 +124,7 @@ def examiner(
 
 
 def asked(
-    ctx: Context,
+    ctx: Caller,
     settings: Settings,
     sources: Iterable[str | os.PathLike[str] | BinaryIO],
     model: LanguageModel | str | None,
@@ -176,13 +176,13 @@ class Examiner:
 
     def __init__(
         self,
-        ctx: Context,
+        ctx: Caller,
         options: ExtractOptions,
         model: LanguageModel | None,
         keeps: str,
         *,
         force: bool,
-        writer: Callable[[], Context] | None = None,
+        writer: Callable[[], Caller] | None = None,
     ) -> None:
         self.ctx = ctx
         self.skipped: list[Skipped] = []

@@ -6,7 +6,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.capture.placing import heading
+from tars_memory.capture.remember import heading
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import sessions
 from tars_memory.vault.links import links_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date, datetime
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.capture.transcripts.turns import Transcript, Turn
     from tars_memory.curation.extraction.drawing import Drawn, Moments
     from tars_memory.curation.model import Fact
@@ -92,7 +92,7 @@ def words_of(fact: Fact) -> str:
 
 
 def keep(
-    ctx: Context,
+    ctx: Caller,
     transaction: Transaction,
     transcript: Transcript,
     drawn: Drawn,
@@ -124,7 +124,7 @@ def keep(
     return _write_session(ctx, transaction, note, when[transcript.turns[0].number], place), kept
 
 
-def keep_said(ctx: Context, transcript: Transcript, when: Moments, path: str, withheld: Callable[..., bool]) -> int:
+def keep_said(ctx: Caller, transcript: Transcript, when: Moments, path: str, withheld: Callable[..., bool]) -> int:
     """Keep what the person said in a conversation as turns of its note, before its log is deleted.
 
     Args:
@@ -154,7 +154,7 @@ def keep_said(ctx: Context, transcript: Transcript, when: Moments, path: str, wi
 class Dailies:
     """The lines of one conversation, day by day."""
 
-    def __init__(self, ctx: Context, transaction: Transaction) -> None:
+    def __init__(self, ctx: Caller, transaction: Transaction) -> None:
         self._ctx = ctx
         self._transaction = transaction
         self._title = heading(ctx.layout.log_heading)
@@ -220,7 +220,7 @@ class Dailies:
         return plan
 
 
-def _write_session(ctx: Context, transaction: Transaction, note: SessionNote, start: datetime, place: Place) -> str:
+def _write_session(ctx: Caller, transaction: Transaction, note: SessionNote, start: datetime, place: Place) -> str:
     """The session note, new or grown; it is written last, for it says which turns were examined."""
     if place.path:
 

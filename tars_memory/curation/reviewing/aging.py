@@ -14,7 +14,7 @@ from tars_memory.curation.patch import splices_between
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.curation.model import Mark
     from tars_memory.curation.reviewing.gather import Gathered
     from tars_memory.vault.model import Entry, Splice
@@ -23,7 +23,7 @@ COMMAND = "expire"
 """As history shows it."""
 
 
-def settle(ctx: Context, again: Callable[[], Gathered], found: Gathered, *, but: Collection[Mark] = ()) -> int:
+def settle(ctx: Caller, again: Callable[[], Gathered], found: Gathered, *, but: Collection[Mark] = ()) -> int:
     """Mark what has aged and what is settled, in one transaction; nothing is written if there is neither.
 
     Args:

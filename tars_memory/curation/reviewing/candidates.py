@@ -7,7 +7,7 @@ from collections import Counter
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.capture.feedback import ANSWER, QUESTION
+from tars_memory.capture.remember import ANSWER, QUESTION
 from tars_memory.curation.model import Mark
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.settings import PROJECTS

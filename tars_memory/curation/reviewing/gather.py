@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import date
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.curation.reviewing.candidates import Candidate
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry
@@ -197,7 +197,7 @@ def _refused(proposal: Proposal, refused: Index, texts: Sequence[str]) -> str:
     return next((texts[n] for n in refused.about(said) if similarity.restates(texts[n], said)), "")
 
 
-def offered(ctx: Context, window_days: int) -> frozenset[tuple[str, str]]:
+def offered(ctx: Caller, window_days: int) -> frozenset[tuple[str, str]]:
     """Note and block id, in lower case, of every candidate that is offered now: by itself, with a like one that was
     said later, as extracted only lately, or by a proposal in the inbox. Such lines keep their notes where they are.
 

@@ -19,7 +19,7 @@ from tars_memory.vault.sessions import LEFT_OUT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.curation.extraction.keeping import Kept
     from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.sessions import SessionFact
@@ -50,7 +50,7 @@ class LeftOut(NamedTuple):
         return {"id": self.entry.ref, "kind": self.said.kind, **said, **stands, **looked}
 
 
-def listed(ctx: Context) -> list[LeftOut]:
+def listed(ctx: Caller) -> list[LeftOut]:
     """All that is left out in the session notes of our scope, the newest conversation first."""
     layout = ctx.layout
     paths = sorted(
@@ -65,7 +65,7 @@ def listed(ctx: Context) -> list[LeftOut]:
     return found
 
 
-def offer(ctx: Context, ids: Sequence[str]) -> list[Kept]:
+def offer(ctx: Caller, ids: Sequence[str]) -> list[Kept]:
     """Make candidates of some of them, in one transaction: lines of their days, which the session notes link to.
 
     Args:

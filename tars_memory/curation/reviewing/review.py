@@ -24,7 +24,7 @@ from tars_memory.vault.writing.lock import VaultLock
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.curation.commit import Decided
     from tars_memory.curation.model import Proposal
     from tars_memory.curation.reviewing.gather import Gathered
@@ -82,7 +82,7 @@ class Review:
         options: how long a candidate is offered, and how many at a time.
     """
 
-    def __init__(self, ctx: Context, options: ReviewOptions) -> None:
+    def __init__(self, ctx: Caller, options: ReviewOptions) -> None:
         self.ctx = ctx
         self.options = options
 

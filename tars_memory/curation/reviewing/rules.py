@@ -17,7 +17,7 @@ from tars_memory.vault.writing.history import typed_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
 
 
 class Rule(NamedTuple):
@@ -43,7 +43,7 @@ class Rule(NamedTuple):
         return {name: getattr(self, name) for name in ("path", "line", "ref", "section", "text")}
 
 
-def unapproved(ctx: Context) -> list[Rule]:
+def unapproved(ctx: Caller) -> list[Rule]:
     """The rules of the vault, and of its projects, that are bullets and that nobody typed or approved here."""
     found: list[Rule] = []
     for path in sorted(path for path in ctx.vault.paths() if ctx.layout.tier_of(path) is Tier.PROCEDURAL):
@@ -54,7 +54,7 @@ def unapproved(ctx: Context) -> list[Rule]:
     return found
 
 
-def approve(ctx: Context, rules: Sequence[Rule]) -> str | None:
+def approve(ctx: Caller, rules: Sequence[Rule]) -> str | None:
     """Say in the journal that the person stands by these rules as they are; the transaction that ``undo`` takes.
 
     Raises:
@@ -70,7 +70,7 @@ def approve(ctx: Context, rules: Sequence[Rule]) -> str | None:
     return next((written.txn for written in transaction.written if written.txn), None)
 
 
-def _of_note(ctx: Context, path: str, data: bytes) -> Iterator[Rule]:
+def _of_note(ctx: Caller, path: str, data: bytes) -> Iterator[Rule]:
     note = Loaded(path, data, whole_items=True)
     known = typed_lines(ctx.store.journal, path)
     entries = {entry.line: entry for entry in grammar.read(path, note.document)}

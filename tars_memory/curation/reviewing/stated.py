@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.capture.placing import heading
+from tars_memory.capture.remember import heading
 from tars_memory.curation.model import Ends, Instead, Proposal, Stated
 from tars_memory.curation.reviewing import candidates
 from tars_memory.errors import TarsError, counted

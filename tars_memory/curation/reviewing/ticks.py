@@ -31,7 +31,7 @@ from tars_memory.vault.writing.transaction import writing
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.curation.commit import Committed
     from tars_memory.curation.model import Proposal
     from tars_memory.curation.reviewing.gather import Gathered
@@ -83,7 +83,7 @@ class Taken(NamedTuple):
     recorded: list[Recorded] = []  # noqa: RUF012  # never changed
 
 
-def waiting(ctx: Context, found: Sequence[Recorded]) -> list[str]:
+def waiting(ctx: Caller, found: Sequence[Recorded]) -> list[str]:
     """What to do about recorded ticks, in a sentence; none if there are none."""
     if not found:
         return []
@@ -94,7 +94,7 @@ def waiting(ctx: Context, found: Sequence[Recorded]) -> list[str]:
     return [f"{what}: an agent runs this, so they wait for you; run tars-memory review outside of the agent"]
 
 
-def recorded(ctx: Context) -> list[Recorded]:
+def recorded(ctx: Caller) -> list[Recorded]:
     """The ticks that only agents' processes have found, as far as they stand in the note as they were found."""
     known = _record(ctx).get(ctx.layout.review)
     if not known:
@@ -107,12 +107,12 @@ def recorded(ctx: Context) -> list[Recorded]:
     ]
 
 
-def _recorded(ctx: Context, name: str, what: Said, time: str, *, is_new: bool = False) -> Recorded:
+def _recorded(ctx: Caller, name: str, what: Said, time: str, *, is_new: bool = False) -> Recorded:
     decision = "accepted" if what.accept else "rejected"
     return Recorded(name, decision, ctx.layout.review, what.line, time, is_new)
 
 
-def _put_down(ctx: Context, said: dict[str, Said]) -> list[Recorded]:
+def _put_down(ctx: Caller, said: dict[str, Said]) -> list[Recorded]:
     """Record what an agent's process has found; what is not ticked any more is forgotten.
 
     Raises:
@@ -129,7 +129,7 @@ def _put_down(ctx: Context, said: dict[str, Said]) -> list[Recorded]:
     return found
 
 
-def _record(ctx: Context) -> dict[str, dict[str, Any]]:
+def _record(ctx: Caller) -> dict[str, dict[str, Any]]:
     """All of the file, as far as it is what it should be."""
     return {
         path: {name: pair for name, pair in known.items() if isinstance(pair, list) and len(pair) == 2}
@@ -138,7 +138,7 @@ def _record(ctx: Context) -> dict[str, dict[str, Any]]:
     }
 
 
-def _save(ctx: Context, every: dict[str, dict[str, Any]], known: dict[str, Any]) -> None:
+def _save(ctx: Caller, every: dict[str, dict[str, Any]], known: dict[str, Any]) -> None:
     if ctx.store.dry_run or every.get(ctx.layout.review, {}) == known:
         return
     every = {path: held for path, held in {**every, ctx.layout.review: known}.items() if held}
@@ -204,7 +204,7 @@ def left(vault: Vault) -> list[str]:
     return [*notices, *(told for path, data in texts.items() for told in note.unmarked(path, data))]
 
 
-def undone(ctx: Context, data: bytes) -> bool:
+def undone(ctx: Caller, data: bytes) -> bool:
     """Whether the note is as an undo left it: then its ticks wait until the person says so anew."""
     last = next(iter(ctx.store.history(1, ctx.layout.review)), None)
     return last is not None and last.undoes is not None and last.record.get("new") == digest(data)
@@ -261,7 +261,7 @@ def take(review: Review) -> Taken:
 
 
 def _commit(
-    ctx: Context,
+    ctx: Caller,
     chosen: Sequence[Decision],
     stale: set[str],
     taken: set[tuple[object, ...]],

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import date
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.curation.tidying.compression import Terms
     from tars_memory.curation.tidying.digest import Told
 
@@ -99,7 +99,7 @@ class _Found(NamedTuple):
     summaries: dict[str, str]
 
 
-def survey(ctx: Context, terms: Terms, *, last: Survey | None = None) -> Survey:
+def survey(ctx: Caller, terms: Terms, *, last: Survey | None = None) -> Survey:
     """Look at the sessions of our scope, and plan.
 
     Args:
@@ -159,7 +159,7 @@ def is_old(day: date, today: date, terms: Terms) -> bool:
     return (today - digest.last_day(day, terms.by)).days > terms.days
 
 
-def _step(ctx: Context, each: Aged, reasons: dict[str, str], today: date) -> Step:
+def _step(ctx: Caller, each: Aged, reasons: dict[str, str], today: date) -> Step:
     if each.since:
         return Step(
             each.path,
@@ -174,7 +174,7 @@ def _step(ctx: Context, each: Aged, reasons: dict[str, str], today: date) -> Ste
     return Step(each.path, to, each.period, "move", f"{counted((today - each.day).days, 'day')} old")
 
 
-def _read(ctx: Context) -> _Found:
+def _read(ctx: Caller) -> _Found:
     """The session notes of our scope that are in their place; those that can't be read are told."""
     layout = ctx.layout
     sessions: dict[str, bytes] = {}
@@ -196,7 +196,7 @@ def _read(ctx: Context) -> _Found:
     return _Found(sessions, summaries)
 
 
-def _grown(ctx: Context, found: _Found) -> Iterator[tuple[str, tuple[str, str, int, bytes]]]:
+def _grown(ctx: Caller, found: _Found) -> Iterator[tuple[str, tuple[str, str, int, bytes]]]:
     """Sessions of the archive of which more turns were examined than their summary says: with it, and that number."""
     if not found.summaries:
         return
@@ -215,7 +215,7 @@ def _grown(ctx: Context, found: _Found) -> Iterator[tuple[str, tuple[str, str, i
                 yield path, (summary, period, turns, data)
 
 
-def _free(ctx: Context, period: str) -> str:
+def _free(ctx: Caller, period: str) -> str:
     """Where a new summary goes: a place where no note is."""
     number = 1
     while True:
@@ -225,7 +225,7 @@ def _free(ctx: Context, period: str) -> str:
         number += 1
 
 
-def _obstacle(ctx: Context, path: str, data: bytes) -> str:
+def _obstacle(ctx: Caller, path: str, data: bytes) -> str:
     """Why a session can't go to its place in the archive; empty if it can."""
     layout = ctx.layout
     to = layout.archived(path)
@@ -251,7 +251,7 @@ class _States:
         words: the state by the block id, in lower case.
     """
 
-    def __init__(self, ctx: Context, window_days: int) -> None:
+    def __init__(self, ctx: Caller, window_days: int) -> None:
         self._ctx = ctx
         self._window_days = window_days
         self._offered: frozenset[str] | None = None
@@ -273,7 +273,7 @@ class _States:
         return any(name in (self._offered or ()) for name in told.waiting)
 
 
-def _states(ctx: Context, window_days: int) -> _States:
+def _states(ctx: Caller, window_days: int) -> _States:
     layout = ctx.layout
     states = _States(ctx, window_days)
     for path in ctx.vault.paths():

@@ -15,7 +15,7 @@ from tars_memory.vault.writing.transaction import move
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import Transaction
 
@@ -52,7 +52,7 @@ class Archived(NamedTuple):
         }
 
 
-def archive(ctx: Context, *, days: int, window_days: int, apply: bool = False) -> Archived:
+def archive(ctx: Caller, *, days: int, window_days: int, apply: bool = False) -> Archived:
     """Plan which daily notes go to the archive; with ``apply`` move them, in one transaction.
 
     Nothing is deleted, no byte of any note changes. The plan is made anew under the lock, from what is there then.
@@ -81,7 +81,7 @@ def archive(ctx: Context, *, days: int, window_days: int, apply: bool = False) -
     return Archived(done, txn, moved if txn else [], len(moved) < sum(s.action == "move" for s in steps), ctx.notices)
 
 
-def survey(ctx: Context, *, days: int, window_days: int) -> list[Step]:
+def survey(ctx: Caller, *, days: int, window_days: int) -> list[Step]:
     """Look at the whole vault, and plan: see :func:`tars_memory.curation.tidying.retention.plan`.
 
     Planned for are the daily notes of our scope alone.
@@ -121,7 +121,7 @@ def links_by_source(vault: Vault, files: set[str]) -> dict[str, set[Outlink]]:
     return found
 
 
-def _daily(ctx: Context, path: str, days: int) -> Daily | None:
+def _daily(ctx: Caller, path: str, days: int) -> Daily | None:
     """What the policy must know of a daily note past the window; None for any other note."""
     layout = ctx.layout
     day = layout.day_of(path)
@@ -148,7 +148,7 @@ def _daily(ctx: Context, path: str, days: int) -> Daily | None:
     return Daily(path, to, day, copied=copied, obstacle=obstacle)
 
 
-def _carried_out(ctx: Context, transaction: Transaction, step: Step) -> Step:
+def _carried_out(ctx: Caller, transaction: Transaction, step: Step) -> Step:
     """The step as it was done; one that could not be keeps its note, and says why."""
     try:
         if move(transaction, ctx.vault, step.path, step.to):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.curation.models.llm import LanguageModel, Prompt
     from tars_memory.curation.tidying.proposed import Proposed
     from tars_memory.settings import Settings
@@ -83,7 +83,7 @@ class Terms(NamedTuple):
 
 
 def compress(
-    ctx: Context, terms: Terms, *, model: LanguageModel | None = None, apply: bool = False, allowed: bool = False
+    ctx: Caller, terms: Terms, *, model: LanguageModel | None = None, apply: bool = False, allowed: bool = False
 ) -> Compressed:
     """Plan which sessions go to the archive, and what is to stand in their place; with ``apply`` do it.
 
@@ -128,12 +128,12 @@ def compress(
     return Compressed(seen.steps, summaries, txn, moved if txn else [], ctx.notices)
 
 
-def prompts(ctx: Context, terms: Terms) -> list[Prompt]:
+def prompts(ctx: Caller, terms: Terms) -> list[Prompt]:
     """What a model would be asked, period by period; nothing is sent."""
     return proposed.prompts(ctx, survey(ctx, terms))
 
 
-def _moved(ctx: Context, transaction: Transaction, seen: Survey) -> list[str]:
+def _moved(ctx: Caller, transaction: Transaction, seen: Survey) -> list[str]:
     """Move what is to move; one note that is no longer what was summed up stops it all."""
     moved = []
     for step in seen.steps:

@@ -24,7 +24,7 @@ from tars_memory.vault.writing.history import written_days
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.curation.models.llm import LanguageModel, Prompt
     from tars_memory.curation.models.replies import ModelOp
     from tars_memory.vault.model import Entry
@@ -59,7 +59,7 @@ class Compared(NamedTuple):
     notices: list[str]
 
 
-def material(ctx: Context) -> Material:
+def material(ctx: Caller) -> Material:
     """What there is to ask about; nothing is asked yet."""
     lines: list[Entry] = []
     for path in (ctx.layout.memory, ctx.layout.procedural):
@@ -72,7 +72,7 @@ def material(ctx: Context) -> Material:
     return Material(shown, prompts.tidy(_shown(shown), day=ctx.now.date()), len(lines) - len(shown))
 
 
-def compare(ctx: Context, asked: Material, model: LanguageModel) -> Compared:
+def compare(ctx: Caller, asked: Material, model: LanguageModel) -> Compared:
     """Ask, and keep what the answer comes to in the inbox.
 
     Raises:
@@ -104,7 +104,7 @@ def compare(ctx: Context, asked: Material, model: LanguageModel) -> Compared:
         return Compared([inbox.keep(transaction, proposal) for proposal in made], notices)
 
 
-def _proposals(ctx: Context, lines: list[Entry], op: ModelOp, name: str) -> Iterator[dict[str, Any]]:
+def _proposals(ctx: Caller, lines: list[Entry], op: ModelOp, name: str) -> Iterator[dict[str, Any]]:
     """What one op comes to.
 
     Raises:
@@ -153,7 +153,7 @@ def _numbers(text: str) -> list[str]:
 
 
 def _proposal(
-    ctx: Context, op: str, line: Entry, why: str, *, text: str = "", others: Sequence[Entry] = ()
+    ctx: Caller, op: str, line: Entry, why: str, *, text: str = "", others: Sequence[Entry] = ()
 ) -> dict[str, Any]:
     same = [
         entry.line for entry in grammar.read(line.path, Document(ctx.vault.read(line.path))) if entry.raw == line.raw
@@ -174,7 +174,7 @@ def _proposal(
     }
 
 
-def _related(ctx: Context, line: Entry) -> Related:
+def _related(ctx: Caller, line: Entry) -> Related:
     return Related(line.path, line.line, line.ref, line.text, day_of(line, written_days(ctx.store.journal)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tars_memory.capture.placing import heading
+from tars_memory.capture.remember import heading
 from tars_memory.curation.patch import splices_between
 from tars_memory.errors import ConflictError, TarsError
 from tars_memory.vault.markdown import edits, entries
@@ -15,7 +15,7 @@ from tars_memory.vault.model import Splice
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.curation.tidying.findings.model import Finding
     from tars_memory.vault.writing.store import Transaction
 
@@ -27,7 +27,7 @@ INTRODUCTION = (
 )
 
 
-def mend(ctx: Context, transaction: Transaction, path: str, still: Callable[[bytes], list[Finding]]) -> list[str]:
+def mend(ctx: Caller, transaction: Transaction, path: str, still: Callable[[bytes], list[Finding]]) -> list[str]:
     """Remove the lines of some findings from a note.
 
     They are put into the archive first, so that no kill loses them. A line that can't be removed without changing what
@@ -112,7 +112,7 @@ def _only_less(before: bytes, after: bytes, gone: Finding, *, timed: bool) -> bo
     )
 
 
-def _keep(ctx: Context, transaction: Transaction, path: str, gone: Sequence[Finding], *, timed: bool) -> None:
+def _keep(ctx: Caller, transaction: Transaction, path: str, gone: Sequence[Finding], *, timed: bool) -> None:
     """Put the lines into the archive's note of removed lines; what an earlier run that was cut off put there counts."""
     if not gone:
         return

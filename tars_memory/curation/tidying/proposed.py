@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.curation.models.llm import LanguageModel, Prompt
     from tars_memory.curation.tidying.aged import Aged, Survey
     from tars_memory.curation.tidying.digest import Merged
@@ -98,7 +98,7 @@ class _Group(NamedTuple):
 
 
 def propose(
-    ctx: Context, seen: Survey, lines: int, model: LanguageModel | None, *, reuse: bool = False
+    ctx: Caller, seen: Survey, lines: int, model: LanguageModel | None, *, reuse: bool = False
 ) -> list[Proposed]:
     """The summaries of what was found, oldest period first.
 
@@ -124,7 +124,7 @@ def propose(
     return found
 
 
-def prompts(ctx: Context, seen: Survey) -> list[Prompt]:
+def prompts(ctx: Caller, seen: Survey) -> list[Prompt]:
     """What a model would be asked, summary by summary."""
     day = ctx.now.date()
     return [distilled.prompt_for(group.period, _shown(group)[0], day) for group in _groups(ctx, seen) if group.said]
@@ -136,7 +136,7 @@ def forget_answers(state: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _groups(ctx: Context, seen: Survey) -> list[_Group]:
+def _groups(ctx: Caller, seen: Survey) -> list[_Group]:
     by_path: dict[str, list[Aged]] = {}
     for step in seen.steps:
         if step.action != "keep":
@@ -234,7 +234,7 @@ class _Answers:
     The answer of another program stands in a file that the person keeps; it is neither kept nor taken from here.
     """
 
-    def __init__(self, ctx: Context, model: LanguageModel, *, reuse: bool) -> None:
+    def __init__(self, ctx: Caller, model: LanguageModel, *, reuse: bool) -> None:
         self.name = model.name
         self._lasting = not isinstance(model, Reply)
         self._reuse = reuse and self._lasting

@@ -23,7 +23,7 @@ from tars_memory.vault.writing.history import written_days
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from tars_memory.capture.context import Context
+    from tars_memory.capture.caller import Caller
     from tars_memory.vault.writing.store import Transaction
 
 MOST = 50
@@ -87,14 +87,14 @@ class Tidied(NamedTuple):
         }
 
 
-def look(ctx: Context, *, section_entries: int) -> list[Finding]:
+def look(ctx: Caller, *, section_entries: int) -> list[Finding]:
     """What is to be tidied, by note and line; without what is ignored or waits for review. Nothing is written."""
     world, paths = survey(ctx, section_entries=section_entries)
     return _open(ctx, _all(ctx, world, paths))
 
 
 def tidy(
-    ctx: Context,
+    ctx: Caller,
     *,
     section_entries: int,
     apply: bool = False,
@@ -134,12 +134,12 @@ def tidy(
     return Tidied(left, done, [each.id for each in chosen] if ignore else [], txn, ctx.notices, _waiting(ctx))
 
 
-def _waiting(ctx: Context) -> int:
+def _waiting(ctx: Caller) -> int:
     """How many proposals of ours nobody has decided yet."""
     return sum(proposal["source"] == SOURCE for proposal in inbox.pending(ctx.vault))
 
 
-def survey(ctx: Context, *, section_entries: int) -> tuple[World, list[str]]:
+def survey(ctx: Caller, *, section_entries: int) -> tuple[World, list[str]]:
     """What is known of the vault, and the paths of the notes to look at."""
     layout = ctx.layout
     files = set(all_files(ctx.vault))
@@ -174,7 +174,7 @@ def survey(ctx: Context, *, section_entries: int) -> tuple[World, list[str]]:
     return world, sorted(path for path in ctx.vault.paths() if layout.is_ours(path) and role_of(layout, path))
 
 
-def note_of(ctx: Context, path: str, data: bytes) -> TidyNote:
+def note_of(ctx: Caller, path: str, data: bytes) -> TidyNote:
     """A note of ours, read."""
     layout = ctx.layout
     role = role_of(layout, path)
@@ -183,7 +183,7 @@ def note_of(ctx: Context, path: str, data: bytes) -> TidyNote:
     return TidyNote(path, role, data, day=day, timed=layout.timed(path))
 
 
-def _all(ctx: Context, world: World, paths: Iterable[str]) -> list[Finding]:
+def _all(ctx: Caller, world: World, paths: Iterable[str]) -> list[Finding]:
     """The findings of every note; one that can't be read has none, and a notice says so."""
     found: list[Finding] = []
     for path, data in ctx.readable(paths):
@@ -191,13 +191,13 @@ def _all(ctx: Context, world: World, paths: Iterable[str]) -> list[Finding]:
     return found
 
 
-def _open(ctx: Context, found: Iterable[Finding]) -> list[Finding]:
+def _open(ctx: Caller, found: Iterable[Finding]) -> list[Finding]:
     """Without those that are ignored, and those whose change waits for review or was rejected there."""
     quiet = quiet_ids(ctx)
     return [each for each in found if each.id not in quiet and _proposal_id(each) not in quiet]
 
 
-def quiet_ids(ctx: Context) -> set[str]:
+def quiet_ids(ctx: Caller) -> set[str]:
     """What is not told of again: ids of findings that are ignored, of proposals that wait or were rejected."""
     turned_down = (name for name, decision in inbox.decided(ctx.vault).items() if decision != "accepted")
     return {*turned_down, *(str(proposal["id"]) for proposal in inbox.pending(ctx.vault))}
@@ -217,7 +217,7 @@ def _chosen(found: list[Finding], ids: Collection[str]) -> list[Finding]:
     return [each for each in found if each.id in wanted]
 
 
-def _apply(ctx: Context, transaction: Transaction, chosen: list[Finding], section_entries: int) -> list[Applied]:
+def _apply(ctx: Caller, transaction: Transaction, chosen: list[Finding], section_entries: int) -> list[Applied]:
     """Mend what may be mended, note by note; the rest is offered, or left."""
     done: list[Applied] = []
     world, _ = survey(ctx, section_entries=section_entries)  # anew, under the lock
@@ -237,7 +237,7 @@ def _apply(ctx: Context, transaction: Transaction, chosen: list[Finding], sectio
     return done
 
 
-def _mended(ctx: Context, transaction: Transaction, path: str, safe: Sequence[Finding], world: World) -> list[str]:
+def _mended(ctx: Caller, transaction: Transaction, path: str, safe: Sequence[Finding], world: World) -> list[str]:
     """Take the lines of these findings out of a note, into the archive; the ids of those that went."""
     wanted = {each.id for each in safe}
 
@@ -247,7 +247,7 @@ def _mended(ctx: Context, transaction: Transaction, path: str, safe: Sequence[Fi
     return mend(ctx, transaction, path, still)
 
 
-def _offered(ctx: Context, transaction: Transaction, finding: Finding) -> Applied:
+def _offered(ctx: Caller, transaction: Transaction, finding: Finding) -> Applied:
     """Put the change of a finding into the inbox, if it has one to offer."""
     is_rule = finding.fixable  # a rule that would be mended, if a person had asked
     if finding.entry is None or not (finding.op or is_rule):
@@ -258,7 +258,7 @@ def _offered(ctx: Context, transaction: Transaction, finding: Finding) -> Applie
     return Applied(finding, "proposed", f"it waits for review as {name}")
 
 
-def _proposal(ctx: Context, finding: Finding) -> dict[str, Any]:
+def _proposal(ctx: Caller, finding: Finding) -> dict[str, Any]:
     entry = finding.entry
     assert entry is not None
     asks = finding.op == "choose"
@@ -287,7 +287,7 @@ def _proposal_id(finding: Finding) -> str:
     return inbox.proposal_id(finding.op or "remove", finding.path, entry.section, finding.words, raw)
 
 
-def _occurrence(ctx: Context, path: str, raw: str, line: int) -> int | None:
+def _occurrence(ctx: Caller, path: str, raw: str, line: int) -> int | None:
     """Which of several entries with the very same lines it is, from 0; None if it is the only one."""
     lines = [entry.line for entry in note_of(ctx, path, ctx.vault.read(path)).entries if entry.raw == raw]
     return lines.index(line) if len(lines) > 1 and line in lines else None

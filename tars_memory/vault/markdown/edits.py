@@ -100,7 +100,7 @@ def insert_heading(data: bytes, title: str) -> list[Splice]:
 
     Args:
         data: the note.
-        title: neutralised words (:func:`tars_memory.capture.placing.heading`).
+        title: neutralised words (:func:`tars_memory.capture.remember.heading`).
 
     Raises:
         ConflictError: a fence or comment that is never closed takes in the end of the note.

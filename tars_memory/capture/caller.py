@@ -1,0 +1,350 @@
+"""What every use case of capture is given, what it answers, and what becomes of words that can't be written now."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UnwritableError
+from tars_memory.settings import FactsOptions, PermissionOptions
+from tars_memory.vault.markdown.visible import hidden
+from tars_memory.vault.suspicion import suspicious
+from tars_memory.vault.writing.spool import ELSEWHERE, REMOVALS, Spool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from tars_memory.vault.layout import Layout
+    from tars_memory.vault.vault import Vault
+    from tars_memory.vault.writing.spool import SpooledItem
+    from tars_memory.vault.writing.store import Store, Transaction
+    from tars_memory.vault.writing.transaction import Written
+
+
+class Receipt:
+    """What became of something typed.
+
+    Attributes:
+        txn: the transaction that ``undo`` takes; None if nothing was written.
+        path: of the note, relative to the vault.
+        line: 1-based line of the entry (after a removal: where it stood).
+        ref: the entry's name.
+        text: its words as they stand in the note.
+        written: whether the note changed.
+        notices: what the person should know.
+    """
+
+    spooled = False
+    """Whether the text waits in the spool; of what does no receipt is given, the error says so."""
+
+    def __init__(
+        self,
+        path: str,
+        line: int,
+        ref: str,
+        text: str,
+        *,
+        txn: str | None = None,
+        written: bool = False,
+        notices: list[str] | None = None,
+    ) -> None:
+        self.txn = txn
+        self.path = path
+        self.line = line
+        self.ref = ref
+        self.text = text
+        self.written = written
+        self.notices = notices or []
+
+    def as_dict(self) -> dict[str, object]:
+        """The documented JSON object."""
+        names = ("txn", "path", "line", "ref", "text", "written", "spooled", "notices")
+        return {name: getattr(self, name) for name in names}
+
+
+class Caller:
+    """One command's view of the vault.
+
+    Attributes:
+        vault: to read from.
+        store: to write through.
+        spool: for what can't be written now.
+        now: the one instant of the command, aware, in the local zone.
+        actor: who writes.
+        interactive: whether a person sits at a terminal.
+        allowed: what the person's own configuration lets others do.
+        facts_options: how predicates of facts stand in time.
+        author: who is named beside what is written; empty for nobody.
+        notices: what the person should know; each said once.
+        settles: the spool item that is being placed, or None.
+        item: the name under which the words of this command go to the spool if they can't be written, or None; what is
+            written bears it, so that whoever keeps the words as well never has them written twice.
+        kept: the folder of words that are given up; None keeps them nowhere.
+        others: by name, commands of other rooms that may wait in the spool, to be called again with its arguments.
+    """
+
+    def __init__(
+        self,
+        vault: Vault,
+        store: Store,
+        *,
+        now: datetime,
+        interactive: bool = False,
+        allowed: PermissionOptions | None = None,
+        facts_options: FactsOptions | None = None,
+        author: str = "",
+    ) -> None:
+        self.vault = vault
+        self.store = store
+        self.spool = Spool(store.state / "spool")
+        self.now = now
+        self.actor = store.actor
+        self.interactive = interactive
+        self.allowed = allowed or PermissionOptions()
+        self.facts_options = facts_options or FactsOptions()
+        self.author = author
+        self.notices: list[str] = []
+        self.settles: str | None = None
+        self.item: str | None = None
+        self.kept: Path | None = None
+        self.others: Mapping[str, Callable[[Caller, dict[str, Any]], Receipt]] = {}
+
+    @property
+    def layout(self) -> Layout:
+        """Where the tiers live in this vault."""
+        return self.vault.layout
+
+    @property
+    def may_write_rules(self) -> bool:
+        """Whether a procedural rule may be written without asking anybody."""
+        return self.allowed.unattended_rules or self.attended
+
+    def must_propose(self, path: str) -> bool:
+        """Whether a note holds rules that only a person at a terminal may change."""
+        return path == self.layout.procedural and not self.may_write_rules
+
+    @property
+    def may_accept(self) -> bool:
+        """Whether a proposal may be accepted: a person sits there, or the person's own configuration allows it."""
+        return self.allowed.unattended_review or self.attended
+
+    @property
+    def may_tick(self) -> bool:
+        """Whether ticks that this process finds are taken for the person's; an agent may have put them there."""
+        return self.actor not in ("agent", "model")
+
+    @property
+    def attended(self) -> bool:
+        """Whether a person at a terminal does this."""
+        return self.interactive and self.actor == "person"
+
+    def readable(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Each note that is there, with its bytes; of one that can't be read a notice says why."""
+        for path in paths:
+            try:
+                yield path, self.vault.read(path)
+            except NotFoundError:
+                continue
+            except TarsError as error:
+                self.notices.append(error.message)
+
+    def masked(self, text: str) -> str:
+        """The text as it may be written, kept in the spool and recorded in the journal.
+
+        A person at a terminal decides what becomes of a credential (the command line asks). Whoever else writes
+        gets it masked, and a notice says so. Of invisible characters, which are left out where it is written, a notice
+        tells as well.
+        """
+        if unseen := hidden(text):
+            self.notices.append(f"left out {unseen} invisible character{'s' * (unseen > 1)}")
+        if self.attended or not suspicious(text):
+            return text
+        from tars_memory.vault import secrets
+
+        found = secrets.find(text)
+        if not found:
+            return text
+        self.notices.append(f"masked before it was written: {secrets.kinds(found)}")
+        return secrets.mask(text)
+
+    def receipt(self, path: str, line: int, ref: str, text: str, written: Written | None = None) -> Receipt:
+        """What became of something typed: of its write, or None if there was nothing to write."""
+        txn, done = (written.txn or None, written.changed and not self.store.dry_run) if written else (None, False)
+        return Receipt(path, line, ref, text, txn=txn, written=done, notices=self.notices)
+
+    def proposed(
+        self, transaction: Transaction, op: str, target: str, section: str, text: str, why: str, quote: str = ""
+    ) -> Receipt:
+        """Keep a change of a rule for a person to decide; the receipt tells of the proposal.
+
+        Args:
+            transaction: to write it in.
+            op: ``append``, ``replace`` or ``remove``.
+            target: path of the note, relative to the vault.
+            section: heading under which it belongs; for the others the one where the entry stands.
+            text: the words of the new bullet; empty for a removal.
+            why: what whoever writes did, for the person who decides.
+            quote: the entry to replace or remove, as it stands in the note.
+        """
+        from tars_memory.vault import inbox
+
+        why = f"{self.actor} {why} without a person at a terminal"
+        values: list[Any] = [
+            "",
+            op,
+            target,
+            section,
+            text,
+            quote,
+            str(self.actor),
+            self.now.date().isoformat(),
+            why,
+            [],
+        ]
+        proposal = dict(zip(inbox.FIELDS, values, strict=True))
+        proposal["id"] = inbox.keep(transaction, proposal)
+        self.notices.append(inbox.kept_for_review(proposal))
+        return self.receipt(f"{inbox.INBOX}/{proposal['id']}.json", 1, proposal["id"], text)
+
+    @contextlib.contextmanager
+    def writing(self, command: str, arguments: dict[str, Any] | None, *, whole: bool = False) -> Iterator[Transaction]:
+        """A transaction; if the vault can't be written, the command and its arguments go to the spool.
+
+        What waits in the spool is placed first.
+
+        Args:
+            command: as history shows it; :func:`place_spool` calls it again.
+            arguments: of the use case, JSON values; None keeps nothing: it can't be done later.
+            whole: all of its writes or none, see :meth:`tars_memory.vault.writing.store.Store.transaction`.
+
+        Raises:
+            UnwritableError: with ``spooled`` set to the spool item, unless this is a dry run.
+        """
+        try:
+            if self.settles is None and not self.store.dry_run:
+                place_spool(self)
+            if command == "log":
+                self._check_daily()
+            with self.store.transaction(command, settles=self.settles or self.item, whole=whole) as transaction:
+                yield transaction
+        except UnwritableError as error:
+            if arguments is not None and self.settles is None and not self.store.dry_run and error.spooled is None:
+                kept = {**arguments, "now": self.now.isoformat(), "actor": self.actor}
+                kept |= {"project": self.vault.scope} if self.vault.scope else {}
+                kept |= {"author": self.author} if self.author else {}
+                error.spooled = self.spool.put(command, {**kept, "interactive": self.interactive}, self.item)
+            raise
+
+    def _check_daily(self) -> None:
+        """Where the daily note is must be known.
+
+        Raises:
+            UnwritableError: Obsidian's setting can't be used; what was typed can wait until it is mended.
+        """
+        if self.layout.problem:
+            raise UnwritableError(self.layout.problem.message, self.layout.problem.hint)
+
+
+def place_spool(ctx: Caller) -> int:
+    """Call again what could not be written, each as of the instant and by the actor of its first call.
+
+    A log line typed yesterday thus goes into yesterday's note, one of a project into that project's. An edit or a
+    removal whose entry is gone by now is given up, and a notice says where its words are kept; anything else that
+    fails stays where it is, and holds up nothing else: a note that can't be written is no reason to keep words from
+    another one. What is for another project is placed as well, but nothing is told of it, and given up only there.
+
+    Returns:
+        How many items were placed.
+
+    Raises:
+        BusyError: another process holds the lock; all that is left stays in the spool.
+        UnwritableError: the spool can't be read.
+    """
+    count = 0
+    stuck: dict[str, int] = {}
+    elsewhere = 0
+    ours = ctx.store.actor
+    with ctx.spool.placing(ctx.store.journal, ctx.store.recover) as items:
+        for item in items:
+            foreign = str(item.arguments.get("project", "")) != ctx.vault.scope
+            try:
+                receipt, told = _again(ctx, item)
+            except BusyError:
+                raise
+            except UnwritableError as error:
+                why = ELSEWHERE if foreign else error.message
+                stuck[why] = stuck.get(why, 0) + 1
+            except Exception as error:  # one that brings out a bug must neither be lost nor hold up all others
+                _refused(ctx, item, error, foreign=foreign)
+            else:
+                count += 1
+                elsewhere += foreign
+                if not foreign:
+                    ctx.notices += [f"placed from the spool: {receipt.path}:{receipt.line}", *told]
+                with contextlib.suppress(OSError):  # what is placed is known to the journal, and not placed again
+                    ctx.spool.remove(item.id)
+            finally:
+                ctx.store.actor = ours
+    ctx.notices += [f"placed from the spool {ELSEWHERE}: {elsewhere}"] if elsewhere else []
+    ctx.notices += [f"{number} in the spool can't be placed yet: {why}" for why, number in stuck.items()]
+    return count
+
+
+def _again(ctx: Caller, item: SpooledItem) -> tuple[Receipt, list[str]]:
+    """Place one item; what there is to tell of it."""
+    arguments = item.arguments
+    ctx.store.actor = arguments["actor"]
+    again = Caller(
+        ctx.vault.scoped(str(arguments.get("project", ""))),
+        ctx.store,
+        now=datetime.fromisoformat(arguments["now"]),
+        interactive=bool(arguments["interactive"]),
+        allowed=ctx.allowed,
+        facts_options=ctx.facts_options,
+        author=str(arguments.get("author", "")),
+    )
+    again.settles, again.others = item.id, ctx.others
+    return _call(again, item.command, arguments), again.notices
+
+
+def _refused(ctx: Caller, item: SpooledItem, error: Exception, *, foreign: bool) -> None:
+    """An item that can't be placed as it is: given up if what it is about is gone, else kept until it is dropped."""
+    why = error.message if isinstance(error, TarsError) else f"{type(error).__name__}: {error}"
+    gone = isinstance(error, NotFoundError | AmbiguousError | ConflictError)
+    if gone and not foreign and not (ctx.store.night and ctx.vault.scope) and item.command in ("edit", *REMOVALS):
+        path = ctx.spool.drop(item, ctx.kept) if ctx.kept else None
+        if path is None:
+            ctx.spool.remove(item.id)
+        words = f"{item.arguments.get('text', '')!r}" + (f" (kept in {path})" if path else "")
+        ctx.notices.append(f"given up, typed {item.arguments['now'][:16]}: {item.command} {words}: {why}")
+        return
+    ctx.spool.refused[item.id] = why
+    if not foreign:
+        hint = f"tars-memory doctor --drop {item.id} gives it up"
+        ctx.notices.append(f"kept in the spool as {item.id}: {why}; {hint}")
+
+
+def _call(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
+    """The use case of that name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    from tars_memory.capture import facts, remember
+    from tars_memory.capture.amend import edit
+
+    if command in ctx.others:
+        return ctx.others[command](ctx, said)
+    if command == "remember":
+        return remember.remember(ctx, said["text"], tier=said["tier"], section=said["section"], tags=said["tags"])
+    if command == "log":
+        return remember.log(ctx, said["text"])
+    if command == "feedback":
+        return remember.feedback(ctx, said["good"], said["text"], said["question"], said["answer"])
+    if command == "edit":
+        return edit(ctx, said["target"], said["text"], tags=said.get("tags", ()), bare=said.get("bare", False))
+    if command.startswith("facts "):
+        return facts.again(ctx, command, said)
+    raise ValueError(f"no command {command!r} can be placed")
