@@ -1,4 +1,4 @@
-# make demo · make test · make check · make prove · make bench · make eval
+# make demo · make test · make check · make docs · make prove · make bench · make eval
 # Everything that is made or downloaded stays inside this folder.
 
 PYTHON ?= python3
@@ -13,7 +13,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export TMPDIR := $(CURDIR)/.cache/tmp
 
-.PHONY: help demo test check prove bench eval screens format clean
+.PHONY: help demo test check docs prove bench eval screens format clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -33,6 +33,9 @@ check: $(VENV)/.installed  ## ruff, mypy, import contracts, docs in step with th
 	PYTHONPATH=. $(BIN)/lint-imports --no-cache
 	@mkdir -p $(TMPDIR)
 	$(BIN)/pytest -q -p no:cacheprovider tests/test_docs.py tests/test_architecture.py tests/cli/test_commands_page.py
+
+docs: $(VENV)/.installed  ## make docs/commands.md from the commands
+	PYTHONPATH=. $(BIN)/python scripts/commands_page.py
 
 # Its random cases are others each time: TARS_PROVE_SEED=N tries those of a run again, TARS_PROVE_SCALE=0.05 fewer.
 prove: $(VENV)/.installed  ## the heavy proofs: fault injection at every system call, 20,000 documents, long races

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date
 
-About = Annotated[
-    list[str] | None, typer.Option("--about", metavar="NAME", help="Only what tells of NAME; repeatable.")
-]
+About = Annotated[list[str] | None, typer.Option("--about", metavar="NAME", help="Only lines about NAME; repeatable.")]
 Topic = Annotated[
     list[str] | None, typer.Option("--topic", metavar="TAG", help="Only below this tag or topic; repeatable.")
 ]
@@ -55,9 +53,9 @@ def shared(*, writes: bool) -> list[TyperOption]:
         _shared("vault", "The vault's folder (or TARS_MEMORY_DIR).", "DIR"),
         _shared("project", "A project of the vault (or TARS_PROJECT, .tars-project).", "NAME"),
         _shared("json", "Print one JSON object."),
-        _shared("quiet", "Print nothing; the exit code tells."),
-        _shared("no_pager", "Show nothing in a pager."),
-        _shared("now", "Take this instant for the clock's (or TARS_NOW).", "TIME"),
+        _shared("quiet", "Print nothing but errors."),
+        _shared("no_pager", "Use no pager."),
+        _shared("now", "Pretend the time is TIME (or TARS_NOW).", "TIME"),
     ]
     if writes:
         options.append(_shared("dry_run", "Show what would be written; write nothing."))
@@ -70,10 +68,18 @@ class Command(TyperCommand):
     Attributes:
         words: takes all remaining words as text: a word that begins with one dash is text, not an option.
         pages: on a terminal a pager takes what is longer than the screen.
+        examples: calls that show what it is for, each with a comment; help and reference begin with them.
+        exits: its own exit codes beside those of every command; docs/commands.md lists them.
+        answers: the members of its JSON object, for docs/commands.md: a line ``names: meaning``, where
+            ``hits[].path line`` names two members of each of ``hits``; ``as NAME`` is the object of another command;
+            below ``[OPTION]`` stands the object that an option asks for. ``notices``, which all have, is left out.
     """
 
     words = False
     pages = False
+    examples = ""
+    exits = ""
+    answers = ""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Keep text from being read as options, then parse as usual."""
@@ -106,7 +112,10 @@ class Command(TyperCommand):
         return ["[OPTIONS]", *(param.metavar or "" for param in self.params if isinstance(param, TyperArgument))]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """List arguments, the command's own options, then the shared ones."""
+        """List examples, arguments, the command's own options, then the shared ones."""
+        if self.examples:
+            with formatter.section("Examples"):
+                formatter.write("".join(f"  {each}\n" for each in self.examples.strip().split("\n")))
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": [], "Options of every command": []}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
@@ -208,6 +217,9 @@ def command(
     words: bool = False,
     pages: bool = False,
     kind: type[Command] = Command,
+    examples: str = "",
+    exits: str = "",
+    answers: str = "",
 ) -> Command:
     """Make the command of a function; its docstring is the help, its return value the exit code.
 
@@ -217,11 +229,15 @@ def command(
         words: it takes all remaining words as text.
         pages: it may print more than a screen holds.
         kind: of command, for one that ends in a way of its own.
+        examples: as in :class:`Command`.
+        exits: as in :class:`Command`.
+        answers: as in :class:`Command`.
     """
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(run.__name__.strip("_"), cls=kind)(run)
     made = typer.main.get_command(app)
     assert isinstance(made, Command)
     made.words, made.pages = words, pages
+    made.examples, made.exits, made.answers = examples, exits, answers
     made.params.extend(shared(writes=writes))
     return made

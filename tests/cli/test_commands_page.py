@@ -1,98 +1,195 @@
-"""docs/commands.md says what the commands are: no option, usage line or JSON member may differ."""
+"""docs/commands.md is made from the commands, and what they declare of themselves is what they do."""
 
 from __future__ import annotations
 
 import json
 import re
+import shlex
+import subprocess
 import sys
-from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import commands_page as reference
 import pytest
-import reference
-from fake_memory import hit, result
+from forked import program
+from terminal import environment
 
-PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
+from tars_memory.cli.app import run
+from tars_memory.cli.call import Call
 
-
-def part(name: str) -> str:
-    """The text below a command's heading."""
-    return re.split(r"^#{1,2} ", PAGE.split(f"\n## {name}\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+PAGE = reference.PAGE.read_text("utf-8")
 
 
-def table(text: str) -> list[str]:
-    rows = [line for line in text.splitlines() if line.startswith("| ")]
-    return [row for row in rows if not row.startswith(("| |", "| ---", "| option |"))]
-
-
-def test_every_command_has_its_part_in_the_order_of_the_help() -> None:
-    headings = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
-    assert headings == ["For every command", *reference.NAMES]
-
-
-def test_the_headings_are_those_of_the_help() -> None:
-    from tars_memory.cli.app import COMMANDS
-
-    assert re.findall(r"^# (.+)$", PAGE, re.MULTILINE) == ["Commands", *COMMANDS]
-
-
-def test_the_shared_options() -> None:
-    assert table(part("For every command").split("###")[0]) == reference.shared_rows()
+def test_the_page_is_what_make_docs_makes() -> None:
+    assert reference.page() == PAGE, "make docs"
 
 
 @pytest.mark.parametrize("name", reference.NAMES)
-def test_usage_and_options(name: str) -> None:
-    assert part(name).lstrip().splitlines()[0] == f"`{reference.usage(name)}`"
-    assert table(part(name)) == reference.rows(name)
+def test_a_command_has_examples_that_it_takes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = reference.command(name)
+    monkeypatch.setattr(type(made), "invoke", lambda *_: 0)
+    assert made.help
+    assert made.examples
+    for line in made.examples.strip().splitlines():
+        words = shlex.split(line, comments=True)
+        parts = [list(group) for piped, group in groupby(words, "|".__eq__) if not piped]
+        assert any(part[:2] == ["tm", name] for part in parts)
+        for part in parts:
+            if part[:2] == ["tm", name]:
+                assert run(part[1:], Call({})) == 0
 
 
-def shape(value: Any) -> Any:
-    """The names of an object and of the objects in its lists; not the values."""
-    if isinstance(value, dict):
-        return {name: shape(inner) for name, inner in value.items()}
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        return [shape(value[0])]
-    return None
-
-
-CALLS = {
-    "init": ["/v"],
-    "remember": ["x"],
-    "log": ["x"],
-    "feedback": ["good", "x"],
-    "edit": ["abcd2345", "x"],
-    "forget": ["abcd2345"],
-    "search": ["tea"],
-    "show": ["abcd2345"],
-    "links": ["tea"],
-    "why": ["abcd2345"],
-    "eval": ["questions.jsonl"],
-    "extract": ["chat.jsonl"],
-}
-
-
-@pytest.mark.parametrize("name", [name for name in reference.NAMES if "```json" in part(name)])
-def test_the_json_objects(name: str, tm: Callable[..., Any], memory: Any, tmp_path: Path) -> None:
-    memory.state = tmp_path
-    memory.answers["search"] = result(hit())
-    if name == "open":
-        tm("search", "tea")
-    told = tm(name, *CALLS.get(name, []), "--json").json
-    documented = re.findall(r"```json\n(.+)\n```", part(name))
-    assert [shape(json.loads(text)) for text in documented] == [shape(told)]
-
-
-def test_every_exit_code_of_the_error_tree_is_explained() -> None:
+def test_exit_codes_are_those_of_the_table() -> None:
+    codes = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}
     from tars_memory import errors
 
-    codes = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}
     raised = {
         value.exit_code
         for value in vars(errors).values()
         if isinstance(value, type) and issubclass(value, errors.TarsError)
     }
-    assert raised <= codes and {0, 2, 70, 130} <= codes
+    assert raised <= codes
+    assert {0, 2, 70, 130} <= codes
+    for name in reference.NAMES:
+        said = [int(code) for code in re.findall(r"(?:^|, )(\d) ", reference.command(name).exits)]
+        assert said == sorted(said)
+        assert set(said) <= codes
+
+
+CHAT = [
+    ("user", "Please remember that the spare key is with Petra Kuhn. I moved to Cork on 3 November 2026."),
+    ("assistant", "Noted."),
+    ("user", "I prefer night trains. I am allergic to nuts."),
+    ("assistant", "Noted."),
+    ("user", "From now on answer in metric units."),
+]
+OLD = "---\ndate: 2025-03-01\ntags: [session]\n---\n\n## Facts\n\n- The boat is blue\n"
+FILES = {
+    "vault/Tea.md": "[[Memory]] [[Gone]]\n",
+    "vault/2026-01-02.md": "## Log\n- 09:00 an old day\n",
+    "vault/sessions/2025-03-01 0900 Boat.md": OLD,
+    "chat.json": json.dumps([{"role": r, "content": c, "timestamp": "2026-11-20T10:00:00Z"} for r, c in CHAT]),
+    "other.json": json.dumps([{"role": r, "content": c + " Truly."} for r, c in CHAT]),
+    "questions.jsonl": '{"query": "tea", "gold": [{"path": "Memory.md"}], "category": "drinks"}\n',
+}
+CALLS = """
+init .
+remember Anna prefers tea --tag food
+remember Anna prefers tea --section Other
+remember I like night trains
+remember Anna collects pens
+edit "collects pens" Anna prefers tea --tag food
+log met Anna
+log                                     [without TEXT]
+feedback bad wrong units
+facts add Anna "lives in" Dublin        [add, end, remove]
+facts
+timeline Anna
+list
+show "met Anna"
+edit "met Anna" met Anna in Cork
+links Tea
+search tea --explain
+search Memorry
+open 1
+context what tea does Anna drink
+extract ../chat.json --model none
+extract ../chat.json ../questions.jsonl --model none
+extract ../other.json ../questions.jsonl --print-prompt    [--print-prompt, --dry-run with a model]
+review --list
+review --note                           [--note]
+review --from-note                      [decisions]
+review --left-out                       [--left-out]
+review --rules                          [--rules]
+tidy
+tidy --apply
+tidy --archive                          [--archive]
+tidy --compress                         [--compress]
+why "spare key"
+history
+undo
+forget "spare key"
+status
+doctor
+reindex
+sources add ..
+sleep
+sleep --undo                            [--undo]
+watch --once
+verify
+models
+eval ../questions.jsonl
+hook
+"""
+EVENT = '{"hook_event_name": "SessionStart", "session_id": "x"}'
+APART = {
+    "tidy --model": "what a model proposes is shown by test_contradictions",
+    "review --offer": "test_extract_command offers one",
+    "models use": "it downloads",
+    "models check": "it asks a model",
+    "doctor --adopt": "test_doctor adopts a vault",
+}
+"""Objects that are shown elsewhere."""
+
+EMPTY = {"review --left-out": "left_out[].", "review --rules": "rules[]."}
+"""Lists that are empty here: a model's second look left nothing out, and nobody else wrote a rule."""
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], list[Any]]:
+    """What the calls answer, one after another in one vault."""
+    folder = tmp_path_factory.mktemp("answers")
+    for path, text in FILES.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, "utf-8")
+    env = environment(folder / "home", TARS_NOW="2026-11-21T14:30", TARS_MEMORY_PERMISSIONS_UNATTENDED_REVIEW="true")
+    found: dict[tuple[str, str], list[Any]] = {}
+    for call in CALLS.strip().splitlines():
+        words, _, option = call.partition("  ")
+        argv = shlex.split(words)
+        if argv[:2] == ["review", "--from-note"]:
+            note = folder / "vault" / "Review.md"
+            note.write_text(note.read_text("utf-8").replace("[ ] I prefer", "[x] I prefer"), "utf-8")
+        done = subprocess.run(
+            program(*argv, "--json"), env=env, cwd=folder / "vault", input=EVENT, capture_output=True, text=True,
+            timeout=120, check=False,
+        )  # fmt: skip
+        assert done.stdout, f"{call}: {done.returncode}\n{done.stderr}"
+        found.setdefault((argv[0], option.strip().strip("[]")), []).append(json.loads(done.stdout))
+    return found
+
+
+def seen(value: Any, declared: set[str], at: str = "") -> set[str]:
+    """The members of an object as paths, as deep as the declared ones go."""
+    if isinstance(value, list):
+        return {path for each in value for path in seen(each, declared, at)}
+    if not isinstance(value, dict):
+        return set()
+    found = set()
+    for name, inner in value.items():
+        path, inside = at + name, at + name + ("[]." if isinstance(inner, list) else ".")
+        deeper = seen(inner, declared, inside) if any(each.startswith(inside) for each in declared) else set()
+        found |= deeper or {path}
+    return found
+
+
+@pytest.mark.parametrize("name", reference.NAMES)
+def test_the_json_objects(name: str, told: dict[tuple[str, str], list[Any]]) -> None:
+    objects = reference.answers(name)
+    optional = reference.members(name, "as it applies") if "as it applies" in objects else set()
+    for option in objects:
+        if f"{name} {option}" in APART or option == "as it applies":
+            continue
+        declared = reference.members(name, option)
+        real = set[str]()
+        for each in told[name, option]:
+            assert name == "hook" or isinstance(each.pop("notices"), list)
+            real |= seen(each, declared | optional)
+        empty = {path for path in real if any(each.startswith(path + "[].") for each in declared | optional)}
+        assert real - optional - empty <= declared, option
+        assert {path for path in declared - real if not path.startswith(EMPTY.get(f"{name} {option}", "-"))} == set()
 
 
 def test_every_variable_that_the_command_line_reads_is_listed() -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import commands_page as reference
 import pytest
-import reference
 
 from tars_memory.cli.app import run
 from tars_memory.cli.call import Call, instant

@@ -34,21 +34,23 @@ def context(
     ] = None,
     format_: Annotated[str | None, typer.Option("--format", metavar="FORMAT", help="text or json.")] = None,
     found_only: Annotated[
-        bool, typer.Option("--found-only", help="Only what the question finds; leave out what is always loaded.")
+        bool, typer.Option("--found-only", help="Only what the question finds, not what is always loaded.")
     ] = False,
     about: Annotated[
-        list[str] | None, typer.Option("--about", metavar="NAME", help="Find only what tells of NAME; repeatable.")
+        list[str] | None, typer.Option("--about", metavar="NAME", help="Find only lines about NAME; repeatable.")
     ] = None,
     topic: Annotated[
         list[str] | None, typer.Option("--topic", metavar="TAG", help="Find only below this tag or topic; repeatable.")
     ] = None,
-    expired: Annotated[bool, typer.Option("--expired", help="Also what has ended.")] = False,
+    expired: Annotated[bool, typer.Option("--expired", help="Also what has ended or expired.")] = False,
     as_of: Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="As it held on this day.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Take the question from stdin.")] = False,
 ) -> int:
-    """Print what a model should know before it answers: rules, memory, today, and what the question finds.
+    """Print what a model should know before it answers: approved rules, what the QUESTION finds, Memory.md, User.md,
+    today's note.
 
-    It never takes more tokens than the budget (a token is 4 characters), and says on stderr what was left out.
+    It never takes more tokens than the budget (a token is 4 characters), asks no model and writes nothing. stderr
+    says what was left out. Exit 0 also if there is nothing to say.
     """
     call = call_of(ctx)
     if format_ is not None and format_ not in FORMATS:
@@ -92,4 +94,21 @@ def _say_left_out(call: Call, packed: "Context") -> None:
         call.out.say(f"left out: {told}{more} (--format json lists them)")
 
 
-COMMAND = command(context, words=True)
+COMMAND = command(
+    context,
+    words=True,
+    examples="""
+tm context what does Anna like to eat
+tm context --budget 800 --found-only presents for Anna
+echo "$PROMPT" | tm context --stdin --json
+""",
+    answers="""
+budget used: tokens
+text: the whole prompt
+blocks[].kind: `procedural`, `memory`, `unapproved`, `user`, `daily`, `facts`, `conflicts`, `recalled`
+blocks[].path start_line end_line: where its lines are
+blocks[].text: a line for each line of the note
+blocks[].tokens: its share
+dropped[].path start_line end_line why: what was considered and left out
+""",
+)

@@ -21,13 +21,13 @@ def doctor(
         str | None,
         typer.Option("--restore", metavar="TXN", help="Write the lost lines of this write again (all: of any)."),
     ] = None,
-    adopt: Annotated[bool, typer.Option("--adopt", help="Take over history and undo that are kept for PATH.")] = False,
+    adopt: Annotated[bool, typer.Option("--adopt", help="Take over the history and undo kept for PATH.")] = False,
     drop: Annotated[
         str | None,
-        typer.Option("--drop", metavar="ITEM", help="Give up text that waits in the spool: make a file of it."),
+        typer.Option("--drop", metavar="ITEM", help="Take a text out of the spool into a file."),
     ] = None,
 ) -> int:
-    """Recover what a crash left, place what waits, and probe everything: writes, syncs, rights, model, index.
+    """Mend what a crash left, write what waits in the spool, and check writes, syncs, rights, model and index.
 
     Prints each finding with what to do; exit 1 if any are left. With --dry-run it only looks.
     """
@@ -91,4 +91,19 @@ def _adopt(call: Call, path: str | None) -> int:
     return 0
 
 
-COMMAND = command(doctor, writes=True)
+COMMAND = command(
+    doctor,
+    writes=True,
+    examples="""
+tm doctor
+tm doctor --fix                  # mend indexes, rights, leftovers; never a note
+tm doctor --restore all          # write lost lines again
+tm doctor --adopt /old/place     # after you moved the vault
+""",
+    exits="1 findings are left",
+    answers="""
+findings[].kind path message hint fixable fixed: what is wrong, and what to do
+[--adopt]
+adopted: `from`, `to`, `writes`, `waiting`
+""",
+)

@@ -21,7 +21,11 @@ def edit(
     tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Add #TAG; repeatable.")] = None,
     bare: Annotated[bool, typer.Option("--bare", help="Keep no tags and no [field:: value] of the old text.")] = False,
 ) -> int:
-    """Put TEXT in place of an entry's text; its time, block id and nested lines stay, its tags unless TEXT has some."""
+    """Replace an entry's text. Its time, block id and nested lines stay, and a task keeps its box.
+
+    Tags and [field:: value] stay too, unless TEXT brings its own; stderr says which. The first word is the REF. If
+    words fit several entries, nothing is written and they are listed (exit 2).
+    """
     call = call_of(ctx)
     if not target:
         raise UsageError("REF is missing", "tars-memory list shows them")
@@ -31,4 +35,17 @@ def edit(
     return report(call, receipt, repeated="it says so already; nothing was written")
 
 
-COMMAND = command(edit, writes=True, words=True)
+COMMAND = command(
+    edit,
+    writes=True,
+    words=True,
+    examples="""
+tm edit 7f3ak2cq Anna prefers night trains
+tm edit "night trains" Anna prefers sleepers --tag travel
+tm edit Memory.md:12 "[x] book the ferry"    # tick a task
+""",
+    exits="1 no such entry, 2 several entries fit, 6 the note changed meanwhile",
+    answers="""
+as remember
+""",
+)

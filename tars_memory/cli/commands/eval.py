@@ -31,10 +31,10 @@ def eval_(
         int | None, typer.Option("--limit", metavar="N", min=1, max=1000, help="At most N hits a question (50).")
     ] = None,
 ) -> int:
-    """Measure how well search answers questions whose answers are known. Exit 3 if gold notes are missing.
+    """Measure how well search answers questions whose answers you know. Writes nothing into the vault.
 
-    Prints percentages by category: recall, rank and nDCG of notes, recall of lines, and how many gold lines fit into a
-    prompt. Nothing is written.
+    FILE holds a JSON object a line: query, gold (a list of path, and line if a line counts; empty if the vault has no
+    answer), and if you like category and id. Prints percentages by category.
     """
     call = call_of(ctx)
     for name in (mode, *(against or ())):
@@ -99,4 +99,18 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}"
 
 
-COMMAND = command(eval_)
+COMMAND = command(
+    eval_,
+    examples="""
+tm eval questions.jsonl
+tm eval questions.jsonl --against lexical --against semantic
+""",
+    exits="3 the vault has not all the places that FILE names",
+    answers="""
+limit mode: as asked
+all: figures from 0 to 1, null where no question has one
+categories: the same figures, each with its `category`
+against: for each other mode `mode`, `all`, `categories`, `differences`
+missing: places that are not there
+""",
+)

@@ -29,12 +29,12 @@ def extract(
         str | None,
         typer.Option("--keep", metavar="WHAT", help="What a session note keeps: exchanges, facts, quotes or full."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Short conversations, too.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Short conversations too.")] = False,
     auto: Annotated[
         bool, typer.Option("--auto", help="Called by a hook or by cron: do nothing if TARS_AUTO_EXTRACT=0.")
     ] = False,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="Ask this model; none for the built-in rules.")
+        str | None, typer.Option("--model", metavar="NAME", help="Ask this model; none uses the built-in rules.")
     ] = None,
     print_prompt: PrintPrompt = False,
     reply: Annotated[
@@ -42,11 +42,12 @@ def extract(
         typer.Option("--reply", metavar="FILE", help="Take a model's answer from FILE, or - for stdin; repeatable."),
     ] = None,
 ) -> int:
-    """Draw facts, preferences and decisions out of conversations, each with the words that it stands on.
+    """Find facts, preferences and decisions in conversations, each with the words it rests on.
 
-    They become [extracted] lines in the notes of the days they were said on, and a note a session; review decides what
-    is kept for good. What was examined before is not examined again. With a model, --dry-run prints what would be sent,
-    and --print-prompt with --reply the second look at what a first answer points at.
+    They become [extracted] lines in the notes of the days they were said on, and a session note for each conversation;
+    review decides what is kept. Turns that were examined before are skipped. Without --model the built-in rules
+    look for what you asked to be remembered and for plain statements about yourself. With a model, --dry-run shows
+    what would be sent and its cost; after --print-prompt and a first --reply comes the prompt of the second look.
     """
     call = call_of(ctx)
     if [*files, *(reply or ())].count("-") > 1:
@@ -168,4 +169,31 @@ def _say_failure(call: Call, failure: ModelUnavailableError) -> None:
     call.out.complain(f"tars-memory: {clean(failure.message)}\n  {clean(failure.hint)}")
 
 
-COMMAND = command(extract, writes=True)
+COMMAND = command(
+    extract,
+    writes=True,
+    examples="""
+tm extract ~/.claude/projects/website/*.jsonl
+tm extract chatgpt-export.zip --model gemini/gemini-2.5-flash --dry-run
+tm extract --print-prompt chat.jsonl | llm | tm extract --reply - chat.jsonl
+""",
+    exits="3 some files could not be read, 7 the model failed or its answer is unusable",
+    answers="""
+sessions[].source path date: the log, its session note, its day
+sessions[].turns examined: how many, and how many were new
+sessions[].facts[].ref text path line: the candidate
+sessions[].facts[].quote speaker turn: the words it rests on
+sessions[].facts[].kind: `fact`, `preference`, `decision` …
+sessions[].facts[].claim: the fact over time that it states, or empty
+sessions[].facts[].sentence warnings: what the second look found
+sessions[].dropped: counts: `ungrounded`, `known`, `rejected`, `secret`
+sessions[].left_out: counts by kind of sentence
+sessions[].txn: for `undo`
+skipped[].source why failed: files that were not examined
+model: `rules`, or its name
+[--print-prompt, --dry-run with a model]
+prompts[].source system user examined tokens cost: what would be sent
+skipped[].source why failed: as above
+model endpoint: who would answer, where
+""",
+)

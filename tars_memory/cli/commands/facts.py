@@ -36,16 +36,17 @@ def facts(
     topic: Annotated[
         list[str] | None, typer.Option("--topic", metavar="TAG", help="Only below this tag; repeatable.")
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Also what has ended, and what is to come.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Also facts that have ended or not begun.")] = False,
     since: Annotated[str | None, typer.Option("--since", metavar="DATE", help="add: its first day.")] = None,
     until: Annotated[
         str | None, typer.Option("--until", metavar="DATE", help="add: the first day that it no longer holds.")
     ] = None,
     on: Annotated[str | None, typer.Option("--on", metavar="DATE", help="end: on this day (today).")] = None,
 ) -> int:
-    """List what is true, all of it or about one name; add, end or remove a fact.
+    """List what is true, all of it or about one name. Or add, end or remove a fact.
 
-    A new value of a predicate of which only one holds at a time ends the old one, which stays in Facts.md.
+    A predicate that holds one value at a time ends its old value, which stays in Facts.md. A fact holds from its since
+    day until the day before its until day.
     """
     call = call_of(ctx)
     said = words or []
@@ -128,4 +129,25 @@ def _change(call: Call, verb: str, rest: list[str], since: date | None, until: d
     return report(call, memory.remove_fact(target))
 
 
-COMMAND = command(facts, writes=True, words=True, pages=True)
+COMMAND = command(
+    facts,
+    writes=True,
+    words=True,
+    pages=True,
+    examples="""
+tm facts add Anna "lives in" Cork      # ends "lives in Dublin" today
+tm facts Anna --as-of 2025             # what was true then
+tm facts end 7f3ak2cq --on 2026-11-01
+""",
+    exits="1 no such fact",
+    answers="""
+facts[].ref: its REF
+facts[].subject predicate object: the fact
+facts[].since until: days, or null
+facts[].current: whether it holds today, or on the `--as-of` day
+facts[].source: the day's line it came from
+facts[].path line: where it is
+[add, end, remove]
+as remember
+""",
+)

@@ -19,7 +19,7 @@ def feedback(
     question: Annotated[str | None, typer.Option("--question", metavar="TEXT", help="What was asked.")] = None,
     answer: Annotated[str | None, typer.Option("--answer", metavar="TEXT", help="What was answered.")] = None,
 ) -> int:
-    """Note in rewards.md what went well, or in corrections.md what went badly, for the next review."""
+    """Note in rewards.md what went well, or in corrections.md what went badly. review makes rules of it."""
     call = call_of(ctx)
     if verdict not in VERDICTS:
         raise UsageError("say good or bad first", "tars-memory feedback bad cited the wrong day")
@@ -29,4 +29,15 @@ def feedback(
     return report(call, call.memory().feedback(verdict == "good", words, question=question, answer=answer))
 
 
-COMMAND = command(feedback, writes=True, words=True)
+COMMAND = command(
+    feedback,
+    writes=True,
+    words=True,
+    examples="""
+tm feedback good short answer
+tm feedback bad gave imperial units --question "how far is it?"
+""",
+    answers="""
+as remember
+""",
+)

@@ -25,9 +25,11 @@ def forget(
         bool, typer.Option("--everywhere", help="Purge our own copies too (journal, index, caches). Can't be undone.")
     ] = False,
 ) -> int:
-    """Remove a statement from all notes that tell it, and say which copies of it remain.
+    """Remove a statement from every note that holds it: the line, its candidate, quote, session fact and proposal.
 
-    If the words fit several statements nothing is removed and they are listed.
+    At a terminal it shows all places and asks; elsewhere it removes and lists them. Lines that say the same in other
+    words are listed and stay. What was forgotten is not extracted again from an old conversation. undo brings it back,
+    except after --everywhere, which also purges what was forgotten before.
     """
     call = call_of(ctx)
     memory, named = call.memory(), call.target(call.words(target, "REF"))
@@ -88,4 +90,18 @@ def _say(call: "Call", copy: "Copy", what: str, *, quiet: bool = False) -> None:
     call.out.say(f"{what}: {call.out.place(copy.path, copy.line)}{told}")
 
 
-COMMAND = command(forget, writes=True, words=True)
+COMMAND = command(
+    forget,
+    writes=True,
+    words=True,
+    examples="""
+tm forget fountain pens             # words that fit one statement
+tm forget 7f3ak2cq --dry-run        # what would be touched
+tm forget 7f3ak2cq --everywhere     # purge journal, index and caches too
+""",
+    exits="1 no such entry, 2 several entries fit, 3 some copies could not be purged (they are listed; run it again)",
+    answers="""
+txn path line ref text written spooled: as for `remember`
+touched[].path line: the other places, if there are any; line 0 is a file's name
+""",
+)

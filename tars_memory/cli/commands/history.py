@@ -17,9 +17,9 @@ def history(
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most N writes.")] = 20,
     path: Annotated[str | None, typer.Option("--path", metavar="NOTE", help="Only writes to this note.")] = None,
 ) -> int:
-    """List our writes, newest first: name, time, command, who, note, and what changed.
+    """List what this program wrote, newest first.
 
-    In a pipe one line a write, parted by tabs.
+    In a pipe one line a write, with tabs: write, time, command, who, operation, note, change.
     """
     call = call_of(ctx)
     entries = list(call.memory().history(limit=limit, path=path and call.note(path)))
@@ -65,4 +65,16 @@ def _text(value: Any) -> str:
     return str(isoformat(timespec="seconds") if isoformat else value or "")
 
 
-COMMAND = command(history, pages=True)
+COMMAND = command(
+    history,
+    pages=True,
+    examples="""
+tm history
+tm history --path Memory.md --limit 5
+""",
+    answers="""
+entries[].txn time command actor: the write
+entries[].file op before after: what it changed
+entries[].undone: whether it was taken back
+""",
+)

@@ -65,10 +65,10 @@ class HookCommand(Command):
 
 
 def hook(ctx: typer.Context) -> int:
-    """Answer a coding agent's hook: its event comes as JSON on stdin.
+    """Answer a coding agent's hook: its event comes as JSON on stdin, context goes to stdout.
 
-    When a session starts it prints what should be known, for a prompt what it finds; it examines the conversation in
-    the background now and then, before it is compacted, and at its end. Exit 0 always; what it did stands in a log.
+    At the start of a session it prints what context prints, for each prompt what it finds. Now and then, before
+    compaction and at the end it examines the conversation in the background. Always exit 0; errors go to a log.
     """
     call = call_of(ctx)
     if sys.stdin is None or sys.stdin.isatty():
@@ -169,4 +169,13 @@ def _late(_number: int, _frame: "FrameType | None") -> None:
     raise Late
 
 
-COMMAND = command(hook, kind=HookCommand)
+COMMAND = command(
+    hook,
+    kind=HookCommand,
+    examples="""
+echo '{"hook_event_name": "UserPromptSubmit", "prompt": "tea for Anna?"}' | tm hook --json
+""",
+    answers="""
+hookSpecificOutput: `hookEventName`, `additionalContext`; nothing if there is nothing to say
+""",
+)

@@ -22,7 +22,8 @@ def init(
 ) -> int:
     """Make a vault in PATH, or add what is missing to a vault you already have. Nothing that exists is changed.
 
-    Prints the vault's folder. Twice is harmless.
+    Prints the vault's folder. From then on the vault is found from inside its folder. If the embedding model can't
+    read the languages of your notes, init names one that can and asks at a terminal whether to use it.
     """
     from tars_memory.memory import Memory
 
@@ -76,4 +77,15 @@ def recommend(call: Call, memory: "Memory") -> None:
         call.out.say(f"to use it: tars-memory models use {better['model']}")
 
 
-COMMAND = command(init, writes=True)
+COMMAND = command(
+    init,
+    writes=True,
+    examples="""
+tm init ~/Notes       # a new vault, or your own Obsidian vault
+tm init --dry-run     # what would be made in this folder
+""",
+    answers="""
+path: the vault
+created: the files that were made
+""",
+)

@@ -16,7 +16,7 @@ def links(
 ) -> int:
     """List where a note's links lead, and which notes link to it. Exit 1 if there are none.
 
-    In a pipe one line a link: out or back, the path (empty if the link is dead) and the target as written.
+    In a pipe one line a link, with tabs: out or back, the path (empty if the link is dead), the target as written.
     """
     call = call_of(ctx)
     found = call.memory().links(call.note(call.words(note, "NOTE").removeprefix("[[").removesuffix("]]")))
@@ -33,4 +33,18 @@ def links(
     return 0 if found.out or found.back else 1
 
 
-COMMAND = command(links, words=True, pages=True)
+COMMAND = command(
+    links,
+    words=True,
+    pages=True,
+    examples="""
+tm links Tea
+""",
+    exits="1 no links, or no such note",
+    answers="""
+path: the note
+out[].target: as written
+out[].path: where it leads; null if the link is dead
+back: paths of the notes that link here
+""",
+)

@@ -21,7 +21,7 @@ def list_(
 ) -> int:
     """List the entries of Memory.md and Procedural.md, or of one tier, each with its REF.
 
-    In a pipe one line an entry: REF, path:line and text, parted by tabs.
+    In a pipe one line an entry, with tabs: REF, path:line, text. Exit 1 if there are none.
     """
     call = call_of(ctx)
     given = {"about": [call.note(each) for each in about or ()], "topics": topic}
@@ -53,4 +53,19 @@ def entry_json(entry: Any) -> dict[str, Any]:
     return fields(entry, ENTRY)
 
 
-COMMAND = command(list_, pages=True)
+COMMAND = command(
+    list_,
+    pages=True,
+    examples="""
+tm list
+tm list --tier daily --topic work
+""",
+    exits="1 no entries",
+    answers="""
+entries[].ref: its REF; it changes with the text
+entries[].path line end_line: where it is
+entries[].section: its heading
+entries[].text tags: its words and tags
+entries[].time state block_id author: or null
+""",
+)

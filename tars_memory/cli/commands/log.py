@@ -15,7 +15,7 @@ def log(
     text: Annotated[list[str] | None, typer.Argument(metavar="[TEXT…]", help="All remaining words.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Take the text from stdin, all of it as one line.")] = False,
 ) -> int:
-    """Add a line with the time to today's note and print path:line. Without TEXT, show today's note."""
+    """Add a line with the time to today's note, under ## Log, and print path:line. Without TEXT, show today's note."""
     call = call_of(ctx)
     if text or stdin:
         call.hold("log")
@@ -32,4 +32,18 @@ def log(
     return 0
 
 
-COMMAND = command(log, writes=True, words=True)
+COMMAND = command(
+    log,
+    writes=True,
+    words=True,
+    examples="""
+tm log met Anna in Cork
+tm log                          # today's note
+uptime | tm log --stdin
+""",
+    answers="""
+as remember
+[without TEXT]
+date path text: today's note
+""",
+)

@@ -23,9 +23,10 @@ def models(
         str | None, typer.Option("--from", metavar="FOLDER", help="Take its files from here instead of downloading.")
     ] = None,
 ) -> int:
-    """List the embedding models that can be used here, or use another one (which may download it).
+    """List the embedding models that can be used here, or use another one. Only models use downloads anything.
 
-    check asks a language model 24 test sentences: one that judges fewer than 20 rightly is asked for no second look.
+    check asks a language model 24 test sentences. One that judges fewer than 20 right is not asked for a second look
+    any more.
     """
     call = call_of(ctx)
     if action == "check" and not folder:
@@ -80,4 +81,22 @@ def _checked(call: "Call", name: str) -> int:
     return 0 if done.passed else 1
 
 
-COMMAND = command(models)
+COMMAND = command(
+    models,
+    examples="""
+tm models
+tm models use multilingual
+tm models check gemini/gemini-2.5-flash
+""",
+    exits="1 the language model failed the check, 7 a model can't be had",
+    answers="""
+models[].name installed current languages megabytes: each model
+models[].seconds: about how long the vectors of this vault take, 0 if unknown (installed models only)
+models[].dimension gigabytes: of models that can be downloaded
+[use]
+model config: what is set, in which file
+[check]
+model right of passed: the result
+wrong[].said kind answer: each wrong answer
+""",
+)

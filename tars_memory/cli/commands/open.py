@@ -38,9 +38,11 @@ def open_(
         typer.Argument(metavar="[N | NAME…]", help="Which hit, or a note's name or path; the first hit if not given."),
     ] = None,
 ) -> int:
-    """Open a hit of the last search, or a note: in Obsidian if the vault is one of its, else in $VISUAL or $EDITOR.
+    """Open a hit of the last search, or a note by name, alias or path: in Obsidian if it knows the vault and there is a
+    display, else in $VISUAL or $EDITOR.
 
-    Where neither can be started (no display, no terminal) it prints path:line.
+    Where neither can be started it prints path:line. Searches at a terminal and those of scripts keep separate
+    numbers.
     """
     call = call_of(ctx)
     memory = call.memory()
@@ -108,4 +110,17 @@ def _opener(call: Call, note: Path, at: int, url: str | None) -> list[str] | Non
     return [*words, f"{note}:{at}"] if name in COLON_LINE else [*words, f"+{at}", str(note)]
 
 
-COMMAND = command(open_, words=True)
+COMMAND = command(
+    open_,
+    words=True,
+    examples="""
+tm open 2              # the second hit
+tm open fountain pens  # a note
+""",
+    exits="1 no such note (similar names are listed), 2 several notes fit, 3 the editor failed",
+    answers="""
+path line: what was opened
+obsidian_url: its address
+opened: false if it was only printed
+""",
+)

@@ -21,9 +21,9 @@ def reindex(
     full: Annotated[bool, typer.Option("--full", help="Read every note again, into a new index.")] = False,
     no_embed: Annotated[bool, typer.Option("--no-embed", help="Words only; leave the vectors for later.")] = False,
 ) -> int:
-    """Bring the index up to date with the notes, and make the vectors that are missing. Shows progress on a terminal.
+    """Bring the index up to date with the notes, and make the vectors that are missing. Never changes a note.
 
-    Never changes a note. Ctrl-C (exit 130) stops it: what is done stays done, and the next one goes on there.
+    Shows progress on a terminal. Ctrl-C (exit 130) stops it; the next run goes on there.
     """
     call = call_of(ctx)
     memory = call.memory()
@@ -76,4 +76,17 @@ def tell(call: Call, report: Any) -> int:
     return 0
 
 
-COMMAND = command(reindex)
+COMMAND = command(
+    reindex,
+    examples="""
+tm reindex
+tm reindex --full       # a new index; vectors are kept
+""",
+    answers="""
+changed removed: notes
+pending_vectors: passages that are found only by their words so far
+stale: notes not read yet
+skipped: files that are not notes, counted by reason
+took: seconds
+""",
+)

@@ -26,8 +26,8 @@ def remember(
 ) -> int:
     """Keep a fact in Memory.md, or with --tier procedural a rule in Procedural.md.
 
-    Prints path:line. An exact repeat is said and not written again. A rule needs a person at a terminal: from a script
-    or an agent it is kept as a proposal, and the message says where.
+    Prints path:line. An exact repeat is not written again. Only a person at a terminal can write a rule: from a script
+    or an agent it becomes a proposal in .tars/inbox/ that waits for review.
     """
     call = call_of(ctx)
     if tier not in TIERS:
@@ -38,4 +38,21 @@ def remember(
     return report(call, receipt)
 
 
-COMMAND = command(remember, writes=True, words=True)
+COMMAND = command(
+    remember,
+    writes=True,
+    words=True,
+    examples="""
+tm remember Anna prefers trains to planes --tag people
+tm remember --tier procedural Answer in metric units
+git log -1 --format=%s | tm remember --stdin --section Work
+""",
+    answers="""
+txn: the write, for `undo`; null if nothing was written
+path line: where the line is
+ref: the entry's REF
+text: the entry's text
+written: false for an exact repeat, and for a proposal
+spooled: true if the text waits in the spool (exit 5)
+""",
+)

@@ -20,7 +20,8 @@ def review(
     list_: Annotated[bool, typer.Option("--list", help="List what waits; decide nothing.")] = False,
     accept: Annotated[list[str] | None, typer.Option("--accept", metavar="IDS", help="Accept these.")] = None,
     both: Annotated[
-        list[str] | None, typer.Option("--both", metavar="IDS", help="Accept these beside the lines they'd replace.")
+        list[str] | None,
+        typer.Option("--both", metavar="IDS", help="Accept these and keep what they would replace or end."),
     ] = None,
     replace: Annotated[
         list[str] | None, typer.Option("--replace", metavar="ID:REF", help="Accept this in place of the line REF.")
@@ -32,18 +33,16 @@ def review(
     note: Annotated[bool, typer.Option("--note", help="Write them into Review.md, to decide in Obsidian.")] = False,
     from_note: Annotated[bool, typer.Option("--from-note", help="Do what Review.md says.")] = False,
     rules: Annotated[
-        bool, typer.Option("--rules", help="Approve rules that stand there, but not by your word.")
+        bool, typer.Option("--rules", help="Approve rules of Procedural.md that nobody approved here.")
     ] = False,
     expired: Annotated[
-        bool, typer.Option("--expired", help="Offer what was left undecided too long or refused in other words, too.")
+        bool, typer.Option("--expired", help="Also what expired undecided, or was refused in other words.")
     ] = False,
-    left_out: Annotated[
-        bool, typer.Option("--left-out", help="List what a model's second look left out, and why.")
-    ] = False,
+    left_out: Annotated[bool, typer.Option("--left-out", help="List what a model's second look left out.")] = False,
     offer: Annotated[
         list[str] | None, typer.Option("--offer", metavar="IDS", help="Propose these left-out lines after all.")
     ] = None,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="At most so many at a time.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="At most N at a time.")] = None,
     model: Annotated[
         str | None,
         typer.Option("--model", metavar="NAME", help='Let a model sort and word them first ("": the one set).'),
@@ -51,11 +50,11 @@ def review(
     print_prompt: PrintPrompt = False,
     reply: ReplyFile = None,
 ) -> int:
-    """Decide what of the noted lines, corrections and proposals is kept for good.
+    """Decide what is kept for good: extracted lines, corrections, praise, and proposals of scripts and agents.
 
-    On a terminal it walks through them, each with what would change: accept, edit, reject, later, quit. Elsewhere it
-    lists them. IDS are parted by commas; all of them count or none. Accepting needs a person at a terminal, or a tick
-    in Review.md.
+    On a terminal it walks through them: accept, edit, reject, later, quit. Elsewhere it lists them. Accepting adds; it
+    replaces a line only if you choose that line. Accepting needs a person at a terminal or a tick in Review.md. IDS are
+    separated by commas; all of them are decided or none.
     """
     call = call_of(ctx)
     accepted, beside, lines, rejected = _ids(accept), _ids(both), _ids(as_line), _ids(reject)
@@ -279,4 +278,45 @@ def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, repl
     return True
 
 
-COMMAND = command(review, writes=True)
+COMMAND = command(
+    review,
+    writes=True,
+    examples="""
+tm review                                   # the walk
+tm review --note                            # decide in Obsidian: Review.md
+tm review --accept d41c56f2 --reject 7d1eede4
+tm review --replace d41c56f2:k3v7q2ma       # in place of the line k3v7q2ma
+""",
+    exits="1 nothing waits, 2 you may not accept, 3 some were not decided, 5 another review runs, 6 it changed",
+    answers="""
+proposals[].id: made of the change: if the line changes, so does the id
+proposals[].op: `append`, `fact`, `together`; from the inbox also `replace`, `remove`, `choose`
+proposals[].target section text: what would be written, where
+proposals[].quote source date: what it rests on
+proposals[].why: one sentence
+proposals[].conflicts[].path line ref text date: related lines, the best first
+proposals[].replaces: the line that a proposal of the inbox names
+proposals[].fact: null, or `subject`, `predicate`, `object`, `since`, `until`, `ends` (what it would end), `instead`
+  (the line that `--as-line` makes)
+proposals[].kind checked warnings: what the second look found
+proposals[].asked_before: the refused words that it seems to repeat
+total asked_before: how many wait; how many more were refused before and are not listed
+[as it applies]
+proposals[].parts: of `together`: a proposal for each line
+recorded[].id decision path line time: ticks that an agent's process found
+[decisions]
+txn: for `undo`
+decided[].id decision: `accepted` or `rejected`
+decided[].outcome reason: `applied`, or `no-op` if the note says so already
+decided[].path line ref: where
+[--note]
+path proposals: the note, and how many are in it
+[--rules]
+rules[].path line ref section text: rules that nobody approved here
+[--left-out]
+left_out[].id kind text quote said_by turn path line date fact warnings: what the second look left out
+kinds: counts
+[--offer]
+offered[].ref text path line quote speaker turn kind claim sentence warnings: the new candidates, as for `extract`
+""",
+)

@@ -55,7 +55,7 @@ def search(
     ] = None,
     about: About = None,
     topic: Topic = None,
-    expired: Annotated[bool, typer.Option("--expired", help="Also what has ended.")] = False,
+    expired: Annotated[bool, typer.Option("--expired", help="Also what has ended or expired.")] = False,
     as_of: Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="As it held on this day.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="One query a line from stdin.")] = False,
     paths: Annotated[bool, typer.Option("--paths", help="Print the notes only, each once.")] = False,
@@ -68,8 +68,8 @@ def search(
 ) -> int:
     """Find passages by words and by meaning. Exit 1 if nothing is relevant.
 
-    On a terminal the hits are numbered (see open), the best one last, at most two of a note; in a pipe they are
-    path:line:text, as grep has them. A word that begins with a dash is left out of the answer: search tea -milk.
+    On a terminal the hits are numbered for tm open, the best one last, at most two of a note. In a pipe each hit is
+    one line, path:line:text, as grep prints them. Without a QUERY the filters list what they leave, newest first.
     """
     call = call_of(ctx)
     if relative_to not in (None, *PLACES):
@@ -238,4 +238,31 @@ def _nothing(text: str, mode: str, why: str) -> dict[str, Any]:
     return {"query": text, "mode": mode, "hits": [], "abstained": True, "stale": 0, "notices": [why]}
 
 
-COMMAND = command(search, words=True, pages=True)
+COMMAND = command(
+    search,
+    words=True,
+    pages=True,
+    examples="""
+tm search what could be a present for Anna
+tm search '"fountain pen"' -ink pens* tag:people path:projects/ since:2w
+tm search --about Anna --topic food --where status=done
+tm search dough --json | jq -r '.hits[] | "\\(.score)\\t\\(.path)"'
+""",
+    exits="1 nothing relevant, 4 the vault looks unmounted or emptied, 7 --mode semantic without any vector",
+    answers="""
+query: as asked
+mode: how it was answered: `lexical` if there is no model
+hits[].rank score: 1 is the best; higher is better
+hits[].path start_line end_line: relative to the vault; lines count from 1, the last one is included
+hits[].tier date title headings: where and when
+hits[].text: the passage, verbatim
+hits[].block_id: or null
+hits[].obsidian_url: empty for a conversation
+abstained: true if nothing near enough was found
+stale: how many files the index is behind
+[as it applies]
+hits[].speaker answer: of a hit in a conversation: who, and how the model's answer begins
+hits[].explain: with `--explain`: each part of the score
+did_you_mean: if nothing was found: names that the query may be misspelt for
+""",
+)

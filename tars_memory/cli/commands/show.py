@@ -15,7 +15,7 @@ def show(
         list[str] | None, typer.Argument(metavar="REF", help="Its REF, or words that only it holds.")
     ] = None,
 ) -> int:
-    """Show one entry: where it stands, under which heading, and its lines as they are."""
+    """Show one entry: its place, heading, REF and lines."""
     call = call_of(ctx)
     entry = call.memory().show(call.target(call.words(target, "REF")))
     notices = call.notices()
@@ -28,4 +28,17 @@ def show(
     return 0
 
 
-COMMAND = command(show, words=True, pages=True)
+COMMAND = command(
+    show,
+    words=True,
+    pages=True,
+    examples="""
+tm show 7f3ak2cq
+tm show Memory.md:12
+""",
+    exits="1 no such entry, 2 several entries fit",
+    answers="""
+ref path line end_line section text tags time state block_id author: as for `list`
+raw: its lines, verbatim
+""",
+)

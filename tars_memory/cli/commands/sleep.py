@@ -15,7 +15,8 @@ PARTLY = 3
 def sleep(
     ctx: typer.Context,
     sources: Annotated[
-        list[str] | None, typer.Argument(metavar="[SOURCES…]", help="Chat logs or folders of them, not those set.")
+        list[str] | None,
+        typer.Argument(metavar="[SOURCES…]", help="Chat logs or folders of them, instead of those set."),
     ] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Take back what the last night wrote.")] = False,
     print_schedule: Annotated[
@@ -25,9 +26,9 @@ def sleep(
         ),
     ] = None,
 ) -> int:
-    """Do a night's work: extract from new conversations, let old candidates expire, move old daily notes, index.
+    """Do a night's work: extract from new conversations, expire old candidates, archive old daily notes, index.
 
-    Prints a few lines: what was done, what waits for you. A step that fails is told, and the others are done (exit 3).
+    Prints what was done and what waits for you. If a step fails, the others still run (exit 3).
     """
     call = call_of(ctx)
     memory = call.memory()
@@ -66,4 +67,20 @@ def sleep(
     return PARTLY if night.failed else 0
 
 
-COMMAND = command(sleep, writes=True)
+COMMAND = command(
+    sleep,
+    writes=True,
+    examples="""
+tm sleep ~/.claude/projects
+tm sleep --print-schedule cron ~/.claude/projects
+tm sleep --undo
+""",
+    exits="3 some steps failed, 5 another night is running",
+    answers="""
+steps[].name told counts error project: each step
+txns: what it wrote, for `undo`
+took: seconds
+[--undo]
+undone: the writes that were taken back
+""",
+)

@@ -17,9 +17,9 @@ def sources(
     action: Annotated[str, typer.Argument(metavar="[list|add|remove]", help="List them, add or remove one.")] = "list",
     path: Annotated[str | None, typer.Argument(metavar="[PATH]", help="A log, or a folder of logs.")] = None,
 ) -> int:
-    """Name the logs of your conversations with models: search and context then find what you said in them.
+    """Name the logs of your conversations with models, so that search and context find what you said in them.
 
-    They are read where they are, and only your own words count. The list is in your own settings, never in a vault.
+    The logs are read where they are. Only your own words are searched. The list is in your settings, never in a vault.
     """
     call = call_of(ctx)
     if action not in ACTIONS or (action == "list") != (path is None):
@@ -48,4 +48,16 @@ def _tell(call: Call, found: dict[str, Any]) -> int:
     return 0
 
 
-COMMAND = command(sources)
+COMMAND = command(
+    sources,
+    examples="""
+tm sources add ~/.claude/projects
+tm sources
+""",
+    answers="""
+sources[].path there: each place
+logs conversations passages: counts
+pending_vectors: passages that are found only by their words so far
+nights: whether `sleep` ran in the last three days
+""",
+)

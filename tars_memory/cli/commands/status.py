@@ -28,10 +28,7 @@ def status(
     ctx: typer.Context,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show everything, not ten lines.")] = False,
 ) -> int:
-    """Say what the vault is, how fresh its index, what waits for you and what to do next.
-
-    With --verbose everything that is known of vault, index, model and settings.
-    """
+    """Show in ten lines the vault, how fresh its index is, what waits for you and what to do next."""
     call = call_of(ctx)
     told = dict(call.memory().status())
     notices = told.get("notices") or ()
@@ -110,4 +107,23 @@ def _semantic(model: Mapping[str, Any], background: Mapping[str, Any], index: Ma
     return f"{covers}{left} to make the rest" if left else covers
 
 
-COMMAND = command(status, pages=True)
+COMMAND = command(
+    status,
+    pages=True,
+    examples="""
+tm status
+tm status --verbose    # place and size of everything, model, settings
+""",
+    answers="""
+vault: `path`, `id`, `state`, `notes`, `tiers`, `skipped`, `stale`
+background: `running`, `covers` (% of passages with a vector), `left` (seconds), `ended` (why)
+index: `path`, `notes` or `chunks`, `vectors`, `pending_vectors`, `model`, the SQLite in use …
+model: `name`, `usable`, `fingerprint`, or `reason` and `hint`
+waiting: `spool`, `unfinished`, `proposals`, `review`, `ticks`
+rules: rules that nobody approved here: `unapproved`, `lines`
+loaded: the notes that every prompt begins with: `tokens`, `grown` in so many `days`, `left_out` of a `budget`, and
+  each of the `notes`
+sources: as `sources` says, or null
+settings: those that are set
+""",
+)

@@ -28,7 +28,7 @@ def tidy(
     apply: Annotated[
         bool, typer.Option("--apply", help="Remove what loses nothing, offer the rest for review; or move.")
     ] = False,
-    ignore: Annotated[bool, typer.Option("--ignore", help="Never tell of these findings again.")] = False,
+    ignore: Annotated[bool, typer.Option("--ignore", help="Never report these findings again.")] = False,
     archive: Annotated[bool, typer.Option("--archive", help="Plan which daily notes go to the archive.")] = False,
     compress: Annotated[
         bool, typer.Option("--compress", help="Propose summaries of old sessions, which go to the archive.")
@@ -42,18 +42,18 @@ def tidy(
     model: Annotated[
         str | None,
         typer.Option(
-            "--model", metavar="NAME", help="Let a model find contradictions, or sum up (default: the one set)."
+            "--model", metavar="NAME", help="Let a model find contradictions, or summarise (default: the one set)."
         ),
     ] = None,
     print_prompt: PrintPrompt = False,
     reply: ReplyFile = None,
 ) -> int:
-    """Find what is twice, empty, dead or past in the tier notes. Exit 1 with findings.
+    """Find duplicates, empty bullets, dead links, expired lines and contradictions in the tier notes. Exit 1 with
+    findings.
 
-    Nothing is changed without --apply. With it exact repeats and empty bullets go (to archive/Tidied.md, 50 a run at
-    most, undo brings them back), and near repeats, placeholders and past dates become proposals for review. With
-    --archive daily notes past the window are listed, and with --apply moved to archive/; none is deleted, links hold.
-    With --compress old sessions move there, and a summary of each month or year stands in their place: shown first.
+    Nothing changes without --apply. It removes exact repeats and empty bullets (50 a run, kept in archive/Tidied.md),
+    and makes proposals of what you must decide. --archive moves old daily notes to archive/, --compress old sessions,
+    and writes a summary of each month in their place; both list first and act with --apply.
     """
     call = call_of(ctx)
     ids = [each for word in ids or () for each in re.split(r"[,\s]+", word) if each]
@@ -157,4 +157,36 @@ def _dry(call: "Call", writes: bool) -> list[str]:
     return ["dry run: nothing was written"] if call.dry_run and writes else []
 
 
-COMMAND = command(tidy, writes=True)
+COMMAND = command(
+    tidy,
+    writes=True,
+    examples="""
+tm tidy
+tm tidy --apply
+tm tidy --ignore qm3v7dka      # never report this one again
+tm tidy --archive --apply
+tm tidy --compress --by year
+""",
+    exits="1 findings, or notes to move, 2 you may not compress, 3 some notes were not moved, 6 a note changed",
+    answers="""
+txn: for `undo`, or null
+findings[].id kind path line text: what is left
+findings[].suggestion fixable: what to do; whether `--apply` can
+findings[].lines[].path line ref text date: the other lines it is about
+applied[].id kind path text outcome reason: `removed`, `proposed` or `left`
+ignored: ids
+waiting: proposals of tidy that wait
+[--archive]
+txn: for `undo`, or null
+plan[].path to action reason: `move` or `keep`
+moved: paths
+[--compress]
+txn: for `undo`, or null
+plan[].path to action reason period: `move`, `keep`, or `add` (in the archive, and grown since)
+summaries[].period path action sessions statements left_out passed_over dropped by text: each summary: `make` or
+  `add`, what it holds and what not
+moved: paths
+[--model]
+proposed: ids of the proposals
+""",
+)

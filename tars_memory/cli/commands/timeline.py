@@ -12,10 +12,21 @@ def timeline(
     ctx: typer.Context,
     about: Annotated[list[str] | None, typer.Argument(metavar="ABOUT…", help="A name, as subject or object.")] = None,
 ) -> int:
-    """List all facts about a name, ended ones too, the oldest first; those without a date come last."""
+    """List all facts about a name in order of time, ended ones too. Those without a date come last."""
     call = call_of(ctx)
     name = call.words(about, "ABOUT")
     return show(call, call.memory().timeline(name), in_time=True)
 
 
-COMMAND = command(timeline, words=True, pages=True)
+COMMAND = command(
+    timeline,
+    words=True,
+    pages=True,
+    examples="""
+tm timeline Anna
+""",
+    exits="1 no such fact",
+    answers="""
+as facts
+""",
+)

@@ -15,10 +15,10 @@ def undo(
     txn: Annotated[str | None, typer.Argument(metavar="[TXN]", help="The write, as history names it.")] = None,
     last: Annotated[int | None, typer.Option("--last", metavar="N", min=1, help="Take the last N writes back.")] = None,
 ) -> int:
-    """Take the last write back, or the one named, or the last N. An undo can be undone.
+    """Take back the last write, or the one named, or the last N. An undo can be undone.
 
-    The note gets its exact bytes back; if it changed since, only our change is reversed; if that can't be done without
-    guessing, nothing is written and the difference is shown.
+    The note gets its exact bytes back. If it changed since, only our change is reversed; if that needs a guess, nothing
+    is written and the difference is shown (exit 6).
     """
     call = call_of(ctx)
     if txn and last is not None:
@@ -38,4 +38,16 @@ def undo(
     return 0
 
 
-COMMAND = command(undo, writes=True)
+COMMAND = command(
+    undo,
+    writes=True,
+    examples="""
+tm undo
+tm undo --last 3
+tm undo 1m2x7k
+""",
+    exits="1 no such write, 6 the note changed since",
+    answers="""
+undone[].txn path line: each write that was taken back
+""",
+)

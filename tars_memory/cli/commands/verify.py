@@ -7,7 +7,7 @@ from tars_memory.cli.parsing import call_of, command
 
 
 def verify(ctx: typer.Context) -> int:
-    """Compare the index with what a rebuild from the notes would hold, and print each difference; exit 1 if any."""
+    """Compare the index with what a rebuild from the notes would hold, and print each difference. Exit 1 if any."""
     call = call_of(ctx)
     differences = [str(difference) for difference in call.memory().verify()]
     notices = call.notices()
@@ -23,4 +23,13 @@ def verify(ctx: typer.Context) -> int:
     return 1 if differences else 0
 
 
-COMMAND = command(verify)
+COMMAND = command(
+    verify,
+    examples="""
+tm verify
+""",
+    exits="1 they differ",
+    answers="""
+differences: a sentence each
+""",
+)

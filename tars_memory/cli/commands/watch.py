@@ -19,18 +19,18 @@ LEAST_POLL = 0.5
 
 def watch(
     ctx: typer.Context,
-    once: Annotated[bool, typer.Option("--once", help="Look once, and end: for cron.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Check once, and end: for cron.")] = False,
     poll: Annotated[
-        float | None, typer.Option("--poll", metavar="SECONDS", help="Look so often instead of waiting for events.")
+        float | None, typer.Option("--poll", metavar="SECONDS", help="Check so often instead of waiting for events.")
     ] = None,
     print_service: Annotated[
         str | None,
         typer.Option("--print-service", metavar="KIND", help="Print a unit for systemd, launchd or cron, and end."),
     ] = None,
 ) -> int:
-    """Keep the index in step with the vault until it is stopped; prints a line for each batch of changes.
+    """Keep the index up to date until it is stopped, and print a line for each batch of changes.
 
-    While it runs, new queries find the model open. One watcher for each vault; a search never needs one.
+    While it runs, searches find the model loaded. One watcher a vault; no search needs one.
     """
     from tars_memory.jobs.watch import Watching
 
@@ -91,4 +91,18 @@ def _signals(watcher: Any) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-COMMAND = command(watch)
+COMMAND = command(
+    watch,
+    examples="""
+tm watch
+tm watch --once                     # for cron
+tm watch --print-service systemd
+""",
+    exits="5 another watcher is running",
+    answers="""
+time: one object a batch, on one line
+changed removed: notes
+embedded pending: passages
+took: seconds
+""",
+)

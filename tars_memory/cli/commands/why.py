@@ -31,10 +31,9 @@ def why(
         list[str] | None, typer.Argument(metavar="REF", help="Its REF, or words that only it holds.")
     ] = None,
 ) -> int:
-    """Show where a line came from: who approved it and when, the day that noted it, the sentence that was said and by
-    whom, and what it replaced.
+    """Show where a line came from: who approved it, the day that noted it, who said it, and what it replaced.
 
-    It is read from the notes and the journal. Where the trail ends, that is said.
+    It is read from the notes and the journal. Where the trail ends, it says so.
     """
     call = call_of(ctx)
     trail = call.memory().why(call.target(call.words(target, "REF")))
@@ -71,4 +70,20 @@ def _signed(author: str) -> str:
     return f" ({line(author)})" if author else ""
 
 
-COMMAND = command(why, words=True, pages=True)
+COMMAND = command(
+    why,
+    words=True,
+    pages=True,
+    examples="""
+tm why spare key
+""",
+    exits="1 no such entry, 2 several entries fit",
+    answers="""
+ref text path line author: the line
+chain[].kind: `approved`, `written`, `unknown` (not in this machine's journal), `reworded`, `proposed`, `candidate`,
+  `replaced`, `said`, `promoted`, `end`
+chain[].text path line date author: the step
+chain[].speaker quote turn: who said what
+chain[].actor txn: who wrote it
+""",
+)
