@@ -15,11 +15,11 @@ from tars_memory.cli.parsing import SHARED, Command, shared
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 MARK = "<!-- From here on this page is made from the commands: `make docs`. -->\n"
 GUIDES = {
-    "Write": ["vault-format.md"],
-    "Find": ["vault-format.md"],
-    "Curate": ["transcripts.md"],
-    "Take back": ["write-protocol.md"],
-    "Look after": ["recipes.md"],
+    "Write": ["start.md", "vault-format.md"],
+    "Find": ["search.md"],
+    "Curate": ["review.md", "models.md"],
+    "Take back": ["trouble.md", "write-protocol.md"],
+    "Look after": ["cron.md", "agents.md", "trouble.md"],
 }
 NAMES = [name for names in COMMANDS.values() for name in names]
 
@@ -91,18 +91,16 @@ def section(name: str) -> str:
         parts.append(f"Exit: {made.exits}.")
     told = [_object(option, groups) for option, groups in answers(name).items()]
     if told:
-        parts.append("\n".join(["| JSON | |", "| --- | --- |", *(row for rows in told for row in rows)]))
+        parts.append("\n".join(["JSON:\n", *(row for rows in told for row in rows)]))
     return "\n\n".join(parts) + "\n"
 
 
 def _object(option: str, groups: dict[str, str]) -> list[str]:
-    told = [f"| *{option}* | |"] if option else []
+    told = [f"- *{option}*:"] if option else []
     for names, meaning in groups.items():
-        if names:
-            told.append(f"| {', '.join(f'`{each}`' for each in names.split())} | {meaning} |")
-        else:
-            other = meaning.removeprefix("as ")
-            told.append(f"| as [{other}](#{other}) | |")
+        other = meaning.removeprefix("as ")
+        said = ", ".join(f"`{each}`" for each in names.split())
+        told.append(f"{'  ' if option else ''}- {f'{said}: {meaning}' if names else f'as [{other}](#{other})'}")
     return told
 
 

@@ -14,6 +14,8 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:|mailto:|#)([^)#\s]+)")
 
+ANCHOR = re.compile(r"\[[^\]]*\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)")
+
 
 def transcript(page: Path) -> list[tuple[str, str]]:
     """Commands of the page's first ``console`` block, each with the output shown."""
@@ -55,7 +57,7 @@ def test_the_readme_shows_what_the_program_prints(tmp_path: Path) -> None:
 
 def test_the_install_block_needs_no_folder_that_may_be_missing(tmp_path: Path) -> None:
     page = (ROOT / "README.md").read_text("utf-8")
-    block = re.search(r"^## Install\n.*?^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    block = re.search(r"^```sh\n(python3 -m venv .*?)^```", page, re.DOTALL | re.MULTILINE)
     assert block
     lines = block[1].splitlines()
     assert lines[0].startswith("python3 -m venv ") and " install " in lines[1]
@@ -75,6 +77,11 @@ def test_the_install_block_needs_no_folder_that_may_be_missing(tmp_path: Path) -
 def test_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text("utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    for target, anchor in ANCHOR.findall(page.read_text("utf-8")):
+        other = (page.parent / target) if target else page
+        headings = re.findall(r"^#+ (.+)$", other.read_text("utf-8"), re.MULTILINE)
+        slugs = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+        assert anchor in slugs, f"{page.name} links to {target}#{anchor}"
 
 
 def test_the_settings_page_names_every_option() -> None:

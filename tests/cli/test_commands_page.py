@@ -18,7 +18,9 @@ from terminal import environment
 
 from tars_memory.cli.app import run
 from tars_memory.cli.call import Call
+from tars_memory.cli.parsing import Command
 
+ROOT = Path(__file__).parents[2]
 PAGE = reference.PAGE.read_text("utf-8")
 
 
@@ -29,16 +31,59 @@ def test_the_page_is_what_make_docs_makes() -> None:
 @pytest.mark.parametrize("name", reference.NAMES)
 def test_a_command_has_examples_that_it_takes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = reference.command(name)
-    monkeypatch.setattr(type(made), "invoke", lambda *_: 0)
     assert made.help
-    assert made.examples
-    for line in made.examples.strip().splitlines():
-        words = shlex.split(line, comments=True)
-        parts = [list(group) for piped, group in groupby(words, "|".__eq__) if not piped]
-        assert any(part[:2] == ["tm", name] for part in parts)
-        for part in parts:
-            if part[:2] == ["tm", name]:
-                assert run(part[1:], Call({})) == 0
+    found = calls(made.examples)
+    assert all(any(words[:1] == [name] for words in line) for line in found)
+    takes([words for line in found for words in line], monkeypatch)
+
+
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_commands_that_a_page_shows_are_taken(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = page.read_text("utf-8")
+    for block in re.findall(r"^```json\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        json.loads(block)
+    shown = re.findall(r"^```(?:sh|cron)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    shown += re.findall(r"`((?:tm|tars-memory) [^`]*)`", text)
+    takes([words for block in shown for line in calls(block) for words in line], monkeypatch)
+
+
+BIN = "/home/me/.local/bin/"
+
+
+def calls(script: str) -> list[list[list[str]]]:
+    """The words behind ``tm`` and ``tars-memory``, call by call, for each line of a script."""
+    found: list[list[list[str]]] = []
+    for line in re.sub(r"\\\n", " ", script.strip()).split("\n"):
+        lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;()<>")
+        lexer.whitespace_split = True
+        try:
+            words = [*lexer]
+        except ValueError:
+            continue  # a line of a quoted text of several lines
+        found.append([])
+        for plain, group in groupby(words, lambda word: not re.fullmatch(r"[|&;()<>]+", word)):
+            part = [*group]
+            at = (
+                [n for n, word in enumerate(part) if word.removeprefix("/home/me/.local/bin/") in ("tm", "tars-memory")]
+                if plain
+                else []
+            )
+            if at:
+                found[-1].append(part[at[0] + 1 :])
+    return found
+
+
+def takes(shown: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of these calls has a command's name, options and arguments that it knows; none is run."""
+    monkeypatch.setattr(Command, "invoke", lambda *_: 0)
+    monkeypatch.setattr(type(reference.command("hook")), "invoke", lambda *_: 0)
+    for words in shown:
+        if "[OPTIONS]" in words:
+            continue
+        assert run([word for word in words if word != "…"], Call({})) == 0, words
 
 
 def test_exit_codes_are_those_of_the_table() -> None:

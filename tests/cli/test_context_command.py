@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import io
-import json
-import re
-import shlex
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -62,22 +58,3 @@ def test_nothing_to_say_is_no_failure(tm: Run, memory: Any) -> None:
     memory.answers["context"].text = ""
     answer = tm("context")
     assert (answer.code, answer.out, answer.err) == (0, "", "tars-memory: there is nothing to say\n")
-
-
-def recipes() -> list[str]:
-    """What stands behind ``tars-memory context`` in the recipes, up to the end of that command."""
-    page = (Path(__file__).parents[2] / "docs" / "recipes.md").read_text("utf-8")
-    blocks = re.findall(r"^```(?:sh|json)\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    for block in re.findall(r"^```json\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
-        json.loads(block)
-    return [found for block in blocks for found in re.findall(r'tars-memory context\b([^|"#>\n]*)', block)]
-
-
-@pytest.mark.parametrize("words", recipes())
-def test_the_recipes_run(tm: Run, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"tea"), isatty=lambda: False))
-    assert tm("context", *shlex.split(words.removesuffix(" 2"))).code == 0
-
-
-def test_the_recipes_are_found() -> None:
-    assert len(recipes()) >= 8

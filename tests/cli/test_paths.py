@@ -17,7 +17,7 @@ from tars_memory.cli.app import run
 from tars_memory.cli.call import Call
 from tars_memory.testing import make_vault
 
-README = Path(__file__).parents[2] / "README.md"
+SEARCH = Path(__file__).parents[2] / "docs" / "search.md"
 TODAY = "2026-11-21.md"
 NOTES = {
     "Memory.md": "## Notes\n\n- dough needs salt\n- dough rests at 4 °C\n",
@@ -212,10 +212,8 @@ def test_an_edit_by_its_place(stood: Stood) -> None:
 
 
 def recipe(word: str) -> str:
-    """The line of the README's recipes that holds this."""
-    block = re.search(r"^\*\*Shell\.\*\*.*?```sh\n(.*?)```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    assert block
-    return next(line for line in block[1].splitlines() if word in line)
+    """The line of the page about search that holds this."""
+    return next(line for line in SEARCH.read_text("utf-8").splitlines() if word in line)
 
 
 @pytest.mark.skipif(shutil.which("fzf") is None, reason="fzf is not installed")

@@ -72,7 +72,7 @@ def hook(ctx: typer.Context) -> int:
     """
     call = call_of(ctx)
     if sys.stdin is None or sys.stdin.isatty():
-        call.out.say("hook is for coding agents, which give it their events on stdin: docs/recipes.md")
+        call.out.say("hook is for coding agents, which give it their events on stdin: docs/agents.md")
         return OK
     data = sys.stdin.buffer.read(LONGEST_EVENT + 1)
     if len(data) > LONGEST_EVENT:
