@@ -26,8 +26,8 @@ from tars_memory.memory import Memory
 from tars_memory.recall.packing.loaded import Loaded
 from tars_memory.testing import make_vault
 from tars_memory.vault import secrets
-from tars_memory.vault.markdown import blocks, edits, entries
-from tars_memory.vault.markdown.document import Document, apply, plain_heading
+from tars_memory.vault.markdown import document, edits, entries
+from tars_memory.vault.markdown.document import Document, _parsed, _remembered, apply, plain_heading
 from tars_memory.vault.vault import has_markers
 
 NOW = datetime.fromisoformat("2026-11-21T14:30:00+00:00")
@@ -88,7 +88,7 @@ def memory(tmp_path: Path) -> Memory:
 )
 def test_four_times_the_text_takes_four_times_the_steps(work: Callable[[int], object]) -> None:
     work(10)  # imports and caches
-    blocks._remembered.cache_clear()
+    _remembered.cache_clear()
     few = steps(lambda: work(75))
     many = steps(lambda: work(300))
     assert many < LINEAR * few
@@ -118,7 +118,7 @@ def test_what_follows_deep_nesting_is_read(memory: Memory) -> None:
 
 def test_a_conversation_of_many_statements_costs_few_parses(tmp_path: Path) -> None:
     parses: list[int] = []
-    parsed = blocks._parsed
+    parsed = _parsed
 
     def counted(text: str) -> Any:
         parses[-1] += 1
@@ -129,9 +129,9 @@ def test_a_conversation_of_many_statements_costs_few_parses(tmp_path: Path) -> N
         log = tmp_path / f"{count}.md"
         log.write_text("".join(f"User: I like tea {n} of {count}.\n\nAssistant: I see.\n\n" for n in range(count)))
         parses.append(0)
-        blocks._remembered.cache_clear()
+        _remembered.cache_clear()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(blocks, "_remembered", counted)
+            patch.setattr(document, "_remembered", counted)
             memory.extract([str(log)])
         assert Path(memory.vault.root, "2026-11-21.md").read_text().count(f"of {count}") == count
     assert parses[1] <= parses[0] + 4
@@ -140,10 +140,10 @@ def test_a_conversation_of_many_statements_costs_few_parses(tmp_path: Path) -> N
 def test_reading_by_lines_says_what_the_parser_says(monkeypatch: pytest.MonkeyPatch) -> None:
     text = (Path(__file__).parent.parent / "docs/vault-format.md").read_bytes()
     before = Document(text)
-    monkeypatch.setattr(blocks, "MOST_LINES", 0)
-    blocks._remembered.cache_clear()
+    monkeypatch.setattr(document, "MOST_LINES", 0)
+    _remembered.cache_clear()
     after = Document(text)
-    blocks._remembered.cache_clear()
+    _remembered.cache_clear()
     assert after.by_lines
     assert not before.by_lines
     assert (after.blocks, after.bullets, after.sections) == (before.blocks, before.bullets, before.sections)
@@ -163,10 +163,10 @@ def test_reading_by_lines_says_what_the_parser_says(monkeypatch: pytest.MonkeyPa
 )
 def test_a_long_note_is_told_line_by_line(lines: str, kinds: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before = Document(lines.encode())
-    monkeypatch.setattr(blocks, "MOST_LINES", 0)
-    blocks._remembered.cache_clear()
+    monkeypatch.setattr(document, "MOST_LINES", 0)
+    _remembered.cache_clear()
     after = Document(lines.encode())
-    blocks._remembered.cache_clear()
+    _remembered.cache_clear()
     assert [block.kind for block in after.blocks] == kinds.split()
     assert (after.blocks, after.bullets, after.sections) == (before.blocks, before.bullets, before.sections)
 
@@ -176,10 +176,10 @@ def test_any_bytes_can_be_read_by_lines(number: int, monkeypatch: pytest.MonkeyP
     from random import Random
 
     data = random_document(Random(number))
-    monkeypatch.setattr(blocks, "MOST_LINES", -1)
-    blocks._remembered.cache_clear()
+    monkeypatch.setattr(document, "MOST_LINES", -1)
+    _remembered.cache_clear()
     found = Document(data)
-    blocks._remembered.cache_clear()
+    _remembered.cache_clear()
     assert [section.start_line for section in found.sections][:1] == [found.body_line]
     lines = [line for section in found.sections for line in range(section.start_line, section.end_line + 1)]
     assert lines == sorted(set(lines))

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.capture.remember import heading
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
-from tars_memory.vault.markdown import adding, edits, entries, facts
-from tars_memory.vault.markdown.facts import Predicates
+from tars_memory.vault.markdown import edits, entries, facts
+from tars_memory.vault.markdown.facts import NEW_FACTS, Claim, Predicates, add_fact
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tars_memory.capture.caller import Caller, Receipt
-    from tars_memory.vault.markdown.adding import Adding
-    from tars_memory.vault.markdown.facts import Fact
+    from tars_memory.vault.markdown.facts import Adding, Fact
     from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.writing.transaction import Written
 
@@ -59,12 +58,12 @@ def add(
 
     def change(data: bytes | None) -> Sequence[Splice]:
         predicates = Predicates.of(ctx.facts_options)
-        what, today = (path, data or b"", title, name, value), ctx.now.date()
-        made[:] = [adding.add(*what, since=since, until=until, today=today, predicates=predicates, author=ctx.author)]
+        new = Claim(title, name, value, since, until)
+        made[:] = [add_fact(path, data or b"", new, today=ctx.now.date(), predicates=predicates, author=ctx.author)]
         return made[0].splices
 
     with ctx.writing("facts add", arguments) as transaction:
-        written = transaction.write(path, change, create=adding.NEW)
+        written = transaction.write(path, change, create=NEW_FACTS)
     plan, words = made[0].plan, made[0].words
     if plan.same is not None:
         same: Fact = plan.same

@@ -106,9 +106,9 @@ def doubts(words: str, day: date) -> list[str]:
     """
     if "::" not in words:
         return []
-    from tars_memory.vault.markdown import windows
+    from tars_memory.vault.markdown.lines import begins_in, end_in, typed_end
 
-    end, begun, typed = windows.end_in(words), windows.begins_in(words), windows.typed_end(words)
+    end, begun, typed = end_in(words), begins_in(words), typed_end(words)
     if end is not None and begun is not None and end <= begun:
         return [f"it ends on {end}, before it begins on {begun}: it never counts"]
     if end is not None and end <= day:

@@ -20,10 +20,10 @@ from tars_memory.curation.model import Decision, Op, Proposal, Related
 from tars_memory.curation.patch import ended, locate, patch, splices_between
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import inbox
-from tars_memory.vault.markdown import adding, facts
 from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.facts import Predicates
+from tars_memory.vault.markdown.facts import NEW_FACTS, Predicates
 from tars_memory.vault.model import Tier
 from tars_memory.vault.template import shipped
 
@@ -297,7 +297,7 @@ class _Batch:
 
     def _fresh(self, path: str) -> bytes:
         """What a note that isn't there yet begins with."""
-        return adding.NEW if path == self.ctx.layout.facts else shipped(path)
+        return NEW_FACTS if path == self.ctx.layout.facts else shipped(path)
 
     def _ops(self, decision: Decision) -> Iterator[tuple[str, Op]]:
         """By note, what an accepted proposal does: first what becomes of the lines that it replaces.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.bundle import Sheet
 from tars_memory.curation.patch import locate
-from tars_memory.vault.markdown import marks as marking
 from tars_memory.vault.markdown.document import apply
+from tars_memory.vault.markdown.edits import keeps_the_rest, mark_bullet, nested, stated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ def marked(
             entry = locate(data, one.mark.raw, path=path, timed=timed, occurrence=0)
             if chosen(entry, one) and not isinstance(entry, str):
                 name = one.mark.block_id if one.named else ""
-                splices = marking.mark_bullet(data, entry, one.state, block_id=name, children=one.children, timed=timed)
+                splices = mark_bullet(data, entry, one.state, block_id=name, children=one.children, timed=timed)
                 data, done = apply(data, splices), done + 1
             at, most = at + 1, len(wanted)
     return data, done
@@ -105,7 +105,7 @@ class _Bundle:
             return bare
         whole = apply(data, sorted([*self._splices, *self._children], key=_place))
         come = {line + number: depth for number, (line, depth) in enumerate(sorted(self._come), 1)}
-        return whole if marking.keeps_the_rest(bare, whole, come) else None
+        return whole if keeps_the_rest(bare, whole, come) else None
 
     def _free(self, entry: Entry, one: Marked) -> bool:
         """Whether nothing else is nested where its own line would be."""
@@ -115,10 +115,10 @@ class _Bundle:
         sheet = self.sheet
         bullet = sheet.bullets[entry.line]
         name = one.mark.block_id if one.named else ""
-        splices = marking.stated(sheet.document, bullet, entry, one.state, block_id=name, timed=sheet.timed)
+        splices = stated(sheet.document, bullet, entry, one.state, block_id=name, timed=sheet.timed)
         self._splices += splices
         if one.children:
-            self._children.append(marking.nested(sheet.document, bullet, one.children))
+            self._children.append(nested(sheet.document, bullet, one.children))
             self._come += [(bullet.end_line, bullet.depth + 1)] * len(one.children)
         first, last = sheet.document.lines[bullet.line - 1], sheet.document.lines[bullet.own_end_line - 1]
         own = [splice._replace(start=splice.start - first.start, end=splice.end - first.start) for splice in splices]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tars_memory.vault.markdown.claims import Claim
+    from tars_memory.vault.markdown.facts import Claim
     from tars_memory.vault.model import Entry
 
 OpKind = Literal["append", "add_section", "replace", "remove", "remove_section", "fact", "choose"]

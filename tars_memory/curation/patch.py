@@ -17,10 +17,10 @@ from tars_memory.capture.remember import heading
 from tars_memory.curation.bundle import Wanted, bundle, words_of
 from tars_memory.curation.model import Op, Outcome
 from tars_memory.errors import TarsError, counted
-from tars_memory.vault.markdown import adding, edits, facts
+from tars_memory.vault.markdown import edits, facts
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
-from tars_memory.vault.markdown.facts import Predicates
+from tars_memory.vault.markdown.facts import Claim, Predicates, add_fact
 from tars_memory.vault.markdown.spans import lines_of
 from tars_memory.vault.model import Splice
 
@@ -235,14 +235,10 @@ def _fact(data: bytes, op: Op, path: str, timed: bool) -> Found:
     if said is None:
         raise _RejectedError(f"{op.text[:200]!r} is no fact")
     link = _provenance(op)
-    made = adding.add(
+    made = add_fact(
         path,
         data,
-        heading(op.section),
-        said.predicate,
-        said.object,
-        since=said.since,
-        until=said.until,
+        Claim(heading(op.section), *said),
         today=_said_on(op, said),
         predicates=Predicates([said.predicate] if op.single else [], [], []),
         link=link if link[0] else None,
@@ -268,11 +264,7 @@ def ended(data: bytes, op: Op, path: str) -> tuple[str, ...]:
     known = {fact.ref: entry.raw for entry, fact in found}
     plan = facts.plan(
         (fact for _, fact in found),
-        heading(op.section),
-        said.predicate,
-        said.object,
-        since=said.since,
-        until=said.until,
+        Claim(heading(op.section), *said),
         today=_said_on(op, said),
         predicates=Predicates([said.predicate], [], []),
     )

@@ -10,8 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.index.schema import ALWAYS
-from tars_memory.vault.markdown import windows
-from tars_memory.vault.markdown.lines import FENCE, TITLE
+from tars_memory.vault.markdown.lines import FENCE, TITLE, may_end, note_end, windows_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -72,7 +71,7 @@ def read(data: bytes, *, facts: bool = False, session: bool = False) -> Structur
     else:
         found = _structure(data, facts=facts)
         said = found.properties
-    return found._replace(until=yyyymmdd(windows.of_properties(said, session=session)))
+    return found._replace(until=yyyymmdd(note_end(said, session=session)))
 
 
 def yyyymmdd(day: date | None) -> int:
@@ -158,7 +157,7 @@ def _scan(data: bytes, *, facts: bool) -> Structure:
             units.append(unit)
         else:
             unit.end = number
-    if windows.may_end(data):
+    if may_end(data):
         from tars_memory.vault.markdown.document import Document
 
         units = _parted(lines, units, Document(data, by_lines=True), facts=facts)
@@ -176,7 +175,7 @@ def _front_matter(data: bytes) -> dict[str, Any]:
 def _parted(lines: Sequence[str], units: list[Unit], document: Document, *, facts: bool) -> list[Unit]:
     """The units, cut where the lines of a bullet have an end: what counts until another day stands by itself."""
     ends: dict[int, int] = {}
-    for window in windows.of_bullets(document, facts=facts):
+    for window in windows_of(document, facts=facts):
         until = yyyymmdd(window.until)
         for line in range(window.first, window.last + 1):
             ends[line] = min(until, ends.get(line, until))

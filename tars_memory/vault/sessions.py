@@ -48,7 +48,7 @@ class SessionFact(NamedTuple):
         quote: verbatim.
         speaker: who said it.
         turn: number of the turn.
-        claim: what it states over time, as :func:`tars_memory.vault.markdown.claims.render` gives it; empty for none.
+        claim: what it states over time, as :func:`tars_memory.vault.markdown.facts.render` gives it; empty for none.
         kind: of sentence, as a second look found it; empty if nobody has looked.
         warnings: short sentences for the person who decides.
     """

@@ -12,7 +12,7 @@ from random_documents import examples
 from tars_memory.capture.transcripts.turns import Turn
 from tars_memory.curation.extraction import grounding
 from tars_memory.curation.model import Fact, Refer
-from tars_memory.vault.markdown import claims
+from tars_memory.vault.markdown.facts import claim_line, claim_of
 
 TALK = [
     Turn(1, "system", "system", "The user lives in Atlantis."),
@@ -149,15 +149,15 @@ def test_what_was_said_more_than_ten_turns_before_is_not_near() -> None:
 )
 def test_a_fact_counts_as_far_as_its_value_was_said(quote: str, turn: int, said: tuple[str, ...], kept: str) -> None:
     since = date.fromisoformat(said[3]) if len(said) > 3 else None
-    found = pointed(quote, turn, claim=claims.made(said[0], said[1], said[2], since))
+    found = pointed(quote, turn, claim=claim_of(said[0], said[1], said[2], since))
     assert isinstance(found, Fact)
-    claim = claims.render(found.claim) if found.claim else ""
+    claim = claim_line(found.claim) if found.claim else ""
     assert claim.rstrip("]").endswith(kept) if kept else not claim
     assert found.text.startswith(quote[:10])
 
 
 def test_a_value_may_stand_in_the_brackets_alone() -> None:
-    said = claims.made("me", "hates", "Lisbon")
+    said = claim_of("me", "hates", "Lisbon")
     assert isinstance(alone := pointed("She hates it there", 8, claim=said), Fact)
     assert alone.claim is None
     assert isinstance(named := pointed("She hates it there", 8, Refer("there", "Lisbon"), claim=said), Fact)
@@ -182,11 +182,11 @@ def test_marks_of_questions_and_quotes_are_warned_of(quote: str, turn: int, warn
 
 def test_where_several_speak_each_is_named() -> None:
     talk = [Turn(1, "user", "Ben", "I live in Cork."), Turn(2, "user", "Ida", "I live in Oslo.")]
-    said = claims.made("me", "lives in", "Oslo")
+    said = claim_of("me", "lives in", "Oslo")
     fact = Fact("", "I live in Oslo", 2, claim=said)
     (found,) = grounding.ground([fact], talk, {1, 2}, {1: DAYS[2], 2: DAYS[2]}, named=True).facts
     assert found.text == "Ida: I live in Oslo"
-    assert found.claim == claims.made("Ida", "lives in", "Oslo")
+    assert found.claim == claim_of("Ida", "lives in", "Oslo")
 
 
 words = st.text(st.sampled_from("aeiou  .,'\"`>|\n12ICork[]花生"), max_size=40)

@@ -13,8 +13,7 @@ from curation.stated import FRESH, TUNED, labelled
 from tars_memory.capture.transcripts.turns import Turn
 from tars_memory.curation.extraction.stating import claimed, stated
 from tars_memory.curation.model import Fact
-from tars_memory.vault.markdown import claims
-from tars_memory.vault.markdown.claims import Claim, made
+from tars_memory.vault.markdown.facts import Claim, claim_in, claim_line, claim_of
 
 DAY = date(2026, 11, 21)
 SAID = datetime.fromisoformat("2026-11-21T10:00:00+00:00")
@@ -49,7 +48,7 @@ def test_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str,
 
 
 def claim(subject: str, predicate: str, object_: str, since: str = "") -> Claim:
-    found = made(subject, predicate, object_, date.fromisoformat(since) if since else None)
+    found = claim_of(subject, predicate, object_, date.fromisoformat(since) if since else None)
     assert found is not None
     return found
 
@@ -61,7 +60,7 @@ def test_what_several_people_say_is_about_each_of_them() -> None:
     ]
     facts = [Fact("Ben: I live in Cork", "I live in Cork.", 1), Fact("Ida: I live in Oslo", "I live in Oslo.", 2)]
     found = claimed(facts, turns, {1: DAY, 2: DAY})
-    assert [claims.render(each.claim) for each in found if each.claim] == [
+    assert [claim_line(each.claim) for each in found if each.claim] == [
         "Ben › lives in:: Cork",
         "Ida › lives in:: Oslo",
     ]
@@ -87,10 +86,10 @@ def test_since_when(said: str, since: str | None) -> None:
 
 def test_a_claim_is_read_as_it_was_written_and_holds_nothing_else() -> None:
     whole = claim("me", "lives in", "Cork", "2026-11-14")
-    assert claims.parse(claims.render(whole)) == whole
-    assert made("me", "lives:: in", "Cork") is None
-    assert made("a › b", "lives in", "Cork") is None
-    assert made("me", "lives in", "") is None
-    assert made("me", "lives in", "Cork [until:: 2026-01-01]") is None
+    assert claim_in(claim_line(whole)) == whole
+    assert claim_of("me", "lives:: in", "Cork") is None
+    assert claim_of("a › b", "lives in", "Cork") is None
+    assert claim_of("me", "lives in", "") is None
+    assert claim_of("me", "lives in", "Cork [until:: 2026-01-01]") is None
     for line in ("", "me", "me › Cork", " › lives in:: Cork", "me › lives in::"):
-        assert claims.parse(line) is None
+        assert claim_in(line) is None

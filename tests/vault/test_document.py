@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tars_memory.vault.markdown import document as structure
 from tars_memory.vault.markdown import frontmatter
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
 from tars_memory.vault.model import Splice
@@ -238,10 +239,10 @@ def test_hostile_notes_are_parsed(data: bytes) -> None:
 
 
 def test_a_text_looked_at_again_is_not_parsed_again_unless_it_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tars_memory.vault.markdown import blocks
+    from tars_memory.vault.markdown.document import REMEMBERED, parse
 
-    monkeypatch.setattr(blocks, "REMEMBERED", 1_000)
+    monkeypatch.setattr(structure, "REMEMBERED", 1_000)
 
-    assert blocks.parse("- one\n- two\n") is blocks.parse("- one\n- two\n")
-    long = "x\n" * blocks.REMEMBERED
-    assert blocks.parse(long) is not blocks.parse(long)
+    assert parse("- one\n- two\n") is parse("- one\n- two\n")
+    long = "x\n" * REMEMBERED
+    assert parse(long) is not parse(long)

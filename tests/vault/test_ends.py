@@ -6,8 +6,9 @@ from datetime import date
 
 import pytest
 
-from tars_memory.vault.markdown import facts, windows
+from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.lines import begins_in, end_in, ended_lines, may_say_end, note_end, windows_of
 
 DAY = date(2026, 12, 1)
 
@@ -36,13 +37,13 @@ DAY = date(2026, 12, 1)
     ],
 )
 def test_the_end_that_words_say(words: str, until: date | None) -> None:
-    assert windows.end_in(words) == until
+    assert end_in(words) == until
 
 
 def test_the_begin_that_words_say() -> None:
-    assert windows.begins_in("in Cork [since:: [[2026-12-01]]] [until:: 2027-01-01]") == DAY
-    assert windows.begins_in("in Cork [until:: 2026-12-01]") is None
-    assert windows.begins_in("in Cork `[since:: 2026-12-01]`") is None
+    assert begins_in("in Cork [since:: [[2026-12-01]]] [until:: 2027-01-01]") == DAY
+    assert begins_in("in Cork [until:: 2026-12-01]") is None
+    assert begins_in("in Cork `[since:: 2026-12-01]`") is None
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_the_begin_that_words_say() -> None:
     ],
 )
 def test_the_end_that_properties_say(values: dict, session: bool, until: date | None) -> None:
-    assert windows.of_properties(values, session=session) == until
+    assert note_end(values, session=session) == until
 
 
 NOTE = b"""\
@@ -89,22 +90,22 @@ tags: [x]
 
 
 def test_a_bullet_takes_what_is_nested_along_and_code_says_nothing() -> None:
-    found = windows.of_bullets(Document(NOTE))
+    found = windows_of(Document(NOTE))
     assert [(w.first, w.last, w.until) for w in found] == [
         (5, 8, DAY),
         (8, 8, date(2026, 11, 1)),
         (17, 17, date(2026, 12, 2)),
     ]
-    assert windows.ended(Document(NOTE), date(2026, 11, 30)) == [(8, 8)]
-    assert windows.ended(Document(NOTE), DAY) == [(5, 8), (8, 8)]
-    assert windows.of_bullets(Document(NOTE.replace(b"\n", b"\r\n"))) == found
+    assert ended_lines(Document(NOTE), date(2026, 11, 30)) == [(8, 8)]
+    assert ended_lines(Document(NOTE), DAY) == [(5, 8), (8, 8)]
+    assert windows_of(Document(NOTE.replace(b"\n", b"\r\n"))) == found
 
 
 def test_a_fact_ends_as_it_is_read() -> None:
     said = ["tea `[until:: 2026-12-01]`", "Cork [until:: 2026-12-01] ^x", "oolong", "x [until:: [[2026-12-01|then]]]"]
     note = "## Anna\n" + "".join(f"- is:: {words}\n" for words in said) + "- no fact [until:: 2026-12-01]\n"
     stated = [(fact.line, fact.until) for _, fact in facts.read("Facts.md", note.encode()) if fact.until]
-    found = windows.of_bullets(Document(note.encode()), facts=True)
+    found = windows_of(Document(note.encode()), facts=True)
     assert [(window.first, window.until) for window in found] == [*stated, (6, DAY)]
     assert {line for line, _ in stated} >= {3}
 
@@ -113,11 +114,11 @@ def test_a_fact_ends_as_it_is_read() -> None:
     "data", [b"- x [until:: 2026-12-01]", b"---\nexpires: 2026-12-01\n---\n", b"---\nvalid-until: x\n---\n"]
 )
 def test_what_may_end_is_seen_at_a_glance(data: bytes) -> None:
-    assert windows.may_say_end(data)
-    assert not windows.may_say_end(b"- until then: it expires\n")
+    assert may_say_end(data)
+    assert not may_say_end(b"- until then: it expires\n")
 
 
 def test_a_whole_note_ends_by_its_properties() -> None:
     document = Document(b"---\nexpires: 2026-12-01\n---\n- a\n- b [until:: 2026-01-01]\n")
-    assert windows.ended(document, date(2026, 11, 30)) == [(5, 5)]
-    assert windows.ended(document, DAY) == [(1, 5)]
+    assert ended_lines(document, date(2026, 11, 30)) == [(5, 5)]
+    assert ended_lines(document, DAY) == [(1, 5)]

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tars_memory.settings import FactsOptions
-from tars_memory.vault.markdown import adding, facts
+from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import apply
-from tars_memory.vault.markdown.facts import Ending, Fact, Predicates, Said
+from tars_memory.vault.markdown.facts import Claim, Ending, Fact, Predicates, Said, add_fact
 
 TODAY = date(2026, 11, 21)
 PREDICATES = Predicates.of(FactsOptions())
@@ -104,8 +104,8 @@ def test_when_it_holds(since: str | None, until: str | None, on: str, holds: boo
 
 
 def plan(known: list[Fact], object_: str, since: str | None = None, until: str | None = None, predicate="lives in"):
-    days = {"since": day(since) if since else None, "until": day(until) if until else None}
-    return facts.plan(known, "anna", predicate, object_, **days, today=TODAY, predicates=PREDICATES)
+    new = Claim("anna", predicate, object_, day(since) if since else None, day(until) if until else None)
+    return facts.plan(known, new, today=TODAY, predicates=PREDICATES)
 
 
 def test_a_new_value_ends_the_old_one_at_its_own_start() -> None:
@@ -193,17 +193,7 @@ def test_events_end_and_temporary_ones_coexist() -> None:
     ("old", "new"), [("A", "A*"), ("tea", "~~tea~~"), ("C", "C#"), ("C", "C++"), ("5", "5.0"), ("Ann", "Anna")]
 )
 def test_what_only_signs_tell_apart_is_another_value(old: str, new: str) -> None:
-    plan = facts.plan(
-        [fact(old, predicate="grade")],
-        "Anna",
-        "grade",
-        new,
-        since=None,
-        until=None,
-        today=TODAY,
-        predicates=PREDICATES,
-    )
-    assert plan.same is None
+    assert plan([fact(old, predicate="grade")], new, predicate="grade").same is None
 
 
 @pytest.mark.parametrize(("old", "new"), [("Cork", "[[Cork]]"), ("Cork", "[[places/Cork|cork ]]"), ("a  b", "A b")])
@@ -217,9 +207,8 @@ def test_nobody_is_called_as_the_note() -> None:
         ("Anna", "tea"),
         ("At work", "mate"),
     ]
-    added = adding.add(
-        "Facts.md", data, "Facts", "likes", "figures", since=None, until=None, today=TODAY, predicates=PREDICATES
-    )
+    new = Claim("Facts", "likes", "figures")
+    added = add_fact("Facts.md", data, new, today=TODAY, predicates=PREDICATES)
     found = [each for _, each in facts.read("Facts.md", apply(data, added.splices))]
     assert ("Facts", "figures") in [(each.subject, each.object) for each in found]
 

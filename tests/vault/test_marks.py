@@ -8,14 +8,15 @@ import pytest
 from random_documents import document
 
 from tars_memory.errors import ConflictError
-from tars_memory.vault.markdown import entries, marks
+from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.markdown.edits import mark_bullet
 
 
 def marked(note: str, state: str = "promoted", *, timed: bool = True, at: int = 0, **more: str) -> str:
     data = note.encode()
     entry = entries.read("a.md", Document(data), timed=timed)[at]
-    return apply(data, marks.mark_bullet(data, entry, state, timed=timed, **more)).decode()
+    return apply(data, mark_bullet(data, entry, state, timed=timed, **more)).decode()
 
 
 def test_the_tag_alone_changes() -> None:
@@ -53,7 +54,7 @@ def test_a_line_that_is_gone() -> None:
     data = b"- 9:05 a\n"
     (entry,) = entries.read("a.md", Document(data), timed=True)
     with pytest.raises(ConflictError):
-        marks.mark_bullet(b"- 9:05 b\n", entry, "promoted", timed=True)
+        mark_bullet(b"- 9:05 b\n", entry, "promoted", timed=True)
 
 
 @pytest.mark.parametrize("timed", [True, False])
@@ -69,7 +70,7 @@ def test_documents_at_random(timed: bool) -> None:
             continue
         entry = chance.choice(unique)
         state = chance.choice(entries.STATES)
-        splices = marks.mark_bullet(data, entry, state, block_id="f-9", children=("replaced:: old",), timed=timed)
+        splices = mark_bullet(data, entry, state, block_id="f-9", children=("replaced:: old",), timed=timed)
         new = apply(data, splices)
         now = entries.read("a.md", Document(new), timed=timed)
         said = [e for e in now if e.text != "replaced:: old"]

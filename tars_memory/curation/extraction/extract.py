@@ -22,7 +22,7 @@ from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, cou
 from tars_memory.language.tables import LANGUAGES
 from tars_memory.settings import AUTO, ExtractOptions, may_run_by_itself
 from tars_memory.vault import sessions
-from tars_memory.vault.markdown import claims
+from tars_memory.vault.markdown.facts import owned
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import mask
 from tars_memory.vault.writing.withheld import Withheld
@@ -410,7 +410,7 @@ class Examiner:
         for fact in drawn.extraction.facts:
             words = words_of(fact)
             if fact.claim:
-                fact = fact._replace(claim=claims.owned(fact.claim, author))
+                fact = fact._replace(claim=owned(fact.claim, author))
             if fact.asked and self.known.why(words, fact.claim, when[fact.turn].date()):
                 fact = fact._replace(claim=None)  # what was read into it must not make it known
             why = self.known.why(words, fact.claim, when[fact.turn].date()) if words else "secret"

@@ -20,7 +20,7 @@ from tars_memory.language.sentences import own_words
 from tars_memory.language.tables import spoken
 from tars_memory.language.vocabulary import MONTHS
 from tars_memory.recall.packing.fence import visible
-from tars_memory.vault.markdown.claims import ME, WE, made
+from tars_memory.vault.markdown.facts import ME, WE, claim_of
 from tars_memory.vault.markdown.facts import folded as plainly
 from tars_memory.vault.secrets import mask
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.transcripts.turns import Turn
     from tars_memory.curation.model import Fact
-    from tars_memory.vault.markdown.claims import Claim
+    from tars_memory.vault.markdown.facts import Claim
 
 NO_QUOTE = "no quote"
 NOT_SAID = "quote not found"
@@ -176,7 +176,7 @@ class _Said:
         speaker = self._turns[fact.turn].speaker
         claim = self._claim(fact, text, day) if fact.claim else None
         if claim is not None and claim.subject == ME and named:
-            claim = made(speaker, *claim[1:])
+            claim = claim_of(speaker, *claim[1:])
         return fact._replace(text=f"{speaker}: {text}" if named else text, said=said, claim=claim)
 
     def _named(self, fact: Fact) -> Iterator[tuple[int, str]]:
@@ -213,7 +213,7 @@ class _Said:
         if not mine and plainly(subject) != WE and not self._said_before(subject, fact.turn):
             return None
         since = claim.since if claim.since and _names(text, claim.since, day) else None
-        return made(subject, claim.predicate, value[0], since)
+        return claim_of(subject, claim.predicate, value[0], since)
 
 
 def _is_me(subject: str, speaker: str) -> bool:

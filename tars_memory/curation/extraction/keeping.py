@@ -10,8 +10,9 @@ from tars_memory.capture.remember import heading
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import sessions
 from tars_memory.vault.links import links_of
-from tars_memory.vault.markdown import claims, edits, entries
+from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.facts import claim_line
 from tars_memory.vault.model import Splice
 from tars_memory.vault.secrets import find, mask
 from tars_memory.vault.sessions import SessionFact, SessionNote, SessionTurn
@@ -179,7 +180,7 @@ class Dailies:
         self._first.setdefault(path, moment)
         self._days[path] = day.isoformat()
         quote = mask(fact.quote)
-        claim = mask(claims.render(fact.claim)) if fact.claim else ""
+        claim = mask(claim_line(fact.claim)) if fact.claim else ""
         stands = (entries.ref(path, fact.text), fact.text, quote, speaker, fact.turn, path, 0)
         return Kept(*stands, fact.kind, claim, fact.seen, fact.warnings)
 
@@ -281,7 +282,7 @@ def _note(
 
 
 def _left_out(fact: Fact, speaker: str) -> SessionFact:
-    claim = mask(claims.render(fact.claim)) if fact.claim else ""
+    claim = mask(claim_line(fact.claim)) if fact.claim else ""
     said = (mask(fact.quote), mask(speaker), fact.turn, claim)
     return SessionFact(words_of(fact), "", "", *said, fact.seen, fact.warnings)
 

@@ -11,8 +11,9 @@ from tars_memory.errors import TarsError
 from tars_memory.language import statements
 from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox
-from tars_memory.vault.markdown import claims, entries, facts
+from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.facts import claim_in, heading_for
 from tars_memory.vault.markdown.lines import FACT
 from tars_memory.vault.model import Tier
 from tars_memory.vault.sessions import LEFT_OUT
@@ -20,7 +21,7 @@ from tars_memory.vault.sessions import LEFT_OUT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tars_memory.vault.markdown.claims import Claim
+    from tars_memory.vault.markdown.facts import Claim
     from tars_memory.vault.vault import Vault
 
 REPLACED = "replaced::"
@@ -88,7 +89,7 @@ class Known:
                     refused.add(line.link)
                 if line.state == "extracted" and line.link and line.day:
                     waiting[line.link] = line.day
-            elif claim := claims.parse(line.text.removeprefix(FACT)) if line.text.startswith(FACT) else None:
+            elif claim := claim_in(line.text.removeprefix(FACT)) if line.text.startswith(FACT) else None:
                 if claim.until is None:
                     links.setdefault(claim.key, set()).add(last)
             else:
@@ -132,7 +133,7 @@ class Known:
     def _says(self, claim: Claim, day: date) -> bool:
         """Whether Facts.md or a candidate that waits says so of that day, and none of them said otherwise since."""
         headings = [fact.subject for fact in self._facts]
-        about = claim._replace(subject=claims.heading_for(claim.subject, headings, self._me)).key[:2]
+        about = claim._replace(subject=heading_for(claim.subject, headings, self._me)).key[:2]
         value = claim.key[2]
         held = [fact for fact in self._facts if (facts.folded(fact.subject), facts.folded(fact.predicate)) == about]
         holding = [f for f in held if facts.object_key(f.object) == value and f.holds(claim.since or day)]
@@ -154,7 +155,7 @@ class Known:
 
     def holds(self, claim: Claim) -> bool:
         """Whether Facts.md says that a claim is so, without an end."""
-        subject = claims.heading_for(claim.subject, [fact.subject for fact in self._facts], self._me)
+        subject = heading_for(claim.subject, [fact.subject for fact in self._facts], self._me)
         key = claim._replace(subject=subject).key
         return any(
             f.until is None and (facts.folded(f.subject), facts.folded(f.predicate), facts.object_key(f.object)) == key

@@ -14,14 +14,14 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.language.tables import LANGUAGES, filled, joined, language, shared
-from tars_memory.vault.markdown.claims import ME, WE, made
+from tars_memory.vault.markdown.facts import ME, WE, claim_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tars_memory.capture.transcripts.turns import Turn
     from tars_memory.curation.model import Fact
-from tars_memory.vault.markdown.claims import Claim
+from tars_memory.vault.markdown.facts import Claim
 
 _SINGULAR = frozenset({"i", "ich", "ik"})
 
@@ -48,7 +48,7 @@ def claimed(facts: Sequence[Fact], turns: Sequence[Turn], days: Mapping[int, dat
         speaker = spoken.get(fact.turn, "") if several else ""
         claim = stated(fact.text.removeprefix(f"{speaker}: "), days[fact.turn])
         if claim is not None and claim.subject == ME and speaker:
-            claim = made(speaker, *claim[1:])
+            claim = claim_of(speaker, *claim[1:])
         found.append(fact._replace(claim=claim))
     return tuple(found)
 
@@ -76,7 +76,7 @@ def stated(text: str, day: date, codes: Sequence[str] = LANGUAGES) -> Claim | No
             if began and since is None:
                 return None
             subject = groups.get("subject") or (WE if _plural(groups.get("who"), first) else ME)
-            return made(subject, phrase.predicate, groups["object"].strip(" ,"), since)
+            return claim_of(subject, phrase.predicate, groups["object"].strip(" ,"), since)
     return None
 
 

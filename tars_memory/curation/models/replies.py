@@ -13,13 +13,13 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation.model import Extraction, Fact, Refer, Verdict
-from tars_memory.vault.markdown.claims import made
+from tars_memory.vault.markdown.facts import claim_of
 from tars_memory.vault.markdown.lines import SENTENCES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from tars_memory.vault.markdown.claims import Claim
+    from tars_memory.vault.markdown.facts import Claim
 
 MAX_REPLY = 1_000_000
 """Characters of an answer that are looked at at all."""
@@ -264,7 +264,7 @@ def _claim(item: object) -> Claim | None:
         day = date.fromisoformat(since) if since else None
     except ValueError:
         return None
-    return made(subject or "me", predicate.removesuffix("::").strip(), value, day)
+    return claim_of(subject or "me", predicate.removesuffix("::").strip(), value, day)
 
 
 def _items(value: object) -> list[Any]:

@@ -22,7 +22,7 @@ from tars_memory.vault.writing.journal import time_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from tars_memory.vault.markdown.claims import Claim
+    from tars_memory.vault.markdown.facts import Claim
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.journal import Journal

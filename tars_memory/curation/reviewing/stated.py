@@ -13,9 +13,8 @@ from tars_memory.curation.model import Ends, Instead, Proposal, Stated
 from tars_memory.curation.reviewing import candidates
 from tars_memory.errors import TarsError, counted
 from tars_memory.vault import inbox
-from tars_memory.vault.markdown import claims, facts
-from tars_memory.vault.markdown.claims import Claim
-from tars_memory.vault.markdown.facts import Predicates, folded
+from tars_memory.vault.markdown import facts
+from tars_memory.vault.markdown.facts import ME, WE, Claim, Predicates, claim_in, folded, heading_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +41,7 @@ def with_claims(vault: Vault, found: Sequence[Candidate]) -> list[Candidate]:
     claimed: list[Candidate] = []
     for each in found:
         talk, fact = told.get(each.mark.block_id, ("", each.said))
-        text, claim = fact.text, claims.parse(fact.claim)
+        text, claim = fact.text, claim_in(fact.claim)
         if claim is not None and (_folded(text) != _folded(each.text) or _folded(claim.object) not in _folded(text)):
             claim = _anew(each, claim.subject)
         if claim is not None and claim.until is None:
@@ -180,7 +179,7 @@ class Facts:
     def _title(self, claim: Claim) -> str:
         if claim.subject not in self._titles:
             headings = (fact.subject for fact in self._facts)
-            self._titles[claim.subject] = heading(claims.heading_for(claim.subject, headings, self._me))
+            self._titles[claim.subject] = heading(heading_for(claim.subject, headings, self._me))
         return self._titles[claim.subject]
 
     def same(self, stated: Stated) -> list[Fact]:
@@ -198,8 +197,8 @@ class Facts:
         return self._known[about]
 
     def _plan(self, claim: Claim, day: date) -> Plan:
-        what = (self._about(claim), self._title(claim), claim.predicate, claim.object)
-        return facts.plan(*what, since=claim.since, until=None, today=day, predicates=self._predicates)
+        new = claim._replace(subject=self._title(claim), until=None)
+        return facts.plan(self._about(claim), new, today=day, predicates=self._predicates)
 
     def _why(self, claim: Claim, plan: Plan, group: Sequence[Candidate]) -> str:
         parts = [f"ends {_named(ending.fact)} on {ending.on}" for ending in plan.endings]
@@ -235,4 +234,4 @@ def _anew(candidate: Candidate, subject: str) -> Claim | None:
     from tars_memory.curation.extraction.stating import stated
 
     claim = stated(candidate.text, candidate.day)
-    return claim._replace(subject=subject) if claim and claim.subject == claims.ME != subject != claims.WE else claim
+    return claim._replace(subject=subject) if claim and claim.subject == ME != subject != WE else claim

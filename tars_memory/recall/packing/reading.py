@@ -12,8 +12,8 @@ from tars_memory.recall.talks import Conversations
 from tars_memory.recall.verify import note_lines
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.markdown import lines as grammar
-from tars_memory.vault.markdown import windows
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.lines import ended_lines, may_say_end
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import veiled
 
@@ -93,11 +93,11 @@ class Reading:
         """What of a note no longer counts."""
 
         def ended(document: Document) -> list[tuple[int, int]]:
-            if self.on is None or not windows.may_say_end(document.data):
+            if self.on is None or not may_say_end(document.data):
                 return []
             layout = self.vault.layout
             session = layout.tier_of(path) is Tier.EPISODIC
-            return windows.ended(document, self.on, facts=layout.is_facts(path), session=session)
+            return ended_lines(document, self.on, facts=layout.is_facts(path), session=session)
 
         return ended
 
@@ -114,7 +114,7 @@ class Reading:
             for first, last, why in Loaded(path, data).omitted:
                 if why == COMMENT:
                     self.leave_out(path, first, last, why)
-        if self.on is not None and windows.may_say_end(data):
+        if self.on is not None and may_say_end(data):
             for first, last in self._over(path)(Document(data)):
                 self.leave_out(path, first, last, ENDED)
         tier, lines = self.vault.layout.tier_of(path), self.notes[path]

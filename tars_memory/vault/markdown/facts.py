@@ -1,8 +1,11 @@
-"""Facts over time: the grammar of ``Facts.md``, and what is true when.
+"""Facts over time: the grammar of ``Facts.md``, what is true when, and what adding a fact does. Pure.
 
 A ``## Subject`` section each, one bullet a fact, in Obsidian's inline-field convention, so that Dataview reads it too:
 ``- lives in:: Cork [since:: 2026-11-14] [until:: 2027-05-01] ([[2026-11-14#^d-…|2026-11-14]])``. A bullet without
 ``::`` is no fact. A fact without dates is a fact without dates. Ending a fact adds its ``until``; nothing moves.
+
+What somebody stated and nobody has decided about yet is a claim, one line below what was said:
+``me › lives in:: Cork [since:: 2026-11-14]``, the subject, and then what the bullet in ``Facts.md`` would say.
 """
 
 from __future__ import annotations
@@ -11,14 +14,17 @@ import re
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import Document, plain_heading, wiki_words
+from tars_memory.errors import UsageError
+from tars_memory.vault.markdown import edits, entries
+from tars_memory.vault.markdown.document import Document, apply, plain_heading, wiki_words
+from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tars_memory.settings import FactsOptions
     from tars_memory.vault.model import Entry
+
 
 HOW = 'name a real day once, as "Cork [since:: 2026-11-14] [until:: 2027-05-01]"; TARS_AUTHOR says whose words they are'
 """What to do about a :func:`stray` field."""
@@ -37,6 +43,22 @@ _TYPED = re.compile(
 """A field of ours as somebody types it, whatever it holds."""
 
 _BRACKETED = re.compile(r"\[[^\[\]]*\]|\([^()]*\)|\[\[[^\[\]]*\]\]")
+
+
+PARTS = " › "
+"""What parts the subject from the rest."""
+
+ME, WE = "me", "we"
+"""The subjects that stand for the person, and for the person with those around."""
+
+LONGEST_PART = 200
+"""Characters of a subject, and of an object: what is longer is a story and no value."""
+
+_UNFIT = re.compile(r"::|[\[\]():|›^]|\[\[")
+"""What a predicate or a subject can't hold without being read as something else."""
+
+NEW_FACTS = b"# Facts\n"
+"""What a new Facts.md begins with."""
 
 
 class Fact(NamedTuple):
@@ -181,6 +203,29 @@ def object_key(text: str) -> str:
     return " ".join(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", wiki_words(text)).split()).casefold()
 
 
+class Claim(NamedTuple):
+    """A fact as somebody states it, before it stands anywhere.
+
+    Attributes:
+        subject: of whom or what; ``me`` and ``we`` are the person and those around.
+        predicate: in a few words (``lives in``).
+        object: the value.
+        since: its first day, if it was said.
+        until: for what is said to be over, the first day that it no longer holds.
+    """
+
+    subject: str
+    predicate: str
+    object: str
+    since: date | None = None
+    until: date | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """By which two claims are the same, whenever they were made."""
+        return folded(self.subject), folded(self.predicate), object_key(self.object)
+
+
 class Predicates:
     """Which predicates say what about time; names are compared folded.
 
@@ -231,33 +276,24 @@ class Plan(NamedTuple):
     endings: tuple[Ending, ...]
 
 
-def plan(
-    facts: Iterable[Fact],
-    subject: str,
-    predicate: str,
-    object_: str,
-    *,
-    since: date | None,
-    until: date | None,
-    today: date,
-    predicates: Predicates,
-) -> Plan:
-    """What adding a fact to others does. Pure.
+def plan(facts: Iterable[Fact], new: Claim, *, today: date, predicates: Predicates) -> Plan:
+    """What adding a fact to others does.
 
     A new value of a single-valued predicate ends the one that holds at its start, on that day; a back-dated one is
     itself ended by the next later one, and ends none that begins later. One that is over already ends none; one that
     never held counts for nothing.
     """
-    about = folded(subject), folded(predicate)
+    since, until = new.since, new.until
+    about = folded(new.subject), folded(new.predicate)
     known = [f for f in facts if (folded(f.subject), folded(f.predicate)) == about and f.ever_holds()]
-    replaces = predicates.replaces(predicate)
+    replaces = predicates.replaces(new.predicate)
     over = until is not None and until <= today
-    if since is None and not over and (replaces or predicates.is_event(predicate)):
+    if since is None and not over and (replaces or predicates.is_event(new.predicate)):
         since = today
-    same = _same(known, object_, since, until, today)
+    same = _same(known, new.object, since, until, today)
     if same is not None:
         return Plan(same, same.since, same.until, ())
-    if predicates.is_event(predicate) and until is None and since is not None:
+    if predicates.is_event(new.predicate) and until is None and since is not None:
         until = since + timedelta(days=EVENT_DAYS)
     if not replaces or since is None or over:
         return Plan(None, since, until, ())
@@ -284,6 +320,124 @@ def _same(known: list[Fact], object_: str, since: date | None, until: date | Non
 def names(setting: str) -> list[str]:
     """The names in a setting, which commas part."""
     return [name.strip() for name in setting.split(",") if name.strip()]
+
+
+def heading_for(subject: str, headings: Iterable[str], me: Sequence[str]) -> str:
+    """Under which heading of ``Facts.md`` a claim belongs: the one that means the same, else a new one.
+
+    Args:
+        subject: of the claim.
+        headings: that there are.
+        me: the subjects that mean the person; the first one becomes the heading if there is none of them.
+    """
+    mine = [folded(name) for name in me if folded(name) != WE] or [ME]
+    same = mine if folded(subject) in (ME, *mine) else [folded(subject)]
+    there = next((title for title in headings if folded(title) in same), None)
+    if there is not None:
+        return there
+    return next((name for name in me if folded(name) != WE), ME) if subject == ME else subject
+
+
+def owned(claim: Claim, author: str) -> Claim | None:
+    """The claim, said by somebody who is named: what he says of himself is about him. None if his name can't be it."""
+    return claim_of(author, *claim[1:]) if author and claim.subject == ME else claim
+
+
+def claim_of(
+    subject: str, predicate: str, object_: str, since: date | None = None, until: date | None = None
+) -> Claim | None:
+    """A claim of words from outside, each part harmless; None if one of them can't stand where it must."""
+    try:
+        parts = [entries.neutralise(part).strip() for part in (subject, predicate, object_)]
+    except UsageError:
+        return None
+    fit = not any(map(_UNFIT.search, parts[:2])) and max(map(len, parts)) <= LONGEST_PART and len(parts[1]) <= 80
+    claim = Claim(parts[0], parts[1], parts[2], since, until)
+    return claim if fit and claim_in(claim_line(claim)) == claim else None
+
+
+def claim_line(claim: Claim) -> str:
+    """The claim as one line."""
+    return f"{claim.subject}{PARTS}{words(claim.predicate, claim.object, claim.since, claim.until)}"
+
+
+def claim_in(line: str) -> Claim | None:
+    """The claim in a line; None if there is none."""
+    subject, parted, rest = line.strip(" \t").partition(PARTS)
+    found = said(rest.strip(" \t")) if parted else None
+    if found is None or stray(found.object) or not subject.strip(" \t") or _UNFIT.search(subject):
+        return None
+    return Claim(subject.strip(" \t"), found.predicate, found.object, found.since, found.until)
+
+
+class Adding(NamedTuple):
+    """What adding a fact comes to.
+
+    Attributes:
+        plan: see :class:`Plan`; if it has a ``same``, nothing is to be done.
+        words: of the new line.
+        ended: the entries that it ends, each with its new words, in the order of ``plan.endings``.
+        splices: all of it, in order; empty if nothing is to be done.
+    """
+
+    plan: Plan
+    words: str
+    ended: tuple[tuple[Entry, str], ...]
+    splices: tuple[Splice, ...]
+
+
+def add_fact(
+    path: str,
+    data: bytes,
+    new: Claim,
+    *,
+    today: date,
+    predicates: Predicates,
+    link: tuple[str, str] | None = None,
+    author: str = "",
+) -> Adding:
+    """What to splice into ``Facts.md`` to add a fact: its own line, and the ends of those that it replaces.
+
+    Args:
+        path: of the note.
+        data: the note; empty if there is none.
+        new: the fact: its subject as a heading takes it, its predicate as it can stand before ``::``, its object
+            neutralised.
+        today: the day on which it was said.
+        predicates: how predicates stand in time.
+        link: target and label of its provenance.
+        author: who says so; empty for nobody in particular.
+
+    Raises:
+        ConflictError: no place takes the line without changing what stands around it.
+    """
+    found = read(path, data)
+    known = {fact.ref: entry for entry, fact in found}
+    planned = plan((fact for _, fact in found), new, today=today, predicates=predicates)
+    said = words(new.predicate, new.object, planned.since, planned.until)
+    if planned.same is not None:
+        return Adding(planned, said, (), ())
+    ended = tuple((known[ending.fact.ref], _until(ending)) for ending in planned.endings)
+    target, label = link or (None, None)
+    bullet = entries.render(entries.Parts(said, provenance=target, label=label, author=author or None))
+    splices = [splice for entry, text in ended for splice in edits.replace_bullet(data, entry, text)]
+    return Adding(planned, said, ended, tuple(sorted([*splices, *_placed(path, data, bullet, new.subject)])))
+
+
+def _placed(path: str, data: bytes, bullet: str, subject: str) -> list[Splice]:
+    """The bullet under its subject; one that is called as the note itself gets a heading of its own."""
+    section = Document(data).find_section(subject)
+    if section is None or not is_title(path, section.title, section.level):
+        return edits.insert_bullet(data, bullet, section=subject)
+    (heading,) = edits.insert_heading(data, subject)
+    after = apply(data, [heading])
+    after = apply(after, edits.insert_bullet(after, bullet, section=subject))
+    return [Splice(heading.start, len(data), after[heading.start :])]
+
+
+def _until(ending: Ending) -> str:
+    fact = ending.fact
+    return words(fact.predicate, fact.object, fact.since, ending.on)
 
 
 def _day(text: str) -> date | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tars_memory.curation.tidying.findings.model import Finding
 from tars_memory.recall.ranking.dates import dated
 from tars_memory.vault.markdown.entries import task
-from tars_memory.vault.markdown.windows import end_in
+from tars_memory.vault.markdown.lines import end_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

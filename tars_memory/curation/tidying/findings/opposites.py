@@ -14,8 +14,8 @@ from tars_memory.curation.model import Related, question
 from tars_memory.curation.tidying.findings.model import Finding
 from tars_memory.curation.tidying.findings.repeats import COMMON, LONG, pairs
 from tars_memory.language import statements
-from tars_memory.vault.markdown import claims
 from tars_memory.vault.markdown import facts as truth
+from tars_memory.vault.markdown.facts import heading_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,7 +82,7 @@ def _values(note: TidyNote, world: World) -> Iterator[Asked]:
         for entry in _short(note):
             claim = stated(entry.text, world.today)
             if claim and predicates.replaces(claim.predicate):
-                heading = claims.heading_for(claim.subject, headings, me)
+                heading = heading_for(claim.subject, headings, me)
                 key = truth.folded(heading), truth.folded(claim.predicate)
                 known[key].append((entry, world.related(entry)))
                 values[key].add(truth.object_key(claim.object))
