@@ -202,7 +202,7 @@ def test_credentials_wait_masked_unless_a_person_decided(desk: Desk) -> None:
 
 def test_words_that_bring_out_a_bug_hold_up_nothing_and_can_be_given_up(desk: Desk) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tars_memory.capture.remember.insert", raising(lambda: RecursionError("deep")))
+        patch.setattr("tars_memory.capture.remember.repeated", raising(lambda: RecursionError("deep")))
         assert desk.call("remember", WORDS)[0] == 70
         code, told = desk.call("log", "goes on")
         assert code == 0 and "kept in the spool" in told and desk.times("goes on") == 1

@@ -26,50 +26,22 @@ MAX_BYTES = 100_000_000
 MAX_LABELS = 1_000_000
 """Lines that may begin a turn; a text with more of them is a table, not a conversation."""
 
-WORDS: dict[str, Role] = {
-    **ROLES,
-    "you": "user",
-    "me": "user",
-    "i": "user",
-    "q": "user",
-    "question": "user",
-    "a": "assistant",
-    "answer": "assistant",
-    "gemini": "assistant",
-    "copilot": "assistant",
-    "codex": "assistant",
-    "llm": "assistant",
-    "tool result": "tool",
-    "tool output": "tool",
-    "system prompt": "system",
-    "ich": "user",
-    "du": "user",
-    "nutzer": "user",
-    "benutzer": "user",
-    "utilisateur": "user",
-    "usuario": "user",
-    "utente": "user",
-    "gebruiker": "user",
-    "usuário": "user",
-    "assistent": "assistant",
-    "assistente": "assistant",
-    "asistente": "assistant",
-    "yo": "user", "moi": "user", "ik": "user", "mig": "user", "я": "user", "我": "user", "你": "user", "私": "user",
-    "użytkownik": "user", "uživatel": "user", "používateľ": "user", "felhasználó": "user", "utilizator": "user",
-    "utilizador": "user", "käyttäjä": "user", "bruker": "user", "bruger": "user", "användare": "user",
-    "kullanıcı": "user", "χρήστησ": "user", "người dùng": "user", "pengguna": "user", "пользователь": "user",
-    "человек": "user", "користувач": "user", "用户": "user", "用戶": "user",
-    "使用者": "user", "人类": "user", "人類": "user", "ユーザー": "user", "ユーザ": "user",
-    "あなた": "user", "사용자": "user", "المستخدم": "user", "משתמש": "user",
-    "उपयोगकर्ता": "user", "ผู้ใช้": "user",
-    "ki": "assistant", "ia": "assistant", "asystent": "assistant", "asistent": "assistant", "asszisztens": "assistant",
-    "asistan": "assistant", "yapay zeka": "assistant", "avustaja": "assistant", "assistant ia": "assistant",
-    "βοηθόσ": "assistant", "trợ lý": "assistant", "asisten": "assistant", "ассистент": "assistant",
-    "помощник": "assistant", "ии": "assistant", "асистент": "assistant", "помічник": "assistant", "助手": "assistant",
-    "助理": "assistant", "人工智能": "assistant", "机器人": "assistant", "機器人": "assistant",
-    "アシスタント": "assistant", "어시스턴트": "assistant", "비서": "assistant", "المساعد": "assistant",
-    "עוזר": "assistant", "सहायक": "assistant", "ผู้ช่วย": "assistant",
-}  # fmt: skip
+_LABELS: dict[Role, str] = {
+    "user": (
+        "you, me, i, q, question, ich, du, nutzer, benutzer, utilisateur, usuario, utente, gebruiker, usuário, yo, "
+        "moi, ik, mig, я, 我, 你, 私, użytkownik, uživatel, používateľ, felhasználó, utilizator, utilizador, käyttäjä, "
+        "bruker, bruger, användare, kullanıcı, χρήστησ, người dùng, pengguna, пользователь, человек, користувач, "
+        "用户, 用戶, 使用者, 人类, 人類, ユーザー, ユーザ, あなた, 사용자, المستخدم, משתמש, उपयोगकर्ता, ผู้ใช้"
+    ),
+    "assistant": (
+        "a, answer, gemini, copilot, codex, llm, assistent, assistente, asistente, ki, ia, asystent, asistent, "
+        "asszisztens, asistan, yapay zeka, avustaja, assistant ia, βοηθόσ, trợ lý, asisten, ассистент, помощник, "
+        "ии, асистент, помічник, 助手, 助理, 人工智能, 机器人, 機器人, アシスタント, 어시스턴트, 비서, المساعد, עוזר, सहायक, ผู้ช่วย"
+    ),
+    "tool": "tool result, tool output",
+    "system": "system prompt",
+}
+WORDS = ROLES | {word: role for role, words in _LABELS.items() for word in words.split(", ")}
 """Labels that say the role, as ``casefold`` leaves them; every other speaker is a person."""
 
 _ORDINARY = (

@@ -187,25 +187,13 @@ TOOL_CHARACTERS = 2_000
 YEARS = range(1990, 2200)
 """An instant outside is a broken clock or another kind of number."""
 
-ROLES: dict[str, Role] = {
-    "user": "user",
-    "human": "user",
-    "customer": "user",
-    "assistant": "assistant",
-    "ai": "assistant",
-    "bot": "assistant",
-    "model": "assistant",
-    "gpt": "assistant",
-    "chatgpt": "assistant",
-    "claude": "assistant",
-    "agent": "assistant",
-    "system": "system",
-    "developer": "system",
-    "tool": "tool",
-    "function": "tool",
-    "toolresult": "tool",
-    "observation": "tool",
+_ROLES: dict[Role, str] = {
+    "user": "user human customer",
+    "assistant": "assistant ai bot model gpt chatgpt claude agent",
+    "system": "system developer",
+    "tool": "tool function toolresult observation",
 }
+ROLES = {word: role for role, words in _ROLES.items() for word in words.split()}
 """What the logs' own words for who speaks mean here."""
 
 IDS = (
