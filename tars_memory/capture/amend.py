@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tars_memory.capture.remember import doubts, landed
-from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UsageError, counted
+from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.markdown import edits, facts
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, plain_heading
@@ -224,16 +224,9 @@ def _read(ctx: Caller, path: str, word: str = "") -> Iterator[Entry]:
 
     A note that does not hold ``word`` anywhere, in any case, is not parsed.
     """
-    try:
-        data = ctx.vault.read(path)
-    except NotFoundError:
-        return
-    except TarsError as error:
-        if error.message not in ctx.notices:
-            ctx.notices.append(error.message)
-        return
-    if not word or word in data.decode("utf-8", "surrogateescape").casefold():
-        yield from grammar.read(path, Document(data), timed=ctx.layout.timed(path))
+    for _, data in ctx.readable([path]):
+        if not word or word in data.decode("utf-8", "surrogateescape").casefold():
+            yield from grammar.read(path, Document(data), timed=ctx.layout.timed(path))
 
 
 def undo(ctx: Caller, txn: str | None = None, *, last: int = 1) -> list[Written]:

@@ -6,11 +6,11 @@ import contextlib
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UnwritableError
+from tars_memory.errors import NotFoundError, TarsError, UnwritableError
 from tars_memory.settings import FactsOptions, PermissionOptions
 from tars_memory.vault.markdown.visible import hidden
 from tars_memory.vault.suspicion import suspicious
-from tars_memory.vault.writing.spool import ELSEWHERE, REMOVALS, Spool
+from tars_memory.vault.writing.spool import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -141,14 +141,14 @@ class Caller:
         return self.interactive and self.actor == "person"
 
     def readable(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Each note that is there, with its bytes; of one that can't be read a notice says why."""
+        """Each note that is there, with its bytes; of one that can't be read a notice says why, once."""
         for path in paths:
             try:
                 yield path, self.vault.read(path)
             except NotFoundError:
                 continue
             except TarsError as error:
-                self.notices.append(error.message)
+                self.notices += [] if error.message in self.notices else [error.message]
 
     def masked(self, text: str) -> str:
         """The text as it may be written, kept in the spool and recorded in the journal.
@@ -225,8 +225,6 @@ class Caller:
         try:
             if self.settles is None and not self.store.dry_run:
                 place_spool(self)
-            if command == "log":
-                self._check_daily()
             with self.store.transaction(command, settles=self.settles or self.item, whole=whole) as transaction:
                 yield transaction
         except UnwritableError as error:
@@ -237,93 +235,34 @@ class Caller:
                 error.spooled = self.spool.put(command, {**kept, "interactive": self.interactive}, self.item)
             raise
 
-    def _check_daily(self) -> None:
-        """Where the daily note is must be known.
-
-        Raises:
-            UnwritableError: Obsidian's setting can't be used; what was typed can wait until it is mended.
-        """
-        if self.layout.problem:
-            raise UnwritableError(self.layout.problem.message, self.layout.problem.hint)
-
 
 def place_spool(ctx: Caller) -> int:
     """Call again what could not be written, each as of the instant and by the actor of its first call.
 
-    A log line typed yesterday thus goes into yesterday's note, one of a project into that project's. An edit or a
-    removal whose entry is gone by now is given up, and a notice says where its words are kept; anything else that
-    fails stays where it is, and holds up nothing else: a note that can't be written is no reason to keep words from
-    another one. What is for another project is placed as well, but nothing is told of it, and given up only there.
+    A log line typed yesterday thus goes into yesterday's note, one of a project into that project's.
 
     Returns:
-        How many items were placed.
-
-    Raises:
-        BusyError: another process holds the lock; all that is left stays in the spool.
-        UnwritableError: the spool can't be read.
+        How many items were placed; the notices tell of the others, see
+        :meth:`tars_memory.vault.writing.spool.Spool.place`.
     """
-    count = 0
-    stuck: dict[str, int] = {}
-    elsewhere = 0
-    ours = ctx.store.actor
-    with ctx.spool.placing(ctx.store.journal, ctx.store.recover) as items:
-        for item in items:
-            foreign = str(item.arguments.get("project", "")) != ctx.vault.scope
-            try:
-                receipt, told = _again(ctx, item)
-            except BusyError:
-                raise
-            except UnwritableError as error:
-                why = ELSEWHERE if foreign else error.message
-                stuck[why] = stuck.get(why, 0) + 1
-            except Exception as error:  # one that brings out a bug must neither be lost nor hold up all others
-                _refused(ctx, item, error, foreign=foreign)
-            else:
-                count += 1
-                elsewhere += foreign
-                if not foreign:
-                    ctx.notices += [f"placed from the spool: {receipt.path}:{receipt.line}", *told]
-                with contextlib.suppress(OSError):  # what is placed is known to the journal, and not placed again
-                    ctx.spool.remove(item.id)
-            finally:
-                ctx.store.actor = ours
-    ctx.notices += [f"placed from the spool {ELSEWHERE}: {elsewhere}"] if elsewhere else []
-    ctx.notices += [f"{number} in the spool can't be placed yet: {why}" for why, number in stuck.items()]
-    return count
 
+    def again(item: SpooledItem) -> list[str]:
+        said = item.arguments
+        ctx.store.actor = said["actor"]
+        then = Caller(
+            ctx.vault.scoped(str(said.get("project", ""))),
+            ctx.store,
+            now=datetime.fromisoformat(said["now"]),
+            interactive=bool(said["interactive"]),
+            allowed=ctx.allowed,
+            facts_options=ctx.facts_options,
+            author=str(said.get("author", "")),
+        )
+        then.settles, then.others = item.id, ctx.others
+        receipt = _call(then, item.command, said)
+        return [f"placed from the spool: {receipt.path}:{receipt.line}", *then.notices]
 
-def _again(ctx: Caller, item: SpooledItem) -> tuple[Receipt, list[str]]:
-    """Place one item; what there is to tell of it."""
-    arguments = item.arguments
-    ctx.store.actor = arguments["actor"]
-    again = Caller(
-        ctx.vault.scoped(str(arguments.get("project", ""))),
-        ctx.store,
-        now=datetime.fromisoformat(arguments["now"]),
-        interactive=bool(arguments["interactive"]),
-        allowed=ctx.allowed,
-        facts_options=ctx.facts_options,
-        author=str(arguments.get("author", "")),
-    )
-    again.settles, again.others = item.id, ctx.others
-    return _call(again, item.command, arguments), again.notices
-
-
-def _refused(ctx: Caller, item: SpooledItem, error: Exception, *, foreign: bool) -> None:
-    """An item that can't be placed as it is: given up if what it is about is gone, else kept until it is dropped."""
-    why = error.message if isinstance(error, TarsError) else f"{type(error).__name__}: {error}"
-    gone = isinstance(error, NotFoundError | AmbiguousError | ConflictError)
-    if gone and not foreign and not (ctx.store.night and ctx.vault.scope) and item.command in ("edit", *REMOVALS):
-        path = ctx.spool.drop(item, ctx.kept) if ctx.kept else None
-        if path is None:
-            ctx.spool.remove(item.id)
-        words = f"{item.arguments.get('text', '')!r}" + (f" (kept in {path})" if path else "")
-        ctx.notices.append(f"given up, typed {item.arguments['now'][:16]}: {item.command} {words}: {why}")
-        return
-    ctx.spool.refused[item.id] = why
-    if not foreign:
-        hint = f"tars-memory doctor --drop {item.id} gives it up"
-        ctx.notices.append(f"kept in the spool as {item.id}: {why}; {hint}")
+    return ctx.spool.place(ctx.store, ctx.vault.scope, again, ctx.notices, ctx.kept)
 
 
 def _call(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:

@@ -6,7 +6,6 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.capture.remember import heading
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.markdown import edits, entries, facts
 from tars_memory.vault.markdown.facts import NEW_FACTS, Claim, Predicates, add_fact
@@ -46,7 +45,7 @@ def add(
     """
     subject, predicate, object_ = map(ctx.masked, (subject, predicate, object_))
     object_, since, until = _dated(subject, predicate, object_, since, until)
-    title = heading(subject)
+    title = entries.heading(subject)
     name, value = predicate_of(predicate), entries.neutralise(object_)
     if since is not None and until is not None and until <= since:
         raise UsageError(f"the fact would end on {until} and begin on {since}", "give an --until after --since")

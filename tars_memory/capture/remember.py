@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.errors import NotFoundError, UnwritableError, UsageError
 from tars_memory.vault.markdown import edits, entries
-from tars_memory.vault.markdown.document import Document, line_of, plain_heading
+from tars_memory.vault.markdown.document import Document, line_of
 from tars_memory.vault.model import Tier
 from tars_memory.vault.template import daily_note, shipped
 
@@ -47,7 +46,7 @@ def remember(
     text, section, tags = ctx.masked(text), section and ctx.masked(section), [ctx.masked(tag) for tag in tags]
     words = entries.tagged(entries.neutralise(text), map(entries.tag, tags))
     ctx.notices += doubts(words, ctx.now.date())
-    title = heading(section if section is not None else ctx.layout.notes_section)
+    title = entries.heading(section if section is not None else ctx.layout.notes_section)
     path = ctx.layout.procedural if tier == Tier.PROCEDURAL else ctx.layout.memory
     moment = entries.instant(words) if entries.is_decision(path, title) else ""
     if entries.is_decision(path, title):
@@ -82,22 +81,6 @@ def _stand_by(ctx: Caller, transaction: Transaction, entry: Entry) -> None:
     if not lines <= typed_lines(ctx.store.journal, entry.path):
         transaction.vouch(entry.path, lines)
         ctx.notices.append(f"{entry.path}:{entry.line} stood there and nobody had approved it here: now you have")
-
-
-def heading(title: str) -> str:
-    """A heading's words as they can be written after ``## ``.
-
-    Raises:
-        UsageError: no words are left.
-    """
-    try:
-        words = re.sub(r"(^|[ \t])#+$", "", entries.neutralise(title).removeprefix("\\")).strip(" \t")
-        words = entries.neutralise(re.sub(r"^#{1,6}[ \t]+", "", words))
-    except UsageError:
-        words = ""
-    if not plain_heading(words):
-        raise UsageError(f"{title!r} is no heading", "name the section in words: --section Work")
-    return words
 
 
 def doubts(words: str, day: date) -> list[str]:
@@ -159,9 +142,11 @@ def log(ctx: Caller, text: str) -> Receipt:
     text = ctx.masked(text)
     words = entries.neutralise(text)
     ctx.notices += doubts(words, ctx.now.date())
-    title = heading(ctx.layout.log_heading)
+    title = entries.heading(ctx.layout.log_heading)
     line = entries.render(entries.Parts(words, time=f"{ctx.now:%H:%M}", author=ctx.author))
     with ctx.writing("log", {"text": text}) as transaction:
+        if ctx.layout.problem:  # with Obsidian's setting; the words can wait until it is mended
+            raise UnwritableError(ctx.layout.problem.message, ctx.layout.problem.hint)
         path = ctx.vault.daily_path(ctx.now.date())
         is_new = ctx.vault.look(path) is None
         create = daily_note(ctx.vault, path, ctx.now, ctx.notices) if is_new else b""
@@ -188,7 +173,7 @@ def feedback(ctx: Caller, good: bool, note: str, question: str | None = None, an
     return landed(ctx, written, words)
 
 
-class Today:
+class Today(NamedTuple):
     """The daily note of a day.
 
     Attributes:
@@ -199,14 +184,11 @@ class Today:
         entries: its bullets with words.
     """
 
-    __slots__ = ("date", "entries", "exists", "path", "text")
-
-    def __init__(self, path: str, day: date, text: str | None, entries: list[Entry]) -> None:
-        self.path = path
-        self.date = day
-        self.exists = text is not None
-        self.text = text or ""
-        self.entries = entries
+    path: str
+    date: date
+    exists: bool
+    text: str
+    entries: list[Entry]
 
 
 def today(ctx: Caller) -> Today:
@@ -220,5 +202,6 @@ def today(ctx: Caller) -> Today:
     try:
         data = ctx.vault.read(path)
     except NotFoundError:
-        return Today(path, day, None, [])
-    return Today(path, day, data.decode("utf-8", "replace"), entries.read(path, Document(data), timed=True))
+        return Today(path, day, False, "", [])
+    read = entries.read(path, Document(data), timed=True)
+    return Today(path, day, True, data.decode("utf-8", "replace"), read)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tars_memory.capture.remember import heading
 from tars_memory.curation.model import OP_KINDS
 from tars_memory.errors import UsageError
+from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from datetime import date
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.capture.remember import heading
 from tars_memory.curation.bundle import Wanted, bundle, words_of
 from tars_memory.curation.model import Op, Outcome
 from tars_memory.errors import TarsError, counted
 from tars_memory.vault.markdown import edits, facts
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
+from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import Claim, Predicates, add_fact
 from tars_memory.vault.markdown.spans import lines_of
 from tars_memory.vault.model import Splice

@@ -255,21 +255,17 @@ def _list(draft: Draft, held: list[Any]) -> None:
 def _came_back(draft: Draft, value: Mapping[str, Any]) -> None:
     """Add the answer of a response dump: the first choice, the message, or the output items."""
     when = time_of(value)
-    choices = value.get("choices")
-    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-        held = choices[0].get("message")
-        if isinstance(held, dict):
-            add(draft, {"role": "assistant", **held}, time=when)
-        elif isinstance(choices[0].get("text"), str):
-            draft.say("assistant", choices[0]["text"], time=when)
+    for key, inner, speaks in (("choices", "message", "assistant"), ("candidates", "content", "model")):
+        answers = value.get(key)
+        if isinstance(answers, list) and answers and isinstance(answers[0], dict):
+            held = answers[0].get(inner)
+            if isinstance(held, dict):
+                add(draft, {"role": speaks, **held}, time=when)
+            elif isinstance(answers[0].get("text"), str):
+                draft.say("assistant", answers[0]["text"], time=when)
     output = value.get("output")
     if isinstance(output, list):
         _list(draft, output)
-    candidates = value.get("candidates")
-    if isinstance(candidates, list) and candidates and isinstance(candidates[0], dict):
-        held = candidates[0].get("content")
-        if isinstance(held, dict):
-            add(draft, {"role": "model", **held}, time=when)
     single = value.get("message")
     if isinstance(single, dict) and is_message(single):
         add(draft, single, time=when)
@@ -286,25 +282,21 @@ _INSTRUCTIONS = frozenset({"user_editable_context", "model_editable_context"})
 def _chatgpt(value: Mapping[str, Any]) -> Draft:
     """The current branch of a conversation: what was edited away or regenerated is left out."""
     found = Draft(ident(value), name(value.get("title")), instant(value.get("create_time")))
-    mapping = value["mapping"]
-    for node in _chosen(mapping, value.get("current_node")):
-        message = mapping[node].get("message")
-        if isinstance(message, dict):
-            _spoken(found, message)
+    mapping, current = value["mapping"], value.get("current_node")
+    known = isinstance(current, str) and isinstance(mapping.get(current), dict)
+    for node in _branch(mapping, current if known else _newest(mapping), "parent"):
+        if isinstance(node.get("message"), dict):
+            _spoken(found, node["message"])
     return found
 
 
-def _chosen(mapping: Mapping[str, Any], current: object) -> list[str]:
-    """The nodes from the root to the current one."""
-    if not isinstance(current, str) or not isinstance(mapping.get(current), dict):
-        current = _newest(mapping)
-    path: list[str] = []
-    seen: set[str] = set()
-    while isinstance(current, str) and current not in seen and isinstance(mapping.get(current), dict):
-        seen.add(current)
-        path.append(current)
-        current = mapping[current].get("parent")
-    return path[::-1]
+def _branch(nodes: Mapping[str, Any], leaf: object, parent: str) -> list[Mapping[str, Any]]:
+    """The nodes that lead from the root to a leaf; ``parent`` is where each names the one before it."""
+    path: dict[str, Mapping[str, Any]] = {}
+    while isinstance(leaf, str) and leaf not in path and isinstance(nodes.get(leaf), dict):
+        path[leaf] = nodes[leaf]
+        leaf = nodes[leaf].get(parent)
+    return [*path.values()][::-1]
 
 
 def _newest(mapping: Mapping[str, Any]) -> str | None:
@@ -375,13 +367,7 @@ def _leading(said: Sequence[Mapping[str, Any]], leaf: object) -> Sequence[Mappin
     known = [parent for parent in parents if isinstance(parent, str)]
     if len(set(known)) == len(parents) or len(known) < len(parents) or len(by_id) < len(said):
         return said
-    current = leaf if isinstance(leaf, str) and leaf in by_id else said[-1]["uuid"]
-    path: list[Mapping[str, Any]] = []
-    while isinstance(current, str) and current in by_id:
-        message = by_id.pop(current)
-        path.append(message)
-        current = message.get("parent_message_uuid")
-    return path[::-1]
+    return _branch(by_id, leaf if isinstance(leaf, str) and leaf in by_id else said[-1]["uuid"], "parent_message_uuid")
 
 
 class Chat:

@@ -36,7 +36,8 @@ _LABELS: dict[Role, str] = {
     "assistant": (
         "a, answer, gemini, copilot, codex, llm, assistent, assistente, asistente, ki, ia, asystent, asistent, "
         "asszisztens, asistan, yapay zeka, avustaja, assistant ia, βοηθόσ, trợ lý, asisten, ассистент, помощник, "
-        "ии, асистент, помічник, 助手, 助理, 人工智能, 机器人, 機器人, アシスタント, 어시스턴트, 비서, المساعد, עוזר, सहायक, ผู้ช่วย"
+        "ии, асистент, помічник, 助手, 助理, 人工智能, 机器人, 機器人, アシスタント, 어시스턴트, 비서, "
+        "المساعد, עוזר, सहायक, ผู้ช่วย"
     ),
     "tool": "tool result, tool output",
     "system": "system prompt",
@@ -127,7 +128,7 @@ class _Text:
         self.source = source
         self.title = ""
         self.doubt = ""
-        self.day = day_in(os_name(source))
+        self.day = day_in(re.split(r"[/\\]", source)[-1])
         self.body = self._front_matter()
         self.labels = self._labels()
         self.american = month_first(self.labels)
@@ -315,11 +316,6 @@ class _Text:
             day += timedelta(days=1)
             moment = local(day, clock, zone)
         return moment, day
-
-
-def os_name(source: str) -> str:
-    """The last part of a path, of either kind."""
-    return re.split(r"[/\\]", source)[-1]
 
 
 def _label(row: int, line: str) -> Label | None:

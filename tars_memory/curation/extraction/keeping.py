@@ -6,12 +6,12 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.capture.remember import heading
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import sessions
 from tars_memory.vault.links import links_of
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import claim_line
 from tars_memory.vault.model import Splice
 from tars_memory.vault.secrets import find, mask

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.capture.remember import heading
 from tars_memory.curation.model import Ends, Instead, Proposal, Stated
 from tars_memory.curation.reviewing import candidates
 from tars_memory.errors import TarsError, counted
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import facts
+from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import ME, WE, Claim, Predicates, claim_in, folded, heading_for
 
 if TYPE_CHECKING:

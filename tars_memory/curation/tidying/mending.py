@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tars_memory.capture.remember import heading
 from tars_memory.curation.patch import splices_between
 from tars_memory.errors import ConflictError, TarsError
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:

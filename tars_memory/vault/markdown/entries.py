@@ -255,6 +255,24 @@ def tag(text: str) -> str:
     return name
 
 
+def heading(title: str) -> str:
+    """A heading's words as they can be written after ``## ``.
+
+    Raises:
+        UsageError: no words are left.
+    """
+    try:
+        words = re.sub(r"(^|[ \t])#+$", "", neutralise(title).removeprefix("\\")).strip(" \t")
+        words = neutralise(re.sub(r"^#{1,6}[ \t]+", "", words))
+    except UsageError:
+        words = ""
+    from tars_memory.vault.markdown.document import plain_heading
+
+    if not plain_heading(words):
+        raise UsageError(f"{title!r} is no heading", "name the section in words: --section Work")
+    return words
+
+
 def is_decision(path: str, section: str) -> bool:
     """Whether an entry of a note under this heading is a decision, which bears its instant."""
     return path.rpartition("/")[2] == "Memory.md" and section.casefold() == DECISIONS.casefold()

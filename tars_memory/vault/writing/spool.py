@@ -13,7 +13,15 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tars_memory import disk
-from tars_memory.errors import BusyError, SettingsError, UnwritableError
+from tars_memory.errors import (
+    AmbiguousError,
+    BusyError,
+    ConflictError,
+    NotFoundError,
+    SettingsError,
+    TarsError,
+    UnwritableError,
+)
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.lock import VaultLock
 
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.vault.writing.journal import Journal
+    from tars_memory.vault.writing.store import Store
 
 REMOVALS = ("forget", "facts end", "facts remove")
 """Commands whose ``text`` only names what is to go."""
@@ -200,6 +209,75 @@ class Spool:
                 else:
                     items.append(item)
             yield items
+
+    def place(
+        self,
+        store: Store,
+        scope: str,
+        call: Callable[[SpooledItem], list[str]],
+        notices: list[str],
+        kept: Path | None = None,
+    ) -> int:
+        """Call again what waits. What fails stays where it is, and holds up nothing else.
+
+        An edit or a removal whose entry is gone by now is given up, and a notice says where its words are kept. What is
+        for another project is placed as well, but nothing is told of it, and given up only there.
+
+        Args:
+            store: of the vault; knows what is placed. Whoever ``call`` makes its actor is the actor no longer then.
+            scope: the project that is chosen; empty for none.
+            call: places an item, in a transaction with ``settles=item.id``; returns what to say of it.
+            notices: takes what there is to say of them and of the others.
+            kept: the folder of words that are given up; None keeps them nowhere.
+
+        Returns:
+            How many items were placed.
+
+        Raises:
+            BusyError: another process holds the lock; all that is left stays in the spool.
+            UnwritableError: the spool can't be read.
+        """
+        count = elsewhere = 0
+        stuck: dict[str, int] = {}
+        ours = store.actor
+        with self.placing(store.journal, store.recover) as items:
+            for item in items:
+                foreign = str(item.arguments.get("project", "")) != scope
+                try:
+                    told = call(item)
+                except BusyError:
+                    raise
+                except UnwritableError as error:
+                    why = ELSEWHERE if foreign else error.message
+                    stuck[why] = stuck.get(why, 0) + 1
+                except Exception as error:  # one that brings out a bug must neither be lost nor hold up all others
+                    may_go = not foreign and not (store.night and scope)
+                    said = self._refused(item, error, kept, may_go=may_go)
+                    notices += [] if foreign else [said]
+                else:
+                    count += 1
+                    elsewhere += foreign
+                    notices += [] if foreign else told
+                    with contextlib.suppress(OSError):  # what is placed is known to the journal, and not placed again
+                        self.remove(item.id)
+                finally:
+                    store.actor = ours
+        notices += [f"placed from the spool {ELSEWHERE}: {elsewhere}"] if elsewhere else []
+        notices += [f"{number} in the spool can't be placed yet: {why}" for why, number in stuck.items()]
+        return count
+
+    def _refused(self, item: SpooledItem, error: Exception, kept: Path | None, *, may_go: bool) -> str:
+        """Give up what failed if what it is about is gone, else keep it until it is dropped; returns what to say."""
+        why = error.message if isinstance(error, TarsError) else f"{type(error).__name__}: {error}"
+        gone = isinstance(error, NotFoundError | AmbiguousError | ConflictError)
+        if gone and may_go and item.command in ("edit", *REMOVALS):
+            path = self.drop(item, kept) if kept else None
+            if path is None:
+                self.remove(item.id)
+            words = f"{item.arguments.get('text', '')!r}" + (f" (kept in {path})" if path else "")
+            return f"given up, typed {item.arguments['now'][:16]}: {item.command} {words}: {why}"
+        self.refused[item.id] = why
+        return f"kept in the spool as {item.id}: {why}; tars-memory doctor --drop {item.id} gives it up"
 
     def _names(self) -> list[str]:
         try:
