@@ -239,10 +239,13 @@ def test_hostile_notes_are_parsed(data: bytes) -> None:
 
 
 def test_a_text_looked_at_again_is_not_parsed_again_unless_it_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tars_memory.vault.markdown.document import REMEMBERED, parse
-
     monkeypatch.setattr(structure, "REMEMBERED", 1_000)
 
-    assert parse("- one\n- two\n") is parse("- one\n- two\n")
-    long = "x\n" * REMEMBERED
-    assert parse(long) is not parse(long)
+    assert Document(b"- one\n- two\n").bullets is Document(b"- one\n- two\n").bullets
+    long = b"- x\n" * 1_000
+    assert Document(long).bullets is not Document(long).bullets
+
+
+def test_the_front_matter_is_read_without_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(structure, "_tokens", None)
+    assert Document(b"---\ndate: 2026-11-21\n---\n- not asked for\n").front_matter == {"date": "2026-11-21"}

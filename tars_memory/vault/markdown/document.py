@@ -84,8 +84,21 @@ class Bullet(NamedTuple):
     worded: bool
 
 
+class _Shape(NamedTuple):
+    """What the parser says of a note; see :class:`Document`."""
+
+    blocks: tuple[Block, ...]
+    bullets: tuple[Bullet, ...]
+    sections: tuple[Section, ...]
+    open_line: int | None
+    by_lines: bool
+
+
 class Document:
     """The structure of one note's bytes. Any bytes are a document.
+
+    It never changes. The lines and the front matter are there at once; the parser is asked when the rest is, and what
+    it said of the last few texts is remembered.
 
     Attributes:
         data: the bytes, as given.
@@ -104,14 +117,41 @@ class Document:
 
     def __init__(self, data: bytes, *, by_lines: bool = False) -> None:
         self.data = data
-        self.by_lines = by_lines
         self.lines: Sequence[Line] = _lines(data)
         self.front_matter_lines = self._front_matter_lines()
         self.body_line = self.front_matter_lines[1] + 1 if self.front_matter_lines else 1
-        self.blocks: tuple[Block, ...] = ()
-        self.open_line: int | None = None
-        self.sections: tuple[Section, ...] = ()
-        self._parse()
+        self._quick = by_lines
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Document) and (self.data, self._quick) == (other.data, other._quick)
+
+    def __hash__(self) -> int:
+        return hash(self.data)
+
+    @cached_property
+    def _shape(self) -> _Shape:
+        return self._told() if self._quick or len(self.data) > REMEMBERED else _remembered(self)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:  # noqa: D102 - see the class
+        return self._shape.blocks
+
+    @cached_property
+    def bullets(self) -> tuple[Bullet, ...]:
+        """List items in order of their lines."""
+        return tuple(self._bullets(self._tokens)) if self._quick else self._shape.bullets
+
+    @property
+    def sections(self) -> tuple[Section, ...]:  # noqa: D102
+        return self._shape.sections
+
+    @property
+    def open_line(self) -> int | None:  # noqa: D102
+        return self._shape.open_line
+
+    @property
+    def by_lines(self) -> bool:  # noqa: D102
+        return self._shape.by_lines
 
     @property
     def front_matter(self) -> dict[str, Any]:
@@ -121,11 +161,6 @@ class Document:
         from tars_memory.vault.markdown import frontmatter
 
         return frontmatter.read(self.text(2, self.front_matter_lines[1] - 1))
-
-    @cached_property
-    def bullets(self) -> tuple[Bullet, ...]:
-        """List items in order of their lines."""
-        return tuple(self._bullets(self._tokens, self.body_line))
 
     def line_at(self, offset: int) -> int:
         """The 1-based line that holds the byte at ``offset``; a line ending belongs to the line that it ends."""
@@ -184,15 +219,24 @@ class Document:
                 return 1, number
         return None
 
-    def _parse(self) -> None:
+    @cached_property
+    def _tokens(self) -> Sequence[Token]:
         first = self.body_line
         start = self.lines[first - 1].start if first <= len(self.lines) else len(self.data)
         text = self.data[start:].decode("utf-8", "surrogateescape")
-        tokens = parsed_by_lines(text) if self.by_lines else parse(text)
-        self.by_lines = type(tokens) is not list  # the parser's own are a plain one
-        self.blocks = tuple(self._blocks(tokens, first))
-        self._tokens = tokens
-        self.sections = tuple(self._sections(tokens, first))
+        return _by_lines(text) if self._quick else _tokens(text)
+
+    def _told(self) -> _Shape:
+        tokens = self._tokens
+        blocks, open_line = [], None
+        for block, is_left_open in self._blocks(tokens):
+            blocks.append(block)
+            open_line = block.start_line if is_left_open else open_line
+        bullets = () if self._quick else tuple(self._bullets(tokens))  # few of those who are in a hurry ask for them
+        by_lines = type(tokens) is not list  # the parser's own are a plain one
+        if not self._quick:
+            del self._tokens  # they take five times as much memory as all the rest
+        return _Shape(tuple(blocks), bullets, tuple(self._sections(tokens)), open_line, by_lines)
 
     def _end(self, line_map: list[int], first: int) -> int:
         """Last line of a token without the blank lines that trail it."""
@@ -201,17 +245,19 @@ class Document:
             last -= 1
         return last
 
-    def _blocks(self, tokens: Sequence[Token], first: int) -> Iterator[Block]:
+    def _blocks(self, tokens: Sequence[Token]) -> Iterator[tuple[Block, bool]]:
+        """The blocks, and of each whether it is never closed."""
+        first = self.body_line
         for token in tokens:
             level = 1 if token.type == "list_item_open" else 0
             if token.level != level or not token.map or token.type not in _KINDS:
                 continue
             start = token.map[0] + first
-            yield Block(_KINDS[token.type], start, self._end(token.map, first))
-            if is_open(token, self.text(token.map[1] + first - 1)):
-                self.open_line = start
+            block = Block(_KINDS[token.type], start, self._end(token.map, first))
+            yield block, _is_open(token, self.text(token.map[1] + first - 1))
 
-    def _bullets(self, tokens: Sequence[Token], first: int) -> Iterator[Bullet]:
+    def _bullets(self, tokens: Sequence[Token]) -> Iterator[Bullet]:
+        first = self.body_line
         quotes = lists = last = 0
         for index, token in enumerate(tokens):
             kind = token.type
@@ -240,7 +286,8 @@ class Document:
                     line, own, max(own, self._end(token.map, first)), start + mark.end(), end, lists - 1, worded
                 )
 
-    def _sections(self, tokens: Sequence[Token], first: int) -> Iterator[Section]:
+    def _sections(self, tokens: Sequence[Token]) -> Iterator[Section]:
+        first = self.body_line
         headings = [
             (int(token.tag[1]), token.map[0] + first, token.map[1] + first, plain_heading(tokens[index + 1].content))
             for index, token in enumerate(tokens)
@@ -361,42 +408,34 @@ _HTML_CLOSERS = (
 
 
 REMEMBERED = 200_000
-"""Characters up to which a text is remembered with its tokens, which take some fifty times as much memory."""
+"""Bytes up to which what a note's shape is is remembered; it takes some ten times as much memory."""
+
+_remembered = lru_cache(maxsize=24)(Document._told)
+"""By a note's bytes its shape. A command looks at each state of a note several times, in several rooms."""
+
+_TITLES = re.compile(r"(?:#{1,6} [^\r\n]*\n|\n)*")
+"""A text of headings and blank lines, as a new note is: there is nothing for the parser to find out."""
 
 
-def parse(text: str) -> Sequence[Token]:
-    """Block tokens of a note's text (front matter and byte order mark already taken off), to be read only.
+def _tokens(text: str) -> Sequence[Token]:
+    """Block tokens of a note's text (front matter and byte order mark already taken off)."""
+    if _TITLES.fullmatch(text):
+        return list(_by_lines(text))
+    if text.count("\n") + text.count("\r") <= MOST_LINES and not _DEEP.search(text):
+        tokens = _parser("%%" in text or "$$" in text).parse(text)
+        if not any(token.level >= MAX_NESTING - 1 for token in tokens):
+            return tokens
+    return _by_lines(text)
 
-    A batch looks at each state of a note several times before it changes it; the last few are remembered.
-    """
-    return _remembered(text) if len(text) <= REMEMBERED else _parsed(text)
 
-
-def parsed_by_lines(text: str) -> Sequence[Token]:
+def _by_lines(text: str) -> Sequence[Token]:
     """The same, each line judged by how it begins and by what is open above it."""
     from tars_memory.vault.markdown.bylines import ByLines
 
     return ByLines(text).tokens if text else []
 
 
-def _is_deep(tokens: Sequence[Token]) -> bool:
-    return any(token.level >= MAX_NESTING - 1 for token in tokens)
-
-
-def _parsed(text: str) -> Sequence[Token]:
-    if not text:
-        return []
-    if text.count("\n") + text.count("\r") <= MOST_LINES and not _DEEP.search(text):
-        tokens = _parser("%%" in text or "$$" in text).parse(text)
-        if not _is_deep(tokens):
-            return tokens
-    return parsed_by_lines(text)
-
-
-_remembered = lru_cache(maxsize=4)(_parsed)
-
-
-def is_open(token: Token, last_line: str) -> bool:
+def _is_open(token: Token, last_line: str) -> bool:
     """Whether a top-level block swallows whatever is appended to the note, however many blank lines come between.
 
     Args:
