@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from tars_memory.capture.caller import Caller, Receipt
-    from tars_memory.curation.extraction.extracted import Extracted, Prompts
+    from tars_memory.curation.extraction.extract import Extracted, Prompts
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.curation.tidying.archive import Archived
     from tars_memory.curation.tidying.compression import Compressed

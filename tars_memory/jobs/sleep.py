@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tars_memory.capture.transcripts import Unknown
     from tars_memory.capture.transcripts.turns import Transcript
     from tars_memory.curation.extraction.extract import Examiner
-    from tars_memory.curation.extraction.sources import Record
+    from tars_memory.curation.extraction.keeping import Record
     from tars_memory.memory import Memory
 
 
@@ -115,7 +115,7 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
 
     own = [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
     named = [*sources] or [*dict.fromkeys([*own, *source_paths(memory.settings)])]
-    from tars_memory.curation.extraction.sources import Record
+    from tars_memory.curation.extraction.keeping import Record
 
     with _alone(memory):
         record = Record(memory.state / "sleep.json")
@@ -142,7 +142,7 @@ def undo(memory: Memory) -> list[str]:
         BusyError: another night's work is going on.
         ConflictError: a note has moved on too far; what was taken back before it stays taken back.
     """
-    from tars_memory.curation.extraction.sources import Record
+    from tars_memory.curation.extraction.keeping import Record
 
     with _alone(memory):
         txns = _written(memory)

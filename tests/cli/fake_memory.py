@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tars_memory.curation.extraction.extracted import Extracted, Session
+from tars_memory.curation.extraction.extract import Extracted, ExtractedSession
 from tars_memory.curation.extraction.keeping import Kept
 from tars_memory.curation.model import Proposal, Related
 from tars_memory.curation.tidying.archive import Archived
@@ -103,7 +103,7 @@ def extracted(**values: Any) -> Extracted:
     fact = Kept("k3v7q2ma", words, f"{words}.", "user", 3, "2026-11-21.md", 2, "preference")
     dropped = {"ungrounded": 0, "known": 1, "rejected": 0, "secret": 0}
     path = "sessions/2026-11-21 0900 Trip.md"
-    session = Session("chat.jsonl", path, "2026-11-21", 12, 12, (fact,), dropped, {"supposed": 1}, "1m2x7k")
+    session = ExtractedSession("chat.jsonl", path, "2026-11-21", 12, 12, (fact,), dropped, {"supposed": 1}, "1m2x7k")
     return Extracted(**{"sessions": [session], "skipped": [], "model": "rules", "notices": [], **values})
 
 

@@ -11,7 +11,7 @@ import conversations as logs
 import pytest
 
 from curation.extracting import House, claims, dialogue, scripted, texts, verdicts
-from tars_memory.curation.extraction import grounding, second_look
+from tars_memory.curation.extraction import grounding
 from tars_memory.curation.model import Proposal
 from tars_memory.curation.models import check
 from tars_memory.curation.reviewing import left_out
@@ -136,7 +136,7 @@ def test_what_the_person_asked_for_is_never_left_out(house: House) -> None:
         (house.base / str(number)).mkdir()
         done = talked(House(house.base / str(number)), scripted(claims(*points), kinds=["task"] * 9))
         assert "the nas backs up at 03:15" in map(str.casefold, texts(done))
-        assert {each.warnings for each in done.sessions[0].facts} == {(second_look.ASKED_FOR.format(kind="task"),)}
+        assert {each.warnings for each in done.sessions[0].facts} == {(grounding.ASKED_FOR.format(kind="task"),)}
 
 
 def test_warnings_go_with_the_proposal_into_review_md(house: House) -> None:
@@ -145,11 +145,11 @@ def test_warnings_go_with_the_proposal_into_review_md(house: House) -> None:
     )
     talked(house, model, *TALK[:4])
     (found,) = listed(house).values()
-    assert found.warnings == (grounding.ASKS, second_look.NOT_ALONE)
+    assert found.warnings == (grounding.ASKS, grounding.NOT_ALONE)
     assert found.as_dict()["warnings"] == [*found.warnings]
     with house.memory(actor="person", interactive=True) as memory:
         memory.review().write_note()
-    assert f"  - mind:: {grounding.ASKS}; {second_look.NOT_ALONE}\n" in (house.root / "Review.md").read_text()
+    assert f"  - mind:: {grounding.ASKS}; {grounding.NOT_ALONE}\n" in (house.root / "Review.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_fact_goes_where_the_verdict_denies_it_or_nothing_says_from_when(
     talked(house, model, *TALK[:2])
     ((text, found),) = listed(house).items()
     assert text == kept
-    assert (second_look.DENIED in found.warnings) is warned
+    assert (grounding.DENIED in found.warnings) is warned
 
 
 def test_what_is_over_ends_a_fact_only_with_a_persons_word(house: House) -> None:
@@ -265,7 +265,7 @@ class TestCheck:
     def test_its_lines_are_of_each_kind_and_can_be_read(self) -> None:
         assert len(check.lines()) == 24
         assert {one["kind"] for one in check.lines()} == {
-            *second_look.OFFERED,
+            *grounding.OFFERED,
             "asked",
             "supposed",
             "past",

@@ -11,7 +11,7 @@ from conversations import Said, claude_code
 from curation.extracting import House
 from curation.stated import FRESH, TUNED, labelled
 from tars_memory.capture.transcripts.turns import Turn
-from tars_memory.curation.extraction.stating import claimed, stated
+from tars_memory.curation.extraction.rules import claimed, stated
 from tars_memory.curation.model import Fact
 from tars_memory.vault.markdown.facts import Claim, claim_in, claim_line, claim_of
 

@@ -12,7 +12,7 @@ from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import ModelUnavailableError, UsageError
 
 if TYPE_CHECKING:
-    from tars_memory.curation.extraction.extracted import Extracted, Prompts
+    from tars_memory.curation.extraction.extract import Extracted, Prompts
 
 PARTLY = 3
 SHOWN = 5

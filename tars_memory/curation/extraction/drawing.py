@@ -1,27 +1,44 @@
 """What is drawn from one conversation: by a model window by window, or by the rules at once; grounded either way.
 
-What the person asked to be remembered is drawn by the rules in any case, so that no model can leave it out.
+What the person asked to be remembered is drawn by the rules in any case, so that no model can leave it out. Each turn
+of the person and of the model is examined in exactly one window; a turn too large for one is cut at its lines and
+sentences, and each of its characters is examined once. A window begins with the last turns before it, marked as
+context: what "it" and "there" mean stands there. Instructions and tool output are in no window. What the vault holds
+or refused already is left out, so that no candidate costs the person a second decision.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
+import re
+from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.extraction import grounding, rules, second_look, stating
-from tars_memory.curation.extraction.windows import windows
+from tars_memory.curation import similarity
+from tars_memory.curation.extraction import grounding, rules
 from tars_memory.curation.models import llm, prompts, replies
+from tars_memory.errors import TarsError
+from tars_memory.language import statements
+from tars_memory.recall.packing.budget import characters
+from tars_memory.settings import FactsOptions
+from tars_memory.vault import inbox
+from tars_memory.vault.markdown import entries, facts
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.facts import claim_in, heading_for
+from tars_memory.vault.markdown.lines import FACT
+from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import mask
+from tars_memory.vault.sessions import LEFT_OUT
 from tars_memory.vault.suspicion import MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tars_memory.capture.transcripts.turns import Transcript, Turn
-    from tars_memory.curation.extraction.known import Known
-    from tars_memory.curation.extraction.windows import Window
     from tars_memory.curation.model import Extraction, Fact
     from tars_memory.curation.models.llm import LanguageModel, Prompt
+    from tars_memory.vault.markdown.facts import Claim
+    from tars_memory.vault.vault import Vault
+
 
 WINDOW = 6_000
 """Tokens of a conversation that a model sees at once: more, and facts of the middle are passed over."""
@@ -145,7 +162,7 @@ def draw(
     by_rules = _by_rules(transcript, after, when)
     facts = _with_asked(found, by_rules.extraction.facts)
     news = [fact for fact in facts if not known.why(fact.text)]  # what is known of a fact may be said to be over
-    offered, left_out = second_look.sorted_out(model if looks else None, news, transcript.turns, days, known)
+    offered, left_out = grounding.sorted_out(model if looks else None, news, transcript.turns, days, known)
     offered += tuple(fact for fact in facts if fact not in news)
     decisions = tuple(dict.fromkeys(fact.text for fact in offered if fact.kind == "decision"))
     extraction = by_rules.extraction._replace(facts=offered, decisions=decisions)
@@ -182,10 +199,319 @@ def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
     found = read.extraction
     until = found.facts[-1].turn if len(found.facts) >= MOST_FACTS else 0
     plain = tuple(fact for fact in found.facts if MARK not in fact.quote)
-    claimed = stating.claimed(plain, transcript.turns, days)
+    claimed = rules.claimed(plain, transcript.turns, days)
     secret = {"secret": len(found.facts) - len(plain)} if len(plain) < len(found.facts) else {}
     return Drawn(found._replace(facts=claimed), secret, until, read.turns, read.readable)
 
 
 def _has_user(window: Window) -> bool:
     return any(not piece.context and piece.turn.role == "user" for piece in window.pieces)
+
+
+EXAMINED = frozenset({"user", "assistant"})
+"""Whose turns are looked at."""
+
+LABEL = 48
+"""Characters that number, speaker and time of a turn cost beside its words."""
+
+OVERLAP = 2
+"""Turns before a window that it shows as context."""
+
+CONTEXT_SHARE = 4
+"""A fourth of a window at most is context; a longer turn is shown by its end."""
+
+LEAST = 64
+"""Tokens of the smallest window: below, labels would take all of it."""
+
+_BREAKS = (
+    re.compile(r"\n[ \t]*\n+"),
+    re.compile(r"\n"),
+    re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|(?<=[。！？])"),
+    re.compile(r"\s+"),
+)
+"""Where a turn that is too large is best cut: after a paragraph, a line, a sentence, a word."""
+
+
+class Piece(NamedTuple):
+    """What a window shows of a turn.
+
+    Attributes:
+        turn: the turn.
+        text: its words, or a part of them, verbatim.
+        start: where the part begins in :attr:`Turn.text`.
+        context: only there to be understood; nothing is to be drawn from it.
+    """
+
+    turn: Turn
+    text: str
+    start: int
+    context: bool
+
+
+class Window(NamedTuple):
+    """What is looked at at once: context first, then what is examined."""
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def examines(self) -> tuple[int, ...]:
+        """Numbers of the turns that are examined here, wholly or in part, in order."""
+        return tuple(dict.fromkeys(piece.turn.number for piece in self.pieces if not piece.context))
+
+
+def windows(turns: Iterable[Turn], size: int, *, after: int = 0, overlap: int = OVERLAP) -> Iterator[Window]:
+    """Cut a conversation.
+
+    Args:
+        turns: all of it, in order.
+        size: tokens of a window, labels counted (at least :data:`LEAST`).
+        after: number of the last turn that was examined before; only those after it are, with it as context.
+        overlap: turns of context before each window.
+
+    Yields:
+        Windows in order; none if nothing is to be examined. Only a window's context may make it smaller than it could
+        be, and nothing makes it larger than ``size``.
+    """
+    room = characters(max(size, LEAST))
+    share = room // CONTEXT_SHARE
+    before: list[Turn] = []
+    held: list[Piece] = []
+    used = 0
+    for turn in turns:
+        if turn.role not in EXAMINED or not turn.text:
+            continue
+        if turn.number <= after:
+            before = [*before, turn][-overlap:] if overlap else []
+            continue
+        for piece in _pieces(turn, room - share):
+            cost = len(piece.text) + LABEL
+            if held and used + cost > room - share:
+                yield _window(before, held, share)
+                before = _last([*before, *(one.turn for one in held)], turn, overlap)
+                held, used = [], 0
+            held.append(piece)
+            used += cost
+    if held:
+        yield _window(before, held, share)
+
+
+def _last(turns: list[Turn], now: Turn, overlap: int) -> list[Turn]:
+    """The last turns, each once, without the one that goes on."""
+    kept = dict.fromkeys(turn.number for turn in turns if turn.number != now.number)
+    by_number = {turn.number: turn for turn in turns}
+    return [by_number[number] for number in [*kept][-overlap:]] if overlap else []
+
+
+def _window(before: list[Turn], held: list[Piece], share: int) -> Window:
+    """Context as far as its share goes, the nearest turn first; what is too long is shown by its end."""
+    context: list[Piece] = []
+    left = share
+    for turn in reversed(before):
+        if left <= 2 * LABEL:
+            break
+        start = max(0, len(turn.text) - (left - LABEL))
+        context.append(Piece(turn, turn.text[start:], start, True))
+        left -= LABEL + len(turn.text) - start
+    return Window((*reversed(context), *held))
+
+
+def _pieces(turn: Turn, room: int) -> Iterator[Piece]:
+    """A turn whole, or in parts of at most so many characters with their labels; the parts joined are the turn."""
+    most = room - LABEL
+    start = 0
+    while len(turn.text) - start > most:
+        end = _cut(turn.text, start, start + most)
+        yield Piece(turn, turn.text[start:end], start, False)
+        start = end
+    yield Piece(turn, turn.text[start:], start, False)
+
+
+def _cut(text: str, start: int, most: int) -> int:
+    """Where to end a part: at the last good break of its second half."""
+    half = start + (most - start) // 2
+    for pattern in _BREAKS:
+        ends = [match.end() for match in pattern.finditer(text, half, most) if start < match.end() <= most]
+        if ends:
+            return ends[-1]
+    return most
+
+
+REPLACED = "replaced::"
+"""How a line under a promoted candidate begins that names the words it took the place of."""
+
+MOST_TOLD = 40
+"""Facts that a model is shown, so that what changes one of them comes as a change."""
+
+TIERS = (Tier.SEMANTIC, Tier.PROCEDURAL, Tier.DAILY, Tier.EPISODIC)
+"""Where memory stands; other notes are the person's own texts."""
+
+Key = tuple[tuple[str, ...], frozenset[str]]
+
+_BULLET = re.compile(r"(?:^|(?<=[\r\n]))[ \t]*[-*+][ \t]+([^\r\n]+)")
+_LEFT_OUT = re.compile(rf"^## {LEFT_OUT}[ \t]*\r?$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_FIELD = re.compile(r"(?<![ \t])[ \t]*\[\w+::[^\[\]]*\]")
+
+
+class _Line(NamedTuple):
+    """A bullet: where it stands, its words, what became of it, what links it; a fact, and the day of a daily note."""
+
+    tier: Tier
+    text: str
+    state: str | None
+    link: str = ""
+    fact: facts.Fact | None = None
+    day: date | None = None
+
+
+class Known:
+    """The statements of a vault in our scope.
+
+    The same statement is known in whatever tier it stands, decided or not. What a later line replaced is not: it may
+    have become true again. Of what was rejected its rewordings are known too.
+
+    Args:
+        vault: read once, at the start.
+        notices: takes a sentence for each note that can't be read.
+        options: how predicates of facts stand in time, and who the person is.
+    """
+
+    def __init__(self, vault: Vault, notices: list[str], options: FactsOptions | None = None) -> None:
+        self._held: set[Key] = set()
+        self._kept: set[Key] = set()
+        self._rejected: dict[tuple[str, ...], list[statements.Statement]] = {}
+        """By their content in order: what says the same holds the same."""
+        self._facts: list[facts.Fact] = []
+        options = options or FactsOptions()
+        self._me = facts.names(options.me)
+        self._predicates = facts.Predicates.of(options)
+        links: dict[tuple[str, str, str], set[str]] = {}
+        refused: set[str] = set()
+        waiting: dict[str, date] = {}
+        last = ""
+        replaced: set[Key] = set()
+        noted: set[Key] = set()
+        for line in _lines(vault, notices):
+            if line.text.startswith(REPLACED):
+                replaced.add(_key(re.sub(r" \([^()]*\)$", "", line.text.removeprefix(REPLACED).strip())))
+            elif line.tier is Tier.DAILY:
+                (self._held if line.state == "extracted" else noted).add(_key(line.text))
+                if line.state == "rejected":
+                    said = statements.read(line.text)
+                    self._rejected.setdefault(tuple(sorted(said.content)), []).append(said)
+                    refused.add(line.link)
+                if line.state == "extracted" and line.link and line.day:
+                    waiting[line.link] = line.day
+            elif claim := claim_in(line.text.removeprefix(FACT)) if line.text.startswith(FACT) else None:
+                if claim.until is None:
+                    links.setdefault(claim.key, set()).add(last)
+            else:
+                last = line.link or last
+                if line.tier is Tier.EPISODIC:
+                    noted.add(_key(line.text))
+                else:
+                    self._held.add(_key(line.text))
+                    self._kept.add(_key(line.text))
+                if line.fact:
+                    self._facts.append(line.fact)
+                    self._held.add(_key(f"{line.fact.subject} {_FIELD.sub('', line.text).replace('::', '')}"))
+        self._held |= noted - replaced
+        self._held |= {_key(str(each["text"])) for each in inbox.pending(vault, notices)}
+        self._refused = {key for key, named in links.items() if named & (refused - {""})}
+        self._open: dict[tuple[str, str], list[tuple[date, str]]] = {}
+        for (subject, predicate, value), named in links.items():
+            for link in named & waiting.keys():
+                self._open.setdefault((subject, predicate), []).append((waiting[link], value))
+
+    def why(self, text: str, claim: Claim | None = None, day: date | None = None) -> str:
+        """Why a statement need not be noted again: ``rejected`` or ``known``; empty if it must.
+
+        Args:
+            text: its words.
+            claim: what it states over time; the same fact is known in whatever words.
+            day: on which it was said; a fact that did not hold then is news.
+        """
+        if claim is not None and claim.until is not None:
+            claim = None
+        if claim is not None and claim.key in self._refused:
+            return "rejected"
+        new = statements.read(text)
+        alike = self._rejected.get(tuple(sorted(new.content)), ())
+        if any(similarity.compare(old, new) in ("same", "near") for old in alike):
+            return "rejected"
+        if claim is None or day is None:
+            return "known" if _key(text) in self._held else ""
+        return "known" if _key(text) in self._kept or self._says(claim, day) else ""
+
+    def _says(self, claim: Claim, day: date) -> bool:
+        """Whether Facts.md or a candidate that waits says so of that day, and none of them said otherwise since."""
+        headings = [fact.subject for fact in self._facts]
+        about = claim._replace(subject=heading_for(claim.subject, headings, self._me)).key[:2]
+        value = claim.key[2]
+        held = [fact for fact in self._facts if (facts.folded(fact.subject), facts.folded(fact.predicate)) == about]
+        holding = [f for f in held if facts.object_key(f.object) == value and f.holds(claim.since or day)]
+        said = sorted((each for each in self._open.get(claim.key[:2], ()) if each[0] <= day), key=lambda each: each[0])
+        if not self._predicates.replaces(claim.predicate):
+            return bool(holding) or any(each[1] == value for each in said)
+        began = max((fact.since or date.min for fact in holding), default=None)
+        if said and (began is None or said[-1][0] >= began):
+            others = (fact.since for fact in held if facts.folded(fact.object) != value)
+            return said[-1][1] == value and not any(since and said[-1][0] < since <= day for since in others)
+        return bool(holding)
+
+    def told(self) -> tuple[list[str], list[str]]:
+        """The facts that hold, the newest first, a line each; and the predicates that are known."""
+        facts_ = sorted((f for f in self._facts if f.until is None), key=lambda f: f.since or date.min, reverse=True)
+        lines = [f"{fact.subject}: {fact.predicate}: {fact.object}" for fact in facts_[:MOST_TOLD]]
+        usual = self._predicates.single | self._predicates.temporary | self._predicates.events
+        return lines, [*dict.fromkeys([*(fact.predicate for fact in facts_[:MOST_TOLD]), *sorted(usual)])]
+
+    def holds(self, claim: Claim) -> bool:
+        """Whether Facts.md says that a claim is so, without an end."""
+        subject = heading_for(claim.subject, [fact.subject for fact in self._facts], self._me)
+        key = claim._replace(subject=subject).key
+        return any(
+            f.until is None and (facts.folded(f.subject), facts.folded(f.predicate), facts.object_key(f.object)) == key
+            for f in self._facts
+        )
+
+    def add(self, text: str, claim: Claim | None = None, day: date | None = None) -> None:
+        """From now on it is known."""
+        self._held.add(_key(text))
+        if claim is not None and claim.until is None and day is not None:
+            self._open.setdefault(claim.key[:2], []).append((day, claim.key[2]))
+
+
+def _key(text: str) -> Key:
+    said = statements.read(text)
+    return said.words, said.tags
+
+
+def _lines(vault: Vault, notices: list[str]) -> Iterator[_Line]:
+    """The bullets of the tiers' notes; those of daily and session notes, which are many, line by line.
+
+    A bullet within a fence counts there too, and one that goes on over several lines only with its first: both cost a
+    candidate at most.
+    """
+    layout = vault.layout
+    for path in sorted(vault.paths()):
+        if not layout.is_ours(path):
+            continue
+        tier = layout.tier_of(path)
+        if tier not in TIERS:
+            continue
+        try:
+            data = vault.read(path)
+        except TarsError as error:
+            notices.append(f"passed over: {error.message}")
+            continue
+        if tier in (Tier.DAILY, Tier.EPISODIC):
+            text = _LEFT_OUT.sub("", data.decode("utf-8", "surrogateescape"))
+            timed = layout.timed(path)
+            for found in _BULLET.finditer(text):
+                parts = entries.parse(found[1], timed=timed)
+                link = parts.block_id or (parts.provenance or "").partition("#^")[2]
+                yield _Line(tier, parts.text, parts.state, link, day=layout.day_of(path))
+            continue
+        of_facts = path == layout.facts
+        for entry in entries.read(path, Document(data)):
+            yield _Line(tier, entry.text, entry.state, fact=facts.fact_of(entry) if of_facts else None)

@@ -10,13 +10,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.capture.transcripts import Unknown, read
 from tars_memory.curation.extraction import drawing
-from tars_memory.curation.extraction.extracted import RULES, Extracted, Priced, Prompts, Session, Skipped
+from tars_memory.curation.extraction.drawing import Known
 from tars_memory.curation.extraction.keeping import KEEPS, Kept, Place, keep, keep_said, words_of
-from tars_memory.curation.extraction.known import Known
 from tars_memory.curation.models import check, llm
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.tables import LANGUAGES
@@ -34,9 +33,11 @@ if TYPE_CHECKING:
     from tars_memory.capture.caller import Caller
     from tars_memory.capture.transcripts.turns import Transcript
     from tars_memory.curation.extraction.drawing import Drawn, Moments
-    from tars_memory.curation.models.llm import LanguageModel
+    from tars_memory.curation.extraction.keeping import Kept
+    from tars_memory.curation.models.llm import LanguageModel, Prompt
     from tars_memory.settings import Settings
     from tars_memory.vault.sessions import SessionNote
+
 
 BY_RULES = "no language model is set: only what was plainly said was looked for, by the built-in rules"
 
@@ -220,7 +221,7 @@ class Examiner:
             UnwritableError: the vault can't be written; conversations before are.
         """
         self.skipped = []
-        done: list[Session] = []
+        done: list[ExtractedSession] = []
         failure: ModelUnavailableError | None = None
         turns = readable = 0
         for transcript in transcripts:
@@ -371,7 +372,7 @@ class Examiner:
         except TarsError:
             return None
 
-    def _kept(self, task: _Task, drawn: Drawn) -> Session | None:
+    def _kept(self, task: _Task, drawn: Drawn) -> ExtractedSession | None:
         """Write one conversation; None if another process did so meanwhile."""
         transcript = task.transcript
         assert self._writer is not None
@@ -390,7 +391,7 @@ class Examiner:
             ctx.notices.append(f"{transcript.source}: {counted(unseen, 'candidate')} without a second look")
         txn = transaction.written[0].txn if transaction.written and not self.ctx.store.dry_run else None
         self._remember(task, path, kept)
-        return Session(
+        return ExtractedSession(
             source=transcript.source,
             path=path,
             date=task.when[transcript.turns[0].number].date().isoformat(),
@@ -432,3 +433,100 @@ class Examiner:
         if key := sessions.session_key(task.transcript.format, mask(task.transcript.id)):
             self.catalogue[key] = path
         self._seen = self._latest()
+
+
+RULES = "rules"
+"""What :attr:`Extracted.model` says where no model was asked."""
+
+
+class ExtractedSession(NamedTuple):
+    """What became of one conversation.
+
+    Attributes:
+        source: as it was named.
+        path: of its note, relative to the vault.
+        date: ``YYYY-MM-DD`` of its beginning.
+        turns: of the whole conversation.
+        examined: turns that were looked at now.
+        facts: that were written.
+        dropped: why others were not, counted: ``ungrounded``, ``known``, ``rejected``, ``secret``.
+        left_out: what the session note keeps and nobody is asked about, counted by kind of sentence.
+        txn: the transaction that ``undo`` takes; None in a dry run.
+    """
+
+    source: str
+    path: str
+    date: str
+    turns: int
+    examined: int
+    facts: tuple[Kept, ...]
+    dropped: dict[str, int]
+    left_out: dict[str, int]
+    txn: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        return {**self._asdict(), "facts": [fact._asdict() for fact in self.facts]}
+
+
+class Skipped(NamedTuple):
+    """A source, or a conversation in it, that gave nothing.
+
+    Attributes:
+        source: as it was named.
+        why: one sentence without a full stop.
+        failed: whether it could not be read, rather than need not.
+    """
+
+    source: str
+    why: str
+    failed: bool = False
+
+
+class Extracted(NamedTuple):
+    """What ``extract`` did.
+
+    Attributes:
+        sessions: conversations that were examined.
+        skipped: those that were not, and what is no conversation.
+        model: that was asked; ``rules`` for none.
+        notices: what the person should know.
+        failure: why the model could not be used any more; None if it could. What stands in ``sessions`` was written.
+    """
+
+    sessions: list[ExtractedSession]
+    skipped: list[Skipped]
+    model: str
+    notices: list[str]
+    failure: ModelUnavailableError | None = None
+
+
+class Priced(NamedTuple):
+    """A prompt that would be sent, with its source, the turns that facts may come from, and what it would cost.
+
+    ``tokens`` counts what is sent; ``cost`` is in US dollars with the longest answer, None if nobody knows.
+    """
+
+    source: str
+    prompt: Prompt
+    examined: tuple[int, ...]
+    tokens: int
+    cost: float | None
+
+
+class Prompts(NamedTuple):
+    """What a model would be asked.
+
+    Attributes:
+        prompts: in order.
+        skipped: what nothing would be asked about.
+        model: that would be asked; empty for none.
+        endpoint: where it is; empty for the provider's own address.
+        notices: what the person should know.
+    """
+
+    prompts: list[Priced]
+    skipped: list[Skipped]
+    model: str
+    endpoint: str
+    notices: list[str]

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation import similarity
-from tars_memory.curation.extraction.second_look import RULE
+from tars_memory.curation.extraction.grounding import RULE
 from tars_memory.curation.model import BESIDE, NEW, SHOWN, Mark, Proposal, Related, day_of
 from tars_memory.curation.reviewing import candidates, distil, inboxed, stated
 from tars_memory.curation.reviewing.placing import Sections

@@ -231,7 +231,7 @@ def _folded(text: str) -> str:
 
 def _anew(candidate: Candidate, subject: str) -> Claim | None:
     """What a line states as it stands now; whoever said "I" before says so still."""
-    from tars_memory.curation.extraction.stating import stated
+    from tars_memory.curation.extraction.rules import stated
 
     claim = stated(candidate.text, candidate.day)
     return claim._replace(subject=subject) if claim and claim.subject == ME != subject != WE else claim

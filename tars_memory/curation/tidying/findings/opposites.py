@@ -77,7 +77,7 @@ def _values(note: TidyNote, world: World) -> Iterator[Asked]:
             known[key].append((entry, Related(path, fact.line, fact.ref, f"{fact.predicate} {fact.object}", since)))
             values[key].add(truth.object_key(fact.object))
     if note.role == "memory":
-        from tars_memory.curation.extraction.stating import stated
+        from tars_memory.curation.extraction.rules import stated
 
         for entry in _short(note):
             claim = stated(entry.text, world.today)
