@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from tars_memory.capture.caller import Caller
     from tars_memory.cli.call import Call
     from tars_memory.curation.model import Proposal, Related
-    from tars_memory.curation.reviewing.review import Answer, Review
-    from tars_memory.curation.reviewing.rules import Rule
+    from tars_memory.curation.reviewing.review import Answer, Review, Rule
 
 SCISSORS = "# ---- below this line nothing is kept ----"
 QUIT, LATER, AGAIN, APART = "quit", "later", "again", "apart"
@@ -244,7 +243,7 @@ class Walk:
 
 def walk_rules(call: Call, ctx: Caller, found: Sequence[Rule]) -> int:
     """One rule after another that nobody approved here: approve it, all that are left, or none; the exit code."""
-    from tars_memory.curation.reviewing import rules
+    from tars_memory.curation.reviewing.review import approve
 
     approved: list[Rule] = []
     for number, rule in enumerate(found, 1):
@@ -259,7 +258,7 @@ def walk_rules(call: Call, ctx: Caller, found: Sequence[Rule]) -> int:
             said = _ask(call, "[a]pprove [A]ll that are left [l]ater [q]uit [?]: ")
         if said in ("a", "A"):
             chosen = found[number - 1 :] if said == "A" else [rule]
-            rules.approve(ctx, chosen)
+            approve(ctx, chosen)
             approved += chosen
         if said in ("A", "q", None):
             break

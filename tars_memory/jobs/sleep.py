@@ -332,10 +332,10 @@ def _project_of(transcript: Transcript | Unknown) -> str:
 
 
 def _expire(memory: Memory) -> tuple[str, dict[str, int], str]:
-    from tars_memory.curation.reviewing import aging
+    from tars_memory.curation.reviewing.ticks import settle
 
     review = memory.review()
-    count = aging.settle(review.ctx, review.gather, review.gather())
+    count = settle(review.ctx, review.gather, review.gather())
     return f"{counted(count, 'candidate')} marked: too old, or kept already" if count else "", {"marked": count}, ""
 
 

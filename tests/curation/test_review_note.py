@@ -15,7 +15,7 @@ from random_documents import document, examples, scale
 from curation.reviewing import NOTES, Vault
 from tars_memory.curation.model import Proposal, Related
 from tars_memory.curation.reviewing import note
-from tars_memory.curation.reviewing.choices import accepted
+from tars_memory.curation.reviewing.ticks import accepted
 from tars_memory.errors import NotFoundError, UsageError
 
 TEXTS = (

@@ -14,7 +14,7 @@ from curation.extracting import House, claims, dialogue, scripted, texts, verdic
 from tars_memory.curation.extraction import grounding
 from tars_memory.curation.model import Proposal
 from tars_memory.curation.models import check
-from tars_memory.curation.reviewing import left_out
+from tars_memory.curation.reviewing import review
 from tars_memory.errors import ConflictError, ModelUnavailableError
 from tars_memory.testing import ScriptedLLM
 
@@ -51,9 +51,9 @@ def listed(house: House) -> dict[str, Proposal]:
         return {each.text: each for each in memory.review().waiting(limit=0).proposals}
 
 
-def out(house: House) -> dict[str, left_out.LeftOut]:
+def out(house: House) -> dict[str, review.LeftOut]:
     with house.memory() as memory:
-        return {each.said.text: each for each in left_out.listed(memory.capture(writes=False))}
+        return {each.said.text: each for each in review.listed(memory.capture(writes=False))}
 
 
 def talked(house: House, model: Any, *said: str, **more: Any) -> Any:
@@ -197,9 +197,9 @@ def test_one_that_was_left_out_can_be_proposed_after_all(house: House) -> None:
     before = house.files()
     one = out(house)["I bought a boat"]
     with house.memory() as memory, pytest.raises(ConflictError):
-        left_out.offer(memory.capture(), [one.entry.ref, "aaaaaaaa"])
+        review.offer(memory.capture(), [one.entry.ref, "aaaaaaaa"])
     with house.memory() as memory:
-        left_out.offer(memory.capture(), [one.entry.ref])
+        review.offer(memory.capture(), [one.entry.ref])
     assert "I bought a boat" not in out(house)
     found = listed(house)["I bought a boat"]
     assert (found.quote, found.kind, found.checked) == ("I bought a boat", "stated", True)

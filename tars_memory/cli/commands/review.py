@@ -167,9 +167,9 @@ def _list(call: Call, listed: Any) -> int:
 
 def _left_out(call: Call, room: Any, limit: int | None) -> int:
     """What a second look left out, newest conversation first: id, kind and words; how many of each kind."""
-    from tars_memory.curation.reviewing import left_out
+    from tars_memory.curation.reviewing.review import left_out
 
-    found = left_out.listed(room.ctx)
+    found = left_out(room.ctx)
     shown = found[:limit] if limit else found
     kinds = dict(Counter(one.said.kind for one in found).most_common())
     notices = call.notices(room.ctx.notices)
@@ -185,10 +185,10 @@ def _left_out(call: Call, room: Any, limit: int | None) -> int:
 
 def _offered(call: Call, room: Any, ids: list[str]) -> int:
     """Where the lines stand that are proposed after all."""
-    from tars_memory.curation.reviewing import left_out
+    from tars_memory.curation.reviewing.review import offer
 
     with room.alone():
-        kept = left_out.offer(room.ctx, ids)
+        kept = offer(room.ctx, ids)
     notices = call.notices([*room.ctx.notices, *(["dry run: nothing was written"] if call.dry_run else [])])
     if call.out.json:
         call.out.record({"offered": [one._asdict() for one in kept], "notices": notices})
@@ -202,11 +202,11 @@ def _offered(call: Call, room: Any, ids: list[str]) -> int:
 def _rules(call: Call) -> int:
     """Walk through the rules that nobody approved here; elsewhere than at a terminal list them."""
     from tars_memory.cli.approve import walk_rules
-    from tars_memory.curation.reviewing import rules
+    from tars_memory.curation.reviewing.review import unapproved
 
     asks = call.interactive and call.out.screen and not (call.out.json or call.out.quiet)
     context = call.memory().capture(writes=asks)
-    found = rules.unapproved(context)
+    found = unapproved(context)
     notices = call.notices(context.notices)
     if asks and found:
         return walk_rules(call, context, found)

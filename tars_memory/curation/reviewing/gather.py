@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.curation import similarity
 from tars_memory.curation.extraction.grounding import RULE
 from tars_memory.curation.model import BESIDE, NEW, SHOWN, Mark, Proposal, Related, day_of
-from tars_memory.curation.reviewing import candidates, distil, inboxed, stated
+from tars_memory.curation.reviewing import candidates, placing
 from tars_memory.curation.reviewing.placing import Sections
 from tars_memory.curation.similarity import Index
 from tars_memory.errors import NotFoundError, TarsError, counted
@@ -100,12 +100,12 @@ def gather(
     arrived = cache(arrived)
     waiting = candidates.read(vault, expired=expired)
     standing = _Standing(vault, dated, waiting.notices, facts or FactsOptions())
-    kept = inboxed.kept(vault, standing.promoted, standing.lines, waiting.notices)
+    kept = candidates.kept(vault, standing.promoted, standing.lines, waiting.notices)
     taken = {(mark.path, mark.block_id) for proposal in kept for mark in proposal.marks}
     proposals: list[Proposal] = []
     aged: list[Mark] = []
     settled: list[Mark] = []
-    every = stated.with_claims(vault, waiting.candidates)
+    every = candidates.with_claims(vault, waiting.candidates)
     open_ = [each for each in every if (each.mark.path, each.mark.block_id) not in taken]
     told_of = {each.mark.block_id: each.said for each in every}
     shown: list[Candidate] = []
@@ -246,7 +246,7 @@ class _Standing:
             titles = [section.title for section in document.sections if section.level > 1]
             self._sections[path] = Sections(entries, titles, layout.notes_section)
         self._said = {_words(entry.text) for entry in self.entries}
-        self.facts = stated.Facts(layout.facts, data, options)
+        self.facts = candidates.Facts(layout.facts, data, options)
         self._about: dict[int, Fact] = {fact.line: fact for fact in self.facts.all}
         self._facts_note = layout.facts
         copies = Counter((entry.path, entry.raw) for entry in self.entries)
@@ -363,7 +363,9 @@ class _Standing:
         first = group[0]
         if any(each.mark.block_id and each.source.casefold() in self.promoted for each in group):
             return None
-        rule = distil.fact(first.text) if first.kind == "fact" else distil.rule(first.text, good=first.kind == "reward")
+        rule = (
+            placing.fact(first.text) if first.kind == "fact" else placing.rule(first.text, good=first.kind == "reward")
+        )
         if first.said.kind:
             rule = rule._replace(factual=first.said.kind != RULE)
         text = grammar.neutralise(rule.text)
@@ -379,7 +381,7 @@ class _Standing:
             text=text,
             quote=first.said.quote
             if first.kind == "fact"
-            else distil.evidence(first.text, first.question, first.answer),
+            else placing.evidence(first.text, first.question, first.answer),
             source=first.source,
             date=first.day.isoformat(),
             why=_why(group),

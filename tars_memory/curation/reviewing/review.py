@@ -2,23 +2,38 @@
 
 Nothing is offered that was decided, and a decision counts only for the proposal as it was shown: its id is made of the
 change, so a line that changed meanwhile gives another proposal with another id.
+
+Beside it: rules that stand in the vault though nobody typed or approved them here (brought along, synced, edited
+elsewhere), of which approving changes no byte, for the journal of this machine says then that the person stands by
+these very lines; and what a second look left out, offered after all if the person wants it.
 """
 
 from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation.commit import commit
-from tars_memory.curation.model import Decision
-from tars_memory.curation.reviewing import aging, ticks
-from tars_memory.curation.reviewing.candidates import arrived, earliest
-from tars_memory.curation.reviewing.choices import accepted, resolved
+from tars_memory.curation.extraction.keeping import Dailies
+from tars_memory.curation.model import Decision, Fact
+from tars_memory.curation.reviewing import ticks
+from tars_memory.curation.reviewing.candidates import COMMAND, arrived, earliest
 from tars_memory.curation.reviewing.gather import gather
-from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, UsageError, counted
-from tars_memory.vault.writing.history import written_days
+from tars_memory.curation.reviewing.ticks import accepted, resolved
+from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UsageError, counted
+from tars_memory.recall.packing.loaded import Loaded
+from tars_memory.recall.packing.rules import by_approval
+from tars_memory.vault import sessions
+from tars_memory.vault.markdown import edits, entries
+from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.spans import Changes
+from tars_memory.vault.model import Tier
+from tars_memory.vault.sessions import LEFT_OUT
+from tars_memory.vault.writing.history import typed_lines, written_days
 from tars_memory.vault.writing.lock import VaultLock
 
 if TYPE_CHECKING:
@@ -26,12 +41,15 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.caller import Caller
     from tars_memory.curation.commit import Decided
+    from tars_memory.curation.extraction.keeping import Kept
     from tars_memory.curation.model import Proposal
     from tars_memory.curation.reviewing.gather import Gathered
     from tars_memory.curation.reviewing.ticks import Recorded
     from tars_memory.settings import ReviewOptions
-    from tars_memory.vault.model import Entry
+    from tars_memory.vault.model import Entry, Splice
+    from tars_memory.vault.sessions import SessionFact
     from tars_memory.vault.writing.store import Transaction
+
 
 ID = re.compile(r"[0-9a-z]{8}")
 
@@ -209,7 +227,7 @@ class Review:
     def commit(self, chosen: Sequence[Decision], found: Gathered) -> Answer:
         """Do what was decided; what has aged is marked first, in a transaction of its own."""
         if self.ctx.may_accept or not any(each.accept for each in chosen):
-            aging.settle(self.ctx, self.gather, found, but={mark for each in chosen for mark in each.marks})
+            ticks.settle(self.ctx, self.gather, found, but={mark for each in chosen for mark in each.marks})
 
         def also(transaction: Transaction) -> None:
             ids = {one.id for each in chosen for one in (each.proposal, *each.instead)}
@@ -241,7 +259,7 @@ class Review:
             Its path, and how many proposals it holds now.
         """
         self.settle()
-        aging.settle(self.ctx, self.gather, self.gather())
+        ticks.settle(self.ctx, self.gather, self.gather())
         return ticks.write_note(self, self.waiting(limit=limit, expired=expired).proposals)
 
     def gather(self, *, expired: bool = False, told: int | None = 0) -> Gathered:
@@ -289,3 +307,166 @@ def _check(accept: Sequence[str], reject: Sequence[str]) -> None:
     twice = set(accept) & set(reject)
     if twice:
         raise UsageError(f"{', '.join(sorted(twice))}: both accepted and rejected", "say one of them")
+
+
+class Rule(NamedTuple):
+    """A rule that nobody approved here.
+
+    Attributes:
+        path, line: where it stands.
+        ref: the name of its entry.
+        section: the heading above it; empty for none.
+        text: its words, with those of the bullets below it, a line each.
+        raw: its lines and those of its headings, as bytes, without endings.
+    """
+
+    path: str
+    line: int
+    ref: str
+    section: str
+    text: str
+    raw: tuple[bytes, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        """The documented JSON object."""
+        return {name: getattr(self, name) for name in ("path", "line", "ref", "section", "text")}
+
+
+def unapproved(ctx: Caller) -> list[Rule]:
+    """The rules of the vault, and of its projects, that are bullets and that nobody typed or approved here."""
+    found: list[Rule] = []
+    for path in sorted(path for path in ctx.vault.paths() if ctx.layout.tier_of(path) is Tier.PROCEDURAL):
+        try:
+            found += _of_note(ctx, path, ctx.vault.read(path))
+        except TarsError as error:
+            ctx.notices.append(error.message)
+    return found
+
+
+def approve(ctx: Caller, rules: Sequence[Rule]) -> str | None:
+    """Say in the journal that the person stands by these rules as they are; the transaction that ``undo`` takes.
+
+    Raises:
+        UsageError: no person at a terminal does it.
+        ConflictError: one of them does not stand there (any more); nothing was approved.
+        UnwritableError: the vault can't be written.
+    """
+    if not ctx.attended:
+        raise UsageError("approving a rule takes a person at a terminal", "run tars-memory review --rules there")
+    with ctx.writing("review", None, whole=True) as transaction:
+        for path in dict.fromkeys(rule.path for rule in rules):
+            transaction.vouch(path, {line for rule in rules if rule.path == path for line in rule.raw})
+    return next((written.txn for written in transaction.written if written.txn), None)
+
+
+def _of_note(ctx: Caller, path: str, data: bytes) -> Iterator[Rule]:
+    note = Loaded(path, data, whole_items=True)
+    known = typed_lines(ctx.store.journal, path)
+    entries = {entry.line: entry for entry in grammar.read(path, note.document)}
+    for unit in by_approval(note, known)[1]:
+        entry, raw = entries.get(unit.start_line), note.rules.get(unit.start_line)
+        if entry is not None and raw:
+            below = [line.strip() for line in unit.texts[1 + entry.raw.count("\n") :] if line.strip()]
+            headings = [line for above in unit.headings for line in note.raw(above) if line not in known]
+            text = "\n".join([entry.text, *below])
+            yield Rule(path, entry.line, entry.ref, entry.section, text, (*headings, *raw))
+
+
+ANYWAY = "It was left out as: {kind}"
+
+_TITLE = LEFT_OUT.encode("ascii")
+
+
+class LeftOut(NamedTuple):
+    """One statement that nobody was asked about.
+
+    Attributes:
+        entry: its bullet in the session note.
+        said: what the note says of it.
+        date: of the conversation, ``YYYY-MM-DD``.
+    """
+
+    entry: Entry
+    said: SessionFact
+    date: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        stands = {"path": self.entry.path, "line": self.entry.line, "date": self.date}
+        said = {"text": self.said.text, "quote": self.said.quote, "said_by": self.said.speaker, "turn": self.said.turn}
+        looked = {"fact": self.said.claim or None, "warnings": list(self.said.warnings)}
+        return {"id": self.entry.ref, "kind": self.said.kind, **said, **stands, **looked}
+
+
+def left_out(ctx: Caller) -> list[LeftOut]:
+    """All that is left out in the session notes of our scope, the newest conversation first."""
+    layout = ctx.layout
+    paths = sorted(
+        (path for path in ctx.vault.paths() if layout.is_session(path) and layout.is_ours(path)), reverse=True
+    )
+    found: list[LeftOut] = []
+    for path, data in ctx.readable(sorted(paths, reverse=True)):
+        if _TITLE in data:
+            document = Document(data)
+            day = str(document.front_matter.get("date", ""))
+            found += (LeftOut(*one, day) for one in sessions.facts_of(entries.read(path, document), LEFT_OUT))
+    return found
+
+
+def offer(ctx: Caller, ids: Sequence[str]) -> list[Kept]:
+    """Make candidates of some of them, in one transaction: lines of their days, which the session notes link to.
+
+    Args:
+        ctx: the command's view of the vault.
+        ids: of :func:`listed`.
+
+    Returns:
+        The candidates with their lines.
+
+    Raises:
+        ConflictError: one of them is not there (any more).
+        UnwritableError: the vault can't be written.
+    """
+    there = {one.entry.ref: one for one in left_out(ctx)}
+    unknown = [name for name in ids if name not in there]
+    if unknown:
+        raise ConflictError(
+            f"nothing with the id {', '.join(unknown)} is left out; nothing was written",
+            "tars-memory review --left-out lists what is",
+        )
+    chosen = [there[name] for name in dict.fromkeys(ids)]
+    with ctx.writing(COMMAND, None, whole=True) as transaction:
+        daily = Dailies(ctx, transaction)
+        kept = daily.write([daily.add(_fact(one.said), _moment(one, ctx.now), one.said.speaker) for one in chosen])
+        for one, line in zip(chosen, kept, strict=True):
+            linked = daily.linked(line)
+
+            def moved(data: bytes | None, one: LeftOut = one, linked: SessionFact = linked) -> list[Splice]:
+                changes = Changes(data or b"")
+                note = sessions.read(one.entry.path, changes.data)
+                if note is not None:
+                    changes.make(sessions.grow(changes.data, note._replace(facts=(linked,), left_out=(), kept=())))
+                left = entries.read(one.entry.path, Document(changes.data))
+                same = (each for each, _ in sessions.facts_of(left, LEFT_OUT) if each.text == one.entry.text)
+                if (entry := next(same, None)) is None:
+                    raise ConflictError(f"{one.entry.path} changed meanwhile", "try again")
+                changes.make(edits.remove_bullet(changes.data, entry))
+                return changes.splices()
+
+            transaction.write(one.entry.path, moved)
+    return kept
+
+
+def _fact(said: SessionFact) -> Fact:
+    warnings = (*said.warnings, ANYWAY.format(kind=said.kind)) if said.kind else said.warnings
+    return Fact(said.text, said.quote, said.turn, seen="stated", warnings=warnings)
+
+
+def _moment(one: LeftOut, now: datetime) -> datetime:
+    """When the conversation began, as its note's name and front matter say; the exact turn is not known any more."""
+    clock = re.search(r"\d{4}-\d\d-\d\d (\d\d)(\d\d) ", one.entry.path.rpartition("/")[2])
+    try:
+        day = datetime.fromisoformat(one.date)
+        return day.replace(hour=int(clock[1]), minute=int(clock[2])) if clock else day
+    except ValueError:
+        return now

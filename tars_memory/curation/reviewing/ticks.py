@@ -1,11 +1,13 @@
-"""What was decided in Review.md is done: by ``review --from-note``, and by the next command that writes.
+"""What was decided is done: what the walk or a script names, what is ticked in Review.md, what time decides.
 
-Ticks in conflict copies of the note (a second device) count like those in the note itself. A decision is done once:
-what was decided stands in ``.tars/decided.jsonl`` by its id, so a note that a sync brings back is cleared of it without
-a word.
+Ticks are taken by ``review --from-note``, and by the next command that writes. Those in conflict copies of the note (a
+second device) count like those in the note itself. A decision is done once: what was decided stands in
+``.tars/decided.jsonl`` by its id, so a note that a sync brings back is cleared of it without a word. A process that an
+agent runs does none of it: it may have ticked them itself. It records that it found them, in the state folder and
+nowhere else, and the next process of anybody else does them, or the walk decides them.
 
-A process that an agent runs does none of it: it may have ticked them itself. It records that it found them, in the
-state folder and nowhere else, and the next process of anybody else does them, or the walk decides them.
+A candidate that nobody decided within the window is marked ``[expired]``; it stays in its note and is found. One whose
+words stand in a tier note already is marked ``[promoted]``: there is nothing to decide.
 """
 
 from __future__ import annotations
@@ -15,11 +17,12 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
+from tars_memory.curation import marking
 from tars_memory.curation.commit import commit
+from tars_memory.curation.marking import Marked
 from tars_memory.curation.model import Decision
 from tars_memory.curation.patch import splices_between
-from tars_memory.curation.reviewing import aging, note
-from tars_memory.curation.reviewing.choices import accepted, resolved
+from tars_memory.curation.reviewing import note
 from tars_memory.disk import sha256
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
 from tars_memory.vault import inbox
@@ -33,11 +36,11 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.caller import Caller
     from tars_memory.curation.commit import Committed
-    from tars_memory.curation.model import Proposal
+    from tars_memory.curation.model import Mark, Proposal, Related
     from tars_memory.curation.reviewing.gather import Gathered
     from tars_memory.curation.reviewing.note import Said
     from tars_memory.curation.reviewing.review import Review
-    from tars_memory.vault.model import Splice
+    from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import Transaction
 
@@ -253,7 +256,7 @@ def take(review: Review) -> Taken:
         notices.append(f"{note.NOTE}: left for later: {error.message}")
         chosen = [each for each in chosen if not each.instead]
     deciding = {mark for each in chosen for mark in each.marks}
-    aging.settle(ctx, lambda: review.gather(expired=True), found, but=deciding)
+    settle(ctx, lambda: review.gather(expired=True), found, but=deciding)
     taken = {item.state for each in items.values() for item in each if item.id in said}
     seen = {each.id: each.time for each in recorded(ctx)}
     done, more = _commit(ctx, chosen, stale, taken, seen)
@@ -385,3 +388,144 @@ def _texts(vault: Vault) -> dict[str, bytes]:
         except NotFoundError:
             continue
     return found
+
+
+def accepted(
+    proposal: Proposal,
+    lines: Mapping[str, Related],
+    waiting: Mapping[str, Proposal] | None = None,
+    *,
+    text: str | None = None,
+    both: bool = False,
+    as_line: bool = False,
+    replaces: Iterable[str] = (),
+) -> Decision:
+    """The decision to accept a proposal.
+
+    Args:
+        proposal: as it was shown.
+        lines: the entries of the tier notes by their names.
+        waiting: the proposals that wait by the names of their candidates' lines.
+        text: other words; None for its own.
+        both: the line that it would replace, or the fact that it would end, stays.
+        as_line: it becomes a line of ``Memory.md`` and no fact.
+        replaces: the names of lines to be replaced.
+
+    Raises:
+        UsageError: it is no fact, nothing that replaces lines, or a question that takes no words.
+        ConflictError: a line is not there (any more).
+    """
+    waiting, chosen = waiting or {}, tuple(dict.fromkeys(replaces))
+    gone = [name for name in chosen if name not in lines and name not in waiting]
+    if gone:
+        raise ConflictError(
+            f"no line {', '.join(gone)} waits or stands in the tier notes (any more)", "tars-memory review --list"
+        )
+    instead = {waiting[name].id: waiting[name] for name in chosen if name not in lines}
+    if proposal.id in instead:
+        raise UsageError(f"{proposal.id} can't replace itself", "name another line")
+    if chosen and (both or not proposal.adds):
+        why = "keeping both replaces no line" if both else f"{proposal.id} names its line itself"
+        raise UsageError(why, "leave out which lines it replaces")
+    if text is not None and proposal.op == "choose":
+        raise UsageError(f"{proposal.id} asks which line holds, and takes no other words", "choose the line that goes")
+    if as_line:
+        if proposal.fact is None:
+            raise UsageError(f"{proposal.id} is no fact", "only a fact can be kept as a line instead: --accept")
+        target, section, words = proposal.fact.instead
+        proposal = proposal._replace(op="append", target=target, section=section, text=words, fact=None)
+    elif both:
+        proposal = beside(proposal)
+    taken = tuple(lines[name] for name in chosen if name in lines)
+    return Decision(proposal, accept=True, text=text, replaces=taken, instead=tuple(instead.values()))
+
+
+def resolved(decisions: Sequence[Decision]) -> list[Decision]:
+    """Decisions that can be carried out together: what one of them takes the place of is not decided by itself.
+
+    It hands on what it was to replace. What is rejected by name stays rejected.
+
+    Raises:
+        UsageError: two are to replace each other.
+    """
+    found = list(decisions)
+    rejected = {each.proposal.id for each in found if not each.accept}
+    while over := next((x for x in found for y in found if x.accept and y.accept and x.proposal in y.instead), None):
+        after = next(each for each in found if over.proposal in each.instead)
+        if after.proposal in over.instead:
+            raise UsageError(f"{over.proposal.id} and {after.proposal.id} replace each other", "choose one of them")
+        replaces = tuple(dict.fromkeys((*after.replaces, *over.replaces)))
+        instead = tuple(dict.fromkeys((*after.instead, *over.instead)))
+        found[found.index(after)] = after._replace(replaces=replaces, instead=instead)
+        found.remove(over)
+    return [each._replace(instead=tuple(one for one in each.instead if one.id not in rejected)) for each in found]
+
+
+def beside(proposal: Proposal) -> Proposal:
+    """The proposal as a line of its own, that it would replace or end staying as it is."""
+    if proposal.op == "fact":
+        return proposal._replace(op="append", fact=None)
+    return proposal._replace(op="append", replaces="") if proposal.op == "replace" else proposal
+
+
+COMMAND = "expire"
+"""As history shows it."""
+
+
+def settle(ctx: Caller, again: Callable[[], Gathered], found: Gathered, *, but: Collection[Mark] = ()) -> int:
+    """Mark what has aged and what is settled, in one transaction; nothing is written if there is neither.
+
+    Args:
+        ctx: the command's view of the vault.
+        again: gathers anew, under the lock: what stood in a tier note a moment ago may be half of a commit that was
+            cut off, and is taken back by now.
+        found: what was gathered.
+        but: lines that are being decided.
+
+    Returns:
+        How many lines were marked. One that changed meanwhile is passed over: the next look finds it.
+
+    Raises:
+        UnwritableError: the vault can't be written.
+    """
+    if not _by_note(found, but):
+        return 0
+    count = 0
+    with ctx.writing(COMMAND, None) as transaction:
+        by_note = _by_note(again() if found.settled else found, but)
+        for path, marked in by_note.items():
+            timed = ctx.layout.timed(path)
+            counts: list[int] = []
+
+            def plan(
+                data: bytes | None,
+                path: str = path,
+                marked: Sequence[tuple[Mark, str]] = marked,
+                timed: bool = timed,
+                counts: list[int] = counts,
+            ) -> Sequence[Splice]:
+                new, done = restated(data or b"", path, marked, timed=timed)
+                counts[:] = [done]
+                return splices_between(data or b"", new)
+
+            if transaction.write(path, plan).changed:
+                count += counts[0]
+    return count
+
+
+def _by_note(found: Gathered, but: Collection[Mark]) -> dict[str, list[tuple[Mark, str]]]:
+    by_note: dict[str, list[tuple[Mark, str]]] = {}
+    for marks, state in ((found.aged, "expired"), (found.settled, "promoted")):
+        for mark in (each for each in marks if each not in but):
+            by_note.setdefault(mark.path, []).append((mark, state))
+    return by_note
+
+
+def restated(data: bytes, path: str, marked: Sequence[tuple[Mark, str]], *, timed: bool) -> tuple[bytes, int]:
+    """A note with other states for some of its candidates, and how many of them were found. Pure."""
+
+    def chosen(entry: Entry | str, one: Marked) -> bool:
+        return not isinstance(entry, str) and entry.state != one.state
+
+    wanted = [Marked(mark, state, named=False) for mark, state in marked]
+    return marking.marked(data, wanted, chosen, path=path, timed=timed)
