@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tars_memory.capture.caller import Caller
     from tars_memory.cli.call import Call
     from tars_memory.curation.model import Proposal, Related
-    from tars_memory.curation.reviewing.review import Answer, Review, Rule
+    from tars_memory.curation.reviewing.review import Review, Reviewed, UnapprovedRule
 
 SCISSORS = "# ---- below this line nothing is kept ----"
 QUIT, LATER, AGAIN, APART = "quit", "later", "again", "apart"
@@ -174,7 +174,7 @@ class Walk:
     def _decided(self, proposal: Proposal, **choice: Any) -> bool:
         """Do it; False, and said, if the proposal waits as it did."""
         try:
-            done: Answer = self.review.decide(**choice)
+            done: Reviewed = self.review.decide(**choice)
         except ConflictError as error:
             self._print(Text(f"{line(error.message)}; it will be shown anew", style="yellow"))
             return True
@@ -241,11 +241,11 @@ class Walk:
         return _ask(self.call, prompt)
 
 
-def walk_rules(call: Call, ctx: Caller, found: Sequence[Rule]) -> int:
+def walk_rules(call: Call, ctx: Caller, found: Sequence[UnapprovedRule]) -> int:
     """One rule after another that nobody approved here: approve it, all that are left, or none; the exit code."""
     from tars_memory.curation.reviewing.review import approve
 
-    approved: list[Rule] = []
+    approved: list[UnapprovedRule] = []
     for number, rule in enumerate(found, 1):
         head = Text(f"\n{number} of {len(found)}  ", style="bold")
         head.append(line(call.out.place(rule.path, rule.line)), "cyan")

@@ -41,7 +41,7 @@ BESIDE = "Related lines stand in your notes: accepting adds, and replaces only w
 """The same, where there are some."""
 
 
-class Fact(NamedTuple):
+class DrawnFact(NamedTuple):
     """A statement drawn from a conversation, with the words that it stands on.
 
     Attributes:
@@ -91,7 +91,7 @@ class Extraction(NamedTuple):
         topics, decisions, open_ends: short lines.
     """
 
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[DrawnFact, ...] = ()
     topics: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     open_ends: tuple[str, ...] = ()

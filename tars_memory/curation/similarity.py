@@ -92,7 +92,7 @@ def _gist(text: str) -> frozenset[str]:
     return frozenset(word for word in stems(text) if word not in _LIGHT)
 
 
-class Index:
+class SimilarTexts:
     """Texts by their words, so that those about the same as a new one are found without comparing it with all of them.
 
     Args:

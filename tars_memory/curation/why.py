@@ -35,7 +35,7 @@ APPROVES = ("review", "tidy")
 """Commands whose writes a person has decided about."""
 
 
-class Step(NamedTuple):
+class Trace(NamedTuple):
     """One step of the trail.
 
     Attributes:
@@ -80,7 +80,7 @@ class Trail(NamedTuple):
     text: str
     path: str
     line: int
-    chain: tuple[Step, ...]
+    chain: tuple[Trace, ...]
     author: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class _Walk:
         self.ctx = ctx
         self.layout = ctx.layout
 
-    def steps(self, entry: Entry) -> Iterator[Step]:
+    def steps(self, entry: Entry) -> Iterator[Trace]:
         """From the line to what was said, and where it can't be followed further."""
         known = yield from self._written(entry)
         if entry.provenance:
@@ -149,16 +149,16 @@ class _Walk:
         if not isinstance(found, str):
             yield from (found.ref, *(child.ref for child in self._children(found)))
 
-    def _written(self, entry: Entry) -> Generator[Step, None, bool]:
+    def _written(self, entry: Entry) -> Generator[Trace, None, bool]:
         """Who put the line there, who approved it, whether it was reworded by hand since; answers if that is known."""
         found = list(self._writes(entry))
         exact = [write for write, same in found if same]
         if found and not exact:
-            yield Step(
+            yield Trace(
                 "reworded", "the words were changed since, by hand or by another program", entry.path, entry.line
             )
         if not found and entry.provenance:
-            yield Step("unknown", "the journal of this machine does not know who approved it")
+            yield Trace("unknown", "the journal of this machine does not know who approved it")
         told = [*exact[:1], *(write for write, _ in found if write.command in APPROVES), *(w for w, _ in found[-1:])]
         for write in {write.txn: write for write in told}.values():
             yield _step(write)
@@ -186,7 +186,7 @@ class _Walk:
         """Where an archived note was before."""
         return path.replace(f"{self.layout.archive}/", "", 1) if self.layout.is_archived(path) else path
 
-    def _proposed(self, approval: JournalEntry, entry: Entry) -> Iterator[Step]:
+    def _proposed(self, approval: JournalEntry, entry: Entry) -> Iterator[Trace]:
         """The proposal of the inbox that was accepted, if the line came from one."""
         for write in writes(self.ctx.store.journal):
             if write.txn < approval.txn:
@@ -197,11 +197,11 @@ class _Walk:
                 said = json.loads(base_of(write.record).decode("utf-8", "surrogateescape"))
                 fits = said["target"] == entry.path and said["text"] == entry.text
                 if fits:
-                    yield Step("proposed", str(said["why"]), date=str(said["date"]), actor=str(said["source"]))
+                    yield Trace("proposed", str(said["why"]), date=str(said["date"]), actor=str(said["source"]))
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
 
-    def _candidate(self, provenance: str) -> Iterator[Step]:
+    def _candidate(self, provenance: str) -> Iterator[Trace]:
         """The line that a promoted one links to, and further back from there."""
         found = self._follow(provenance)
         if isinstance(found, str):
@@ -210,7 +210,7 @@ class _Walk:
         day = self.layout.day_of(found.path)
         date = day.isoformat() if day else (found.time or "")[:10]
         evidence, author = self._evidence(found), found.author or ""
-        yield Step("candidate", found.text, found.path, found.line, date, quote=evidence, author=author)
+        yield Trace("candidate", found.text, found.path, found.line, date, quote=evidence, author=author)
         yield from self._below(found)
         writers = [write for write, _ in self._writes(found) if write.command not in APPROVES]
         if writers:
@@ -228,12 +228,12 @@ class _Walk:
         found = [entry for entry in self._entries(path) if entry.block_id and entry.block_id.lower() == block.lower()]
         return found[0] if found else f"{path} holds no line ^{block} any more"
 
-    def _below(self, entry: Entry) -> Iterator[Step]:
+    def _below(self, entry: Entry) -> Iterator[Trace]:
         """What the line replaced when it was promoted."""
         for child in self._children(entry):
             if child.text.startswith(grammar.REPLACED):
                 label = grammar.parse(child.raw.strip(" \t-*+").strip()).label or ""
-                yield Step("replaced", child.text.removeprefix(grammar.REPLACED), child.path, child.line, label)
+                yield Trace("replaced", child.text.removeprefix(grammar.REPLACED), child.path, child.line, label)
 
     def _evidence(self, entry: Entry) -> str:
         """What is nested under a correction: question and answer."""
@@ -241,14 +241,14 @@ class _Walk:
             return ""
         return " / ".join(child.text for child in self._children(entry) if not child.text.startswith(grammar.REPLACED))
 
-    def _promoted(self, entry: Entry) -> Iterator[Step]:
+    def _promoted(self, entry: Entry) -> Iterator[Trace]:
         """Where a day's line was taken to."""
         for path in (self.layout.memory, self.layout.procedural, self.layout.facts):
             for other in self._entries(path):
                 if other.provenance and other.provenance.lower().endswith(f"#^{entry.block_id}".lower()):
-                    yield Step("promoted", other.text, other.path, other.line)
+                    yield Trace("promoted", other.text, other.path, other.line)
 
-    def _said(self, entry: Entry) -> Iterator[Step]:
+    def _said(self, entry: Entry) -> Iterator[Trace]:
         """The fact of a session that has this line, with its quote."""
         if entry.path in (self.layout.corrections, self.layout.rewards):
             yield _end("it was given as feedback; the note above is all there is of it")
@@ -263,7 +263,7 @@ class _Walk:
                     return
         yield _end("no session note quotes it: it was noted otherwise, or the session note was edited or removed")
 
-    def _quoted(self, fact: Entry) -> Step:
+    def _quoted(self, fact: Entry) -> Trace:
         quote, speaker, turn = "", "", 0
         for child in self._children(fact):
             if child.text.startswith(QUOTE):
@@ -272,7 +272,7 @@ class _Walk:
                 speaker, turn = speaker_in(child.text)
         date = re.match(r"\d{4}-\d\d-\d\d", fact.path.rpartition("/")[2])
         when = str(Document(self._bytes(fact.path)).front_matter.get("date") or (date[0] if date else ""))
-        return Step("said", fact.text, fact.path, fact.line, when, speaker, quote, turn)
+        return Trace("said", fact.text, fact.path, fact.line, when, speaker, quote, turn)
 
     def _sessions(self, entry: Entry) -> list[str]:
         """The session notes of our scope, those of the line's own day first."""
@@ -297,11 +297,11 @@ class _Walk:
             return b""
 
 
-def _step(write: JournalEntry) -> Step:
+def _step(write: JournalEntry) -> Trace:
     approved = write.command in APPROVES
     text = f"{'approved' if approved else 'written'} by {write.actor} ({write.command}){_ticked(write)}"
     kind = "approved" if approved else "written"
-    return Step(kind, text, write.file, write.line, write.time, actor=write.actor, txn=write.txn)
+    return Trace(kind, text, write.file, write.line, write.time, actor=write.actor, txn=write.txn)
 
 
 def _ticked(write: JournalEntry) -> str:
@@ -313,5 +313,5 @@ def _ticked(write: JournalEntry) -> str:
     return ", by a tick in a note" + (f" that an agent's process found first ({found})" if found else "")
 
 
-def _end(text: str) -> Step:
-    return Step("end", text)
+def _end(text: str) -> Trace:
+    return Trace("end", text)

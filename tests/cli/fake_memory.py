@@ -11,13 +11,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tars_memory.curation.extraction.extract import Extracted, ExtractedSession
-from tars_memory.curation.extraction.keeping import Kept
+from tars_memory.curation.extraction.keeping import KeptFact
 from tars_memory.curation.model import Proposal, Related
 from tars_memory.curation.tidying.archive import Archived
 from tars_memory.curation.tidying.findings.model import Finding
-from tars_memory.curation.tidying.retention import Step
+from tars_memory.curation.tidying.retention import Trace
 from tars_memory.curation.tidying.tidy import Tidied
-from tars_memory.curation.why import Step as WhyStep
+from tars_memory.curation.why import Trace as WhyStep
 from tars_memory.curation.why import Trail
 from tars_memory.errors import NotFoundError
 from tars_memory.recall.evaluation import Evaluation, Question, evaluate
@@ -100,7 +100,7 @@ def proposal(**values: Any) -> Proposal:
 
 def extracted(**values: Any) -> Extracted:
     words = "I prefer night trains"
-    fact = Kept("k3v7q2ma", words, f"{words}.", "user", 3, "2026-11-21.md", 2, "preference")
+    fact = KeptFact("k3v7q2ma", words, f"{words}.", "user", 3, "2026-11-21.md", 2, "preference")
     dropped = {"ungrounded": 0, "known": 1, "rejected": 0, "secret": 0}
     path = "sessions/2026-11-21 0900 Trip.md"
     session = ExtractedSession("chat.jsonl", path, "2026-11-21", 12, 12, (fact,), dropped, {"supposed": 1}, "1m2x7k")
@@ -195,7 +195,7 @@ DEFAULTS: dict[str, Any] = {
         "sources": None, "settings": {}, "notices": [],
     },
     "tidy": Tidied([FINDING], [], [], None, []),
-    "archive": Archived([Step("2026-01-02.md", "archive/2026-01-02.md", "move", "323 days old")], None, [], False, []),
+    "archive": Archived([Trace("2026-01-02.md", "archive/2026-01-02.md", "move", "323 days old")], None, [], False, []),
     "why": Trail("abcd2345", "likes tea", "Memory.md", 7, (WhyStep("said", "likes tea", "sessions/a.md", 4, turn=3),)),
     "doctor": {"findings": []},
     "models": [{"name": "embedded", "current": True, "installed": True}, {"name": "other", "installed": False}],

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from tars_memory.cli.commands.why import TITLES
-from tars_memory.curation.why import Step, Trail
+from tars_memory.curation.why import Trace, Trail
 
 Run = Callable[..., Any]
 
 CHAIN = (
-    Step(
+    Trace(
         "approved", "approved by person (review)", "Memory.md", 7, "2026-11-21T14:30:05+01:00", actor="person", txn="t9"
     ),
-    Step("candidate", "likes tea", "2026-11-20.md", 5, "2026-11-20"),
-    Step("replaced", "likes coffee", "2026-11-20.md", 6, "2026-10-01"),
-    Step("said", "likes tea", "sessions/a.md", 9, "2026-11-20", "Anna", "I like\x1b[31m tea", 31),
-    Step("end", "no more is known"),
+    Trace("candidate", "likes tea", "2026-11-20.md", 5, "2026-11-20"),
+    Trace("replaced", "likes coffee", "2026-11-20.md", 6, "2026-10-01"),
+    Trace("said", "likes tea", "sessions/a.md", 9, "2026-11-20", "Anna", "I like\x1b[31m tea", 31),
+    Trace("end", "no more is known"),
 )
 
 
@@ -47,5 +47,5 @@ def test_json_and_usage(tm: Run, memory: Any) -> None:
 
 
 def test_every_kind_has_a_title() -> None:
-    documented = Step.__doc__ or ""
+    documented = Trace.__doc__ or ""
     assert all(f"``{kind}``" in documented for kind in TITLES)

@@ -17,7 +17,7 @@ from curation.tidykit import Desk
 from tars_memory.curation.tidying import archive as archiving
 from tars_memory.curation.tidying.archive import archive
 from tars_memory.curation.tidying.outlinks import outlinks
-from tars_memory.curation.tidying.retention import CUT_OFF, WAITING, Step
+from tars_memory.curation.tidying.retention import CUT_OFF, WAITING, DailyMove
 from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.vault.inbox import FIELDS, INBOX, keep
@@ -34,7 +34,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def planned(desk: Desk, days: int = 90, window: int = 14) -> list[Step]:
+def planned(desk: Desk, days: int = 90, window: int = 14) -> list[DailyMove]:
     return archive(desk.ctx(), days=days, window_days=window).plan
 
 

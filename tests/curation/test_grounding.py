@@ -11,7 +11,7 @@ from random_documents import examples
 
 from tars_memory.capture.transcripts.turns import Turn
 from tars_memory.curation.extraction import grounding
-from tars_memory.curation.model import Fact, Refer
+from tars_memory.curation.model import DrawnFact, Refer
 from tars_memory.vault.markdown.facts import claim_line, claim_of
 
 TALK = [
@@ -35,9 +35,9 @@ DAYS = {turn.number: date(2026, 11, 20) for turn in TALK}
 EXAMINED = {2, 4, 5, 6, 7, 8, 9, 10}
 
 
-def pointed(quote: str, turn: int, *refers: Refer, kind: str = "fact", **more: object) -> Fact | str:
+def pointed(quote: str, turn: int, *refers: Refer, kind: str = "fact", **more: object) -> DrawnFact | str:
     """What becomes of a quote, or why it is dropped."""
-    fact = Fact("whatever a model writes", quote, turn, kind, refers=refers)._replace(**more)  # type: ignore[arg-type]
+    fact = DrawnFact("whatever a model writes", quote, turn, kind, refers=refers)._replace(**more)  # type: ignore[arg-type]
     found = grounding.ground([fact], TALK, EXAMINED, DAYS)
     return found.facts[0] if found.facts else next(iter(found.dropped))
 
@@ -89,13 +89,13 @@ def test_what_the_model_proposed_is_not_the_persons_own_words() -> None:
 
 
 def test_turns_that_are_only_context_give_no_facts() -> None:
-    found = grounding.ground([Fact("", "I live in Cork", 2)], TALK, {5, 6, 7}, DAYS)
+    found = grounding.ground([DrawnFact("", "I live in Cork", 2)], TALK, {5, 6, 7}, DAYS)
     assert found.dropped == {grounding.NOT_OWN: 1}
 
 
 def test_all_that_was_said_may_be_a_single_word() -> None:
     talk = [Turn(1, "user", "user", "Tea!")]
-    assert grounding.ground([Fact("Tea", "Tea", 1)], talk, {1}).facts
+    assert grounding.ground([DrawnFact("Tea", "Tea", 1)], talk, {1}).facts
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_what_was_said_more_than_ten_turns_before_is_not_near() -> None:
     talk = [Turn(1, "user", "user", "Ruth is here."), *(Turn(n, "user", "user", "So it goes.") for n in range(2, 13))]
     for number, near in ((11, True), (12, False)):
         talk[number - 1] = Turn(number, "user", "user", "She likes tea.")
-        fact = Fact("", "She likes tea", number, refers=(Refer("She", "Ruth", 1),))
+        fact = DrawnFact("", "She likes tea", number, refers=(Refer("She", "Ruth", 1),))
         (found,) = grounding.ground([fact], talk, {number}, dict.fromkeys(range(1, 14), DAYS[2])).facts
         assert ("[Ruth]" in found.text) is near
 
@@ -150,7 +150,7 @@ def test_what_was_said_more_than_ten_turns_before_is_not_near() -> None:
 def test_a_fact_counts_as_far_as_its_value_was_said(quote: str, turn: int, said: tuple[str, ...], kept: str) -> None:
     since = date.fromisoformat(said[3]) if len(said) > 3 else None
     found = pointed(quote, turn, claim=claim_of(said[0], said[1], said[2], since))
-    assert isinstance(found, Fact)
+    assert isinstance(found, DrawnFact)
     claim = claim_line(found.claim) if found.claim else ""
     assert claim.rstrip("]").endswith(kept) if kept else not claim
     assert found.text.startswith(quote[:10])
@@ -158,9 +158,9 @@ def test_a_fact_counts_as_far_as_its_value_was_said(quote: str, turn: int, said:
 
 def test_a_value_may_stand_in_the_brackets_alone() -> None:
     said = claim_of("me", "hates", "Lisbon")
-    assert isinstance(alone := pointed("She hates it there", 8, claim=said), Fact)
+    assert isinstance(alone := pointed("She hates it there", 8, claim=said), DrawnFact)
     assert alone.claim is None
-    assert isinstance(named := pointed("She hates it there", 8, Refer("there", "Lisbon"), claim=said), Fact)
+    assert isinstance(named := pointed("She hates it there", 8, Refer("there", "Lisbon"), claim=said), DrawnFact)
     assert named.claim == said
 
 
@@ -176,14 +176,14 @@ def test_a_value_may_stand_in_the_brackets_alone() -> None:
 )
 def test_marks_of_questions_and_quotes_are_warned_of(quote: str, turn: int, warnings: tuple[str, ...]) -> None:
     found = pointed(quote, turn)
-    assert isinstance(found, Fact)
+    assert isinstance(found, DrawnFact)
     assert found.warnings == warnings
 
 
 def test_where_several_speak_each_is_named() -> None:
     talk = [Turn(1, "user", "Ben", "I live in Cork."), Turn(2, "user", "Ida", "I live in Oslo.")]
     said = claim_of("me", "lives in", "Oslo")
-    fact = Fact("", "I live in Oslo", 2, claim=said)
+    fact = DrawnFact("", "I live in Oslo", 2, claim=said)
     (found,) = grounding.ground([fact], talk, {1, 2}, {1: DAYS[2], 2: DAYS[2]}, named=True).facts
     assert found.text == "Ida: I live in Oslo"
     assert found.claim == claim_of("Ida", "lives in", "Oslo")
@@ -196,7 +196,7 @@ words = st.text(st.sampled_from("aeiou  .,'\"`>|\n12ICork[]花生"), max_size=40
 @given(
     st.lists(
         st.builds(
-            Fact,
+            DrawnFact,
             words,
             words,
             st.integers(-1, 9),
@@ -206,7 +206,7 @@ words = st.text(st.sampled_from("aeiou  .,'\"`>|\n12ICork[]花生"), max_size=40
     ),
     words,
 )
-def test_whatever_a_model_says_all_that_is_kept_was_said_by_the_person(facts: list[Fact], said: str) -> None:
+def test_whatever_a_model_says_all_that_is_kept_was_said_by_the_person(facts: list[DrawnFact], said: str) -> None:
     talk = [Turn(1, "user", "user", said or "-"), Turn(2, "assistant", "a", "no"), Turn(3, "tool", "t", said or "-")]
     found = grounding.ground(facts, talk, {1}, DAYS | {1: DAYS[2]})
     assert len(facts) == len(found.facts) + sum(found.dropped.values())

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_documents import examples, within
 
-from tars_memory.curation.model import Extraction, Fact, Refer, Verdict
+from tars_memory.curation.model import DrawnFact, Extraction, Refer, Verdict
 from tars_memory.curation.models import replies
 from tars_memory.curation.models.replies import ModelOp, ReplyError
 
 FACT = {"text": "Anna prefers green tea.", "quote": "I prefer green tea", "turn": 3, "kind": "preference"}
-READ = Fact("", "I prefer green tea", 3, "preference")
+READ = DrawnFact("", "I prefer green tea", 3, "preference")
 PLAIN = json.dumps({"title": "Tea", "facts": [FACT]})
 TURNS = frozenset((1, 2, 3))
 
@@ -87,13 +87,13 @@ def test_what_a_quote_refers_to_is_read(refers: object, read: tuple[Refer, ...])
         ({"file": "Procedural.md", "op": "delete"}, READ),
     ],
 )
-def test_what_a_fact_lacks_is_not_guessed(change: dict[str, object], read: Fact) -> None:
+def test_what_a_fact_lacks_is_not_guessed(change: dict[str, object], read: DrawnFact) -> None:
     assert replies.extraction(json.dumps({"facts": [FACT | change]}), TURNS).facts == (read,)
 
 
 def test_what_is_no_object_is_no_fact() -> None:
     assert replies.extraction('{"facts": ["Anna lives here", 7, {"quote": "tea"}]}', TURNS).facts == (
-        Fact("", "tea", 0),
+        DrawnFact("", "tea", 0),
     )
 
 

@@ -41,7 +41,7 @@ PROPOSALS = [proposal(number) for number in range(8)]
 WRITTEN = note.with_new(None, PROPOSALS)
 
 
-def taken(data: bytes) -> dict[str, note.Said]:
+def taken(data: bytes) -> dict[str, note.Ticked]:
     return note.decisions([note.read(data)])[0]
 
 
@@ -127,7 +127,7 @@ def decided_notes(draw: st.DrawFn) -> tuple[bytes, dict[str, tuple[bool, bool, s
     return data, expected
 
 
-def plain(said: dict[str, note.Said]) -> dict[str, tuple[bool, bool, str]]:
+def plain(said: dict[str, note.Ticked]) -> dict[str, tuple[bool, bool, str]]:
     return {name: (each.accept, each.both, each.words) for name, each in said.items()}
 
 

@@ -19,7 +19,7 @@ DAY = date(2026, 11, 21)
 LONG = "a line that goes on for as long as lines may go in a letter or a mail,"
 
 
-def read(*texts: str, day: date = DAY) -> rules.Reading:
+def read(*texts: str, day: date = DAY) -> rules.LanguageReading:
     """A conversation: the person, the model, the person …"""
     turns = [
         Turn(n, "user" if n % 2 else "assistant", "user" if n % 2 else "assistant", t) for n, t in enumerate(texts, 1)

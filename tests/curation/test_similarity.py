@@ -9,7 +9,7 @@ import pytest
 from random_documents import within
 
 from curation.pairs import LABELLED
-from tars_memory.curation.similarity import Index, relation
+from tars_memory.curation.similarity import SimilarTexts, relation
 from tars_memory.language import statements
 
 DROPPABLE = ("same", "near")
@@ -150,11 +150,13 @@ def test_long_and_hostile_text_is_read_fast() -> None:
 )
 def test_the_lines_about_the_same_the_best_first(said: str, about: list[int]) -> None:
     lines = ["Anna lives in Cork with Ben", "prefers no tea", "dentist on 15 Oct", "I drink three coffees a day"]
-    index = Index([*lines, "I am allergic to penicillin", "allergic to cats", "I prefer aisle seats", "train at 9:30"])
+    index = SimilarTexts(
+        [*lines, "I am allergic to penicillin", "allergic to cats", "I prefer aisle seats", "train at 9:30"]
+    )
     assert index.about(said) == about
 
 
 def test_rare_words_and_more_of_them_come_first() -> None:
     lines = ["the boat is in Kiel", "the boat is in Kiel since May", "the boat needs paint", "the boat has an engine"]
-    assert Index(lines).about("the boat in Kiel is sold")[:2] == [0, 1]
-    assert Index(["a b c"] * 3).about("a b c") == [2, 1, 0]  # of equal ones the last
+    assert SimilarTexts(lines).about("the boat in Kiel is sold")[:2] == [0, 1]
+    assert SimilarTexts(["a b c"] * 3).about("a b c") == [2, 1, 0]  # of equal ones the last

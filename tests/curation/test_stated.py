@@ -12,7 +12,7 @@ from curation.extracting import House
 from curation.stated import FRESH, TUNED, labelled
 from tars_memory.capture.transcripts.turns import Turn
 from tars_memory.curation.extraction.rules import claimed, stated
-from tars_memory.curation.model import Fact
+from tars_memory.curation.model import DrawnFact
 from tars_memory.vault.markdown.facts import Claim, claim_in, claim_line, claim_of
 
 DAY = date(2026, 11, 21)
@@ -58,7 +58,10 @@ def test_what_several_people_say_is_about_each_of_them() -> None:
         Turn(number=1, role="user", speaker="Ben", text="I live in Cork.", time=None),
         Turn(number=2, role="user", speaker="Ida", text="I live in Oslo.", time=None),
     ]
-    facts = [Fact("Ben: I live in Cork", "I live in Cork.", 1), Fact("Ida: I live in Oslo", "I live in Oslo.", 2)]
+    facts = [
+        DrawnFact("Ben: I live in Cork", "I live in Cork.", 1),
+        DrawnFact("Ida: I live in Oslo", "I live in Oslo.", 2),
+    ]
     found = claimed(facts, turns, {1: DAY, 2: DAY})
     assert [claim_line(each.claim) for each in found if each.claim] == [
         "Ben › lives in:: Cork",

@@ -10,7 +10,7 @@ import pytest
 from curation.deciding import DAILY, DAY, MEMORY, Desk, accept
 from tars_memory.capture.amend import edit
 from tars_memory.curation.commit import commit
-from tars_memory.curation.why import Step, Trail, why
+from tars_memory.curation.why import Trace, Trail, why
 from tars_memory.errors import AmbiguousError, NotFoundError
 from tars_memory.vault.model import Splice
 from tars_memory.vault.writing.transaction import Plan
@@ -55,7 +55,7 @@ def kinds(trail: Trail) -> list[str]:
     return [step.kind for step in trail.chain]
 
 
-def step(trail: Trail, kind: str) -> Step:
+def step(trail: Trail, kind: str) -> Trace:
     return next(step for step in trail.chain if step.kind == kind)
 
 
@@ -78,7 +78,7 @@ def test_the_whole_way(desk: Desk) -> None:
     assert (replaced.text, replaced.date, replaced.line) == ("Anna lives in Berlin", "2026-10-01", 6)
     assert (step(trail, "written").actor, step(trail, "written").text) == ("cron", "written by cron (extract)")
     said = step(trail, "said")
-    assert said == Step(
+    assert said == Trace(
         "said",
         "Anna lives in Cork",
         SESSION_PATH,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from random_documents import examples
 
 from tars_memory.capture.transcripts.turns import Role, Turn
-from tars_memory.curation.extraction.drawing import LABEL, LEAST, Window, windows
+from tars_memory.curation.extraction.drawing import LABEL, LEAST, TurnWindow, windows
 from tars_memory.recall.packing.budget import characters
 
 ROLES: list[Role] = ["user", "assistant", "tool", "system"]
@@ -30,7 +30,7 @@ def spoken(count: int) -> list[Turn]:
     return [Turn(number, one.role, one.role, one.text) for number, one in enumerate(talk(count), 1)]  # type: ignore[arg-type]
 
 
-def size_of(window: Window) -> int:
+def size_of(window: TurnWindow) -> int:
     return sum(len(piece.text) + LABEL for piece in window.pieces)
 
 

@@ -8,7 +8,7 @@ from tars_memory.cli.output import Output, line
 from tars_memory.cli.parsing import call_of, command
 
 if TYPE_CHECKING:
-    from tars_memory.curation.why import Step
+    from tars_memory.curation.why import Trace
 
 TITLES = {
     "approved": "approved",
@@ -48,7 +48,7 @@ def why(
     return 0
 
 
-def rows(out: Output, step: "Step") -> list[str]:
+def rows(out: Output, step: "Trace") -> list[str]:
     """One step as lines of plain text: what it is, when, where, the words; then the quote and who said it."""
     where = out.place(step.path, step.line) if step.path and step.kind not in ("approved", "written") else ""
     when = line(step.date)[:16].replace("T", " ")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tars_memory.capture.transcripts.turns import Transcript, Turn
-    from tars_memory.curation.model import Extraction, Fact
+    from tars_memory.curation.model import DrawnFact, Extraction
     from tars_memory.curation.models.llm import LanguageModel, Prompt
     from tars_memory.vault.markdown.facts import Claim
     from tars_memory.vault.vault import Vault
@@ -66,10 +66,10 @@ class Drawn(NamedTuple):
     until: int = 0
     turns: int = 0
     readable: int = 0
-    left_out: tuple[Fact, ...] = ()
+    left_out: tuple[DrawnFact, ...] = ()
 
 
-class Asked(NamedTuple):
+class AskedPrompt(NamedTuple):
     """A prompt that would be sent.
 
     Attributes:
@@ -109,7 +109,7 @@ def local(time: datetime | None, otherwise: datetime) -> datetime:
         return otherwise
 
 
-def prompts_of(transcript: Transcript, after: int, when: Moments, known: Known) -> Iterator[Asked]:
+def prompts_of(transcript: Transcript, after: int, when: Moments, known: Known) -> Iterator[AskedPrompt]:
     """What a model would be asked about the turns after a number, window by window."""
     facts, predicates = known.told()
     for window in windows(transcript.turns, WINDOW, after=after):
@@ -121,7 +121,7 @@ def prompts_of(transcript: Transcript, after: int, when: Moments, known: Known) 
         prompt = prompts.extract(
             turns, day=day, examine=examined, title=transcript.title, facts=facts, predicates=predicates
         )
-        yield Asked(prompt, turns, examined)
+        yield AskedPrompt(prompt, turns, examined)
 
 
 def draw(
@@ -148,7 +148,7 @@ def draw(
     """
     if model is None:
         return _by_rules(transcript, after, when)
-    found: list[Fact] = []
+    found: list[DrawnFact] = []
     dropped: dict[str, int] = {}
     days = {number: moment.date() for number, moment in when.items()}
     named = len({turn.speaker for turn in transcript.turns if turn.role == "user"}) > 1
@@ -169,21 +169,21 @@ def draw(
     return Drawn(extraction, dropped, left_out=left_out)
 
 
-def _with_asked(found: Sequence[Fact], by_rules: Sequence[Fact]) -> list[Fact]:
+def _with_asked(found: Sequence[DrawnFact], by_rules: Sequence[DrawnFact]) -> list[DrawnFact]:
     """What a model pointed at, and what the person asked to be remembered that no quote of the model holds whole."""
     asked = [fact for fact in by_rules if fact.asked]
 
-    def touches(one: Fact, other: Fact) -> bool:
+    def touches(one: DrawnFact, other: DrawnFact) -> bool:
         return one.turn == other.turn and (one.quote in other.quote or other.quote in one.quote)
 
-    def held(one: Fact) -> bool:
+    def held(one: DrawnFact) -> bool:
         return any(one.turn == fact.turn and one.text.casefold() in fact.quote.casefold() for fact in found)
 
     pointed = [fact._replace(asked=any(touches(fact, each) for each in asked)) for fact in found]
     return [*pointed, *(each for each in asked if not held(each))]
 
 
-def _answer(model: LanguageModel, asked: Asked) -> tuple[Fact, ...]:
+def _answer(model: LanguageModel, asked: AskedPrompt) -> tuple[DrawnFact, ...]:
     numbers = {turn.number for turn in asked.turns}
     return llm.ask(model, asked.prompt, lambda text: replies.extraction(text, numbers)).facts
 
@@ -204,7 +204,7 @@ def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
     return Drawn(found._replace(facts=claimed), secret, until, read.turns, read.readable)
 
 
-def _has_user(window: Window) -> bool:
+def _has_user(window: TurnWindow) -> bool:
     return any(not piece.context and piece.turn.role == "user" for piece in window.pieces)
 
 
@@ -248,7 +248,7 @@ class Piece(NamedTuple):
     context: bool
 
 
-class Window(NamedTuple):
+class TurnWindow(NamedTuple):
     """What is looked at at once: context first, then what is examined."""
 
     pieces: tuple[Piece, ...]
@@ -259,7 +259,7 @@ class Window(NamedTuple):
         return tuple(dict.fromkeys(piece.turn.number for piece in self.pieces if not piece.context))
 
 
-def windows(turns: Iterable[Turn], size: int, *, after: int = 0, overlap: int = OVERLAP) -> Iterator[Window]:
+def windows(turns: Iterable[Turn], size: int, *, after: int = 0, overlap: int = OVERLAP) -> Iterator[TurnWindow]:
     """Cut a conversation.
 
     Args:
@@ -302,7 +302,7 @@ def _last(turns: list[Turn], now: Turn, overlap: int) -> list[Turn]:
     return [by_number[number] for number in [*kept][-overlap:]] if overlap else []
 
 
-def _window(before: list[Turn], held: list[Piece], share: int) -> Window:
+def _window(before: list[Turn], held: list[Piece], share: int) -> TurnWindow:
     """Context as far as its share goes, the nearest turn first; what is too long is shown by its end."""
     context: list[Piece] = []
     left = share
@@ -312,7 +312,7 @@ def _window(before: list[Turn], held: list[Piece], share: int) -> Window:
         start = max(0, len(turn.text) - (left - LABEL))
         context.append(Piece(turn, turn.text[start:], start, True))
         left -= LABEL + len(turn.text) - start
-    return Window((*reversed(context), *held))
+    return TurnWindow((*reversed(context), *held))
 
 
 def _pieces(turn: Turn, room: int) -> Iterator[Piece]:

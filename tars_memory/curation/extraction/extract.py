@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.capture.transcripts import Unknown, read
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.drawing import Known
-from tars_memory.curation.extraction.keeping import KEEPS, Kept, Place, keep, keep_said, words_of
+from tars_memory.curation.extraction.keeping import KEEPS, KeptFact, Place, keep, keep_said, words_of
 from tars_memory.curation.models import check, llm
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.tables import LANGUAGES
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tars_memory.capture.caller import Caller
     from tars_memory.capture.transcripts.turns import Transcript
     from tars_memory.curation.extraction.drawing import Drawn, Moments
-    from tars_memory.curation.extraction.keeping import Kept
+    from tars_memory.curation.extraction.keeping import KeptFact
     from tars_memory.curation.models.llm import LanguageModel, Prompt
     from tars_memory.settings import Settings
     from tars_memory.vault.sessions import SessionNote
@@ -424,7 +424,7 @@ class Examiner:
             self.ctx.notices.append("what held a credential was not noted")
         return drawn._replace(extraction=drawn.extraction._replace(facts=tuple(chosen))), counted
 
-    def _remember(self, task: _Task, path: str, kept: list[Kept]) -> None:
+    def _remember(self, task: _Task, path: str, kept: list[KeptFact]) -> None:
         """Take our own writing for seen."""
         for fact in kept:
             self.known.add(fact.text)
@@ -459,7 +459,7 @@ class ExtractedSession(NamedTuple):
     date: str
     turns: int
     examined: int
-    facts: tuple[Kept, ...]
+    facts: tuple[KeptFact, ...]
     dropped: dict[str, int]
     left_out: dict[str, int]
     txn: str | None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.transcripts.turns import Turn
     from tars_memory.curation.extraction.drawing import Known
-    from tars_memory.curation.model import Fact, Verdict
+    from tars_memory.curation.model import DrawnFact, Verdict
     from tars_memory.curation.models.llm import LanguageModel, Prompt
     from tars_memory.vault.markdown.facts import Claim
 
@@ -85,12 +85,12 @@ class Grounded(NamedTuple):
         dropped: reason to count.
     """
 
-    facts: tuple[Fact, ...]
+    facts: tuple[DrawnFact, ...]
     dropped: dict[str, int]
 
 
 def ground(
-    facts: Sequence[Fact],
+    facts: Sequence[DrawnFact],
     turns: Sequence[Turn],
     examined: Collection[int],
     days: Mapping[int, date] | None = None,
@@ -110,7 +110,7 @@ def ground(
     if not facts:
         return Grounded((), {})
     said = _Said(turns, examined)
-    kept: list[Fact] = []
+    kept: list[DrawnFact] = []
     dropped: dict[str, int] = {}
     for fact in facts:
         found = said.checked(fact)
@@ -151,7 +151,7 @@ class _Said:
         """The stretch of a turn's own talk that holds a quote; empty for none."""
         return next((talk for talk in self.own(number) if quote in talk.translate(_TYPED)), "")
 
-    def checked(self, fact: Fact) -> Fact | str:
+    def checked(self, fact: DrawnFact) -> DrawnFact | str:
         """The fact with its quote as it stands, or why it may not be kept."""
         quote = folded(fact.quote).translate(_TYPED).strip("\"' …")
         if not quote:
@@ -175,7 +175,7 @@ class _Said:
             return TOO_LONG
         return fact._replace(quote=quote, turn=number, warnings=(*fact.warnings, *warnings))
 
-    def worded(self, fact: Fact, day: date, *, named: bool) -> Fact:
+    def worded(self, fact: DrawnFact, day: date, *, named: bool) -> DrawnFact:
         """The fact with the words of its quote, and with what was read into it as far as they hold it."""
         said = fact.quote
         for start, name in sorted(self._named(fact), reverse=True):
@@ -187,7 +187,7 @@ class _Said:
             claim = claim_of(speaker, *claim[1:])
         return fact._replace(text=f"{speaker}: {text}" if named else text, said=said, claim=claim)
 
-    def _named(self, fact: Fact) -> Iterator[tuple[int, str]]:
+    def _named(self, fact: DrawnFact) -> Iterator[tuple[int, str]]:
         """What words of a quote refer to, each with the place behind the word; once for each word and each name."""
         taken: set[int] = set()
         for refer in fact.refers:
@@ -206,7 +206,7 @@ class _Said:
         near = (other for other in self._order[max(0, at - NEAR) : at + 1] if self._turns[other].role == "user")
         return any(_find(name, talk) for other in near for talk in self.own(other))
 
-    def _claim(self, fact: Fact, text: str, day: date) -> Claim | None:
+    def _claim(self, fact: DrawnFact, text: str, day: date) -> Claim | None:
         """What a model read into a quote; None if the value, or whom it is about, was not said.
 
         A first day that the quote does not name is left out.
@@ -296,11 +296,11 @@ _END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")
 
 def sorted_out(
     model: LanguageModel | None,
-    facts: Sequence[Fact],
+    facts: Sequence[DrawnFact],
     turns: Sequence[Turn],
     days: Mapping[int, date],
     known: Known,
-) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
+) -> tuple[tuple[DrawnFact, ...], tuple[DrawnFact, ...]]:
     """The facts to offer, and those to leave out, each with what the model found.
 
     Args:
@@ -310,8 +310,8 @@ def sorted_out(
         days: of each turn, by its number.
         known: what the vault holds: only a fact that is true there can end.
     """
-    offered: list[Fact] = []
-    left_out: list[Fact] = []
+    offered: list[DrawnFact] = []
+    left_out: list[DrawnFact] = []
     shown = prompts_of(facts, turns) if model is not None else iter(())
     for some, prompt in shown:
         assert model is not None
@@ -323,7 +323,7 @@ def sorted_out(
     return tuple(offered if model is not None else facts), tuple(left_out)
 
 
-def prompts_of(facts: Sequence[Fact], turns: Sequence[Turn]) -> Iterator[tuple[Sequence[Fact], Prompt]]:
+def prompts_of(facts: Sequence[DrawnFact], turns: Sequence[Turn]) -> Iterator[tuple[Sequence[DrawnFact], Prompt]]:
     """What a model is asked about some facts, :data:`A_CALL` of them at a time."""
     quoted = {fact.turn for fact in facts}
     texts = {turn.number: folded(turn.text) for turn in turns if turn.number in quoted}
@@ -332,7 +332,7 @@ def prompts_of(facts: Sequence[Fact], turns: Sequence[Turn]) -> Iterator[tuple[S
         yield some, prompts.look([_shown(fact, texts[fact.turn]) for fact in some])
 
 
-def _shown(fact: Fact, text: str) -> dict[str, Any]:
+def _shown(fact: DrawnFact, text: str) -> dict[str, Any]:
     """A quote as it is shown."""
     before, _, after = text.partition(fact.quote)
     near = [*_END.split(before[-BESIDE:])[-2:], "…", *_END.split(after[:BESIDE])[:2]]
@@ -348,7 +348,7 @@ def _verdicts(model: LanguageModel, prompt: Prompt, count: int) -> Sequence[Verd
         return [None] * count
 
 
-def _judged(fact: Fact, verdict: Verdict, day: date, known: Known) -> Fact:
+def _judged(fact: DrawnFact, verdict: Verdict, day: date, known: Known) -> DrawnFact:
     """The fact with what a verdict takes from it."""
     kind, claim, warnings = verdict.kind, fact.claim, [*fact.warnings]
     if not verdict.alone:

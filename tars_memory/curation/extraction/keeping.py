@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tars_memory.capture.caller import Caller
     from tars_memory.capture.transcripts.turns import Transcript, Turn
     from tars_memory.curation.extraction.drawing import Drawn, Moments
-    from tars_memory.curation.model import Fact
+    from tars_memory.curation.model import DrawnFact
     from tars_memory.vault.writing.store import Plan, Transaction
 
 
@@ -53,7 +53,7 @@ NAMING = 3
 """Topics that name a conversation which has no title of its own."""
 
 
-class Kept(NamedTuple):
+class KeptFact(NamedTuple):
     """A fact that was written.
 
     Attributes:
@@ -94,7 +94,7 @@ class Place(NamedTuple):
     turns: int = 0
 
 
-def words_of(fact: Fact) -> str:
+def words_of(fact: DrawnFact) -> str:
     """A fact's words as they would stand in a note; empty if nothing is left, or they hold a credential."""
     if find(fact.text):
         return ""
@@ -113,7 +113,7 @@ def keep(
     place: Place,
     keeps: str,
     shown: Transcript,
-) -> tuple[str, list[Kept]]:
+) -> tuple[str, list[KeptFact]]:
     """Write the facts under the log headings of their days, then the session note, in this order.
 
     Args:
@@ -178,7 +178,7 @@ class Dailies:
         self._paths: dict[date, str] = {}
         self._names: dict[str, str] = {}
 
-    def add(self, fact: Fact, moment: datetime, speaker: str) -> Kept:
+    def add(self, fact: DrawnFact, moment: datetime, speaker: str) -> KeptFact:
         """Plan a fact's line in the note of its day."""
         day = moment.date()
         if day not in self._paths:
@@ -194,9 +194,9 @@ class Dailies:
         quote = mask(fact.quote)
         claim = mask(claim_line(fact.claim)) if fact.claim else ""
         stands = (entries.ref(path, fact.text), fact.text, quote, speaker, fact.turn, path, 0)
-        return Kept(*stands, fact.kind, claim, fact.seen, fact.warnings)
+        return KeptFact(*stands, fact.kind, claim, fact.seen, fact.warnings)
 
-    def write(self, kept: list[Kept]) -> list[Kept]:
+    def write(self, kept: list[KeptFact]) -> list[KeptFact]:
         """Write the lines; one whose block id stands in its note already is not written again."""
         texts: dict[str, bytes] = {}
         for path, lines in self._lines.items():
@@ -217,7 +217,7 @@ class Dailies:
             placed.append(one._replace(line=entry.line, ref=entry.ref) if entry else one)
         return placed
 
-    def linked(self, one: Kept) -> SessionFact:
+    def linked(self, one: KeptFact) -> SessionFact:
         """The fact as the session note shows it."""
         source = f"{self._names[one.path]}#^{entries.block_id(one.path, one.text)}"
         said = (one.quote, mask(one.speaker), one.turn, one.claim)
@@ -293,7 +293,7 @@ def _note(
     )
 
 
-def _left_out(fact: Fact, speaker: str) -> SessionFact:
+def _left_out(fact: DrawnFact, speaker: str) -> SessionFact:
     claim = mask(claim_line(fact.claim)) if fact.claim else ""
     said = (mask(fact.quote), mask(speaker), fact.turn, claim)
     return SessionFact(words_of(fact), "", "", *said, fact.seen, fact.warnings)

@@ -19,7 +19,7 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.model import Extraction, Fact
+from tars_memory.curation.model import DrawnFact, Extraction
 from tars_memory.language.dates import absolute, names_day, names_relative
 from tars_memory.language.sentences import Sentence, sentences
 from tars_memory.language.tables import LANGUAGES, common_words, filled, joined, language, shared, spoken
@@ -70,7 +70,7 @@ _DOCUMENT = (
 """So many items, labelled lines (``[Verse]``, ``Anna: …``) or short lines make a turn a document rather than talk."""
 
 
-class Reading(NamedTuple):
+class LanguageReading(NamedTuple):
     """What the rules made of a conversation.
 
     Attributes:
@@ -91,7 +91,7 @@ def read(
     *,
     named: bool = False,
     most: int | None = None,
-) -> Reading:
+) -> LanguageReading:
     """What the person plainly said in some turns of a conversation.
 
     Args:
@@ -101,7 +101,7 @@ def read(
         named: several people speak as users, so that each fact begins with its speaker's name.
         most: facts; the turn that gives the last of them is the last that is looked at. None for no limit.
     """
-    facts: dict[str, Fact] = {}  # each text once, where it was said first
+    facts: dict[str, DrawnFact] = {}  # each text once, where it was said first
     mine = [turn for turn in turns if turn.role == "user"]
     codes = [spoken(turn.text) for turn in mine]
     spans: Counter[str] = Counter()
@@ -132,7 +132,7 @@ def read(
             facts.setdefault(kept.text.casefold(), kept)
     decisions = tuple(fact.text for fact in facts.values() if fact.kind == "decision")
     extraction = Extraction(facts=tuple(facts.values()), topics=topics_of(said), decisions=decisions)
-    return Reading(extraction, len(said), readable)
+    return LanguageReading(extraction, len(said), readable)
 
 
 def _short(text: str, usual: str) -> str:
@@ -155,7 +155,7 @@ class _Talk:
         casts = first and lang.pattern("casts").match(self.plain[:MOST_TALK].lstrip()) is not None
         self.plays = casts or any(lang.pattern("plays").match(_plain(said)) for said in self.sentences)
 
-    def facts(self, day: date, *, talk: bool, requests: bool) -> list[Fact]:
+    def facts(self, day: date, *, talk: bool, requests: bool) -> list[DrawnFact]:
         """The facts of the turn, in order.
 
         Args:
@@ -163,7 +163,7 @@ class _Talk:
             talk: False for a part that the person plays, or a text handed in.
             requests: whether somebody is asked, rather than people talking among themselves.
         """
-        lang, found = self.lang, list[Fact]()
+        lang, found = self.lang, list[DrawnFact]()
         talk = talk and len(self.plain) <= MOST_TALK and not self.material
         talk = talk and not any(len(lines.findall(self.plain)) >= most for most, lines in _DOCUMENT)
         unkept, skip = lang.pattern("unkept").search(self.plain) is not None, False
@@ -187,7 +187,7 @@ class _Talk:
             talk = talk and not (self.makes and lang.pattern("makes").search(plain))
         return found
 
-    def _facts(self, sentence: Sentence, day: date, *, talk: bool, requests: bool) -> Iterator[Fact]:
+    def _facts(self, sentence: Sentence, day: date, *, talk: bool, requests: bool) -> Iterator[DrawnFact]:
         lang = self.lang
         start, end = self._statement(sentence)
         text = sentence.text[start:end].strip(" \t.!;,…:*_-–—")
@@ -212,7 +212,7 @@ class _Talk:
             if words & lang.words("me") and not (sentence.asks and end == len(sentence.text)):
                 yield from self._about(text, sentence, day)
 
-    def _about(self, text: str, sentence: Sentence, day: date) -> Iterator[Fact]:
+    def _about(self, text: str, sentence: Sentence, day: date) -> Iterator[DrawnFact]:
         """The statements of a sentence, each as long as it can stand alone."""
         plain, points = text.replace("’", "'"), self.lang.pattern("points")
         breaks = [*self.lang.pattern("breaks").finditer(plain)][:MOST_BREAKS]
@@ -261,11 +261,11 @@ class _Talk:
         comma = max(plain.rfind(mark, start) for mark in (",", ";", " - ", "–", "—"))
         return start, max(start, comma)  # "My son is 8 and loves dinosaurs, birthday party ideas?"
 
-    def _kept(self, text: str, sentence: Sentence, day: date, kind: str) -> Fact:
+    def _kept(self, text: str, sentence: Sentence, day: date, kind: str) -> DrawnFact:
         lead = self.lang.pattern("leads").match(text.replace("’", "'"))
         words = " ".join(absolute(text[lead.end() if lead else 0 :], day, self.lang.code).split())
         words = words.strip(" \t.!;,…:-–—")
-        return Fact(
+        return DrawnFact(
             text=words[:1].upper() + words[1:], quote=" ".join(sentence.text.split()), turn=self.turn.number, kind=kind
         )
 
@@ -320,7 +320,7 @@ class Phrase(NamedTuple):
     pattern: str
 
 
-def claimed(facts: Sequence[Fact], turns: Sequence[Turn], days: Mapping[int, date]) -> tuple[Fact, ...]:
+def claimed(facts: Sequence[DrawnFact], turns: Sequence[Turn], days: Mapping[int, date]) -> tuple[DrawnFact, ...]:
     """The facts of a conversation, each with what it states over time, as far as that is beyond doubt.
 
     Args:

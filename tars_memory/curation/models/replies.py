@@ -12,7 +12,7 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.curation.model import Extraction, Fact, Refer, Verdict
+from tars_memory.curation.model import DrawnFact, Extraction, Refer, Verdict
 from tars_memory.vault.markdown.facts import claim_of
 from tars_memory.vault.markdown.lines import SENTENCES
 
@@ -219,7 +219,7 @@ def _numbers(value: object) -> tuple[int, ...] | None:
     return tuple(dict.fromkeys(values))
 
 
-def _fact(item: object, turns: Collection[int]) -> Fact | None:
+def _fact(item: object, turns: Collection[int]) -> DrawnFact | None:
     """A quote that is pointed at, grounded or not; None for what is no object."""
     if not isinstance(item, dict):
         return None
@@ -230,7 +230,7 @@ def _fact(item: object, turns: Collection[int]) -> Fact | None:
     claim = _claim(item.get("fact"))
     number = _turn(item.get("turn"))
     number = number if number in turns else 0
-    return Fact("", quote, number, kind if kind in KINDS else "fact", claim, refers)
+    return DrawnFact("", quote, number, kind if kind in KINDS else "fact", claim, refers)
 
 
 def _refer(item: object) -> Refer | None:

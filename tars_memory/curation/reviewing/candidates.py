@@ -46,7 +46,7 @@ _CANDIDATE = re.compile(r"\[extracted\][^\r\n]*\^(d-[0-9a-z]+)")
 _NAMED = re.compile(rb"#\^([A-Za-z0-9-]+)")
 
 
-class Candidate(NamedTuple):
+class WaitingLine(NamedTuple):
     """A line that waits.
 
     Attributes:
@@ -92,7 +92,7 @@ class Waiting(NamedTuple):
         refused: the words of what was rejected, each once.
     """
 
-    candidates: list[Candidate]
+    candidates: list[WaitingLine]
     notices: list[str]
     refused: list[str]
 
@@ -107,7 +107,7 @@ def read(vault: Vault, *, expired: bool = False) -> Waiting:
     layout = vault.layout
     states = ("extracted", "expired") if expired else ("extracted",)
     notices: list[str] = []
-    found: list[Candidate] = []
+    found: list[WaitingLine] = []
     refused = dict.fromkeys(words for words in inbox.refused(vault) if not re.match("[-*+][ \t]", words))  # removals
     for path in vault.paths():
         day = None if not layout.is_ours(path) or layout.tier_of(path) is not Tier.DAILY else layout.day_of(path)
@@ -118,7 +118,7 @@ def read(vault: Vault, *, expired: bool = False) -> Waiting:
             entries = grammar.read(path, Document(data), timed=True)
             marks = _Marks(entries)
             found += (
-                Candidate(marks.of(entry), entry.text, day, state=entry.state, line=entry.line, ref=entry.ref)
+                WaitingLine(marks.of(entry), entry.text, day, state=entry.state, line=entry.line, ref=entry.ref)
                 for entry in entries
                 if entry.state in states
             )
@@ -177,7 +177,7 @@ def said(vault: Vault, block_ids: Collection[str]) -> dict[str, tuple[str, Sessi
     return found
 
 
-def _feedback(path: str, data: bytes, kind: str) -> Iterator[Candidate]:
+def _feedback(path: str, data: bytes, kind: str) -> Iterator[WaitingLine]:
     entries = grammar.read(path, Document(data), timed=True)
     marks = _Marks(entries, "f")
     for number, entry in enumerate(entries):
@@ -197,7 +197,7 @@ def _feedback(path: str, data: bytes, kind: str) -> Iterator[Candidate]:
             when = None
         if when is not None:
             asked = said[QUESTION], said[ANSWER]
-            yield Candidate(marks.of(entry), entry.text, when, kind, None, *asked, line=entry.line, ref=entry.ref)
+            yield WaitingLine(marks.of(entry), entry.text, when, kind, None, *asked, line=entry.line, ref=entry.ref)
 
 
 class _Marks:
@@ -232,7 +232,7 @@ OP = "fact"
 """The op of these proposals."""
 
 
-def with_claims(vault: Vault, found: Sequence[Candidate]) -> list[Candidate]:
+def with_claims(vault: Vault, found: Sequence[WaitingLine]) -> list[WaitingLine]:
     """The candidates, each with what its session's note says of it: what was said, what it states over time.
 
     The same words state the same, whichever session they are from. A line that was reworded since, or that does not
@@ -240,7 +240,7 @@ def with_claims(vault: Vault, found: Sequence[Candidate]) -> list[Candidate]:
     """
     told = said(vault, {each.mark.block_id for each in found if each.kind == "fact"})
     by_words: dict[str, Claim] = {}
-    claimed: list[Candidate] = []
+    claimed: list[WaitingLine] = []
     for each in found:
         talk, fact = told.get(each.mark.block_id, ("", each.said))
         text, claim = fact.text, claim_in(fact.claim)
@@ -255,7 +255,7 @@ def with_claims(vault: Vault, found: Sequence[Candidate]) -> list[Candidate]:
     ]
 
 
-class Facts:
+class StatedFacts:
     """``Facts.md`` as it stands, to hold claims against.
 
     Args:
@@ -275,14 +275,14 @@ class Facts:
         self._titles: dict[str, str] = {}
         self._known: dict[tuple[str, str], list[Fact]] = {}
 
-    def grouped(self, found: Sequence[Candidate]) -> list[list[Candidate]]:
+    def grouped(self, found: Sequence[WaitingLine]) -> list[list[WaitingLine]]:
         """Candidates with the same claim together, oldest first; what was said or so otherwise in between parts them.
 
         Args:
             found: all with a claim, oldest first.
         """
-        groups: list[list[Candidate]] = []
-        last: dict[tuple[str, str], list[Candidate]] = {}
+        groups: list[list[WaitingLine]] = []
+        last: dict[tuple[str, str], list[WaitingLine]] = {}
         for each in found:
             if each.claim is None:
                 continue
@@ -297,7 +297,7 @@ class Facts:
                 self._open.setdefault(about, []).append((each.day, value))
         return groups
 
-    def _goes_on(self, group: Sequence[Candidate], claim: Claim, day: date) -> bool:
+    def _goes_on(self, group: Sequence[WaitingLine], claim: Claim, day: date) -> bool:
         """Whether the last that was said is this very claim, and no other value began since."""
         before = group[-1]
         if before.claim is None or (before.claim.key, before.claim.until) != (claim.key, claim.until):
@@ -305,7 +305,7 @@ class Facts:
         others = (fact for fact in self._about(claim) if folded(fact.object) != claim.key[2])
         return not any(fact.since and before.day < fact.since <= day for fact in others)
 
-    def waits(self, group: Sequence[Candidate]) -> bool:
+    def waits(self, group: Sequence[WaitingLine]) -> bool:
         """Whether a claim is no news now, but would be if what was said otherwise before it were accepted."""
         first, claim = group[0], self._claim(group)
         same = self._plan(claim, first.day).same if claim else None
@@ -315,7 +315,7 @@ class Facts:
         said = self._open.get(claim.key[:2], ())
         return any(value != claim.key[2] and began <= day <= first.day for day, value in said)
 
-    def proposal(self, group: Sequence[Candidate], line: Proposal) -> Proposal | None:
+    def proposal(self, group: Sequence[WaitingLine], line: Proposal) -> Proposal | None:
         """What a claim comes to; None if ``Facts.md`` says so already.
 
         Args:
@@ -370,7 +370,7 @@ class Facts:
             replaces=raw,
         )
 
-    def _claim(self, group: Sequence[Candidate]) -> Claim | None:
+    def _claim(self, group: Sequence[WaitingLine]) -> Claim | None:
         """What a group states: with its first day, if one of them names it. None if no heading takes its subject."""
         claim = next((each.claim for each in group if each.claim and each.claim.since), group[0].claim)
         try:
@@ -402,7 +402,7 @@ class Facts:
         new = claim._replace(subject=self._title(claim), until=None)
         return facts.plan(self._about(claim), new, today=day, predicates=self._predicates)
 
-    def _why(self, claim: Claim, plan: Plan, group: Sequence[Candidate]) -> str:
+    def _why(self, claim: Claim, plan: Plan, group: Sequence[WaitingLine]) -> str:
         parts = [f"ends {_named(ending.fact)} on {ending.on}" for ending in plan.endings]
         if plan.until is not None and self._predicates.replaces(claim.predicate):
             parts.append(f"back-dated: it ends on {plan.until}, when the next one begins")
@@ -431,7 +431,7 @@ def _folded(text: str) -> str:
     return " ".join(text.replace("’", "'").casefold().split())
 
 
-def _anew(candidate: Candidate, subject: str) -> Claim | None:
+def _anew(candidate: WaitingLine, subject: str) -> Claim | None:
     """What a line states as it stands now; whoever said "I" before says so still."""
     from tars_memory.curation.extraction.rules import stated
 

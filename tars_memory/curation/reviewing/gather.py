@@ -18,7 +18,7 @@ from tars_memory.curation.extraction.grounding import RULE
 from tars_memory.curation.model import BESIDE, NEW, SHOWN, Mark, Proposal, Related, day_of
 from tars_memory.curation.reviewing import candidates, placing
 from tars_memory.curation.reviewing.placing import Sections
-from tars_memory.curation.similarity import Index
+from tars_memory.curation.similarity import SimilarTexts
 from tars_memory.errors import NotFoundError, TarsError, counted
 from tars_memory.language import statements
 from tars_memory.settings import FactsOptions
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from tars_memory.capture.caller import Caller
-    from tars_memory.curation.reviewing.candidates import Candidate
+    from tars_memory.curation.reviewing.candidates import WaitingLine
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
@@ -108,7 +108,7 @@ def gather(
     every = candidates.with_claims(vault, waiting.candidates)
     open_ = [each for each in every if (each.mark.path, each.mark.block_id) not in taken]
     told_of = {each.mark.block_id: each.said for each in every}
-    shown: list[Candidate] = []
+    shown: list[WaitingLine] = []
     for kind in ("fact", "correction", "reward"):
         groups = _grouped([each for each in open_ if each.kind == kind and not each.claim])
         groups += standing.facts.grouped([each for each in open_ if each.kind == kind and each.claim])
@@ -134,7 +134,7 @@ def gather(
     # The oldest first, those of one day as they were said: what changed its mind comes after what it changes.
     ordered = sorted(once.values(), key=lambda each: each.date)
     ordered.sort(key=lambda each: len(each.marks), reverse=True)
-    refused = Index(waiting.refused)
+    refused = SimilarTexts(waiting.refused)
     ordered = [each._replace(asked_before=_refused(each, refused, waiting.refused)) for each in ordered]
     asked = [each for each in ordered if each.asked_before]
     ordered = [each for each in ordered if not each.asked_before]
@@ -189,7 +189,7 @@ def _one_of(group: Sequence[Proposal]) -> Proposal:
     )
 
 
-def _refused(proposal: Proposal, refused: Index, texts: Sequence[str]) -> str:
+def _refused(proposal: Proposal, refused: SimilarTexts, texts: Sequence[str]) -> str:
     """What the person refused once and a proposal seems to say again; empty for nothing."""
     if proposal.op not in ("append", "fact"):
         return ""
@@ -246,7 +246,7 @@ class _Standing:
             titles = [section.title for section in document.sections if section.level > 1]
             self._sections[path] = Sections(entries, titles, layout.notes_section)
         self._said = {_words(entry.text) for entry in self.entries}
-        self.facts = candidates.Facts(layout.facts, data, options)
+        self.facts = candidates.StatedFacts(layout.facts, data, options)
         self._about: dict[int, Fact] = {fact.line: fact for fact in self.facts.all}
         self._facts_note = layout.facts
         copies = Counter((entry.path, entry.raw) for entry in self.entries)
@@ -273,7 +273,7 @@ class _Standing:
         text = f"{fact.predicate} {fact.object}" if fact else entry.text
         return Related(entry.path, entry.line, ref, text, "", raw, occurrence)
 
-    def beside(self, proposals: Sequence[Proposal], waiting: Sequence[Candidate]) -> list[Proposal]:
+    def beside(self, proposals: Sequence[Proposal], waiting: Sequence[WaitingLine]) -> list[Proposal]:
         """The proposals, each with the lines about the same: of its very subject and predicate first, then the best.
 
         Lines that stand come before candidates that wait; what hangs on them comes last. A fact that is over is none of
@@ -285,8 +285,8 @@ class _Standing:
         """
         if not proposals:
             return []
-        index = Index([line.text for line in self._related])
-        others = Index([each.text for each in waiting])
+        index = SimilarTexts([line.text for line in self._related])
+        others = SimilarTexts([each.text for each in waiting])
 
         def told(each: Proposal) -> Proposal:
             if each.parts:
@@ -295,7 +295,9 @@ class _Standing:
 
         return [told(each) for each in proposals]
 
-    def _beside(self, proposal: Proposal, index: Index, others: Index, waiting: Sequence[Candidate]) -> Proposal:
+    def _beside(
+        self, proposal: Proposal, index: SimilarTexts, others: SimilarTexts, waiting: Sequence[WaitingLine]
+    ) -> Proposal:
         why = proposal.why
         if proposal.op in ("append", "fact"):
             said = proposal.said
@@ -323,7 +325,7 @@ class _Standing:
             proposal = proposal._replace(conflicts=tuple(dated))
         return proposal._replace(why=why or (BESIDE if proposal.conflicts else NEW))
 
-    def _further(self, found: Sequence[int], index: Index) -> Iterator[int]:
+    def _further(self, found: Sequence[int], index: SimilarTexts) -> Iterator[int]:
         """Lines that hang on those found: what changes one of them may change these, though they share no word with it.
 
         Of the best line first: those about the same as it, then those of the same day's note. Each once, none of those
@@ -351,14 +353,14 @@ class _Standing:
     def _is_fact(self, entry: Entry) -> bool:
         return entry.path == self._facts_note and entry.line in self._about
 
-    def proposal(self, group: Sequence[Candidate]) -> Proposal | None:
+    def proposal(self, group: Sequence[WaitingLine]) -> Proposal | None:
         """What to do about some candidates that say the same; None if that stands there already."""
         line = self._as_line(group)
         if line is None or not group[0].claim or line.target != self.memory:
             return line
         return self.facts.proposal(group, line)
 
-    def _as_line(self, group: Sequence[Candidate]) -> Proposal | None:
+    def _as_line(self, group: Sequence[WaitingLine]) -> Proposal | None:
         """The line that they come to; None if their words stand there already."""
         first = group[0]
         if any(each.mark.block_id and each.source.casefold() in self.promoted for each in group):
@@ -397,7 +399,7 @@ class _Standing:
         return day_of(entry, self._dated)
 
 
-def _why(group: Sequence[Candidate]) -> str:
+def _why(group: Sequence[WaitingLine]) -> str:
     """What there is to know of candidates that say the same; empty for nothing."""
     first = group[0]
     parts = []
@@ -424,24 +426,24 @@ def _words(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
     return said.words, said.tags
 
 
-def _aged(group: Sequence[Candidate], today: date, window_days: int) -> bool:
+def _aged(group: Sequence[WaitingLine], today: date, window_days: int) -> bool:
     """Whether it is offered no more: the last time it was said is too long ago. Feedback does not age."""
     return group[-1].kind == "fact" and candidates.is_old(group[-1].day, today, window_days)
 
 
-def _new(group: Sequence[Candidate], arrived: Callable[[], Collection[str]]) -> bool:
+def _new(group: Sequence[WaitingLine], arrived: Callable[[], Collection[str]]) -> bool:
     """Whether one of them was extracted only now."""
     names = arrived()
     return any(each.mark.block_id in names for each in group)
 
 
-def _grouped(found: Sequence[Candidate]) -> list[list[Candidate]]:
+def _grouped(found: Sequence[WaitingLine]) -> list[list[WaitingLine]]:
     """Candidates that say the same, together; oldest first in each.
 
     Statements that are the same or near hold the same content, so only such are compared.
     """
-    alike: dict[tuple[str, ...], list[list[Candidate]]] = {}
-    groups: list[list[Candidate]] = []
+    alike: dict[tuple[str, ...], list[list[WaitingLine]]] = {}
+    groups: list[list[WaitingLine]] = []
     for candidate in found:
         new = statements.read(candidate.text)
         near = alike.setdefault(tuple(sorted(new.content)) or new.words, [])

@@ -70,7 +70,7 @@ _TICKED = re.compile(rb"^[ \t]*[-*+][ \t]+\[[ \t]*[xX+mM-][ \t]*\]", re.MULTILIN
 _ACCEPTING, _REJECTING, _BOTH, _LINE = "xX", "-", "+", "mM"
 
 
-class Item(NamedTuple):
+class ReviewItem(NamedTuple):
     """One proposal as it stands in the note.
 
     Attributes:
@@ -105,7 +105,7 @@ class Item(NamedTuple):
         return self.id, self.box, self.words, self.replaces
 
 
-class Said(NamedTuple):
+class Ticked(NamedTuple):
     """What the person decided about one proposal.
 
     Attributes:
@@ -130,12 +130,12 @@ def ticked(data: bytes) -> bool:
     return b"^r-" in data and _TICKED.search(data) is not None
 
 
-def read(data: bytes) -> list[Item]:
+def read(data: bytes) -> list[ReviewItem]:
     """The proposals in the note, in its order."""
     if b"^r-" not in data:
         return []
     document = Document(data)
-    found: list[Item] = []
+    found: list[ReviewItem] = []
     below: list[_Below] = []
     above: Entry | None = None
     for entry in grammar.read(NOTE, document):
@@ -157,7 +157,7 @@ def read(data: bytes) -> list[Item]:
         inside = above is not None and above.line < entry.line <= above.end_line
         if above is not None and inside and not own.strip() and (all_of_them := _BOX.match(above.text)):
             own = all_of_them[1]
-        found.append(Item(marks[0], own, words, entry.line, _doubt(document, entry, words), entry, inside=inside))
+        found.append(ReviewItem(marks[0], own, words, entry.line, _doubt(document, entry, words), entry, inside=inside))
     return [_with_below(item, below) for item in found]
 
 
@@ -170,7 +170,7 @@ class _Below(NamedTuple):
     line: int
 
 
-def _with_below(item: Item, below: Iterable[_Below]) -> Item:
+def _with_below(item: ReviewItem, below: Iterable[_Below]) -> ReviewItem:
     """A proposal with the lines that are ticked for it; in doubt where one of their boxes can't be understood."""
     own = [each for each in below if each.id == item.id]
     chosen = {each.ref for each in own if each.box in _ACCEPTING}
@@ -185,7 +185,7 @@ def _with_below(item: Item, below: Iterable[_Below]) -> Item:
     return item._replace(replaces=tuple(sorted(chosen)), doubt=doubt)
 
 
-def decisions(notes: Sequence[Sequence[Item]]) -> tuple[dict[str, Said], list[str]]:
+def decisions(notes: Sequence[Sequence[ReviewItem]]) -> tuple[dict[str, Ticked], list[str]]:
     """What was decided in the note and in its copies, and sentences about what can't be taken.
 
     A proposal that stands there more than once is decided if all that are ticked say the same.
@@ -193,7 +193,7 @@ def decisions(notes: Sequence[Sequence[Item]]) -> tuple[dict[str, Said], list[st
     Args:
         notes: the items of each.
     """
-    said: dict[str, set[Said]] = {}
+    said: dict[str, set[Ticked]] = {}
     lines: dict[str, int] = {}
     doubts: dict[str, str] = {}
     for items in notes:
@@ -211,7 +211,7 @@ def decisions(notes: Sequence[Sequence[Item]]) -> tuple[dict[str, Said], list[st
                 doubts[item.id] = TWICE
                 continue
             accept, both = item.box not in _REJECTING, item.box == _BOTH
-            way = Said(accept, both, item.words if accept else "", 0, item.box in _LINE, item.replaces)
+            way = Ticked(accept, both, item.words if accept else "", 0, item.box in _LINE, item.replaces)
             said.setdefault(item.id, set()).add(way)
     for name, ways in said.items():
         if len(ways) > 1:

@@ -234,7 +234,7 @@ _ANSWERS = re.compile(
 )
 
 
-class Rule(NamedTuple):
+class FeedbackRule(NamedTuple):
     """What a piece of feedback asks for.
 
     Attributes:
@@ -246,7 +246,7 @@ class Rule(NamedTuple):
     factual: bool = False
 
 
-def fact(said: str) -> Rule:
+def fact(said: str) -> FeedbackRule:
     """A statement as a line of its own: a capital where a sentence begins so, no asides, no full stop at its end.
 
     Words that may be names of things (``npm``, ``prefers`` in a list of such) keep their small letter. What tells how
@@ -259,10 +259,10 @@ def fact(said: str) -> Rule:
         words = _begun(words)
     told = _ALWAYS.match(words)
     asks = told is not None and _imperative(words[told.end() :])
-    return Rule(_begun(words) if asks else words, factual=not (asks or _ANSWERS.match(words)))
+    return FeedbackRule(_begun(words) if asks else words, factual=not (asks or _ANSWERS.match(words)))
 
 
-def rule(said: str, *, good: bool) -> Rule:
+def rule(said: str, *, good: bool) -> FeedbackRule:
     """The rule that a correction or a praise comes to.
 
     Words that tell what to do stand as they were said. Of others it is said whether to do it again:
@@ -276,18 +276,18 @@ def rule(said: str, *, good: bool) -> Rule:
     plain = _POLITE.sub("", words) or words
     forbids = _NOT.match(plain)
     if forbids:
-        return Rule(_begun("Do not " + plain[forbids.end() :]))
+        return FeedbackRule(_begun("Do not " + plain[forbids.end() :]))
     told = _FACTUAL.sub("", plain)
     if told != plain and not good and not _imperative(told):
-        return Rule(_begun(told), factual=True)
+        return FeedbackRule(_begun(told), factual=True)
     plain = told
     if _imperative(plain) or (not good and _OUGHT.search(plain)):
-        return Rule(_begun(plain))
+        return FeedbackRule(_begun(plain))
     if re.match(r"(?:much |far |way )?too\s", plain, re.IGNORECASE) and not good:
-        return Rule("Not " + plain[:1].lower() + plain[1:])
+        return FeedbackRule("Not " + plain[:1].lower() + plain[1:])
     if good:
-        return Rule(f"Keep doing this: {_KEPT.sub('', plain) or plain}")
-    return Rule(f"Avoid: {plain}")
+        return FeedbackRule(f"Keep doing this: {_KEPT.sub('', plain) or plain}")
+    return FeedbackRule(f"Avoid: {plain}")
 
 
 def evidence(said: str, question: str, answer: str) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation.commit import commit
 from tars_memory.curation.extraction.keeping import Dailies
-from tars_memory.curation.model import Decision, Fact
+from tars_memory.curation.model import Decision, DrawnFact
 from tars_memory.curation.reviewing import ticks
 from tars_memory.curation.reviewing.candidates import COMMAND, arrived, earliest
 from tars_memory.curation.reviewing.gather import gather
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.caller import Caller
     from tars_memory.curation.commit import Decided
-    from tars_memory.curation.extraction.keeping import Kept
+    from tars_memory.curation.extraction.keeping import KeptFact
     from tars_memory.curation.model import Proposal
     from tars_memory.curation.reviewing.gather import Gathered
     from tars_memory.curation.reviewing.ticks import Recorded
@@ -74,7 +74,7 @@ class Listed(NamedTuple):
     asked: int = 0
 
 
-class Answer(NamedTuple):
+class Reviewed(NamedTuple):
     """What became of some decisions.
 
     Attributes:
@@ -170,7 +170,7 @@ class Review:
         texts: Mapping[str, str] | None = None,
         sections: Mapping[str, str] | None = None,
         replace: Mapping[str, Collection[str]] | None = None,
-    ) -> Answer:
+    ) -> Reviewed:
         """Accept and reject proposals by their ids, all of them or none.
 
         Args:
@@ -224,7 +224,7 @@ class Review:
         chosen += [Decision(each, accept=False) for name in dict.fromkeys(reject) for each in offered[name].each]
         return self.commit(resolved(chosen), found)
 
-    def commit(self, chosen: Sequence[Decision], found: Gathered) -> Answer:
+    def commit(self, chosen: Sequence[Decision], found: Gathered) -> Reviewed:
         """Do what was decided; what has aged is marked first, in a transaction of its own."""
         if self.ctx.may_accept or not any(each.accept for each in chosen):
             ticks.settle(self.ctx, self.gather, found, but={mark for each in chosen for mark in each.marks})
@@ -234,9 +234,9 @@ class Review:
             ticks.clear(transaction, self.ctx.vault, ids)
 
         done = commit(self.ctx, chosen, also=also)
-        return Answer(done.txn, list(done.outcomes), list(done.notices))
+        return Reviewed(done.txn, list(done.outcomes), list(done.notices))
 
-    def from_note(self) -> Answer:
+    def from_note(self) -> Reviewed:
         """Do what was decided in Review.md and its conflict copies; what can't be done stays there, and is told.
 
         If an agent runs this, and nobody has allowed it to accept, it is only recorded.
@@ -250,7 +250,7 @@ class Review:
         results = [each for bundle in done for each in bundle.outcomes]
         txns = [bundle.txn for bundle in done if bundle.txn]
         told = [*self.ctx.notices, *notices, *ticks.waiting(self.ctx, recorded)]
-        return Answer(txns[-1] if txns else None, results, told, len(notices), tuple(recorded))
+        return Reviewed(txns[-1] if txns else None, results, told, len(notices), tuple(recorded))
 
     def write_note(self, *, limit: int | None = None, expired: bool = False) -> tuple[str, int]:
         """Write what waits into Review.md; what was ticked there already stays.
@@ -309,7 +309,7 @@ def _check(accept: Sequence[str], reject: Sequence[str]) -> None:
         raise UsageError(f"{', '.join(sorted(twice))}: both accepted and rejected", "say one of them")
 
 
-class Rule(NamedTuple):
+class UnapprovedRule(NamedTuple):
     """A rule that nobody approved here.
 
     Attributes:
@@ -332,9 +332,9 @@ class Rule(NamedTuple):
         return {name: getattr(self, name) for name in ("path", "line", "ref", "section", "text")}
 
 
-def unapproved(ctx: Caller) -> list[Rule]:
+def unapproved(ctx: Caller) -> list[UnapprovedRule]:
     """The rules of the vault, and of its projects, that are bullets and that nobody typed or approved here."""
-    found: list[Rule] = []
+    found: list[UnapprovedRule] = []
     for path in sorted(path for path in ctx.vault.paths() if ctx.layout.tier_of(path) is Tier.PROCEDURAL):
         try:
             found += _of_note(ctx, path, ctx.vault.read(path))
@@ -343,7 +343,7 @@ def unapproved(ctx: Caller) -> list[Rule]:
     return found
 
 
-def approve(ctx: Caller, rules: Sequence[Rule]) -> str | None:
+def approve(ctx: Caller, rules: Sequence[UnapprovedRule]) -> str | None:
     """Say in the journal that the person stands by these rules as they are; the transaction that ``undo`` takes.
 
     Raises:
@@ -359,7 +359,7 @@ def approve(ctx: Caller, rules: Sequence[Rule]) -> str | None:
     return next((written.txn for written in transaction.written if written.txn), None)
 
 
-def _of_note(ctx: Caller, path: str, data: bytes) -> Iterator[Rule]:
+def _of_note(ctx: Caller, path: str, data: bytes) -> Iterator[UnapprovedRule]:
     note = Loaded(path, data, whole_items=True)
     known = typed_lines(ctx.store.journal, path)
     entries = {entry.line: entry for entry in grammar.read(path, note.document)}
@@ -369,7 +369,7 @@ def _of_note(ctx: Caller, path: str, data: bytes) -> Iterator[Rule]:
             below = [line.strip() for line in unit.texts[1 + entry.raw.count("\n") :] if line.strip()]
             headings = [line for above in unit.headings for line in note.raw(above) if line not in known]
             text = "\n".join([entry.text, *below])
-            yield Rule(path, entry.line, entry.ref, entry.section, text, (*headings, *raw))
+            yield UnapprovedRule(path, entry.line, entry.ref, entry.section, text, (*headings, *raw))
 
 
 ANYWAY = "It was left out as: {kind}"
@@ -413,7 +413,7 @@ def left_out(ctx: Caller) -> list[LeftOut]:
     return found
 
 
-def offer(ctx: Caller, ids: Sequence[str]) -> list[Kept]:
+def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
     """Make candidates of some of them, in one transaction: lines of their days, which the session notes link to.
 
     Args:
@@ -457,9 +457,9 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[Kept]:
     return kept
 
 
-def _fact(said: SessionFact) -> Fact:
+def _fact(said: SessionFact) -> DrawnFact:
     warnings = (*said.warnings, ANYWAY.format(kind=said.kind)) if said.kind else said.warnings
-    return Fact(said.text, said.quote, said.turn, seen="stated", warnings=warnings)
+    return DrawnFact(said.text, said.quote, said.turn, seen="stated", warnings=warnings)
 
 
 def _moment(one: LeftOut, now: datetime) -> datetime:

@@ -31,7 +31,7 @@ LINES = 400
 """Lines of the memory that are shown; those that share words with a candidate come first."""
 
 
-class Material(NamedTuple):
+class ReviewMaterial(NamedTuple):
     """What a model is asked about.
 
     Attributes:
@@ -64,7 +64,7 @@ class Suggested(NamedTuple):
     notices: list[str]
 
 
-def material(review: Review, *, expired: bool = False) -> Material:
+def material(review: Review, *, expired: bool = False) -> ReviewMaterial:
     """What there is to ask about; ``candidates`` is empty if nothing waits."""
     found = review.waiting(limit=0, expired=expired)
     every = [one for each in found.proposals for one in each.each]
@@ -85,10 +85,10 @@ def material(review: Review, *, expired: bool = False) -> Material:
     lines.sort(key=lambda entry: (entry.path, entry.line) not in about)
     lines = lines[:LINES]
     prompt = prompts.review(*_shown(waiting, lines), sections, day=review.ctx.now.date())
-    return Material(waiting, lines, sections, prompt)
+    return ReviewMaterial(waiting, lines, sections, prompt)
 
 
-def suggest(review: Review, asked: Material, model: LanguageModel) -> Suggested:
+def suggest(review: Review, asked: ReviewMaterial, model: LanguageModel) -> Suggested:
     """Ask, and keep what the answer comes to in the inbox.
 
     Raises:
@@ -122,7 +122,7 @@ def suggest(review: Review, asked: Material, model: LanguageModel) -> Suggested:
     return Suggested(kept, notices)
 
 
-def _proposal(review: Review, asked: Material, op: ModelOp, name: str) -> Proposal:
+def _proposal(review: Review, asked: ReviewMaterial, op: ModelOp, name: str) -> Proposal:
     """What one op comes to.
 
     Raises:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.commit import Committed
     from tars_memory.curation.model import Mark, Proposal, Related
     from tars_memory.curation.reviewing.gather import Gathered
-    from tars_memory.curation.reviewing.note import Said
+    from tars_memory.curation.reviewing.note import Ticked
     from tars_memory.curation.reviewing.review import Review
     from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.vault import Vault
@@ -110,12 +110,12 @@ def recorded(ctx: Caller) -> list[Recorded]:
     ]
 
 
-def _recorded(ctx: Caller, name: str, what: Said, time: str, *, is_new: bool = False) -> Recorded:
+def _recorded(ctx: Caller, name: str, what: Ticked, time: str, *, is_new: bool = False) -> Recorded:
     decision = "accepted" if what.accept else "rejected"
     return Recorded(name, decision, ctx.layout.review, what.line, time, is_new)
 
 
-def _put_down(ctx: Caller, said: dict[str, Said]) -> list[Recorded]:
+def _put_down(ctx: Caller, said: dict[str, Ticked]) -> list[Recorded]:
     """Record what an agent's process has found; what is not ticked any more is forgotten.
 
     Raises:
@@ -150,7 +150,7 @@ def _save(ctx: Caller, every: dict[str, dict[str, Any]], known: dict[str, Any]) 
         replace_file(path, json.dumps(every, indent=1).encode("ascii"))
 
 
-def _hash(what: Said) -> str:
+def _hash(what: Ticked) -> str:
     """What a tick says, without its words."""
     return sha256(repr(what._replace(line=0)).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -371,7 +371,7 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
     return ctx.layout.review, counts[0]
 
 
-def _decision(proposal: Proposal, said: Said, found: Gathered) -> Decision:
+def _decision(proposal: Proposal, said: Ticked, found: Gathered) -> Decision:
     if not said.accept:
         return Decision(proposal, accept=False)
     words = None if said.words == note.words_of(proposal) else said.words

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.caller import Caller
     from tars_memory.curation.tidying.compression import Terms
-    from tars_memory.curation.tidying.digest import Told
+    from tars_memory.curation.tidying.digest import SessionDigest
 
 Action = Literal["move", "add", "keep"]
 
@@ -32,7 +32,7 @@ _STATE = re.compile(rb"[ \t]*[-*+][ \t]+(?:\d{1,2}:\d\d[ \t]+)?\[(extracted|prom
 _BLOCK_ID = re.compile(rb"[A-Za-z0-9-]{1,100}")
 
 
-class Step(NamedTuple):
+class SessionMove(NamedTuple):
     """What is to happen to one old session.
 
     Attributes:
@@ -73,7 +73,7 @@ class Aged(NamedTuple):
     period: str
     summary: str
     since: int
-    told: Told
+    told: SessionDigest
 
 
 class Survey(NamedTuple):
@@ -86,7 +86,7 @@ class Survey(NamedTuple):
         states: what became of candidates, by block id.
     """
 
-    steps: list[Step]
+    steps: list[SessionMove]
     notes: dict[str, Aged]
     files: frozenset[str]
     states: dict[str, str]
@@ -111,11 +111,11 @@ def survey(ctx: Caller, terms: Terms, *, last: Survey | None = None) -> Survey:
     found = _read(ctx)
     old: dict[str, date] = {}
     reasons: dict[str, str] = {}
-    undated: list[Step] = []
+    undated: list[SessionMove] = []
     for path, data in found.sessions.items():
         day = digest.day_of(path, data)
         if day is None:
-            undated.append(Step(path, ctx.layout.archived(path), "", "keep", NO_DATE))
+            undated.append(SessionMove(path, ctx.layout.archived(path), "", "keep", NO_DATE))
         elif is_old(day, today, terms):
             old[path] = day
     grown = dict(_grown(ctx, found))
@@ -126,7 +126,7 @@ def survey(ctx: Caller, terms: Terms, *, last: Survey | None = None) -> Survey:
     aged: dict[str, Aged] = {}
     known = last.notes if last is not None and last.states == states.words else {}
 
-    def told(path: str, data: bytes, day: date) -> Told:
+    def told(path: str, data: bytes, day: date) -> SessionDigest:
         held = known.get(path)
         if held is not None and (held.data, held.day) == (data, day):
             return held.told
@@ -159,9 +159,9 @@ def is_old(day: date, today: date, terms: Terms) -> bool:
     return (today - digest.last_day(day, terms.by)).days > terms.days
 
 
-def _step(ctx: Caller, each: Aged, reasons: dict[str, str], today: date) -> Step:
+def _step(ctx: Caller, each: Aged, reasons: dict[str, str], today: date) -> SessionMove:
     if each.since:
-        return Step(
+        return SessionMove(
             each.path,
             each.path,
             each.period,
@@ -170,8 +170,8 @@ def _step(ctx: Caller, each: Aged, reasons: dict[str, str], today: date) -> Step
         )
     to = ctx.layout.archived(each.path)
     if each.path in reasons:
-        return Step(each.path, to, each.period, "keep", reasons[each.path])
-    return Step(each.path, to, each.period, "move", f"{counted((today - each.day).days, 'day')} old")
+        return SessionMove(each.path, to, each.period, "keep", reasons[each.path])
+    return SessionMove(each.path, to, each.period, "move", f"{counted((today - each.day).days, 'day')} old")
 
 
 def _read(ctx: Caller) -> _Found:
@@ -266,7 +266,7 @@ class _States:
                 key = name.decode("ascii").lower()
                 self.words[key] = state[1].decode("ascii")
 
-    def open(self, told: Told) -> bool:
+    def open(self, told: SessionDigest) -> bool:
         """Whether a candidate of a session is still offered."""
         if told.waiting and self._offered is None:
             self._offered = frozenset(name for _, name in offered(self._ctx, self._window_days))

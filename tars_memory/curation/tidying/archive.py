@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation.reviewing.gather import offered
 from tars_memory.curation.tidying.outlinks import Outlink, outlinks, stored_links
-from tars_memory.curation.tidying.retention import Daily, Step, past, plan
+from tars_memory.curation.tidying.retention import Daily, DailyMove, past, plan
 from tars_memory.errors import NotFoundError, TarsError, UnwritableError
 from tars_memory.vault.model import Tier
 from tars_memory.vault.writing.transaction import move
@@ -36,7 +36,7 @@ class Archived(NamedTuple):
         notices: what the person should know.
     """
 
-    plan: list[Step]
+    plan: list[DailyMove]
     txn: str | None
     moved: list[str]
     failed: bool
@@ -81,7 +81,7 @@ def archive(ctx: Caller, *, days: int, window_days: int, apply: bool = False) ->
     return Archived(done, txn, moved if txn else [], len(moved) < sum(s.action == "move" for s in steps), ctx.notices)
 
 
-def survey(ctx: Caller, *, days: int, window_days: int) -> list[Step]:
+def survey(ctx: Caller, *, days: int, window_days: int) -> list[DailyMove]:
     """Look at the whole vault, and plan: see :func:`tars_memory.curation.tidying.retention.plan`.
 
     Planned for are the daily notes of our scope alone.
@@ -148,7 +148,7 @@ def _daily(ctx: Caller, path: str, days: int) -> Daily | None:
     return Daily(path, to, day, copied=copied, obstacle=obstacle)
 
 
-def _carried_out(ctx: Caller, transaction: Transaction, step: Step) -> Step:
+def _carried_out(ctx: Caller, transaction: Transaction, step: DailyMove) -> DailyMove:
     """The step as it was done; one that could not be keeps its note, and says why."""
     try:
         if move(transaction, ctx.vault, step.path, step.to):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation.tidying import digest, proposed
-from tars_memory.curation.tidying.aged import Step, Survey, survey
+from tars_memory.curation.tidying.aged import SessionMove, Survey, survey
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.settings import ReviewOptions, TidyOptions
 from tars_memory.vault.writing.transaction import move
@@ -40,7 +40,7 @@ class Compressed(NamedTuple):
         notices: what the person should know.
     """
 
-    plan: list[Step]
+    plan: list[SessionMove]
     summaries: list[Proposed]
     txn: str | None
     moved: list[str]

@@ -33,7 +33,7 @@ LINES = 400
 """So many lines are shown; an answer's few ops fit into the tokens that it may have."""
 
 
-class Material(NamedTuple):
+class TidyMaterial(NamedTuple):
     """What a model is asked about.
 
     Attributes:
@@ -59,7 +59,7 @@ class Compared(NamedTuple):
     notices: list[str]
 
 
-def material(ctx: Caller) -> Material:
+def material(ctx: Caller) -> TidyMaterial:
     """What there is to ask about; nothing is asked yet."""
     lines: list[Entry] = []
     for path in (ctx.layout.memory, ctx.layout.procedural):
@@ -69,10 +69,10 @@ def material(ctx: Caller) -> Material:
             continue
         lines += [entry for entry in found if not entry.depth]
     shown = lines[:LINES]
-    return Material(shown, prompts.tidy(_shown(shown), day=ctx.now.date()), len(lines) - len(shown))
+    return TidyMaterial(shown, prompts.tidy(_shown(shown), day=ctx.now.date()), len(lines) - len(shown))
 
 
-def compare(ctx: Caller, asked: Material, model: LanguageModel) -> Compared:
+def compare(ctx: Caller, asked: TidyMaterial, model: LanguageModel) -> Compared:
     """Ask, and keep what the answer comes to in the inbox.
 
     Raises:

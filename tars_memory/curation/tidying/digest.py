@@ -38,7 +38,7 @@ _DONE = re.compile(r"\[[xX-]\]")
 _NAME_DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
 
 
-class Statement(NamedTuple):
+class SessionStatement(NamedTuple):
     """One thing that a session says.
 
     Attributes:
@@ -62,7 +62,7 @@ class Statement(NamedTuple):
     author: str = ""
 
 
-class Told(NamedTuple):
+class SessionDigest(NamedTuple):
     """What one session says.
 
     Attributes:
@@ -71,7 +71,7 @@ class Told(NamedTuple):
         left_out: how many bullets were rejected, done, too long, or held a credential.
     """
 
-    statements: list[Statement]
+    statements: list[SessionStatement]
     waiting: list[str]
     left_out: int
 
@@ -79,8 +79,8 @@ class Told(NamedTuple):
 class Merged(NamedTuple):
     """A statement as often as it was made; the first one says it."""
 
-    first: Statement
-    all: tuple[Statement, ...]
+    first: SessionStatement
+    all: tuple[SessionStatement, ...]
 
     @property
     def promoted(self) -> bool:
@@ -112,7 +112,7 @@ def last_day(day: date, by: str) -> date:
     return date(day.year, 12, 31) if day.month == 12 else first.replace(month=day.month + 1) - timedelta(days=1)
 
 
-def told(path: str, data: bytes, day: date, states: Mapping[str, str]) -> Told:
+def told(path: str, data: bytes, day: date, states: Mapping[str, str]) -> SessionDigest:
     """What one session says.
 
     Args:
@@ -122,7 +122,7 @@ def told(path: str, data: bytes, day: date, states: Mapping[str, str]) -> Told:
         states: what became of candidates, by the block id of their line, in lower case.
     """
     found = entries.read(path, Document(data))
-    statements: list[Statement] = []
+    statements: list[SessionStatement] = []
     waiting: list[str] = []
     left_out = 0
     titles = {title.casefold(): kind for kind, title in notes.KINDS.items()}
@@ -142,14 +142,16 @@ def told(path: str, data: bytes, day: date, states: Mapping[str, str]) -> Told:
         source = entry.provenance or (f"{_name(path)}#^{entry.block_id}" if entry.block_id else "")
         below = [child.text for child in found[index + 1 : index + 6] if entry.line < child.line <= entry.end_line]
         statements.append(
-            Statement(kind, text, day.isoformat(), path, source, _turn(below), state == "promoted", entry.author or "")
+            SessionStatement(
+                kind, text, day.isoformat(), path, source, _turn(below), state == "promoted", entry.author or ""
+            )
         )
-    return Told(statements, waiting, left_out)
+    return SessionDigest(statements, waiting, left_out)
 
 
-def merged(found: Iterable[Statement]) -> list[Merged]:
+def merged(found: Iterable[SessionStatement]) -> list[Merged]:
     """Each statement once, by kind, author and words, in the order of the days."""
-    groups: dict[tuple[str, str, object], list[Statement]] = {}
+    groups: dict[tuple[str, str, object], list[SessionStatement]] = {}
     for each in sorted(found, key=lambda one: (one.day, one.path)):
         said = grammar.read(each.text)
         words = (said.words, said.tags) if said.words else each.text
@@ -173,7 +175,9 @@ def weightiest(found: Sequence[Merged], limit: int) -> tuple[list[Merged], int]:
     return [each for each in found if id(each) in kept], len(found) - len(kept)
 
 
-def line(said: Sequence[Statement], link: Callable[[str], str], *, text: str = "", kind: str = "") -> SummaryLine:
+def line(
+    said: Sequence[SessionStatement], link: Callable[[str], str], *, text: str = "", kind: str = ""
+) -> SummaryLine:
     """Statements as one line of a summary: linked to the first day's line there is, and to every session.
 
     Args:

@@ -42,7 +42,7 @@ class Daily(NamedTuple):
     obstacle: str = ""
 
 
-class Step(NamedTuple):
+class DailyMove(NamedTuple):
     """What is to happen to one daily note that is past the window.
 
     Attributes:
@@ -74,7 +74,7 @@ def plan(
     *,
     today: date,
     days: int,
-) -> list[Step]:
+) -> list[DailyMove]:
     """What happens to the daily notes past the window, oldest first.
 
     Args:
@@ -116,11 +116,11 @@ def held_by_links(
     return reasons
 
 
-def _step(daily: Daily, kept: str | None, today: date) -> Step:
+def _step(daily: Daily, kept: str | None, today: date) -> DailyMove:
     if kept is not None:
-        return Step(daily.path, daily.to, "keep", kept)
+        return DailyMove(daily.path, daily.to, "keep", kept)
     age = (today - daily.day).days
-    return Step(daily.path, daily.to, "move", CUT_OFF if daily.copied else f"{counted(age, 'day')} old")
+    return DailyMove(daily.path, daily.to, "move", CUT_OFF if daily.copied else f"{counted(age, 'day')} old")
 
 
 def _near(outgoing: Mapping[str, Collection[Outlink]], moves: Mapping[str, str]) -> list[tuple[str, Outlink]]:
