@@ -19,7 +19,7 @@ from tars_memory.disk import blake2b
 from tars_memory.errors import UsageError, counted
 from tars_memory.index.changes import STAMP
 from tars_memory.index.talks import PART, Log, Said, Talk, TalkIndex, log_of
-from tars_memory.settings import SourcesOptions, chosen_project, find_project
+from tars_memory.settings import PROJECT_FILE, SourcesOptions, chosen_project, find_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -176,6 +176,7 @@ class Talks:
         self._places = places
         self._root = root
         self._projects: dict[str, str] = {}
+        self._named: dict[str, bool] = {}
 
     def close(self) -> None:
         """Let go of the index."""
@@ -330,6 +331,7 @@ class Talks:
         """A folder may have become a project's, or another one's, since its conversations were read."""
         moved = {}
         self._projects.clear()
+        self._named.clear()
         for folder, scope in self.index.folders().items():
             now = self._scope(folder)
             if now != scope:
@@ -343,10 +345,18 @@ class Talks:
             return ""
         if folder not in self._projects:
             project = ""
-            if os.path.isabs(folder) and "\0" not in folder:
+            if os.path.isabs(folder) and "\0" not in folder and self._is_named(folder):
                 project = find_project(self._root, chosen_project(None, {}, Path(folder), self._places, []))
             self._projects[folder] = project or (folder if "/" in folder or "\\" in folder else f"/{folder}")
         return self._projects[folder]
+
+    def _is_named(self, folder: str) -> bool:
+        """Whether a file that names a project lies in a folder or above it; each of them is looked into once."""
+        if folder not in self._named:
+            above = os.path.dirname(folder)
+            here = os.path.lexists(os.path.join(folder, PROJECT_FILE))
+            self._named[folder] = here or (above != folder and self._is_named(above))
+        return self._named[folder]
 
     def _read(self, path: str, stamp: bytes, known: Log | None) -> tuple[Log, list[Talk], Log | None]:
         """What a log says; with what was known of it if only what was added since was read."""

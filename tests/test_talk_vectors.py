@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tars_memory.index import database
+from tars_memory.index import database, vectors
 from tars_memory.index.embedding.queryvector import QueryVector
 from tars_memory.index.embedding.session import Embedded
 from tars_memory.index.schema import CACHE_FILE
@@ -122,6 +122,23 @@ def test_the_newest_have_vectors_up_to_the_cap_and_the_others_are_found_by_words
     settings.write_text(settings.read_text().replace("vectors = 2", "vectors = 0"))
     world.reindex()
     assert world.meant("settee") == [] and world.held() == (0, 0)
+
+
+def test_neighbours_are_looked_for_among_the_newest_and_words_find_the_others_with_their_vectors(
+    world: Meaning, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "NEIGHBOURS", 2)
+    for day in range(1, 7):
+        world.write(f"{day}.jsonl", turn("user", f"couch number {day} was sold", f"2026-11-{day:02}T10:00"))
+    world.add()
+    for newest in ((5, 6), (6, 7)):
+        world.reindex()
+        assert sorted(world.meant("settee")) == [f"couch number {day} was sold" for day in newest]
+        assert len(world.meant("couch")) == newest[1] and world.held() == (newest[1], newest[1])
+        with world.memory() as memory:
+            assert memory.sources()["pending_vectors"] == 0
+        world.write("7.jsonl", turn("user", "couch number 7 was sold", "2026-11-07T10:00"))
+    assert len(world.embedder.texts) == 7 + 1  # each passage once, and that of the vault
 
 
 def test_vectors_go_with_the_log_and_with_the_source(world: Meaning) -> None:

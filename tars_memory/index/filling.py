@@ -64,33 +64,91 @@ def embed(
     with files.lock(0.0, "embed.lock") as held:
         if not held:
             return 0
-        embedder = open_embedder()
-        ahead = 0
+        work = _Work(connection, files, open_embedder(), progress, newest, wait)
+        _with_cache(cache, lambda store: work.fill(store, limit))
+        return work.ahead
 
-        def fill(store: VectorCache) -> None:
-            nonlocal ahead
-            model = store.model(embedder.fingerprint, embedder.dimension)
-            if _answered_by_another(connection, embedder.fingerprint):
-                known = "latin" if embedder.scripts == LATIN else "1"
-                every = _chunks(connection, known if newest is None else f"{known} AND {vectors.among(newest)}", newest)
-                lacking = {digest: every[digest] for digest in store.missing(model, every)}
-                _embed(connection, None, store, model, embedder, lacking, limit, progress, wait)
-                ahead = max(0, len(lacking) - (len(lacking) if limit is None else limit))
-                if ahead:
-                    return
-            with files.lock(wait) as mine:
-                if not mine:
-                    return
-                with database.transaction(connection):
-                    prepare(connection, embedder.fingerprint, embedder.dimension, store.identity)
-                    if embedder.scripts == LATIN:
-                        leave_out(connection)
-                _fill(connection, store, model, newest)
-            lacking = _chunks(connection, vectors.lacking(newest), newest)
-            _embed(connection, files, store, model, embedder, lacking, limit, progress, wait)
 
-        _with_cache(cache, fill)
-        return ahead
+class _Work:
+    """Gives vectors to the chunks of one index.
+
+    Attributes:
+        ahead: texts still to be embedded before the vectors of another model make way.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        files: IndexFiles,
+        embedder: Embedder,
+        progress: Callable[[str, int, int], None] | None,
+        newest: int | None,
+        wait: float,
+    ) -> None:
+        self.connection = connection
+        self.files = files
+        self.embedder = embedder
+        self.progress = progress
+        self.newest = newest
+        self.wait = wait
+        self.ahead = 0
+
+    def fill(self, store: VectorCache, limit: int | None) -> None:
+        """From a cache, else from the model."""
+        connection, embedder, newest = self.connection, self.embedder, self.newest
+        model = store.model(embedder.fingerprint, embedder.dimension)
+        if _answered_by_another(connection, embedder.fingerprint):
+            known = "latin" if embedder.scripts == LATIN else "1"
+            every = _chunks(connection, known if newest is None else f"{known} AND {vectors.among(newest)}", newest)
+            lacking = {digest: every[digest] for digest in store.missing(model, every)}
+            self._embed(store, model, lacking, limit, placed=False)
+            self.ahead = max(0, len(lacking) - (len(lacking) if limit is None else limit))
+            if self.ahead:
+                return
+        with self.files.lock(self.wait) as mine:
+            if not mine:
+                return
+            with database.transaction(connection):
+                prepare(connection, embedder.fingerprint, embedder.dimension, store.identity)
+                if embedder.scripts == LATIN:
+                    leave_out(connection)
+            _fill(connection, store, model, newest)
+        lacking = _chunks(connection, vectors.lacking(newest), newest)
+        self._embed(store, model, lacking, limit, placed=True)
+
+    def _embed(
+        self, store: VectorCache, model: int, wanted: dict[bytes, list[int]], limit: int | None, *, placed: bool
+    ) -> None:
+        """Embed the texts of these hashes into the cache and, if they are to be ``placed``, into the index."""
+        digests = list(wanted)[:limit]
+        done, before = 0, 0
+        source, order = _passages(self.connection, wanted, digests)
+        made = iter(self.embedder.embed_passages(source))
+        if self.progress and digests:
+            self.progress("vectors", 0, len(digests))
+        while True:
+            page: list[tuple[bytes, bytes, bytes]] = []
+            for embedded in islice(made, PAGE):
+                digest = order.popleft()
+                done += 1
+                if self.progress and (done % STEP == 0 or done == len(digests)):
+                    self.progress("vectors", done, len(digests))
+                if vectors.is_usable(embedded.vector, self.embedder.dimension):
+                    words = len(embedded.counts).to_bytes(2, "little") + embedded.counts + embedded.bits
+                    page.append((digest, embedded.vector, words))
+            if not page and done == before:
+                return
+            before = done
+            if placed and not _answers(self.connection, self.files):
+                return  # made anew meanwhile: what it held may be forgotten
+            store.put(model, page)
+            if not placed:
+                continue
+            with self.files.lock(self.wait) as mine:
+                if mine:
+                    rows = [(chunk, vector) for digest, vector, _ in page for chunk in wanted[digest]]
+                    with database.transaction(self.connection):
+                        vectors.place(self.connection, rows, self.newest)
 
 
 def _answered_by_another(connection: sqlite3.Connection, fingerprint: str) -> bool:
@@ -178,58 +236,9 @@ def _fill(connection: sqlite3.Connection, store: VectorCache, model: int, newest
         last = rows[-1][0]
         known = store.get(model, [digest for _, digest in rows])
         if known:
-            _place(connection, [(chunk, known[digest][0]) for chunk, digest in rows if digest in known])
-
-
-def _place(connection: sqlite3.Connection, rows: list[tuple[int, bytes]]) -> None:
-    """Mark chunks as having their vector, which goes into the KNN index where there is one."""
-    with database.transaction(connection):
-        if vectors.load(connection):
-            vectors.fill(connection, rows)
-        else:
-            marks = [(chunk,) for chunk, _ in rows]
-            connection.executemany("UPDATE chunks SET embedded = 2 WHERE id = ? AND embedded = 0", marks)
-
-
-def _embed(
-    connection: sqlite3.Connection,
-    files: IndexFiles | None,
-    store: VectorCache,
-    model: int,
-    embedder: Embedder,
-    wanted: dict[bytes, list[int]],
-    limit: int | None,
-    progress: Callable[[str, int, int], None] | None,
-    wait: float,
-) -> None:
-    """Embed the texts of these hashes into the cache and, with ``files``, place them in the index."""
-    digests = list(wanted)[:limit]
-    done, before = 0, 0
-    source, order = _passages(connection, wanted, digests)
-    made = iter(embedder.embed_passages(source))
-    if progress and digests:
-        progress("vectors", 0, len(digests))
-    while True:
-        page: list[tuple[bytes, bytes, bytes]] = []
-        for embedded in islice(made, PAGE):
-            digest = order.popleft()
-            done += 1
-            if progress and (done % STEP == 0 or done == len(digests)):
-                progress("vectors", done, len(digests))
-            if vectors.is_usable(embedded.vector, embedder.dimension):
-                words = len(embedded.counts).to_bytes(2, "little") + embedded.counts + embedded.bits
-                page.append((digest, embedded.vector, words))
-        if not page and done == before:
-            return
-        before = done
-        if files is not None and not _answers(connection, files):
-            return  # made anew meanwhile: what it held may be forgotten
-        store.put(model, page)
-        if files is None:
-            continue
-        with files.lock(wait) as mine:
-            if mine:
-                _place(connection, [(chunk, vector) for digest, vector, _ in page for chunk in wanted[digest]])
+            with database.transaction(connection):
+                found = [(chunk, known[digest][0]) for chunk, digest in rows if digest in known]
+                vectors.place(connection, found, newest)
 
 
 def _answers(connection: sqlite3.Connection, files: IndexFiles) -> bool:

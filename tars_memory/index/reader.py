@@ -51,9 +51,7 @@ class IndexReader(VectorReader):
         """
         if not expression:
             return []
-        conditions, values = self._conditions(within)
-        rank = "bm25({}, {})".format(*(float(weight) for weight in weights))
-        return self._ranked("chunk_words", rank, expression, "chunks", conditions, values, k)
+        return self._ranked("chunk_words", weights, expression, within, k)
 
     def match_notes(
         self, expression: str, within: Filter, k: int, *, weights: tuple[float, float, float] = (1.0, 1.0, 1.0)
@@ -64,17 +62,14 @@ class IndexReader(VectorReader):
         """
         if not expression:
             return []
-        conditions, values = self._conditions(within, notes=True)
-        rank = "bm25({}, {}, {})".format(*(float(weight) for weight in weights))
-        return self._ranked("note_words", rank, expression, "notes", conditions, values, k)
+        return self._ranked("note_words", weights, expression, within, k)
 
     def match_signs(self, strings: Sequence[str], within: Filter, k: int) -> list[tuple[int, float]]:
         """The k best chunks for strings in scripts without blanks, any of them, as (chunk, BM25)."""
         expression = " OR ".join(f"({one})" for one in map(fulltext.sign_expression, strings) if one)
         if not expression:
             return []
-        conditions, values = self._conditions(within)
-        return self._ranked("chunk_signs", "bm25()", expression, "chunks", conditions, values, k)
+        return self._ranked("chunk_signs", (), expression, within, k)
 
     def sign_frequencies(self, strings: Iterable[str]) -> dict[str, int]:
         """In how many chunks each string in a script without blanks stands."""
@@ -345,18 +340,23 @@ class IndexReader(VectorReader):
     # --- inside
 
     def _ranked(
-        self, table: str, rank: str, expression: str, rows: str, conditions: list[str], values: list[Any], k: int
+        self, table: str, weights: tuple[float, ...], expression: str, within: Filter, k: int
     ) -> list[tuple[int, float]]:
-        """The k best rows of a full-text table; the filtered table is only joined if something is filtered."""
-        if conditions:
-            sql = (
-                f"SELECT w.rowid, w.rank FROM {table} w CROSS JOIN {rows} c ON c.id = w.rowid"
-                f" WHERE w.{table} MATCH ? AND w.rank MATCH ? AND {' AND '.join(conditions)} ORDER BY w.rank LIMIT ?"
-            )
-        else:
-            sql = f"SELECT rowid, rank FROM {table} WHERE {table} MATCH ? AND rank MATCH ? ORDER BY rank LIMIT ?"
-        found = self._connection.execute(sql, (expression, rank, *values, k)).fetchall()
-        return sorted(((int(row), -float(score)) for row, score in found), key=lambda pair: (-pair[1], pair[0]))
+        """The k best rows of a full-text table; the table of what is filtered is only joined if something is.
+
+        The function is asked, not the column ``rank``: sorted by that, FTS5 first keeps all that match with where they
+        do, which takes half as long again.
+        """
+        rows = "notes" if table == "note_words" else "chunks"
+        conditions, values = self._conditions(within, notes=rows == "notes")
+        joined = f"CROSS JOIN {rows} c ON c.id = w.rowid" if conditions else ""
+        where = " AND ".join([f"w.{table} MATCH ?", *conditions])
+        found = self._connection.execute(
+            f"SELECT w.rowid, bm25({', '.join([table, *map(str, weights)])}) score FROM {table} w {joined}"
+            f" WHERE {where} ORDER BY score, w.rowid LIMIT ?",
+            (expression, *values, k),
+        ).fetchall()
+        return [(int(row), -float(score)) for row, score in found]
 
     def _holding(self, string: str, wanted: str, within: Filter) -> list[int]:
         """The chunks that hold one string."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CHUNKER = 3
 """Raise it with every change that makes other chunks or other embedded text of the same bytes."""
-VERSION = 17
+VERSION = 18
 """Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic", "talk")
@@ -61,6 +61,7 @@ CREATE TABLE notes (
   lines      INTEGER NOT NULL,
   until      INTEGER NOT NULL       -- yyyymmdd, the first day that it no longer counts; 99999999: not said
 );
+CREATE INDEX notes_of_folder ON notes (links, scope) WHERE tier = {TIERS.index("talk")};  -- where each talk was held
 
 CREATE TABLE chunks (               -- narrow: what filters and ranking read for many rows
   id         INTEGER PRIMARY KEY AUTOINCREMENT,

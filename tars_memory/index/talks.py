@@ -17,7 +17,7 @@ from tars_memory.index import database
 from tars_memory.index.files import IndexFiles
 from tars_memory.index.opened import OpenIndex, create, spoken
 from tars_memory.index.reader import IndexReader
-from tars_memory.index.schema import CACHE_FILE
+from tars_memory.index.schema import CACHE_FILE, TIERS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -36,6 +36,14 @@ PART = "#"
 LOCK_WAIT = 30.0
 MOST_LINES = 400
 """Lines of one turn that are indexed; more is a pasted document."""
+
+_NEXT = f"""(SELECT id FROM notes WHERE tier = {TIERS.index("talk")} AND (links, scope) > ({{}})
+ ORDER BY links, scope LIMIT 1)"""
+_FOLDERS = f"""WITH RECURSIVE found (id, links, scope) AS (
+ SELECT id, links, scope FROM notes WHERE id = {_NEXT.format("'', 9e99")}
+ UNION ALL SELECT n.id, n.links, n.scope FROM found f JOIN notes n ON n.id = {_NEXT.format("f.links, f.scope")}
+) SELECT f.links, s.name FROM found f JOIN scopes s ON s.id = f.scope"""
+"""Each folder and scope of conversations once, from one to the next: as DISTINCT all notes would be read."""
 
 
 class Log(NamedTuple):
@@ -112,6 +120,7 @@ class TalkReader(IndexReader):
     """
 
     most: int | None = None
+    among_newest = True
 
     def outside(self, project: str) -> tuple[str, ...]:
         """The scopes that are seen from a project; from outside projects: all that belong to none."""
@@ -260,8 +269,8 @@ class TalkIndex:
 
     def folders(self) -> dict[str, str]:
         """The folders in which conversations were held, with their scopes as they are stored."""
-        sql = "SELECT DISTINCT n.links, s.name FROM notes n JOIN scopes s ON s.id = n.scope WHERE n.links <> ''"
-        return {str(folder): str(scope) for folder, scope in self._open.connection().execute(sql)}
+        rows = self._open.connection().execute(_FOLDERS)
+        return {str(folder): str(scope) for folder, scope in rows}
 
     def counts(self) -> dict[str, int]:
         """Logs, conversations, passages and lines."""
@@ -338,6 +347,9 @@ class TalkIndex:
                     older = f"FROM chunks WHERE embedded = 1 AND NOT {newest}"
                     connection.execute(f"INSERT OR IGNORE INTO vector_garbage SELECT id {older}")
                     connection.execute(f"UPDATE chunks SET embedded = 0 WHERE embedded <> 0 AND NOT {newest}")
+                    far = f"embedded = 1 AND NOT {vectors.among(vectors.NEIGHBOURS)}"
+                    connection.execute(f"INSERT OR IGNORE INTO vector_garbage SELECT id FROM chunks WHERE {far}")
+                    connection.execute(f"UPDATE chunks SET embedded = 2 WHERE {far}")
                     if vectors.load(connection) and vectors.has_table(connection):
                         vectors.clear_garbage(connection)
             if not (self.cache / CACHE_FILE).exists():

@@ -30,7 +30,10 @@ class VectorReader:
         fingerprint: of the model whose vectors the index holds, None if it holds none. Vectors of another model must
             not be asked for.
         dimension: of these vectors, 0 if there are none.
+        among_newest: neighbours are looked for among the newest chunks alone (:data:`vectors.NEIGHBOURS`).
     """
+
+    among_newest = False
 
     def __init__(self, connection: sqlite3.Connection, cache: Path) -> None:
         self._connection = connection
@@ -67,6 +70,8 @@ class VectorReader:
         if not self._attach():
             return []
         conditions, values = self._conditions(within)
+        if self.among_newest:
+            conditions.append(f"c.{vectors.among(vectors.NEIGHBOURS)}")
         where = "".join(f" AND {condition}" for condition in conditions)
         rows = self._connection.execute(
             f"SELECT c.id, v.vector FROM chunks c JOIN cache.vectors v ON {HELD} AND v.hash = c.hash AND v.model = ?"

@@ -8,6 +8,7 @@ compared row by row: the same neighbours, by numpy if it is installed and in pla
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from array import array
@@ -43,6 +44,9 @@ BLOAT = 1.5
 """Blocks held against blocks needed above which the KNN index is made anew."""
 
 NEWEST_FIRST = "day DESC, id DESC"
+NEIGHBOURS = 20_000
+"""Of conversations so many of the newest passages stand in the KNN index: 10 ms of a processor. The vectors of older
+ones stay in the cache alone; what words name of them is ordered by meaning as well."""
 
 
 def pending(connection: sqlite3.Connection, newest: int | None = None) -> int:
@@ -53,7 +57,11 @@ def pending(connection: sqlite3.Connection, newest: int | None = None) -> int:
 def lacking(newest: int | None = None) -> str:
     """The chunks without a vector; where sqlite-vec is at hand, one in the cache alone is still to be filled in."""
     without = "embedded = 0" if database.driver().vec is None else "embedded <> 1 AND embedded <> 3"
-    return without if newest is None else f"{without} AND {among(newest)}"
+    if newest is None:
+        return without
+    if newest > NEIGHBOURS:
+        without = f"{without} AND (embedded = 0 OR {among(NEIGHBOURS)})"
+    return f"{without} AND {among(newest)}"
 
 
 def among(newest: int) -> str:
@@ -123,6 +131,29 @@ def start(connection: sqlite3.Connection, dimension: int) -> None:
     connection.execute(schema.VECTORS.format(dimension=dimension, block=schema.BLOCK))
     connection.execute("DELETE FROM vector_garbage")
     connection.execute("UPDATE chunks SET embedded = 0 WHERE embedded <> 0")
+
+
+def place(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]], newest: int | None = None) -> None:
+    """Mark chunks as having their vector, and put it into the KNN index if there is one and it is to hold them.
+
+    Belongs inside a transaction.
+
+    Args:
+        connection: of the index.
+        rows: (chunk, vector).
+        newest: how many of the newest chunks get a vector, where not all do.
+    """
+    apart: set[int] = set()
+    if not load(connection):
+        apart = {chunk for chunk, _ in rows}
+    elif newest is not None and newest > NEIGHBOURS:
+        old = (
+            f"SELECT j.value FROM json_each(?) j WHERE j.value NOT IN (SELECT id FROM chunks WHERE {among(NEIGHBOURS)})"
+        )
+        apart = {int(chunk) for (chunk,) in connection.execute(old, (json.dumps([chunk for chunk, _ in rows]),))}
+    sql = "UPDATE chunks SET embedded = 2 WHERE id = ? AND embedded = 0"
+    connection.executemany(sql, [(chunk,) for chunk in apart])
+    fill(connection, [row for row in rows if row[0] not in apart])
 
 
 def fill(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> None:
