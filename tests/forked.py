@@ -50,6 +50,29 @@ def command(folder: Path, name: str) -> None:
 CLIENT = str(Path(__file__).with_name("forked_client.py"))
 
 
+def done(words: Sequence[str], env: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[bytes]:
+    """Run the program as a fork, without a client between: a third of the time of a short command."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(os.devnull, "rb") as nothing:
+        files = [nothing.fileno(), out.fileno(), err.fileno(), os.open(folder, os.O_RDONLY)]
+        with _handed(["-", *words], env, files) as client:
+            os.close(files[-1])
+            code = client.recv(1)
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess([*words], code[0] if code else -9, out.read(), err.read())
+
+
+def _handed(words: Sequence[str], env: Mapping[str, str], files: Sequence[int], *, hold: bool = False) -> socket.socket:
+    """A connection to the server, which is told what to start: with stdin, stdout, stderr and the folder."""
+    client = socket.socket(socket.AF_UNIX)
+    client.connect(SERVER.address())
+    told = marshal.dumps((hold, [os.fsencode(word) for word in words], {
+        os.fsencode(name): os.fsencode(value) for name, value in env.items()
+    }))  # fmt: skip
+    socket.send_fds(client, [len(told).to_bytes(4, "little") + told], files)
+    return client
+
+
 class Held:
     """A fork that stands still before its first line, so that it can be traced from there.
 
@@ -60,14 +83,9 @@ class Held:
     """
 
     def __init__(self, words: Sequence[str], env: Mapping[str, str], said: int) -> None:
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.connect(SERVER.address())
-        told = marshal.dumps((HOLD, [os.fsencode(word) for word in words], {
-            os.fsencode(name): os.fsencode(value) for name, value in env.items()
-        }))  # fmt: skip
         with open(os.devnull, "rb") as nothing:
             files = [nothing.fileno(), said, said, os.open("/", os.O_RDONLY)]
-            socket.send_fds(self._socket, [len(told).to_bytes(4, "little") + told], files)
+            self._socket = _handed(words, env, files, hold=True)
             os.close(files[-1])
         self.pid = int.from_bytes(self._socket.recv(8), "little")
         while self._told("State:") != "T":
@@ -88,9 +106,6 @@ class Held:
     def _told(self, name: str) -> str:
         (line,) = [line for line in Path(f"/proc/{self.pid}/status").read_text().split("\n") if line.startswith(name)]
         return line.split()[1]
-
-
-HOLD = True
 
 
 class Server:

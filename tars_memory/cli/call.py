@@ -309,7 +309,9 @@ class Call:
             return text
         text = " ".join(words or ())
         if not text.strip():
-            raise UsageError(f"{what} is missing", "write it behind the command; tars-memory --help lists them")
+            raise UsageError(
+                f"{what} is missing", "write it behind the command" if what != "REF" else "tars-memory list shows them"
+            )
         if self.typed is not None:
             self.typed.arguments["text"] = text
         return text

@@ -51,7 +51,7 @@ def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing 
 
 
 def say_change(call: Call, path: str, number: int | None, before: bytes, after: bytes, text: bytes = b"") -> None:
-    """Say which lines were taken out of a note, and which were put back, each with its place.
+    """Say which lines were taken out of a note, and which were put back, each with its place; or would be.
 
     Args:
         call: the call.
@@ -65,9 +65,12 @@ def say_change(call: Call, path: str, number: int | None, before: bytes, after: 
         [row for row in re.split(r"\r\n|\r|\n", side.decode("utf-8", "replace")) if row.strip()]
         for side in (before, after)
     )
+    would = "would be " if call.dry_run else ""
     gone, come = _without(was, now), _without(now, was)
     if len(gone) == len(come) == 1:
-        call.out.say(f"changed back: {call.out.place(path, number)}: {line(gone[0].strip())} → {line(come[0].strip())}")
+        call.out.say(
+            f"{would}changed back: {call.out.place(path, number)}: {line(gone[0].strip())} → {line(come[0].strip())}"
+        )
         return
     rows = re.split(r"\r\n|\r|\n", text.decode("utf-8", "replace"))
     told = [("taken out", row, number if at == 0 else None) for at, row in enumerate(gone)]
@@ -77,7 +80,7 @@ def say_change(call: Call, path: str, number: int | None, before: bytes, after: 
         told.append(("put back", row, at + 1 if number else None))
         at += 1
     for what, row, place in told[:MOST]:
-        call.out.say(f"{what}: {call.out.place(path, place)}: {line(row.strip())}")
+        call.out.say(f"{would}{what}: {call.out.place(path, place)}: {line(row.strip())}")
     if len(told) > MOST:
         call.out.say(f"and {counted(len(told) - MOST, 'more line')} of {call.out.path(path)}")
 

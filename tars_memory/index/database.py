@@ -117,7 +117,7 @@ def capabilities() -> Capabilities:
 
 def _choose(forced: str) -> Driver:
     if forced and forced not in RUNGS:
-        raise UsageError(f"{VARIABLE}={forced}: no such rung", "one of " + ", ".join(RUNGS))
+        raise UsageError(f"{VARIABLE}={forced!r} is unknown", "it is one of " + ", ".join(RUNGS))
     vec = _vec_library()
     reasons = []
     for name in (forced,) if forced else RUNGS:

@@ -421,7 +421,7 @@ def _index(memory: Memory) -> Iterator[Finding]:
         except TarsError as error:
             yield Finding("sources", f"conversations are not searched: {error.message}", error.hint)
     if report.pending_vectors and model_of(memory)["usable"] and (said := memory.covers(report.pending_vectors)):
-        yield Finding("index", said, "tars-memory reindex", mend=memory.reindex)
+        yield Finding("index", said.partition(": ")[0], "tars-memory reindex makes the rest", mend=memory.reindex)
     if not told["vec"]:
         yield Finding("sqlite", f"no vector index: {told['reason']}", "pip install pysqlite3; the answers are the same")
     for reason, count in sorted(report.skipped.items()):

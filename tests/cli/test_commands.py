@@ -350,7 +350,7 @@ def test_init(tm: Run, memory: Any) -> None:
 
 
 def test_reindex_verify_status_doctor_models(tm: Run, memory: Any) -> None:
-    assert tm("reindex").out == "2 notes read, 0 gone, 1 file skipped\n"
+    assert tm("reindex").out == "2 notes read, 0 gone, skipped: 1 conflict copy\n"
     assert memory.asked[-1][2] == {"full": False, "embed": True, "progress": None}
     tm("reindex", "--full", "--no-embed")
     assert memory.asked[-1][2] == {"full": True, "embed": False, "progress": None}

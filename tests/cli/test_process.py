@@ -116,7 +116,7 @@ def test_progress_is_shown_on_a_terminal_only(env: dict[str, str], tmp_path: Pat
     assert code == 0 and b"\rreading notes: 0 of 5\r" in screen.replace(b" \r", b"\r") and b"\x1b" not in screen
     assert b"2 notes read, 0 gone" in screen
     done = run(fake("reindex"), env, cwd=tmp_path)
-    assert (done.stdout, done.stderr) == (b"2 notes read, 0 gone, 1 file skipped\n", b"")
+    assert (done.stdout, done.stderr) == (b"2 notes read, 0 gone, skipped: 1 conflict copy\n", b"")
 
 
 def test_only_a_person_at_a_terminal_writes_rules(env: dict[str, str], tmp_path: Path) -> None:

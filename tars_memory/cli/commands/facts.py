@@ -112,6 +112,10 @@ def _when(fact: "Fact", today: date) -> str:
 
 
 def _change(call: Call, verb: str, rest: list[str], since: date | None, until: date | None, on: str | None) -> int:
+    if verb == "add" and on:
+        raise UsageError("--on belongs to end", "--since names the first day of a fact")
+    if verb != "add" and (since or until or (on and verb == "remove")):
+        raise UsageError("--since and --until belong to add, --on to end", f"facts {VERBS[verb]}")
     if verb == "add":
         if len(rest) != 3:
             raise UsageError(f"facts add takes three words or quoted parts, not {len(rest)}", VERBS["add"])

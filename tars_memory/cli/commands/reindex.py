@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory.cli.call import Call
-from tars_memory.cli.output import counted
+from tars_memory.cli.output import counted, line
 from tars_memory.cli.parsing import call_of, command
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tars_memory.memory import Memory
 
 LOOK = 0.5
@@ -59,6 +61,16 @@ def done(memory: "Memory") -> str:
     return f"{read}, {told['vectors'] or 0:,} of {counted(told['chunks'] or 0, 'passage')} have a vector"
 
 
+UNSAID = ("hidden folder", "hidden file", "template")
+"""Why a file is no note, where that is how it is meant to be; each vault has some."""
+
+
+def passed_over(skipped: "Mapping[str, int]") -> str:
+    """How many files of what kind are not read though they might be meant to be; empty if there are none."""
+    told = [f"{count} {line(reason)}" for reason, count in skipped.items() if reason not in UNSAID]
+    return f"skipped: {', '.join(told)}" if told else ""
+
+
 def tell(call: Call, report: Any) -> int:
     """Say what a refresh did."""
     notices = call.notices(getattr(report, "notices", None) or ())
@@ -66,10 +78,9 @@ def tell(call: Call, report: Any) -> int:
         names = "changed removed pending_vectors stale skipped took"
         call.out.record({**{n: getattr(report, n, None) for n in names.split()}, "notices": notices})
         return 0
-    skipped = sum((report.skipped or {}).values())
     told = [f"{counted(report.changed, 'note')} read", f"{report.removed} gone"]
-    if skipped:
-        told.append(f"{counted(skipped, 'file')} skipped")
+    if skipped := passed_over(report.skipped or {}):
+        told.append(skipped)
     if report.pending_vectors:
         told.append(f"{counted(report.pending_vectors, 'passage')} without a vector yet")
     call.out.data(", ".join(told))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tars_memory.cli.output import counted, line
+from tars_memory.cli.output import PROGRAM, counted, line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.settings import SleepOptions
 
@@ -61,7 +61,7 @@ def sleep(
             if step.told:
                 call.out.data(f"{name}: {line(step.told)}")
             if step.error:
-                call.out.complain(f"{name} failed: {line(step.error)}")
+                call.out.complain(f"{PROGRAM}: {name} failed: {line(step.error)}")
         if not any(step.told or step.error for step in night.steps):
             call.out.say("nothing to do")
     return PARTLY if night.failed else 0

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tars_memory.cli.commands.reindex import passed_over
 from tars_memory.cli.output import counted, duration, line, within
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.cli.tables import show_rows, show_tree
@@ -58,10 +59,10 @@ def _summary(told: Mapping[str, Any]) -> list[tuple[str, str]]:
     vault, index, background = told["vault"], told["index"], told["background"]
     waiting, loaded, unapproved = told["waiting"], told["loaded"], told["rules"]["unapproved"]
     tiers = ", ".join(f"{count} {line(str(name))}" for name, count in vault["tiers"].items() if name != "note")
-    skipped = sum(vault["skipped"].values())
+    skipped = passed_over(vault["skipped"])
     notes = vault["notes"] if vault["notes"] is not None else vault["stale"]  # without an index all of them are stale
     counts = counted(notes, "note") + (f", of these {tiers}" if tiers else "")
-    rows = [("vault", line(vault["path"])), ("notes", counts + (f"; {skipped} skipped" if skipped else ""))]
+    rows = [("vault", line(vault["path"])), ("notes", counts + (f"; {skipped}" if skipped else ""))]
     when = f" ({_minute(index['indexed'])})" if index.get("indexed") else ""
     stale = vault["stale"]
     rows.append(("index", f"behind by {counted(stale, 'file')}" if stale else f"up to date{when}"))
