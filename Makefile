@@ -13,7 +13,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export TMPDIR := $(CURDIR)/.cache/tmp
 
-.PHONY: help demo test check docs prove bench eval screens format clean
+.PHONY: help demo test check docs prove bench eval screens transcripts format clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -55,6 +55,9 @@ eval: $(VENV)/.installed  ## how well search answers: labelled questions in all 
 
 screens: $(VENV)/.installed  ## make the pictures of docs/screens.md anew
 	cd tests && PYTHONPATH=..:.:cli ../$(VENV)/bin/python -m cli.screens
+
+transcripts: $(VENV)/.installed  ## write down anew what the sessions of tests/cli/transcripts say
+	cd tests && PYTHONPATH=..:.:cli ../$(VENV)/bin/python -m cli.tesh
 
 format: $(VENV)/.installed  ## let ruff format the code
 	$(BIN)/ruff check --fix .

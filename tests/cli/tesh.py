@@ -6,8 +6,8 @@ behind ``2> ``; ``>>> N`` is its exit code, 0 if not said. ``< KEYS`` types KEYS
 that stands above it is shown. ``{{ref}}``, ``{{n}}``, ``{{any}}`` (of a line), ``{{some}}`` (lines) and others stand
 for what differs from run to run. ``#`` begins a comment.
 
-``PYTHONPATH=..:.:cli python -m cli.tesh FILE…`` in ``tests/`` runs transcripts and puts what was said in place of what
-they say otherwise: write the commands, run it, read what it made.
+``make transcripts`` (``PYTHONPATH=..:.:cli python -m cli.tesh FILE…`` in ``tests/``) runs transcripts and puts what was
+said in place of what they say otherwise: write the commands, run it, read what it made.
 """
 
 from __future__ import annotations
