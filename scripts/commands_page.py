@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib import import_module
+from functools import cache
 from pathlib import Path
 
 from typer.core import TyperArgument, TyperOption
 
-from tars_memory.cli.app import COMMANDS
+from tars_memory.cli.app import COMMANDS, load
 from tars_memory.cli.parsing import SHARED, Command, shared
 
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
@@ -24,11 +24,10 @@ GUIDES = {
 NAMES = [name for names in COMMANDS.values() for name in names]
 
 
+@cache
 def command(name: str) -> Command:
     """The command of that name."""
-    made = import_module(f"tars_memory.cli.commands.{name}").COMMAND
-    assert isinstance(made, Command)
-    return made
+    return load(name)
 
 
 def usage(name: str) -> str:

@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from tars_memory.cli.call import Call, Ended
 from tars_memory.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
-from tars_memory.cli.parsing import HELP, shared
+from tars_memory.cli.parsing import HELP, Command, shared
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,6 +66,9 @@ COMMANDS = {
 }
 """The commands by heading, in the order of the help, each with its one line."""
 
+HOMES: dict[str, str] = {}
+"""The modules of those commands that have none of their own."""
+
 HELP_TEXT = "Long-term memory in plain markdown: for you, scripts and agents, over the vault you keep editing by hand."
 
 OK, PARTLY, UNWRITABLE, SIGNALLED, INTERRUPTED = 0, 3, 5, 128, 130
@@ -80,9 +83,7 @@ class Group(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name, its module imported now; None if there is none."""
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        return import_module(f"tars_memory.cli.commands.{cmd_name}").COMMAND
+        return load(cmd_name) if cmd_name in self.list_commands(ctx) else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first word names; ``help X`` is ``X --help``."""
@@ -100,6 +101,13 @@ class Group(TyperGroup):
         for title, names in COMMANDS.items():
             with formatter.section(title):
                 formatter.write_dl([(f"{name:<9}", text) for name, text in names.items()])
+
+
+def load(name: str) -> Command:
+    """The command of that name; no other one is made."""
+    made = getattr(import_module(f"tars_memory.cli.commands.{HOMES.get(name, name)}"), name.upper())()
+    assert isinstance(made, Command)
+    return made
 
 
 def _similar(name: str, names: list[str]) -> str:

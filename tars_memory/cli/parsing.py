@@ -220,8 +220,8 @@ def command(
     examples: str = "",
     exits: str = "",
     answers: str = "",
-) -> Command:
-    """Make the command of a function; its docstring is the help, its return value the exit code.
+) -> Callable[[], Command]:
+    """What makes the command of a function, when it is called; its docstring is the help, its value the exit code.
 
     Args:
         run: its first parameter is the :class:`typer.Context` whose ``obj`` is the :class:`Call`.
@@ -233,11 +233,15 @@ def command(
         exits: as in :class:`Command`.
         answers: as in :class:`Command`.
     """
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command(run.__name__.strip("_"), cls=kind)(run)
-    made = typer.main.get_command(app)
-    assert isinstance(made, Command)
-    made.words, made.pages = words, pages
-    made.examples, made.exits, made.answers = examples, exits, answers
-    made.params.extend(shared(writes=writes))
-    return made
+
+    def make() -> Command:
+        app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        app.command(run.__name__.strip("_"), cls=kind)(run)
+        made = typer.main.get_command(app)
+        assert isinstance(made, Command)
+        made.words, made.pages = words, pages
+        made.examples, made.exits, made.answers = examples, exits, answers
+        made.params.extend(shared(writes=writes))
+        return made
+
+    return make

@@ -94,7 +94,7 @@ def _say_left_out(call: Call, packed: "Context") -> None:
         call.out.say(f"left out: {told}{more} (--format json lists them)")
 
 
-COMMAND = command(
+CONTEXT = command(
     context,
     words=True,
     examples="""

@@ -91,7 +91,7 @@ def _adopt(call: Call, path: str | None) -> int:
     return 0
 
 
-COMMAND = command(
+DOCTOR = command(
     doctor,
     writes=True,
     examples="""

@@ -35,7 +35,7 @@ def edit(
     return report(call, receipt, repeated="it says so already; nothing was written")
 
 
-COMMAND = command(
+EDIT = command(
     edit,
     writes=True,
     words=True,

@@ -99,7 +99,7 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}"
 
 
-COMMAND = command(
+EVAL = command(
     eval_,
     examples="""
 tm eval questions.jsonl

@@ -169,7 +169,7 @@ def _say_failure(call: Call, failure: ModelUnavailableError) -> None:
     call.out.complain(f"tars-memory: {clean(failure.message)}\n  {clean(failure.hint)}")
 
 
-COMMAND = command(
+EXTRACT = command(
     extract,
     writes=True,
     examples="""

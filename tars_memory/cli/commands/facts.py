@@ -133,7 +133,7 @@ def _change(call: Call, verb: str, rest: list[str], since: date | None, until: d
     return report(call, memory.remove_fact(target))
 
 
-COMMAND = command(
+FACTS = command(
     facts,
     writes=True,
     words=True,

@@ -29,7 +29,7 @@ def feedback(
     return report(call, call.memory().feedback(verdict == "good", words, question=question, answer=answer))
 
 
-COMMAND = command(
+FEEDBACK = command(
     feedback,
     writes=True,
     words=True,

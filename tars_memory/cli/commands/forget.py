@@ -90,7 +90,7 @@ def _say(call: "Call", copy: "Copy", what: str, *, quiet: bool = False) -> None:
     call.out.say(f"{what}: {call.out.place(copy.path, copy.line)}{told}")
 
 
-COMMAND = command(
+FORGET = command(
     forget,
     writes=True,
     words=True,

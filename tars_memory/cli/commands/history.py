@@ -65,7 +65,7 @@ def _text(value: Any) -> str:
     return str(isoformat(timespec="seconds") if isoformat else value or "")
 
 
-COMMAND = command(
+HISTORY = command(
     history,
     pages=True,
     examples="""

@@ -169,7 +169,7 @@ def _late(_number: int, _frame: "FrameType | None") -> None:
     raise Late
 
 
-COMMAND = command(
+HOOK = command(
     hook,
     kind=HookCommand,
     examples="""

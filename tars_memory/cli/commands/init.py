@@ -77,7 +77,7 @@ def recommend(call: Call, memory: "Memory") -> None:
         call.out.say(f"to use it: tars-memory models use {better['model']}")
 
 
-COMMAND = command(
+INIT = command(
     init,
     writes=True,
     examples="""

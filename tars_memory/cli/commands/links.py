@@ -33,7 +33,7 @@ def links(
     return 0 if found.out or found.back else 1
 
 
-COMMAND = command(
+LINKS = command(
     links,
     words=True,
     pages=True,

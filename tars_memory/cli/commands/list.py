@@ -53,7 +53,7 @@ def entry_json(entry: Any) -> dict[str, Any]:
     return fields(entry, ENTRY)
 
 
-COMMAND = command(
+LIST = command(
     list_,
     pages=True,
     examples="""

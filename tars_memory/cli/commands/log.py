@@ -32,7 +32,7 @@ def log(
     return 0
 
 
-COMMAND = command(
+LOG = command(
     log,
     writes=True,
     words=True,

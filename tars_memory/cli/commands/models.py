@@ -81,7 +81,7 @@ def _checked(call: "Call", name: str) -> int:
     return 0 if done.passed else 1
 
 
-COMMAND = command(
+MODELS = command(
     models,
     examples="""
 tm models

@@ -110,7 +110,7 @@ def _opener(call: Call, note: Path, at: int, url: str | None) -> list[str] | Non
     return [*words, f"{note}:{at}"] if name in COLON_LINE else [*words, f"+{at}", str(note)]
 
 
-COMMAND = command(
+OPEN = command(
     open_,
     words=True,
     examples="""

@@ -87,7 +87,7 @@ def tell(call: Call, report: Any) -> int:
     return 0
 
 
-COMMAND = command(
+REINDEX = command(
     reindex,
     examples="""
 tm reindex

@@ -38,7 +38,7 @@ def remember(
     return report(call, receipt)
 
 
-COMMAND = command(
+REMEMBER = command(
     remember,
     writes=True,
     words=True,

@@ -278,7 +278,7 @@ def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, repl
     return True
 
 
-COMMAND = command(
+REVIEW = command(
     review,
     writes=True,
     examples="""

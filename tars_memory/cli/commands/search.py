@@ -238,7 +238,7 @@ def _nothing(text: str, mode: str, why: str) -> dict[str, Any]:
     return {"query": text, "mode": mode, "hits": [], "abstained": True, "stale": 0, "notices": [why]}
 
 
-COMMAND = command(
+SEARCH = command(
     search,
     words=True,
     pages=True,

@@ -28,7 +28,7 @@ def show(
     return 0
 
 
-COMMAND = command(
+SHOW = command(
     show,
     words=True,
     pages=True,

@@ -67,7 +67,7 @@ def sleep(
     return PARTLY if night.failed else 0
 
 
-COMMAND = command(
+SLEEP = command(
     sleep,
     writes=True,
     examples="""

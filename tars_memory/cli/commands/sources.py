@@ -48,7 +48,7 @@ def _tell(call: Call, found: dict[str, Any]) -> int:
     return 0
 
 
-COMMAND = command(
+SOURCES = command(
     sources,
     examples="""
 tm sources add ~/.claude/projects

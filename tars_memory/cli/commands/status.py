@@ -108,7 +108,7 @@ def _semantic(model: Mapping[str, Any], background: Mapping[str, Any], index: Ma
     return f"{covers}{left} to make the rest" if left else covers
 
 
-COMMAND = command(
+STATUS = command(
     status,
     pages=True,
     examples="""

@@ -157,7 +157,7 @@ def _dry(call: "Call", writes: bool) -> list[str]:
     return ["dry run: nothing was written"] if call.dry_run and writes else []
 
 
-COMMAND = command(
+TIDY = command(
     tidy,
     writes=True,
     examples="""

@@ -18,7 +18,7 @@ def timeline(
     return show(call, call.memory().timeline(name), in_time=True)
 
 
-COMMAND = command(
+TIMELINE = command(
     timeline,
     words=True,
     pages=True,

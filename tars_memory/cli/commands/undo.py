@@ -38,7 +38,7 @@ def undo(
     return 0
 
 
-COMMAND = command(
+UNDO = command(
     undo,
     writes=True,
     examples="""

@@ -23,7 +23,7 @@ def verify(ctx: typer.Context) -> int:
     return 1 if differences else 0
 
 
-COMMAND = command(
+VERIFY = command(
     verify,
     examples="""
 tm verify

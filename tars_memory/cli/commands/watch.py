@@ -91,7 +91,7 @@ def _signals(watcher: Any) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-COMMAND = command(
+WATCH = command(
     watch,
     examples="""
 tm watch

@@ -70,7 +70,7 @@ def _signed(author: str) -> str:
     return f" ({line(author)})" if author else ""
 
 
-COMMAND = command(
+WHY = command(
     why,
     words=True,
     pages=True,
