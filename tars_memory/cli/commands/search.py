@@ -69,7 +69,8 @@ def search(
     """Find passages by words and by meaning. Exit 1 if nothing is relevant.
 
     On a terminal the hits are numbered for tm open, the best one last, at most two of a note. In a pipe each hit is
-    one line, path:line:text, as grep prints them. Without a QUERY the filters list what they leave, newest first.
+    one line, path:line:text, as grep prints them. Without a QUERY --about, --topic, --where, --linked-to and --links-to
+    list what they leave, newest first.
     """
     call = call_of(ctx)
     if relative_to not in (None, *PLACES):
