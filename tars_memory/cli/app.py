@@ -44,7 +44,7 @@ COMMANDS = {
     "Curate": {
         "extract": "Find what is worth keeping in conversations.",
         "review": "Decide what is kept for good.",
-        "tidy": "Find duplicates, empty bullets, dead links and expired lines; archive.",
+        "tidy": "Find duplicates, dead links and expired lines; archive.",
         "why": "Show where a line came from, and who approved it.",
     },
     "Take back": {

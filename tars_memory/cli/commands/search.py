@@ -259,7 +259,7 @@ hits[].tier date title headings: where and when
 hits[].text: the passage, verbatim
 hits[].block_id: or null
 hits[].obsidian_url: empty for a conversation
-abstained: true if nothing near enough was found
+abstained: true if there are no hits
 stale: how many files the index is behind
 [as it applies]
 hits[].speaker answer: of a hit in a conversation: who, and how the model's answer begins
