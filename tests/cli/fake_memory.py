@@ -15,7 +15,7 @@ from tars_memory.curation.extraction.keeping import KeptFact
 from tars_memory.curation.model import Proposal, Related
 from tars_memory.curation.tidying.archive import Archived
 from tars_memory.curation.tidying.findings.model import Finding
-from tars_memory.curation.tidying.retention import Trace
+from tars_memory.curation.tidying.retention import DailyMove
 from tars_memory.curation.tidying.tidy import Tidied
 from tars_memory.curation.why import Trace as WhyStep
 from tars_memory.curation.why import Trail
@@ -195,7 +195,7 @@ DEFAULTS: dict[str, Any] = {
         "sources": None, "settings": {}, "notices": [],
     },
     "tidy": Tidied([FINDING], [], [], None, []),
-    "archive": Archived([Trace("2026-01-02.md", "archive/2026-01-02.md", "move", "323 days old")], None, [], False, []),
+    "archive": Archived([DailyMove("2026-01-02.md", "archive/2026-01-02.md", "move", "old")], None, [], False, []),
     "why": Trail("abcd2345", "likes tea", "Memory.md", 7, (WhyStep("said", "likes tea", "sessions/a.md", 4, turn=3),)),
     "doctor": {"findings": []},
     "models": [{"name": "embedded", "current": True, "installed": True}, {"name": "other", "installed": False}],
