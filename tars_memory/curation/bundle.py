@@ -3,8 +3,8 @@
 An op joins a bundle if what it does can be told from the note as it was before the bundle: it names a line that no
 other one of the bundle touches, or adds a line behind one that was placed already. All splices are then made at once,
 and the whole is parsed once more: exactly the entries that should have come, gone and changed have, each in its place,
-else the bundle is halved. What can't join (a new heading, a line that is found by its words only, an op that will be
-rejected) is done alone, by :func:`tars_memory.curation.patch.patch`.
+else the bundle is halved. What can't join (a line that is found by its words only, an op that will be rejected) is done
+alone, by :func:`tars_memory.curation.patch.patch`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tars_memory.curation.model import Outcome
 from tars_memory.errors import TarsError
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.markdown.document import Document, apply, plain_heading
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
@@ -118,15 +118,16 @@ class Sheet:
 
 
 class _Chain:
-    """New bullets at the end of a section, one behind the other."""
+    """New bullets at the end of a section, one behind the other; ``words`` are what they say."""
 
-    def __init__(self, section: Section, splice: Splice, line: bytes) -> None:
-        self.section = section
+    def __init__(self, title: str, splice: Splice, line: bytes) -> None:
+        self.title = title
         self.at = splice.start
         self.head, _, self.tail = splice.data.partition(line)
         self.ending = re.match(rb"\r\n|\r|\n", self.tail)[0]  # type: ignore[index]  # looked at by the caller
         self.tail = self.tail[len(self.ending) :]
-        self.lines = [line]
+        self.lines: list[bytes] = []
+        self.words: list[str] = []
 
     def splice(self) -> Splice:
         """All of them at once."""
@@ -142,9 +143,10 @@ class _Plan:
         self.once = once
         self.outcomes: list[Outcome] = []
         self._chains: dict[int, _Chain] = {}
+        """By the line of their heading."""
+        self._fresh: dict[str, _Chain] = {}
+        """Of new sections, by their plain title: they come at the end of the note, in this order."""
         self._splices: list[Splice] = []
-        self._come: dict[int, list[str]] = {}
-        """By the offset of a chain, the words of its bullets."""
         self._now: dict[int, str | None] = {}
         """By the line of an entry its new words; None if it goes."""
         self._touched: set[int] = set()
@@ -162,7 +164,7 @@ class _Plan:
 
     def after(self) -> bytes | None:
         """The note with all of it done; None if that changes anything else."""
-        splices = sorted([*self._splices, *(chain.splice() for chain in self._chains.values())])
+        splices = self._planned()
         if any(a.end > b.start or a == b for a, b in pairwise(splices)):
             return None
         new = apply(self.sheet.data, splices)
@@ -175,14 +177,22 @@ class _Plan:
         ]
         return new if told == self._expected() and self._headings_stand(after) else None
 
+    def _planned(self) -> list[Splice]:
+        """All splices in order; what comes at the end of the note is one."""
+        end = len(self.sheet.data)
+        chains = [chain.splice() for chain in (*self._chains.values(), *self._fresh.values())]
+        last = b"".join(splice.data for splice in chains if splice.start == end)
+        within = sorted([*self._splices, *(splice for splice in chains if splice.start < end)])
+        return [*within, Splice(end, end, last)] if last else within
+
     def _expected(self) -> list[tuple[str, int, str]]:
         """The entries as they should be then: words, depth, heading."""
         sheet = self.sheet
         lines = sheet.document.lines
         come = [
-            (chain.at, (words, 0, chain.section.title))
-            for chain in self._chains.values()
-            for words in self._come[chain.at]
+            (chain.at, (words, 0, chain.title))
+            for chain in (*self._chains.values(), *self._fresh.values())
+            for words in chain.words
         ]
         stay = [
             (lines[entry.line - 1].start, (words, entry.depth, entry.section))
@@ -196,10 +206,12 @@ class _Plan:
         had, has = self.sheet.document, after
         kinds = [[block.kind for block in each.blocks if block.kind != "item"] for each in (had, has)]
         stay = sum(block.kind == "item" and block.start_line not in self._gone for block in had.blocks)
-        come = sum(map(len, self._come.values()))
+        come = sum(len(chain.lines) for chain in (*self._chains.values(), *self._fresh.values()))
+        above = next((each.path[-1:] for each in reversed(had.sections) if each.level == 1), ())
+        titles = [*((each.path, each.level) for each in had.sections), *(((*above, name), 2) for name in self._fresh)]
         return (
-            [(each.path, each.level) for each in had.sections] == [(each.path, each.level) for each in has.sections]
-            and kinds[0] == kinds[1]
+            titles == [(each.path, each.level) for each in has.sections]
+            and [*kinds[0], *("heading" for _ in self._fresh)] == kinds[1]
             and sum(block.kind == "item" for block in has.blocks) == stay + come  # numbered ones are no entries
         )
 
@@ -222,35 +234,47 @@ class _Plan:
             return False
         if words in sheet.texts:
             return self._nothing(op, f"{sheet.path} line {self._line(sheet.texts[words][0])} says exactly this")
-        section = sheet.document.find_section(said.section)
-        if section is None:
-            return False
         link, label = said.provenance
         rendered = grammar.render(
             grammar.Parts(words, provenance=link or None, label=label or None, author=op.author or None)
         )
         line = rendered.encode("utf-8", "surrogateescape")
-        chain = self._chains.get(section.start_line)
-        if chain is None:
-            chain = self._begun(section, said.section, rendered, line)
-            if chain is None:
-                return False
-            self._chains[section.start_line] = chain
-            self._come[chain.at] = [words]
+        section = sheet.document.find_section(said.section)
+        if section is None:
+            title = plain_heading(said.section)
+            chain = self._fresh.get(title) or self._founded(title, said.section, rendered, line)
         else:
-            chain.lines.append(line)
-            self._come[chain.at].append(words)
+            chain = self._chains.get(section.start_line) or self._begun(section, said.section, rendered, line)
+        if chain is None:
+            return False
+        chain.lines.append(line)
+        chain.words.append(words)
         self._changed |= {words, rendered, link}
         self.outcomes.append(Outcome(op, "applied"))
         return True
 
-    def _begun(self, section: Section, title: str, rendered: str, line: bytes) -> _Chain | None:
+    def _founded(self, title: str, heading: str, rendered: str, line: bytes) -> _Chain | None:
+        """The first bullet of a new section at the end of the note; None where something else is done there."""
+        document = self.sheet.document
+        end = len(self.sheet.data)
+        alike = any(name.casefold() == title.casefold() for name in self._fresh)
+        if alike or document.open_line is not None or any(splice.end == end for splice in self._splices):
+            return None
+        splice = edits.best_place(document, rendered, heading)
+        head, found, tail = splice.data.partition(line)
+        if not found or tail not in (b"\r\n", b"\r", b"\n"):
+            return None
+        if self._fresh or any(chain.at == end for chain in self._chains.values()):
+            splice = Splice(end, end, tail + head.lstrip(b"\r\n") + line + tail)  # what comes before ends its line
+        self._fresh[title] = chain = _Chain(title, splice, line)
+        return chain
+
+    def _begun(self, section: Section, heading: str, rendered: str, line: bytes) -> _Chain | None:
         """The first new bullet of a section; None where the next one would not come right behind it."""
         document = self.sheet.document
-        try:
-            (splice,) = edits.insert_bullet(self.sheet.data, rendered, section=title)
-        except TarsError:
-            return None
+        if self._fresh and section is document.sections[-1] and not self._ends_in_bullet():
+            return None  # it is the last one no more, and gets the bullet behind its last one
+        splice = edits.best_place(document, rendered, heading)
         head, found, tail = splice.data.partition(line)
         if not found or head.strip(b"\r\n") or tail.strip(b"\r\n") or not tail:
             return None
@@ -264,7 +288,10 @@ class _Plan:
             if not bullet.depth and bullet.line in within and document.lines[bullet.line - 1].start >= at
         ]
         taken = {chain.at for chain in self._chains.values()}
-        return None if later or at in taken or self._meets(at, at) else _Chain(section, splice, line)
+        if later or at in taken or self._meets(at, at, self._chains.values()):
+            return None
+        self._chains[section.start_line] = chain = _Chain(section.title, splice, line)
+        return chain
 
     def _change(self, op: Op, said: Wanted) -> bool:
         """Replace or remove a line."""
@@ -297,8 +324,9 @@ class _Plan:
         sheet = self.sheet
         lines = sheet.document.lines
         first, last = lines[entry.line - 1], lines[entry.end_line - 1]
+        every = (*self._chains.values(), *self._fresh.values())
         joins = sheet.data[first.start - 1 : first.start] == b"\r" and sheet.data[last.next : last.next + 1] == b"\n"
-        if last.next == last.end or (entry.line > 1 and joins) or self._meets(first.start, last.next):
+        if last.next == last.end or (entry.line > 1 and joins) or self._meets(first.start, last.next, every):
             return False
         self._splices.append(Splice(first.start, last.next, b""))
         for each in sheet.entries:
@@ -310,9 +338,16 @@ class _Plan:
         self.outcomes.append(Outcome(op, "applied"))
         return True
 
-    def _meets(self, start: int, end: int) -> bool:
+    def _ends_in_bullet(self) -> bool:
+        """Whether the note ends with a whole line that is of a bullet which is nested in none."""
+        document = self.sheet.document
+        last = next((bullet for bullet in reversed(document.bullets) if not bullet.depth), None)
+        whole = document.lines[-1].start == document.lines[-1].end
+        return whole and last is not None and last.end_line == document.last_line
+
+    def _meets(self, start: int, end: int, chains: Iterable[_Chain]) -> bool:
         """Whether a change meets one that is planned: which of the two comes first would matter."""
-        if any(start <= chain.at <= end for chain in self._chains.values()):
+        if any(start <= chain.at <= end for chain in chains):
             return True
         return any(splice.start < end and start < splice.end for splice in self._splices) or (
             start == end and any(splice.start <= start <= splice.end for splice in self._splices)
@@ -325,10 +360,9 @@ class _Plan:
     def _line(self, entry: Entry) -> int:
         """Where an entry stands once all that is planned is done."""
         start = self.sheet.document.lines[entry.line - 1].start
-        planned = [*self._splices, *(chain.splice() for chain in self._chains.values())]
         return entry.line + sum(
             _breaks(splice.data) - _breaks(self.sheet.data[splice.start : splice.end])
-            for splice in planned
+            for splice in self._planned()
             if splice.start <= start and splice.end <= start
         )
 

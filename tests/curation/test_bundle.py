@@ -127,6 +127,15 @@ def test_many_ops_take_few_parses(parses: Counter[str]) -> None:
     assert (patched.data, list(patched.outcomes)) == one_by_one(data, ops, once=False)
 
 
+def test_new_sections_are_made_together(parses: Counter[str]) -> None:
+    data = b"# Memory\n\n## Notes\n- old\n"
+    titles = ("Tea", "Boats", "Notes", "Tea", "Trains")
+    ops = [Op("append", title, f"{number} of {title}") for number, title in enumerate(titles)]
+    patched = patch(data, ops, path=PATH)
+    assert (parses["parses"], parses["together"]) == (1, 5)
+    assert (patched.data, list(patched.outcomes)) == one_by_one(data, ops, once=False)
+
+
 STATES = ["promoted", "rejected", "expired"]
 
 

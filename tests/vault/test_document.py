@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_documents import examples
 
 from tars_memory.vault.markdown import document as structure
 from tars_memory.vault.markdown import frontmatter
@@ -249,3 +252,18 @@ def test_a_text_looked_at_again_is_not_parsed_again_unless_it_is_long(monkeypatc
 def test_the_front_matter_is_read_without_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(structure, "_tokens", None)
     assert Document(b"---\ndate: 2026-11-21\n---\n- not asked for\n").front_matter == {"date": "2026-11-21"}
+
+
+BARE = [
+    *("", "# T", "## Two words #", "### ", "#### `a` [b](c) *d*", "#no", "###### six ######", "# 100 %"),
+    *("<!-- one -->", "<!-- two\n\n# no\nlines -->  ", "<!---->", "<!-->", "<!-- - -- x -->"),
+    *("# <!-- in it -->", "<!-- a --> b"),
+]
+
+
+@settings(max_examples=examples(60))
+@given(st.lists(st.sampled_from(BARE)), st.booleans())
+def test_a_note_without_words_has_the_same_shape_without_the_parser(lines: list[str], ends: bool) -> None:
+    found, parsed = (Document(("\n".join(lines) + "\n" * ends).encode()) for _ in range(2))
+    parsed.__dict__["_tokens"] = structure._parser(False).parse(parsed.data.decode())
+    assert found._told() == parsed._told()

@@ -135,7 +135,7 @@ def test_the_grammar_is_what_the_page_says() -> None:
     assert block is not None
     note = parsed(block[1].encode())
     assert sessions.render(note).decode() == block[1]
-    assert note.facts and note.kept and note.summary
+    assert note.facts and note.kept
 
 
 BLANKS = "\0\x0b\x0c\x1c\x1d\x1e\x1f\x20\x85\xa0\xad\u115f\u1680\u180e\u2003\u200b"

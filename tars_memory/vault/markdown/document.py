@@ -413,16 +413,17 @@ REMEMBERED = 200_000
 _remembered = lru_cache(maxsize=24)(Document._told)
 """By a note's bytes its shape. A command looks at each state of a note several times, in several rooms."""
 
-_TITLES = re.compile(r"(?:#{1,6} [^\r\n]*\n|\n)*")
-"""A text of headings and blank lines, as a new note is: there is nothing for the parser to find out."""
+_BARE = re.compile(r"(?:#{1,6} [^\r\n\0]*\n|<!--(?!-?>)(?:[^\r\0-]|-(?!->))*-->[ \t]*\n|\n)*")
+"""A text of headings, comments and blank lines, as a new note is: there is nothing for the parser to find out."""
 
 
 def _tokens(text: str) -> Sequence[Token]:
     """Block tokens of a note's text (front matter and byte order mark already taken off)."""
-    if _TITLES.fullmatch(text):
+    extended = "%%" in text or "$$" in text
+    if not extended and _BARE.fullmatch(text):
         return list(_by_lines(text))
     if text.count("\n") + text.count("\r") <= MOST_LINES and not _DEEP.search(text):
-        tokens = _parser("%%" in text or "$$" in text).parse(text)
+        tokens = _parser(extended).parse(text)
         if not any(token.level >= MAX_NESTING - 1 for token in tokens):
             return tokens
     return _by_lines(text)

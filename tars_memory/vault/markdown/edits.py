@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import Document, Line, Section, apply, plain_heading
+from tars_memory.vault.markdown.document import REMEMBERED, Document, Line, Section, apply, plain_heading
 from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Splice
 
@@ -81,13 +81,13 @@ def _inserted(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]
     text = "\n".join(bullets)
     counts = [bullet.count("\n") + 1 for bullet in bullets]
     if target is not None:
-        for splice in _places(document, target, text):
-            before, after, first = _around(document, splice)
+        for number, splice in enumerate(_places(document, target, text)):
+            before, after, first = _around(document, splice, whole=not number)
             line = after.line_at(splice.start - first + _blank(splice))
             if _added(before, after, line, counts):
                 return [splice]
-    for splice in _new_section(document, text, section):
-        before, after, first = _around(document, splice)
+    for number, splice in enumerate(_new_section(document, text, section)):
+        before, after, first = _around(document, splice, whole=not number)
         made = after.section_at(after.line_at(splice.start - first + _blank(splice)))
         if made.title == plain_heading(section) and _added(before, after, made.start_line + 1, counts, heading=True):
             return [splice]
@@ -95,6 +95,13 @@ def _inserted(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]
         f"no place under the heading {section!r} takes a bullet without changing what stands around it",
         "put a blank line or a new heading at the end of the note, then try again",
     )
+
+
+def best_place(document: Document, bullet: str, section: str) -> Splice:
+    """Where :func:`insert_bullet` tries to put a bullet first; whoever takes it looks at the outcome himself."""
+    target = document.find_section(section)
+    found = _new_section(document, bullet, section) if target is None else _places(document, target, bullet)
+    return next(found)
 
 
 def insert_heading(data: bytes, title: str) -> list[Splice]:
@@ -270,11 +277,19 @@ def _after(document: Document, line: int, bullet: list[bytes], before: bytes, af
     return Splice(at, at, unfinished + (nl if before else b"") + nl.join(bullet) + nl + (nl if after else b""))
 
 
-def _around(document: Document, splice: Splice) -> tuple[Document, Document, int]:
+def _around(document: Document, splice: Splice, *, whole: bool) -> tuple[Document, Document, int]:
     """The blocks around a splice, without it and with it; and the offset where they begin.
 
     Top-level blocks parse by themselves as they do within the note; where they don't, this is the whole note.
+
+    Args:
+        document: the note.
+        splice: to try.
+        whole: take the whole note, if what the parser says of it will be remembered: the best place nearly always
+            serves, and then the note as it becomes is what is asked for next.
     """
+    if whole and len(document.data) <= REMEMBERED:
+        return document, Document(apply(document.data, [splice])), 0
     line = document.line_at(splice.start)
     blocks = document.blocks
     index = bisect_right(blocks, line, key=lambda block: block.start_line)
