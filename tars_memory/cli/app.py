@@ -66,8 +66,25 @@ COMMANDS = {
 }
 """The commands by heading, in the order of the help, each with its one line."""
 
-HOMES: dict[str, str] = {}
-"""The modules of those commands that have none of their own."""
+HOMES = {
+    "log": "remember",
+    "feedback": "remember",
+    "edit": "remember",
+    "forget": "remember",
+    "timeline": "facts",
+    "list": "entries",
+    "show": "entries",
+    "why": "entries",
+    "undo": "history",
+    "links": "open",
+    "status": "health",
+    "doctor": "health",
+    "reindex": "health",
+    "verify": "health",
+    "sleep": "unattended",
+    "watch": "unattended",
+}
+"""The files of those commands that are in one with others."""
 
 HELP_TEXT = "Long-term memory in plain markdown: for you, scripts and agents, over the vault you keep editing by hand."
 

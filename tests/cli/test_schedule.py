@@ -13,7 +13,7 @@ import conversations as logs
 import pytest
 from terminal import environment, program
 
-from tars_memory.cli import services
+from tars_memory.cli.commands import unattended
 from tars_memory.errors import UsageError
 from tars_memory.testing import make_vault
 
@@ -99,17 +99,17 @@ def test_cron_and_its_shell_hand_on_any_path_as_it_is(
     seen = tmp_path / "seen"
     seen.write_text('#!/bin/sh\nprintf \'%s\\0\' "$TARS_MEMORY_HOME" "$@"\n')
     seen.chmod(0o755)
-    monkeypatch.setattr(services, "program", lambda: [str(seen)])
+    monkeypatch.setattr(unattended, "program", lambda: [str(seen)])
     for name in [*NAMES, os.fsdecode(b"latin \xe4 %")]:
         path = f"/mnt/{name}"
-        line = services.unit("cron", Path(path), {"TARS_MEMORY_HOME": path}, night=True, more=["--", path])
+        line = unattended.unit("cron", Path(path), {"TARS_MEMORY_HOME": path}, night=True, more=["--", path])
         assert "\n" not in line
         command, stdin = cron(line.split(" ", 5)[5], doubled=doubled)
         assert stdin == ""
         done = subprocess.run([shell, "-c", os.fsencode(command)], capture_output=True, check=True, env=BARE)
         assert os.fsdecode(done.stdout).split("\0")[:-1] == [path, "--vault", path, "sleep", "--", path], name
     with pytest.raises(UsageError, match="cron can't be told"):
-        services.unit("cron", Path("/mnt/end\n"), {})
+        unattended.unit("cron", Path("/mnt/end\n"), {})
 
 
 def test_systemd_reads_any_path_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -117,17 +117,17 @@ def test_systemd_reads_any_path_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_pa
     for name in NAMES:
         path = f"/mnt/{name}"
         for night in (False, True):
-            unit = services.unit("systemd", Path(path), {"TARS_MEMORY_HOME": path}, night=night, more=[path])
+            unit = unattended.unit("systemd", Path(path), {"TARS_MEMORY_HOME": path}, night=night, more=[path])
             lines = unit.splitlines()
             (command,) = [line for line in lines if line.startswith("ExecStart=")]
             assert unit_words(command)[-4:] == ["--vault", path, "sleep" if night else "watch", path]
             (environment,) = [line for line in lines if line.startswith("Environment=")]
             assert unit_words(environment) == [f"TARS_MEMORY_HOME={path}"], "no variable is expanded there"
             assert not [line for line in lines if line.endswith("\\")], "the line would go on"
-            monkeypatch.setattr(services, "program", lambda: ["/bin/true"])
+            monkeypatch.setattr(unattended, "program", lambda: ["/bin/true"])
             file = tmp_path / f"tars-memory-{len(files)}.service"
             file.write_text(
-                services.unit("systemd", Path(path), {"TARS_MEMORY_HOME": path}, night=night, more=[path]).partition(
+                unattended.unit("systemd", Path(path), {"TARS_MEMORY_HOME": path}, night=night, more=[path]).partition(
                     "# Save as ~/.config/systemd/user/tars-memory-sleep.timer"
                 )[0]
             )
@@ -141,12 +141,12 @@ def test_systemd_reads_any_path_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_pa
             env={**BARE, "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)},
         )
         assert "tars-memory" not in done.stderr, done.stderr
-    monkeypatch.setattr(services, "program", lambda: ["/opt/it's/tm"])
-    said = services.unit("systemd", Path("/v"), {})
+    monkeypatch.setattr(unattended, "program", lambda: ["/opt/it's/tm"])
+    said = unattended.unit("systemd", Path("/v"), {})
     (command,) = [line for line in said.splitlines() if line.startswith("ExecStart=")]
     assert unit_words(command) == ["/bin/sh", "-c", 'exec "$0" "$@"', "/opt/it's/tm", "--vault", "/v", "watch"]
     with pytest.raises(UsageError, match="UTF-8"):
-        services.unit("systemd", Path("/mnt/\udce4"), {})
+        unattended.unit("systemd", Path("/mnt/\udce4"), {})
 
 
 def test_launchd_reads_any_path_as_it_is() -> None:
@@ -154,9 +154,9 @@ def test_launchd_reads_any_path_as_it_is() -> None:
         path = f"/mnt/{name}"
         if "\x07" in name:
             with pytest.raises(UsageError, match="launchd"):
-                services.unit("launchd", Path(path), {})
+                unattended.unit("launchd", Path(path), {})
             continue
-        told = plistlib.loads(services.unit("launchd", Path(path), {"TARS_MEMORY_HOME": path}).encode())
+        told = plistlib.loads(unattended.unit("launchd", Path(path), {"TARS_MEMORY_HOME": path}).encode())
         assert told["ProgramArguments"][-2:] == [path, "watch"]
         assert told["EnvironmentVariables"] == {"TARS_MEMORY_HOME": path}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tars_memory.cli.commands.why import TITLES
+from tars_memory.cli.commands.entries import TITLES
 from tars_memory.curation.why import Trace, Trail
 
 Run = Callable[..., Any]

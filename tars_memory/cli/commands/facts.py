@@ -1,4 +1,4 @@
-"""``facts``: what is true, and since when; add, end and remove."""
+"""``facts``: what is true, and since when; add, end and remove. ``timeline``: the same in order of time."""
 
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +14,7 @@ from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from tars_memory.vault.markdown.facts import Fact
+
 
 EXAMPLE = 'add Anna "lives in" Cork'
 VERBS = {
@@ -153,5 +154,29 @@ facts[].source: the day's line it came from
 facts[].path line: where it is
 [add, end, remove]
 as remember
+""",
+)
+
+
+def timeline(
+    ctx: typer.Context,
+    about: Annotated[list[str] | None, typer.Argument(metavar="ABOUT…", help="A name, as subject or object.")] = None,
+) -> int:
+    """List all facts about a name in order of time, ended ones too. Those without a date come last."""
+    call = call_of(ctx)
+    name = call.words(about, "ABOUT")
+    return show(call, call.memory().timeline(name), in_time=True)
+
+
+TIMELINE = command(
+    timeline,
+    words=True,
+    pages=True,
+    examples="""
+tm timeline Anna
+""",
+    exits="1 no such fact",
+    answers="""
+as facts
 """,
 )

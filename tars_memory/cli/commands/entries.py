@@ -1,0 +1,189 @@
+"""``list``, ``show`` and ``why``: the entries of the tiers, one of them, and where one came from."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tars_memory.cli.output import Output, clean, fields, line
+from tars_memory.cli.parsing import About, Topic, call_of, command
+
+if TYPE_CHECKING:
+    from tars_memory.curation.why import Trace
+
+
+ENTRY = "ref path line end_line section text tags time state block_id author"
+
+
+def list_(
+    ctx: typer.Context,
+    tier: Annotated[
+        str | None, typer.Option("--tier", metavar="TIER", help="semantic, procedural, daily, episodic or note.")
+    ] = None,
+    section: Annotated[str | None, typer.Option("--section", metavar="NAME", help="Only under this heading.")] = None,
+    about: About = None,
+    topic: Topic = None,
+) -> int:
+    """List the entries of Memory.md and Procedural.md, or of one tier, each with its REF.
+
+    In a pipe one line an entry, with tabs: REF, path:line, text. Exit 1 if there are none.
+    """
+    call = call_of(ctx)
+    given = {"about": [call.note(each) for each in about or ()], "topics": topic}
+    narrowed: dict[str, Any] = {name: tuple(names) for name, names in given.items() if names}
+    entries = list(call.memory().list(tier=tier, section=section, **narrowed))
+    notices = call.notices()
+    if call.out.json:
+        call.out.record({"entries": [entry_json(entry) for entry in entries], "notices": notices})
+    elif not entries:
+        anything = not (tier or section or narrowed)
+        call.out.say("there are no entries yet: tars-memory remember TEXT" if anything else "there are no such entries")
+    elif call.out.screen:
+        from tars_memory.cli.views import show_entries
+
+        show_entries(call.out, entries)
+    else:
+        for entry in entries:
+            call.out.data(f"{entry.ref}\t{call.out.place(entry.path, entry.line)}\t{line(entry.text)}{signed(entry)}")
+    return 0 if entries else 1
+
+
+def signed(entry: Any) -> str:
+    """Who wrote an entry, to be told behind its words; empty where that is not said."""
+    return f" ({line(entry.author)})" if getattr(entry, "author", None) else ""
+
+
+def entry_json(entry: Any) -> dict[str, Any]:
+    """One entry as the documented JSON object."""
+    return fields(entry, ENTRY)
+
+
+LIST = command(
+    list_,
+    pages=True,
+    examples="""
+tm list
+tm list --tier daily --topic work
+""",
+    exits="1 no entries",
+    answers="""
+entries[].ref: its REF; it changes with the text
+entries[].path line end_line: where it is
+entries[].section: its heading
+entries[].text tags: its words and tags
+entries[].time state block_id author: or null
+""",
+)
+
+
+def show(
+    ctx: typer.Context,
+    target: Annotated[
+        list[str] | None, typer.Argument(metavar="REF", help="Its REF, or words that only it holds.")
+    ] = None,
+) -> int:
+    """Show one entry: its place, heading, REF and lines."""
+    call = call_of(ctx)
+    entry = call.memory().show(call.target(call.words(target, "REF")))
+    notices = call.notices()
+    if call.out.json:
+        call.out.record({**entry_json(entry), "raw": entry.raw, "notices": notices})
+        return 0
+    under = f"  {line(entry.section)}" if entry.section else ""
+    call.out.data(f"{call.out.place(entry.path, entry.line)}{under}  [{entry.ref}]")
+    call.out.data(clean(entry.raw).rstrip("\n"))
+    return 0
+
+
+SHOW = command(
+    show,
+    words=True,
+    pages=True,
+    examples="""
+tm show 7f3ak2cq
+tm show Memory.md:12
+""",
+    exits="1 no such entry, 2 several entries fit",
+    answers="""
+ref path line end_line section text tags time state block_id author: as for `list`
+raw: its lines, verbatim
+""",
+)
+
+
+TITLES = {
+    "approved": "approved",
+    "written": "written",
+    "reworded": "reworded",
+    "unknown": "unknown",
+    "proposed": "proposed",
+    "candidate": "noted",
+    "replaced": "replaces",
+    "said": "said",
+    "promoted": "became",
+    "end": "end",
+}
+"""What a step is called in the text."""
+
+
+def why(
+    ctx: typer.Context,
+    target: Annotated[
+        list[str] | None, typer.Argument(metavar="REF", help="Its REF, or words that only it holds.")
+    ] = None,
+) -> int:
+    """Show where a line came from: who approved it, the day that noted it, who said it, and what it replaced.
+
+    It is read from the notes and the journal. Where the trail ends, it says so.
+    """
+    call = call_of(ctx)
+    trail = call.memory().why(call.target(call.words(target, "REF")))
+    notices = call.notices()
+    if call.out.json:
+        call.out.record({**trail.as_dict(), "notices": notices})
+        return 0
+    call.out.data(f"{call.out.place(trail.path, trail.line)}  {line(trail.text)}{_signed(trail.author)}  [{trail.ref}]")
+    for step in trail.chain:
+        for text in rows(call.out, step):
+            call.out.data(f"  {text}")
+    return 0
+
+
+def rows(out: Output, step: "Trace") -> list[str]:
+    """One step as lines of plain text: what it is, when, where, the words; then the quote and who said it."""
+    where = out.place(step.path, step.line) if step.path and step.kind not in ("approved", "written") else ""
+    when = line(step.date)[:16].replace("T", " ")
+    head = [
+        f"{TITLES.get(step.kind, step.kind):<9}",
+        when,
+        where,
+        line(step.text) + _signed(step.author),
+        step.txn and f"[{step.txn}]",
+    ]
+    found = ["  ".join(part for part in head if part)]
+    if step.quote:
+        said = ", ".join(part for part in (line(step.speaker), f"turn {step.turn}" if step.turn else "") if part)
+        found.append(f"{'':<9}  “{line(step.quote)}”{f' ({said})' if said else ''}")
+    return found
+
+
+def _signed(author: str) -> str:
+    return f" ({line(author)})" if author else ""
+
+
+WHY = command(
+    why,
+    words=True,
+    pages=True,
+    examples="""
+tm why spare key
+""",
+    exits="1 no such entry, 2 several entries fit",
+    answers="""
+ref text path line author: the line
+chain[].kind: `approved`, `written`, `unknown` (not in this machine's journal), `reworded`, `proposed`, `candidate`,
+  `replaced`, `said`, `promoted`, `end`
+chain[].text path line date author: the step
+chain[].speaker quote turn: who said what
+chain[].actor txn: who wrote it
+""",
+)

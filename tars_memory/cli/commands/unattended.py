@@ -1,0 +1,342 @@
+"""``sleep`` and ``watch``: a night's work and the watcher; and the units that start them by themselves."""
+
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tars_memory.cli.call import Call
+from tars_memory.cli.output import PROGRAM, counted, line
+from tars_memory.cli.parsing import call_of, command
+from tars_memory.errors import UsageError
+from tars_memory.settings import SleepOptions
+
+PARTLY = 3
+
+
+def sleep(
+    ctx: typer.Context,
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SOURCES…]", help="Chat logs or folders of them, instead of those set."),
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Take back what the last night wrote.")] = False,
+    print_schedule: Annotated[
+        str | None,
+        typer.Option(
+            "--print-schedule", metavar="KIND", help="Print a schedule for systemd, launchd or cron, and end."
+        ),
+    ] = None,
+) -> int:
+    """Do a night's work: extract from new conversations, expire old candidates, archive old daily notes, index.
+
+    Prints what was done and what waits for you. If a step fails, the others still run (exit 3).
+    """
+    call = call_of(ctx)
+    memory = call.memory()
+    if print_schedule is not None:
+        # FUSED
+
+        more = ["--project", memory.project] if memory.project else []
+        more += ["--", *(os.path.abspath(os.path.expanduser(source)) for source in sources)] if sources else []
+        call.out.data(unit(print_schedule, memory.root, call.env, night=True, more=more), of_notes=False)
+        if not sources and not memory.settings.options("sleep", SleepOptions).sources:
+            call.out.say("no conversations will be examined: name SOURCES, or set [sleep] sources")
+        return 0
+    from tars_memory.jobs import sleep as nights
+
+    if undo:
+        txns = nights.undo(memory)
+        notices = call.notices()
+        if call.out.json:
+            call.out.record({"undone": txns, "notices": notices})
+        else:
+            call.out.data(f"{counted(len(txns), 'write')} of the last night taken back")
+        return 0
+    night = nights.sleep(memory, sources or ())
+    notices = call.notices(night.notices)
+    if call.out.json:
+        call.out.record({**night.as_dict(), "notices": notices})
+    else:
+        for step in night.steps:
+            name = f"{step.name} ({line(step.project)})" if step.project else step.name
+            if step.told:
+                call.out.data(f"{name}: {line(step.told)}")
+            if step.error:
+                call.out.complain(f"{PROGRAM}: {name} failed: {line(step.error)}")
+        if not any(step.told or step.error for step in night.steps):
+            call.out.say("nothing to do")
+    return PARTLY if night.failed else 0
+
+
+SLEEP = command(
+    sleep,
+    writes=True,
+    examples="""
+tm sleep ~/.claude/projects
+tm sleep --print-schedule cron ~/.claude/projects
+tm sleep --undo
+""",
+    exits="3 some steps failed, 5 another night is running",
+    answers="""
+steps[].name told counts error project: each step
+txns: what it wrote, for `undo`
+took: seconds
+[--undo]
+undone: the writes that were taken back
+""",
+)
+
+
+LEAST_POLL = 0.5
+"""Seconds: a look at a large vault takes as long."""
+
+
+def watch(
+    ctx: typer.Context,
+    once: Annotated[bool, typer.Option("--once", help="Check once, and end: for cron.")] = False,
+    poll: Annotated[
+        float | None, typer.Option("--poll", metavar="SECONDS", help="Check so often instead of waiting for events.")
+    ] = None,
+    print_service: Annotated[
+        str | None,
+        typer.Option("--print-service", metavar="KIND", help="Print a unit for systemd, launchd or cron, and end."),
+    ] = None,
+) -> int:
+    """Keep the index up to date until it is stopped, and print a line for each batch of changes.
+
+    While it runs, searches find the model loaded. One watcher a vault; no search needs one.
+    """
+    from tars_memory.jobs.watch import Watching
+
+    call = call_of(ctx)
+    if poll is not None and not poll >= LEAST_POLL:
+        raise UsageError(f"--poll {poll:g} is too short", f"give {LEAST_POLL:g} seconds or more")
+    if print_service is not None:
+        # FUSED
+
+        call.out.data(unit(print_service, call.memory().root, call.env), of_notes=False)
+        return 0
+    from tars_memory.index.live.watcher import Watcher
+
+    watcher = Watcher(call.memory().root, poll=poll)
+    watching = Watching(call.fresh_memory, watcher)
+    with _signals(watcher):
+        if once:
+            _tell(call, watching.once())
+            return 0
+        for number, batch in enumerate(watching.batches()):
+            if batch.worth_telling:
+                _tell(call, batch)
+            if not number and call.out.stderr.isatty():
+                call.out.say(f"watching {call.memory().root}; Ctrl-C ends it")
+    return 0
+
+
+def _tell(call: Call, batch: Any) -> None:
+    """One line, flushed at once: it is read while we run."""
+    now = call.now or datetime.now().astimezone()
+    if call.out.json:
+        call.out.record({"time": now, **batch._asdict()}, lines=True)
+    else:
+        for notice in batch.notices:
+            call.out.say(notice)
+        did = [f"{counted(batch.changed, 'note')} read"] if batch.changed else []
+        did += [f"{batch.removed} gone"] if batch.removed else []
+        did += [f"{counted(batch.embedded, 'passage')} embedded"] if batch.embedded else []
+        did += [f"{batch.pending} to go"] if batch.pending else []
+        if did:
+            call.out.data(f"{now:%Y-%m-%d %H:%M:%S} {', '.join(did)} in {batch.took:.2f} s")
+    call.out.flush()
+
+
+@contextlib.contextmanager
+def _signals(watcher: Any) -> Iterator[None]:
+    """SIGTERM, SIGHUP (a closed terminal) and Ctrl-C end the watcher cleanly."""
+
+    def stop(*_: object) -> None:
+        watcher.stop()
+
+    names = [name for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)]
+    before = {getattr(signal, name): signal.signal(getattr(signal, name), stop) for name in names}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+WATCH = command(
+    watch,
+    examples="""
+tm watch
+tm watch --once                     # for cron
+tm watch --print-service systemd
+""",
+    exits="5 another watcher is running",
+    answers="""
+time: one object a batch, on one line
+changed removed: notes
+embedded pending: passages
+took: seconds
+""",
+)
+
+
+KINDS = ("systemd", "launchd", "cron")
+
+PLACES = ("TARS_MEMORY_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+"""Variables that say where state and settings are; a service starts without those of a shell."""
+
+HOUR, MINUTE = 3, 30
+"""When a night's work begins."""
+
+WATCHER = """\
+# Save as ~/.config/systemd/user/tars-memory.service, then: systemctl --user enable --now tars-memory
+[Unit]
+Description=tars-memory keeps the index of {vault} in step
+
+[Service]
+{environment}ExecStart={command}
+Restart=on-failure
+RestartSec=30
+# 2: a setting is wrong; 5: another watcher runs
+RestartPreventExitStatus=2 5
+Nice=10
+
+[Install]
+WantedBy=default.target
+"""
+
+NIGHT = """\
+# Save as ~/.config/systemd/user/tars-memory-sleep.service
+[Unit]
+Description=A night's work on {vault} by tars-memory
+
+[Service]
+Type=oneshot
+{environment}ExecStart={command}
+Nice=15
+
+# Save as ~/.config/systemd/user/tars-memory-sleep.timer, then: systemctl --user enable --now tars-memory-sleep.timer
+[Timer]
+OnCalendar=*-*-* {hour:02}:{minute:02}
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+"""
+
+
+def unit(kind: str, vault: Path, env: Mapping[str, str], *, night: bool = False, more: Sequence[str] = ()) -> str:
+    """The text of a unit, without the last newline.
+
+    Args:
+        kind: one of :data:`KINDS`.
+        vault: its real path.
+        env: of the caller; the variables of :data:`PLACES` are kept.
+        night: for ``sleep``, once a night; else for ``watch``, always.
+        more: words behind the command's name.
+
+    Raises:
+        UsageError: another kind; or a name that units of this kind can't hold.
+    """
+    places = {name: env[name] for name in PLACES if env.get(name)}
+    words = [*program(), "--vault", str(vault), "sleep" if night else "watch", *more]
+    if kind == "systemd":
+        return _systemd(vault, words, places, night=night)
+    if kind == "launchd":
+        return _launchd(words, places, night=night)
+    if kind == "cron":
+        when = f"{MINUTE} {HOUR} * * *" if night else "*/5 * * * *"
+        said = [f"{name}={_cron_word(value)}" for name, value in places.items()]
+        once = [] if night else ["--once", "--quiet"]
+        return f"{when} " + " ".join([*said, *map(_cron_word, [*words, *once])])
+    raise UsageError(f"{kind!r} is no kind of unit", f"it is one of {', '.join(KINDS)}")
+
+
+def program() -> list[str]:
+    """The words by which a service calls the program: with its whole path, or by way of this Python."""
+    called = sys.argv[0] if sys.argv else ""
+    installed = [called] if os.path.isabs(called) and not called.endswith(".py") else []
+    installed += [shutil.which(os.path.basename(called)) or "", shutil.which("tars-memory") or ""]
+    installed.append(os.path.join(os.path.dirname(sys.executable), "tars-memory"))
+    found = next((path for path in installed if os.path.isfile(path) and os.access(path, os.X_OK)), "")
+    return [os.path.abspath(found)] if found else [sys.executable, "-m", "tars_memory"]
+
+
+def _cron_word(word: str) -> str:
+    """One word of cron's command, for its ``/bin/sh``.
+
+    cron ends the command at ``%`` and its line at a newline, and crons don't agree on what a backslash before another
+    sign is. So these are printed by the shell, in octal; a backslash before a digit is one to every cron.
+
+    Raises:
+        UsageError: it ends in a newline, which a shell cuts off.
+    """
+    if word.isprintable() and not set("%\\") & set(word):
+        return shlex.quote(word)
+    if word.endswith("\n"):
+        raise UsageError(f"cron can't be told of {word!r}", "give the folder a name that doesn't end in a line break")
+    octal = "".join(
+        chr(byte) if 32 <= byte < 127 and byte not in b"%\\'" else f"\\{byte:03o}" for byte in os.fsencode(word)
+    )
+    return f"\"$(printf '{octal}')\""
+
+
+def _systemd(vault: Path, words: list[str], places: dict[str, str], *, night: bool) -> str:
+    if not all(map(_is_unicode, [*words, *places.values()])):
+        raise UsageError("systemd takes names in UTF-8 only", "rename what has another name, or use cron")
+    if set(words[0]) & set("\"'\\") or not words[0].isprintable():
+        words = ["/bin/sh", "-c", 'exec "$0" "$@"', *words]  # systemd starts no program of such a name
+    program, *rest = words
+    environment = "".join(f"Environment={_unit_word(f'{name}={value}')}\n" for name, value in places.items())
+    said = {
+        "vault": "".join(sign if sign.isprintable() else " " for sign in str(vault)).replace("%", "%%"),
+        "environment": environment,
+        "command": " ".join([_unit_word(program), *(_unit_word(word).replace("$", "$$") for word in rest)]),
+        "hour": HOUR,
+        "minute": MINUTE,
+    }
+    return (NIGHT if night else WATCHER).format(**said).rstrip("\n")
+
+
+def _unit_word(word: str) -> str:
+    """One word of a unit's line: quoted, and no specifier in it expanded; ``$`` is of meaning to arguments alone."""
+    signs = (f"\\x{ord(sign):02x}" if sign < " " or sign in '\x7f"\\' else sign for sign in word)
+    return '"' + "".join(signs).replace("%", "%%") + '"'
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def _is_control(sign: str) -> bool:
+    return sign < " " and sign not in "\t\n"
+
+
+def _launchd(words: list[str], places: dict[str, str], *, night: bool) -> str:
+    import plistlib
+
+    if not all(map(_is_unicode, [*words, *places.values()])) or any(
+        map(_is_control, "".join([*words, *places.values()]))
+    ):
+        raise UsageError("launchd takes names without control characters only", "rename what has one, or use cron")
+    label = f"net.tars-memory.{'sleep' if night else 'watch'}"
+    said: dict[str, object] = {"Label": label, "ProgramArguments": words, "EnvironmentVariables": places}
+    if night:
+        said["StartCalendarInterval"] = {"Hour": HOUR, "Minute": MINUTE}
+    else:
+        said |= {"RunAtLoad": True, "KeepAlive": {"SuccessfulExit": False}}
+    said["ProcessType"] = "Background"
+    note = f"<!-- Save as ~/Library/LaunchAgents/{label}.plist, then: launchctl load -w that file -->"
+    head, _, rest = plistlib.dumps(said, sort_keys=False).decode("utf-8").partition("\n")
+    return f"{head}\n{note}\n{rest}".rstrip("\n")
