@@ -55,19 +55,24 @@ _WORD = re.compile(r"[^\W_]+[+#]*")
 _STRETCHES = tuple(zip(_UNSPACED[::3], _UNSPACED[2::3], strict=True))
 
 
+def _sign(text: str) -> re.Pattern[str]:
+    """One sign of a text: a set, at a fifth of the time, if it holds no ``C++``."""
+    return _signs(joined=_JOINED.search(text) is not None)
+
+
 @cache
-def _sign() -> re.Pattern[str]:
-    """One sign; compiled on first use, for it takes 3 ms and a question in plain words needs none."""
-    return re.compile(
-        rf"[{_UNSPACED}]|[{_SYMBOLS}]"
-        rf"|(?:(?<![^\W_])|(?<=[{_UNSPACED}{_SYMBOLS}]))[^\W_]++[+#]+(?![^\W_])"
-    )
+def _signs(*, joined: bool) -> re.Pattern[str]:
+    """Compiled on first use, for it takes 3 ms and a question in plain words needs none."""
+    several = rf"|(?:(?<![^\W_])|(?<=[{_UNSPACED}{_SYMBOLS}]))[^\W_]++[+#]+(?![^\W_])"
+    return re.compile(rf"[{_UNSPACED}{_SYMBOLS}]{several if joined else ''}")
 
 
 @cache
 def _candidate() -> re.Pattern[str]:
-    """What a text with signs holds before it is normalised."""
-    return re.compile(rf"[{_UNSPACED}{_SYMBOLS}]|[^\W_][+#]")
+    """What a text with signs holds before it is normalised: a set of signs first, so that a look passes over all others
+    at once, at a fifth of the time.
+    """
+    return re.compile(rf"[{_UNSPACED}{_SYMBOLS}+#](?:(?<![+#])|(?<=[^\W_].))")
 
 
 @cache
@@ -129,7 +134,8 @@ def signs(text: str) -> str:
         return ""
     found: list[str] = []
     end = -1
-    for match in _sign().finditer(text := unicodedata.normalize("NFKC", text)):
+    text = unicodedata.normalize("NFKC", text)
+    for match in _sign(text).finditer(text):
         if found and match.start() != end and _GAP.search(text, end, match.start()):
             found.append(GAP)
         found.append(_ENDS.sub(r" \1", match[0]) if match[0][-1] in "+#" else match[0])
@@ -167,7 +173,8 @@ def word_part(text: str) -> str:
     """What of a string is left for the words' tokenizer once its signs are taken out."""
     rest = text[:MAX_TERM]
     if not _is_plain(rest):
-        rest = _sign().sub(" ", unicodedata.normalize("NFKC", rest))
+        rest = unicodedata.normalize("NFKC", rest)
+        rest = _sign(rest).sub(" ", rest)
     return " ".join(rest.split()) if has_words(rest) else ""
 
 

@@ -596,7 +596,7 @@ _CARD = (  # it begins with a set of signs, not with a look back: so the search 
     rf"|(?<=3)[47]\d\d{_GAP}\d{{6}}{_GAP}\d{{5}}"
     rf"|(?<=3)(?:0[0-5]|[689]\d)\d(?!\d){_GAP}\d{{6}}{_GAP}\d{{4}})(?![\w]|[.,/-]\d)"
 )
-_BITLOCKER = rf"(?<!\d)\d{{6}}(?:(?:{_GAP}|[ \t>]{{0,4}}-?\r?\n[ \t>]{{0,8}})\d{{6}}){{7}}(?!\d)"
+_BITLOCKER = rf"\d(?<!\d.)\d{{5}}(?:(?:{_GAP}|[ \t>]{{0,4}}-?\r?\n[ \t>]{{0,8}})\d{{6}}){{7}}(?!\d)"
 _PIN = (
     r"(?i)(?<![A-Za-z])(?:PIN|CVV2?|CVC2?)s?(?:[ -]?(?:code|number|nummer|kode)s?)?[\"'`*]{0,2}"
     r"(?:[ \t]+(?:of|for|für|vom|von|der|des|zum|zur|del|de|du|di|da|do|per|pour|para|van)[ \t][^\r\n:=.]{1,30}?)?"
@@ -641,10 +641,10 @@ def _phrases(low: str) -> Iterator[Found]:
     beside a word for them; numbered, in a table, or as they come.
     """
     known = _known_words()
-    kinds = "".join(["x" if word in known else " " for word in _pattern(r"[a-z]+").findall(low)])
+    listed = bytes(map(known.__contains__, _pattern(r"[a-z]+").findall(low)))
     for run in (
         ()
-        if "x" * 12 not in kinds
+        if b"\1" * 12 not in listed
         else _pattern(rf"(?<![^\W_])[a-z]{{3,8}}(?:{_STEP}[a-z]{{3,8}}){{11,}}(?![^\W_])").finditer(low)
     ):
         of_list: list[re.Match[str]] = []

@@ -51,7 +51,8 @@ _LONGEST_DATE = 200
 
 def day(values: dict[str, Any]) -> date | None:
     """The day that the properties say the note is of, as it is written: the first of :data:`DATES` with a date."""
-    said = {re.sub(r"[\s_-]+", "", key).casefold(): value for key, value in reversed(values.items())}
+    blank = str.maketrans("_-", "  ")
+    said = {"".join(key.translate(blank).split()).casefold(): value for key, value in reversed(values.items())}
     for name in DATES:
         for text in _texts(said.get(name)):
             if (found := _day_in(text[:_LONGEST_DATE])) is not None:
