@@ -226,26 +226,17 @@ class Memory(Looking):
         window_days = self.settings.options("review", ReviewOptions).window_days
         return archive(self.capture(writes=apply), days=options.daily_days, window_days=window_days, apply=apply)
 
-    def compress(
-        self,
-        *,
-        by: str | None = None,
-        before: date | None = None,
-        model: LanguageModel | None = None,
-        apply: bool = False,
-    ) -> Compressed:
+    def compress(self, *, by: str | None = None, before: date | None = None, apply: bool = False) -> Compressed:
         """Which old sessions go to ``archive/`` and what summary stands in their place; with ``apply`` it is done.
 
         Args:
             by: ``month`` or ``year``; None for what is set.
             before: sessions before this day; None for those whose period ended long enough ago.
-            model: whom to ask for the summaries' words; None takes them from the sessions as they are.
             apply: write, all of it or nothing.
 
         Raises:
             UsageError: no such period; or nobody who may sits at a terminal, and the configuration does not allow it.
             ConflictError: a note changed meanwhile; nothing was written.
-            ModelUnavailableError: the model does not answer, or unusably; nothing was written.
             UnwritableError: a note can't be written; nothing was.
         """
         from tars_memory.curation.tidying.compression import Terms, compress
@@ -255,7 +246,7 @@ class Memory(Looking):
         if apply and allowed:
             self.take_ticks()
         context = self.capture(writes=apply and allowed)
-        return compress(context, Terms.of(self.settings, by, before), model=model, apply=apply, allowed=allowed)
+        return compress(context, Terms.of(self.settings, by, before), apply=apply, allowed=allowed)
 
     # --- drawing from conversations
 

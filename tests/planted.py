@@ -276,7 +276,6 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
             "tidy --print-prompt",
             "tidy --archive",
             "tidy --compress",
-            "tidy --compress --print-prompt --before 2026-11-21",
             "tidy --compress --by year --before 2026-11-21",
             "tidy --dry-run --apply",
             "tidy --apply",

@@ -152,7 +152,6 @@ STEPS = {
     "the index": "tars_memory.index.indexer.Index.rebuild",
     "the spool": "tars_memory.vault.writing.spool.Spool.purge",
     "proposals": "tars_memory.vault.inbox.purge",
-    "answers": "tars_memory.curation.tidying.proposed.forget_answers",
     "the hashes": "tars_memory.vault.writing.withheld.Withheld._write",
 }
 

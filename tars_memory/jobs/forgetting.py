@@ -551,8 +551,6 @@ def purge(memory: Memory, texts: list[str], logs: Sequence[str] = ()) -> list[st
     Raises:
         PartialError: a copy could not be purged; the message says where the words remain.
     """
-    from tars_memory.curation.tidying.proposed import forget_answers
-
     store = memory.store()
     counts = {"held": 0, "waiting": 0}
 
@@ -577,7 +575,6 @@ def purge(memory: Memory, texts: list[str], logs: Sequence[str] = ()) -> list[st
 
     steps: tuple[Callable[[], object], ...] = (
         lambda: Withheld(store.state).remember(told, memory.now(), logs=logs),
-        lambda: forget_answers(store.state),
         proposals,
         spooled,
         left,

@@ -17,8 +17,7 @@ from tars_memory.curation.tidying.archive import Archived
 from tars_memory.curation.tidying.findings.model import Finding
 from tars_memory.curation.tidying.retention import DailyMove
 from tars_memory.curation.tidying.tidy import Tidied
-from tars_memory.curation.why import Trace as WhyStep
-from tars_memory.curation.why import Trail
+from tars_memory.curation.why import Trace, Trail
 from tars_memory.errors import NotFoundError
 from tars_memory.recall.evaluation import Evaluation, Question, evaluate
 from tars_memory.recall.links import NoteLinks
@@ -196,7 +195,7 @@ DEFAULTS: dict[str, Any] = {
     },
     "tidy": Tidied([FINDING], [], [], None, []),
     "archive": Archived([DailyMove("2026-01-02.md", "archive/2026-01-02.md", "move", "old")], None, [], False, []),
-    "why": Trail("abcd2345", "likes tea", "Memory.md", 7, (WhyStep("said", "likes tea", "sessions/a.md", 4, turn=3),)),
+    "why": Trail("abcd2345", "likes tea", "Memory.md", 7, (Trace("said", "likes tea", "sessions/a.md", 4, turn=3),)),
     "doctor": {"findings": []},
     "models": [{"name": "embedded", "current": True, "installed": True}, {"name": "other", "installed": False}],
     "use_model": {"model": "other"},

@@ -1,16 +1,14 @@
-"""``tidy --compress`` as a process: through a pipe, by cron, on a terminal, with another program for a model."""
+"""``tidy --compress`` as a process: through a pipe, by cron, on a terminal."""
 
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from curation.loopback import Loopback, good, made
 from terminal import environment, on_a_terminal, program
 
 HEAD = "---\ndate: {day}\nsource_hash: {hash}\nturns: 12\n---\n\n"
@@ -91,7 +89,7 @@ def test_cron_may_if_the_person_s_own_file_says_so(place: Place) -> None:
     assert (code, len(told["moved"]), [each["path"] for each in told["summaries"]]) == (
         0, 2, ["sessions/2024 summary.md", "sessions/2025 summary.md"],
     )  # fmt: skip
-    assert told["txn"] and all(each["by"] == "rules" for each in told["summaries"])
+    assert told["txn"]
     assert place.told("--apply")[1]["summaries"] == []
 
 
@@ -108,71 +106,10 @@ def test_a_night_only_tells_unless_it_may(place: Place) -> None:
     assert run.returncode == 0 and len(place.files()) == 3 < len(before)
 
 
-def test_another_program_is_the_model(place: Place) -> None:
-    place.permit()
-    prompts = place.run("--print-prompt").stdout.split("\f")
-    assert len(prompts) == 2
-    answers = []
-    for prompt in prompts:
-        code = re.search(r'"for": "([0-9a-f]{6})"', prompt)
-        first = re.search(r"(?m)^L1\| \S+ \w+: (.*)$", prompt)
-        assert code and first
-        ops = [
-            {"op": "decision", "lines": [1], "text": first[1]},
-            {"op": "fact", "lines": [1], "text": "Bob owns 7 cats"},
-        ]
-        answers.append(json.dumps({"for": code[1], "ops": ops}))
-    before = place.files()
-    shown = place.run("--reply", "-", said="\f".join(answers))
-    assert shown.returncode == 1 and "1 sentence of another program dropped" in shown.stdout
-    assert place.files() == before
-    assert place.run("--reply", "-", "--apply", said=answers[0]).returncode == 7
-    assert place.run("--reply", "-", "--apply", said="\f".join(answers[::-1])).returncode == 7
-    assert place.files() == before
-    assert place.run("--reply", "-", "--apply", said="\f".join(answers)).returncode == 0
-    made = place.files()["sessions/2025-03 summary.md"]
-    assert b"- The van comes on Friday\n" in made and b"cats" not in made and b'by: "another program"' in made
-
-
-def test_over_http_with_a_model(place: Place) -> None:
-    """Real requests by litellm: shown without being sent, asked once, written as shown, nothing after a bad answer."""
-    place.permit()
-    place.session("2025-03-05", "## Facts\n\n- the password is hunter2hunter2\n- ghp_" + "a1B2" * 9 + "\n")
-    before = place.files()
-
-    def words(body: dict[str, Any]) -> str:
-        text = "\n".join(str(message["content"]) for message in body["messages"])
-        first = re.search(r"(?m)^L1\| \S+ \w+: (.*)$", text)
-        assert first
-        ops = [{"op": "decision", "lines": [1], "text": first[1], "why": ""}]
-        return json.dumps({"for": text.split('{"for": "')[1][:6], "ops": ops})
-
-    with Loopback(made(words)) as server:
-        env = {**server.env(), "OPENAI_API_KEY": "sk-x"}
-        dry = place.run("--model", "openai/scripted", "--dry-run", **env)
-        assert (dry.returncode, server.requests) == (0, []) and "The van comes on Friday" in dry.stdout
-        assert f"openai/scripted at {server.url} would be asked this: 2 prompts" in dry.stderr
-        shown = place.run("--model", "openai/scripted", **env)
-        assert shown.returncode == 1 and len(server.requests) == 2 and place.files() == before, shown.stderr
-        assert not any(b"ghp_" in request.data for request in server.requests)
-        done = place.run("--model", "openai/scripted", "--apply", **env)
-        assert done.returncode == 0 and len(server.requests) == 2, done.stderr  # what was shown is written
-    made_of = place.files()["sessions/2025-03 summary.md"]
-    assert b"- The van comes on Friday\n" in made_of and b'by: "openai/scripted"' in made_of
-    undone = subprocess.run(
-        program("--vault", str(place.vault), "undo"), capture_output=True, text=True, env=place.env, check=False
-    )
-    assert undone.returncode == 0 and place.files() == before
-    with Loopback(good("I am sorry")) as server:
-        env = {**server.env(), "OPENAI_API_KEY": "sk-x"}
-        failed = place.run("--model", "openai/scripted", "--apply", **env)
-        assert failed.returncode == 7 and "Traceback" not in failed.stderr and place.files() == before
-
-
 @pytest.mark.parametrize(
     "argv",
     [("--by", "week"), ("--before", "soon"), ("--archive",), ("--ignore",), ("abcdefgh",),
-     ("--print-prompt", "--apply"), ("--print-prompt", "--reply", "-")],
+     ("--print-prompt",), ("--reply", "-"), ("--model", "openai/scripted")],
 )  # fmt: skip
 def test_what_does_not_go_together(place: Place, argv: tuple[str, ...]) -> None:
     run = place.run(*argv)

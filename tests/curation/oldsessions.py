@@ -43,9 +43,9 @@ class Past(Desk):
     def folder(self) -> str:
         return f"projects/{self.scope}/" if self.scope else ""
 
-    def compress(self, *, apply: bool = False, model: Any = None, actor: Any = "person", **terms: Any) -> Compressed:
+    def compress(self, *, apply: bool = False, actor: Any = "person", **terms: Any) -> Compressed:
         more = {name: terms.pop(name) for name in ("dry_run",) if name in terms}
-        return compress(self.ctx(actor, **more), Terms(**terms), model=model, apply=apply, allowed=True)
+        return compress(self.ctx(actor, **more), Terms(**terms), apply=apply, allowed=True)
 
     def kept(self, **terms: Any) -> dict[str, str]:
         return {step.path: step.reason for step in self.compress(**terms).plan if step.action == "keep"}

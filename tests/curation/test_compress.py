@@ -287,7 +287,7 @@ def test_a_note_that_cannot_be_moved_stops_all_of_it(past: Past, monkeypatch: py
 
 def test_of_two_at_once_the_second_finds_nothing_to_do(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
     path = past.old("2025-03-04", Decisions="x y z")
-    real = compression.proposed.propose
+    real = compression.propose
     first: list[Any] = []
 
     def meanwhile(*given: Any, **more: Any) -> Any:
@@ -296,7 +296,7 @@ def test_of_two_at_once_the_second_finds_nothing_to_do(past: Past, monkeypatch: 
             first.append(past.compress(apply=True))
         return real(*given, **more)
 
-    monkeypatch.setattr(compression.proposed, "propose", meanwhile)
+    monkeypatch.setattr(compression, "propose", meanwhile)
     done = past.compress(apply=True)
     assert first[1].moved == [path] and (done.txn, done.plan, done.summaries) == (None, [], [])
     assert list(statements(past.files()["sessions/2025-03 summary.md"])) == ["Decisions", "Sessions"]

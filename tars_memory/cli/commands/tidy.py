@@ -41,9 +41,7 @@ def tidy(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model", metavar="NAME", help="Let a model find contradictions, or summarise (default: the one set)."
-        ),
+        typer.Option("--model", metavar="NAME", help="Let a model find contradictions (default: the one set)."),
     ] = None,
     print_prompt: PrintPrompt = False,
     reply: ReplyFile = None,
@@ -59,18 +57,15 @@ def tidy(
     ids = [each for word in ids or () for each in re.split(r"[,\s]+", word) if each]
     if print_prompt and reply is not None:
         raise UsageError("both --print-prompt and --reply", "print the prompt first, then give the reply")
+    asking = model is not None or print_prompt or reply is not None
     if compress:
-        if ids or ignore or archive or (print_prompt and apply):
-            raise UsageError(
-                "--compress with IDS, --ignore, --archive or --print-prompt --apply", "one after the other"
-            )
+        if ids or ignore or archive or asking:
+            raise UsageError("--compress with IDS, --ignore, --archive or a model", "do one after the other")
         from tars_memory.cli import compressed
 
-        asked = compressed.Asked(by, before, model, reply, print_prompt=print_prompt)
-        return compressed.compress(call, asked, apply=apply)
+        return compressed.compress(call, by, before, apply=apply)
     if by is not None or before is not None:
         raise UsageError("--by and --before belong to --compress", "add --compress")
-    asking = model is not None or print_prompt or reply is not None
     if asking:
         if apply or ignore or archive or ids:
             raise UsageError(
@@ -183,7 +178,7 @@ moved: paths
 [--compress]
 txn: for `undo`, or null
 plan[].path to action reason period: `move`, `keep`, or `add` (in the archive, and grown since)
-summaries[].period path action sessions statements left_out passed_over dropped by text: each summary: `make` or
+summaries[].period path action sessions statements left_out passed_over text: each summary: `make` or
   `add`, what it holds and what not
 moved: paths
 [--model]

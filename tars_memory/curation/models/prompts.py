@@ -18,7 +18,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.models.llm import Prompt
-from tars_memory.curation.models.replies import COMPRESS_OPS, KINDS, REVIEW_OPS, TIDY_OPS
+from tars_memory.curation.models.replies import KINDS, REVIEW_OPS, TIDY_OPS
 from tars_memory.disk import sha256
 from tars_memory.recall.packing import fence
 from tars_memory.vault.markdown.lines import SENTENCES
@@ -121,21 +121,6 @@ def tidy(lines: Sequence[str], *, day: date, draw: Callable[[int], bytes] = secr
     return _over(("tidy", TIDY_OPS), {"lines": _numbered("L", lines)}, code(lines), day, draw)
 
 
-def compress(
-    lines: Sequence[str], *, period: str, day: date, draw: Callable[[int], bytes] = secrets.token_bytes
-) -> Prompt:
-    """Ask for a summary; read by ``replies.ops(text, 0, len(lines), code=code([period], lines), kinds=COMPRESS_OPS)``.
-
-    Args:
-        lines: the statements of one period, with day and kind; numbered from 1.
-        period: ``2025-03``.
-        day: today.
-        draw: makes the mark.
-    """
-    lists = {"lines": _numbered("L", lines)}
-    return _over(("compress", COMPRESS_OPS), lists, code([period], lines), day, draw, period=period)
-
-
 def code(*lists: Sequence[str]) -> str:
     """Six characters of numbered lists: an answer that bears others is about other lists."""
     digest = sha256()
@@ -153,10 +138,9 @@ def _over(
     made_for: str,
     day: date,
     draw: Callable[[int], bytes],
-    **more: str,
 ) -> Prompt:
     """A prompt over numbered lists."""
-    words = {**lists, **more, "code": made_for, "day": f"{day:%Y-%m-%d}", "mark": fence.mark(lists.values(), draw)}
+    words = {**lists, "code": made_for, "day": f"{day:%Y-%m-%d}", "mark": fence.mark(lists.values(), draw)}
     return _prompt(job[0], words, _ops_schema(job[1], made_for), OPS_TOKENS)
 
 

@@ -17,7 +17,7 @@ from tars_memory.vault.markdown.facts import claim_of
 from tars_memory.vault.markdown.lines import SENTENCES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator
 
     from tars_memory.vault.markdown.facts import Claim
 
@@ -37,7 +37,6 @@ MAX_REFERS = 8
 KINDS = ("fact", "preference", "decision", "correction")
 REVIEW_OPS = ("append", "replace", "same", "rule", "skip")
 TIDY_OPS = ("merge", "conflict", "stale")
-COMPRESS_OPS = ("decision", "fact", "open", "topic")
 
 
 class ReplyError(ValueError):
@@ -49,7 +48,7 @@ class ModelOp(NamedTuple):
 
     Attributes:
         kind: ``append``, ``replace``, ``same``, ``rule`` or ``skip`` (review); ``merge``, ``conflict`` or ``stale``
-            (tidy); one of :data:`COMPRESS_OPS`.
+            (tidy).
         candidates: numbers of candidates, each within the list that was shown; empty for tidy.
         lines: numbers of lines, likewise.
         section: number of a section, likewise; 0 for none.
@@ -129,7 +128,7 @@ def verdicts(text: str, count: int) -> tuple[Verdict | None, ...]:
     )
 
 
-def ops(text: str, candidates: int, lines: int, sections: int = 0, *, code: str = "", kinds: Sequence[str] = ()) -> Ops:
+def ops(text: str, candidates: int, lines: int, sections: int = 0, *, code: str = "") -> Ops:
     """What an answer to :func:`prompts.review` (with candidates) or :func:`prompts.tidy` (without) says.
 
     Args:
@@ -138,7 +137,6 @@ def ops(text: str, candidates: int, lines: int, sections: int = 0, *, code: str 
         lines: likewise.
         sections: likewise.
         code: of the prompt; an answer to another one is none to this.
-        kinds: the ops that it may hold, if the prompt is another one.
 
     Raises:
         ReplyError: there is no answer in it, or it answers another prompt.
@@ -150,7 +148,7 @@ def ops(text: str, candidates: int, lines: int, sections: int = 0, *, code: str 
         raise ReplyError("the object has no field 'ops'")
     if code and str(found.get("for")).strip() != code:
         raise ReplyError(f"the field 'for' must be {code!r}: this answers another prompt")
-    kinds = kinds or (REVIEW_OPS if candidates else TIDY_OPS)
+    kinds = REVIEW_OPS if candidates else TIDY_OPS
     read: list[ModelOp] = []
     rejected: list[str] = []
     items = _items(found["ops"])
@@ -204,9 +202,7 @@ def _shape_problem(kind: str, candidates: tuple[int, ...], lines: tuple[int, ...
         return "less than two lines"
     if kind == "stale" and len(lines) != 1:
         return "not exactly one line"
-    if kind in COMPRESS_OPS and not lines:
-        return "no line that it rests on"
-    if kind in ("rule", "merge", *COMPRESS_OPS) and not text.strip():
+    if kind in ("rule", "merge") and not text.strip():
         return "no text"
     return ""
 
