@@ -19,7 +19,7 @@ from random_documents import document as random_document
 from tars_memory.curation import similarity
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.drawing import Known
-from tars_memory.curation.tidying.findings import expiry
+from tars_memory.curation.tidying.tidy import expiry
 from tars_memory.errors import TarsError
 from tars_memory.jobs import doctor
 from tars_memory.memory import Memory

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tars_memory.curation.extraction.extract import Extracted, ExtractedSession
 from tars_memory.curation.extraction.keeping import KeptFact
 from tars_memory.curation.model import Proposal, Related
-from tars_memory.curation.tidying.archive import Archived
-from tars_memory.curation.tidying.findings.model import Finding
-from tars_memory.curation.tidying.retention import DailyMove
+from tars_memory.curation.tidying.archive import Archived, DailyMove
+from tars_memory.curation.tidying.findings import Finding
 from tars_memory.curation.tidying.tidy import Tidied
 from tars_memory.curation.why import Trace, Trail
 from tars_memory.errors import NotFoundError

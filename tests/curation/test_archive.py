@@ -15,9 +15,7 @@ from random_documents import examples
 
 from curation.tidykit import Desk
 from tars_memory.curation.tidying import archive as archiving
-from tars_memory.curation.tidying.archive import archive
-from tars_memory.curation.tidying.outlinks import outlinks
-from tars_memory.curation.tidying.retention import CUT_OFF, WAITING, DailyMove
+from tars_memory.curation.tidying.archive import CUT_OFF, WAITING, DailyMove, archive, outlinks
 from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.vault.inbox import FIELDS, INBOX, keep

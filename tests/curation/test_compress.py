@@ -16,8 +16,8 @@ from random_documents import examples, within
 from curation.oldsessions import Past, day, lead_nowhere, links, session, stamps, statements, summaries
 from curation.tidykit import ZONE
 from tars_memory.curation.tidying import compression
+from tars_memory.curation.tidying.archive import WAITING
 from tars_memory.curation.tidying.compression import Terms, compress
-from tars_memory.curation.tidying.retention import WAITING
 from tars_memory.errors import ConflictError, UnwritableError, UsageError
 from tars_memory.vault import summaries as notes
 

@@ -8,10 +8,9 @@ from datetime import date
 import pytest
 from random_documents import within
 
-from tars_memory.curation.tidying.findings import findings, fixable
-from tars_memory.curation.tidying.findings.expiry import ending
-from tars_memory.curation.tidying.findings.model import Finding, TidyNote, World, role_of
-from tars_memory.curation.tidying.outlinks import outlinks
+from tars_memory.curation.tidying.archive import outlinks
+from tars_memory.curation.tidying.findings import Finding, TidyNote, World, ending, role_of
+from tars_memory.curation.tidying.tidy import findings, fixable
 from tars_memory.settings import LayoutOptions
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.links import Links

@@ -11,7 +11,7 @@ import random_documents
 
 from curation.tidykit import Desk
 from tars_memory.curation.reviewing.review import Review
-from tars_memory.curation.tidying.findings.model import Finding
+from tars_memory.curation.tidying.findings import Finding
 from tars_memory.curation.tidying.tidy import MOST, Tidied, look, tidy
 from tars_memory.errors import NotFoundError
 from tars_memory.settings import ReviewOptions

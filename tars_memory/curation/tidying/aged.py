@@ -13,8 +13,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tars_memory.curation.reviewing.gather import offered
-from tars_memory.curation.tidying.archive import all_files, links_by_source
-from tars_memory.curation.tidying.retention import WAITING, held_by_links
+from tars_memory.curation.tidying.archive import WAITING, all_files, held_by_links, links_by_source
 from tars_memory.errors import NotFoundError, TarsError, UsageError, counted
 from tars_memory.language import statements as grammar
 from tars_memory.vault import summaries as notes

@@ -1,23 +1,31 @@
-"""``tidy --archive``: daily notes past the window go to ``archive/``; the plan first, then exactly what it says."""
+"""``tidy --archive``: daily notes past the window go to ``archive/``; the plan first, then exactly what it says.
+
+A note moves only if nothing that leads to it, and nothing that it leads to, would be lost on the way: each link of the
+vault (of notes, canvases and bookmarks) is followed before and after, and must end at the same note by a way that still
+holds.
+"""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import unquote
 
 from tars_memory.curation.reviewing.gather import offered
-from tars_memory.curation.tidying.outlinks import Outlink, outlinks, stored_links
-from tars_memory.curation.tidying.retention import Daily, DailyMove, past, plan
-from tars_memory.errors import NotFoundError, TarsError, UnwritableError
+from tars_memory.errors import NotFoundError, TarsError, UnwritableError, counted
+from tars_memory.vault.links import Links
 from tars_memory.vault.model import Tier
 from tars_memory.vault.writing.transaction import move
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from datetime import date
 
     from tars_memory.capture.caller import Caller
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import Transaction
+
 
 BOOKMARKS = ".obsidian/bookmarks.json"
 CANVAS = ".canvas"
@@ -82,7 +90,7 @@ def archive(ctx: Caller, *, days: int, window_days: int, apply: bool = False) ->
 
 
 def survey(ctx: Caller, *, days: int, window_days: int) -> list[DailyMove]:
-    """Look at the whole vault, and plan: see :func:`tars_memory.curation.tidying.retention.plan`.
+    """Look at the whole vault, and plan: see :func:`tars_memory.curation.tidying.archive.plan`.
 
     Planned for are the daily notes of our scope alone.
     """
@@ -156,3 +164,238 @@ def _carried_out(ctx: Caller, transaction: Transaction, step: DailyMove) -> Dail
     except UnwritableError as error:
         return step._replace(action="keep", reason=error.message)
     return step._replace(action="keep", reason=CHANGED)
+
+
+Action = Literal["move", "keep"]
+
+WAITING = "lines in it still wait for review"
+CUT_OFF = "its copy in the archive is the same: a move that was cut off is finished"
+
+
+class Daily(NamedTuple):
+    """What is known of one daily note.
+
+    Attributes:
+        path: where it is.
+        to: where it would go.
+        day: that it is of.
+        waiting: whether a line in it is still offered for review.
+        copied: whether the very same text stands at ``to`` already.
+        obstacle: why it can't go there, or empty.
+    """
+
+    path: str
+    to: str
+    day: date
+    waiting: bool = False
+    copied: bool = False
+    obstacle: str = ""
+
+
+class DailyMove(NamedTuple):
+    """What is to happen to one daily note that is past the window.
+
+    Attributes:
+        path: where it is.
+        to: where it goes, or would go.
+        action: ``move`` or ``keep``.
+        reason: in words.
+    """
+
+    path: str
+    to: str
+    action: Action
+    reason: str
+
+    def as_dict(self) -> dict[str, str]:
+        """The documented JSON object."""
+        return self._asdict()
+
+
+def past(day: date, today: date, days: int) -> bool:
+    """Whether a day is past the window: more than ``days`` days ago. The day exactly ``days`` ago is not."""
+    return (today - day).days > days
+
+
+def plan(
+    dailies: Iterable[Daily],
+    outgoing: Mapping[str, Collection[Outlink]],
+    files: Collection[str],
+    *,
+    today: date,
+    days: int,
+) -> list[DailyMove]:
+    """What happens to the daily notes past the window, oldest first.
+
+    Args:
+        dailies: the daily notes that are not in the archive.
+        outgoing: the links of every note, canvas and list of bookmarks, by the path of what holds them.
+        files: the paths of all files of the vault.
+        today: the local day.
+        days: how long a daily note stays in its place.
+
+    Returns:
+        A step for each daily note past the window, and none for the others.
+    """
+    old = sorted((d for d in dailies if past(d.day, today, days)), key=lambda d: (d.day, d.path))
+    reasons: dict[str, str] = {}
+    for daily in old:
+        if daily.obstacle:
+            reasons[daily.path] = daily.obstacle
+        elif daily.waiting:
+            reasons[daily.path] = WAITING
+    reasons |= held_by_links({daily.path: daily.to for daily in old if daily.path not in reasons}, outgoing, files)
+    return [_step(daily, reasons.get(daily.path), today) for daily in old]
+
+
+def held_by_links(
+    moves: Mapping[str, str], outgoing: Mapping[str, Collection[Outlink]], files: Collection[str]
+) -> dict[str, str]:
+    """Which of some notes must stay where they are because a link would break, each with the reason.
+
+    Args:
+        moves: where each note would go, by where it is.
+        outgoing: as for :func:`plan`.
+        files: as for :func:`plan`.
+    """
+    reasons: dict[str, str] = {}
+    told = _near(outgoing, moves)
+    while broken := _broken(told, files, moves):
+        reasons |= broken
+        moves = {path: to for path, to in moves.items() if path not in broken}
+    return reasons
+
+
+def _step(daily: Daily, kept: str | None, today: date) -> DailyMove:
+    if kept is not None:
+        return DailyMove(daily.path, daily.to, "keep", kept)
+    age = (today - daily.day).days
+    return DailyMove(daily.path, daily.to, "move", CUT_OFF if daily.copied else f"{counted(age, 'day')} old")
+
+
+def _near(outgoing: Mapping[str, Collection[Outlink]], moves: Mapping[str, str]) -> list[tuple[str, Outlink]]:
+    """The links that a move could touch: those of a moved note, and those that name one."""
+    names = {_name(path) for path in moves}
+    return [
+        (source, link)
+        for source, found in outgoing.items()
+        for link in found
+        if source in moves or _name(link.target) in names
+    ]
+
+
+def _broken(told: Sequence[tuple[str, Outlink]], files: Collection[str], moves: Mapping[str, str]) -> dict[str, str]:
+    """The notes that must stay after all, each with the reason; empty if every link holds."""
+    after_files = {moves.get(path, path) for path in files}
+    before, after = Links(files), Links(after_files)
+    come = {to: path for path, to in moves.items()}
+    kept: dict[str, str] = {}
+    for source, link in told:
+        way, found = lead(link, source, before, files)
+        if found is None:
+            continue
+        new_way, new_found = lead(link, moves.get(source, source), after, after_files)
+        if new_found == moves.get(found, found) and (way == new_way or way == "name"):
+            continue
+        if found in moves:
+            kept.setdefault(found, f"{source} links to it by its path: {link}")
+        elif source in moves:
+            kept.setdefault(source, f"its own link {link} would lead nowhere or elsewhere")
+        elif new_found in come:
+            kept.setdefault(come[new_found], f"the link {link} in {source} would lead to it instead of {found}")
+    return kept
+
+
+def _name(path: str) -> str:
+    name = path.replace("\\", "/").rpartition("/")[2].casefold().strip()
+    return name.removesuffix(".md")
+
+
+Way = Literal["path", "name", ""]
+"""How a link finds its file: by where the file is, by what it is called, or not at all."""
+
+_WIKI = r"(!?)\[\[([^\[\]\r\n]+)\]\]"
+_MARKDOWN = r"(!?)\[(?:[^\[\]\r\n]|\[[^\[\]\r\n]*\])*\]\(\s*(?:<([^<>\r\n]+)>|([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*))"
+_DEFINITION = r"^ {0,3}\[[^\]\r\n]+\]:[ \t]*<?([^\s<>]+)"
+_HTML = r"""<[A-Za-z][^<>]*?\s(?:src|href)\s*=\s*["']([^"'<>\r\n]+)["']"""
+_ELSEWHERE = r"[A-Za-z][A-Za-z0-9+.-]*:|//|#|\?|$"
+"""What a markdown link begins with that leads out of the vault, or into the note itself."""
+_STORED = r'"(?:file|path)"\s*:\s*"((?:[^"\\\r\n]|\\.)+)"'
+
+
+class Outlink(NamedTuple):
+    """One link of a text.
+
+    Attributes:
+        kind: ``wiki``, ``markdown``, or ``stored`` (a canvas or Obsidian's bookmarks).
+        target: the file as it is named, without what follows ``#``; empty for the note itself.
+        anchor: what follows ``#``; empty for none.
+        embed: whether the file is to be shown in place.
+    """
+
+    kind: Literal["wiki", "markdown", "stored"]
+    target: str
+    anchor: str = ""
+    embed: bool = False
+
+    def __str__(self) -> str:
+        whole = f"{self.target}#{self.anchor}" if self.anchor else self.target
+        mark = "!" if self.embed else ""
+        return f"{mark}[[{whole}]]" if self.kind == "wiki" else f"{mark}({whole})"
+
+
+def outlinks(text: str) -> Iterator[Outlink]:
+    """The links of a note's text, those in code and comments too, in no order."""
+    if "[[" in text:
+        for found in re.finditer(_WIKI, text):
+            target, _, anchor = found[2].partition("|")[0].rstrip("\\").partition("#")
+            yield Outlink("wiki", target.strip(), anchor.strip(), bool(found[1]))
+    if "](" in text:
+        for found in re.finditer(_MARKDOWN, text):
+            yield from _markdown(found[2] or found[3], bool(found[1]))
+    if "]:" in text:
+        for found in re.finditer(_DEFINITION, text, re.MULTILINE):
+            yield from _markdown(found[1], False)
+    if "<" in text:
+        for found in re.finditer(_HTML, text, re.IGNORECASE):
+            yield from _markdown(found[1], "src" in found[0])
+
+
+def stored_links(text: str) -> Iterator[Outlink]:
+    """The files that a canvas or Obsidian's list of bookmarks names by path, and the wikilinks in its texts."""
+    for found in re.finditer(_STORED, text):
+        yield Outlink("stored", re.sub(r"\\(.)", r"\1", found[1]).partition("#")[0])
+    for link in outlinks(text):
+        if link.kind == "wiki":
+            yield link
+
+
+def lead(link: Outlink, source: str, links: Links, files: Collection[str]) -> tuple[Way, str | None]:
+    """How a link finds its file, and which one it is.
+
+    Args:
+        link: to follow.
+        source: path of the note that holds it.
+        links: of the vault.
+        files: the same files, as a set.
+    """
+    if not link.target:
+        return "name", source
+    if link.kind == "stored":
+        return ("path", link.target) if link.target in files else ("", None)
+    beside = os.path.normpath(f"{source.rpartition('/')[0] or '.'}/{link.target}").replace(os.sep, "/")
+    plain = link.target.strip("/")
+    relative = link.kind == "markdown" or link.target.startswith(("./", "../"))
+    for path in ([beside] if relative else []) + ([plain] if link.kind == "markdown" or "/" in plain else []):
+        for named in (path, f"{path}.md"):
+            if named in files:
+                return "path", named
+    found = links.resolve(link.target, source)
+    return ("", None) if found is None else ("name", found)
+
+
+def _markdown(raw: str, embed: bool) -> Iterator[Outlink]:
+    if re.match(_ELSEWHERE, raw):
+        return
+    target, _, anchor = raw.partition("#")
+    yield Outlink("markdown", unquote(target.partition("?")[0]), unquote(anchor), embed)

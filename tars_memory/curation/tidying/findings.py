@@ -1,0 +1,552 @@
+"""What tidy finds in a line: empty bullets, placeholders, malformed daily lines, dates that are past, links to nowhere.
+
+A finder is a pure function of a note and what is known of the vault around it; a new one is a function here (or, about
+two lines, in :mod:`tars_memory.curation.tidying.repeats`), its name among :data:`Kind`, and its place in a table of
+:mod:`tars_memory.curation.tidying.tidy`.
+
+``until`` also tells of the past (*lived in Cork until 2019*), and that is worth keeping. So it counts only where the
+sentence does not look back, and only if the date was still to come on the day that the line is of. Obsidian lets a
+person link to a note before it is written, so a bare name counts as dead only where that is not meant: in the tier
+notes, and if no other notes name it as well.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections import Counter
+from datetime import date
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from tars_memory.curation.model import Related, day_of
+from tars_memory.curation.tidying.archive import Outlink, lead, outlinks
+from tars_memory.disk import sha256
+from tars_memory.errors import counted
+from tars_memory.recall.ranking.dates import dated
+from tars_memory.settings import FactsOptions
+from tars_memory.vault.links import block_ids
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.document import Document, plain_heading
+from tars_memory.vault.markdown.entries import STATES, task
+from tars_memory.vault.markdown.lines import end_in
+from tars_memory.vault.model import Tier
+from tars_memory.vault.summaries import is_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from tars_memory.vault.layout import Layout
+    from tars_memory.vault.links import Links
+    from tars_memory.vault.model import Entry
+
+
+Kind = Literal[
+    "duplicate",
+    "near-duplicate",
+    "contradiction",
+    "merge",
+    "empty",
+    "placeholder",
+    "dead-link",
+    "expired",
+    "oversized",
+    "repeated-heading",
+    "repeated-id",
+    "malformed",
+]
+
+Role = Literal["memory", "rules", "facts", "daily", "feedback", "session"]
+"""What a note of ours is for; other notes are never looked at."""
+
+
+class Finding(NamedTuple):
+    """Something to tidy.
+
+    Attributes:
+        id: 8 characters, made of the kind, the note's path and the words it is about: other words, another id.
+        kind: see :data:`Kind`.
+        path: of the note.
+        line: 1-based.
+        text: the words it is about.
+        suggestion: what to do, one sentence.
+        fixable: whether ``--apply`` mends it by itself, losing nothing.
+        entry: the bullet it is about, if that has words.
+        op: the change to offer for review, ``remove``, ``replace`` or ``choose``; empty for none.
+        words: the new words, for ``replace``; for ``choose`` the question.
+        conflicts: other lines that it is about, as the reviewer should see them; for ``choose`` all of them.
+    """
+
+    id: str
+    kind: Kind
+    path: str
+    line: int
+    text: str
+    suggestion: str
+    fixable: bool = False
+    entry: Entry | None = None
+    op: str = ""
+    words: str = ""
+    conflicts: tuple[Related, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        names = ("id", "kind", "path", "line", "text", "suggestion", "fixable")
+        told = {name: getattr(self, name) for name in names}
+        return {**told, "lines": [each.as_dict() for each in self.conflicts]}
+
+
+class TidyNote:
+    """One note of ours, read.
+
+    Attributes:
+        path: relative to the vault.
+        role: see :data:`Role`.
+        day: of a daily note, else None.
+        document: its structure.
+        entries: its bullets with words.
+        parents: for each bullet's line the line of the bullet that it is nested in; 0 for none.
+    """
+
+    __slots__ = ("day", "document", "entries", "parents", "path", "role")
+
+    def __init__(self, path: str, role: Role, data: bytes, *, day: date | None = None, timed: bool = False) -> None:
+        self.path = path
+        self.role = role
+        self.day = day
+        self.document = Document(data)
+        self.entries = entries.read(path, self.document, timed=timed)
+        self.parents: dict[int, int] = {}
+        above: list[tuple[int, int]] = []
+        for bullet in self.document.bullets:
+            while above and above[-1][1] < bullet.line:
+                above.pop()
+            self.parents[bullet.line] = above[-1][0] if above else 0
+            above.append((bullet.line, bullet.end_line))
+
+    def place(self, line: int) -> tuple[int, int]:
+        """Where a bullet stands: the first line of its section, and of the bullet around it (0: none)."""
+        return self.document.section_at(line).start_line, self.parents.get(line, 0)
+
+
+class World(NamedTuple):
+    """What is known of the vault around a note.
+
+    Attributes:
+        today: the local day.
+        layout: of the vault.
+        links: to follow links by.
+        files: the paths of all files.
+        linked: block ids that some note links to, in lower case.
+        named: how many notes link to a name that leads nowhere, by the name in lower case.
+        form: headings under which the daily template has an empty bullet.
+        section_entries: more bullets than this are too many for one section.
+        read: the bytes of a note; None if it can't be read.
+        dated: the day of a line that names none; empty if it is not known.
+        facts: how predicates of facts stand in time, and who the person is.
+    """
+
+    today: date
+    layout: Layout
+    links: Links
+    files: Collection[str]
+    linked: Collection[str]
+    named: Mapping[str, int]
+    form: Collection[str]
+    section_entries: int
+    read: Callable[[str], bytes | None]
+    dated: Callable[[Entry], str] = lambda _: ""
+    facts: FactsOptions = FactsOptions()
+
+    def related(self, entry: Entry) -> Related:
+        """A line as it is shown."""
+        return Related(entry.path, entry.line, entry.ref, entry.text, day_of(entry, self.dated))
+
+
+def role_of(layout: Layout, path: str) -> Role | None:
+    """What a note is for; None for a note that tidy leaves alone: the person's own, archived, summaries, a template."""
+    if layout.is_template(path):
+        return None
+    tier = layout.tier_of(path)
+    if tier is Tier.SEMANTIC:
+        return "facts" if layout.is_facts(path) else "memory"
+    if tier is Tier.PROCEDURAL:
+        return "rules"
+    if tier is Tier.EPISODIC:
+        return None if layout.is_archived(path) or is_named(path) else "session"
+    if tier is Tier.DAILY:
+        return None if layout.is_archived(path) else "daily"
+    return "feedback" if layout.timed(path) else None
+
+
+def named(kind: str, path: str, key: str, occurrence: int = 0) -> str:
+    """The id of a finding: the same as long as kind, note and words are.
+
+    Args:
+        kind: see :data:`Kind`.
+        path: of the note.
+        key: the words it is about.
+        occurrence: which of several with the same words in the note, from 0.
+    """
+    name = "\0".join((kind, path, key, str(occurrence)))
+    digest = sha256(name.encode("utf-8", "surrogateescape")).digest()
+    return base64.b32encode(digest[:5]).decode("ascii").lower()
+
+
+def numbered(found: Iterable[tuple[Finding, str]]) -> list[Finding]:
+    """Findings, each with the key it is named by, in order of their lines and with their ids."""
+    seen: Counter[tuple[str, str, str]] = Counter()
+    told: list[Finding] = []
+    for finding, key in sorted(found, key=lambda each: (each[0].line, each[0].kind)):
+        place = (finding.kind, finding.path, key)
+        told.append(finding._replace(id=named(*place, seen[place])))
+        seen[place] += 1
+    return told
+
+
+def shown(text: str, length: int = 80) -> str:
+    """Words in a sentence: on one line, cut."""
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+EMPTY = r"[ \t]*[-*+](?:[ \t]+\[[^\[\]]?\])?[ \t]*"
+"""A bullet without words, with or without a box."""
+
+PLACEHOLDERS = (
+    r"(?:todo|to ?do|tbd|tba|tbc|fixme|xxx+)[.:!?… ]*",
+    r"[.…?_–—-]{1,20}",
+    r"(?:lorem ipsum|placeholder|your text here|add (?:text|your \w+) here|write here|fill (?:this )?in)\b.{0,60}",
+    r"to be (?:done|decided|defined|written|filled in|added)[.… ]*",
+    r"\{\{[^{}]{0,80}\}\}|<%[^%]{0,200}%>",  # a template's own, never filled
+    r"[^:]{1,40}::",  # an inline field without a value
+)
+"""What stands for words that were never written. ``none`` and ``nothing`` are answers, and not among them."""
+
+SIMILAR = 0.85
+"""How like a state a word in brackets must be to be taken for one: ``extraced``, not ``expected``."""
+
+CLOCKS = (
+    (r"(?:2[4-9]|[3-9]\d):[0-5]\d(?!\S)|\d{1,2}:[6-9]\d(?!\S)", "is no time of day"),
+    (r"\d{1,2}:\d\d:\d\d(?!\S)", "has seconds, and is read as text"),
+    (r"\d{1,2}(?::\d\d)?[ ]?[ap]\.?m\b\.?", "is read as text: write 14:30"),
+    (r"(?:[01]?\d|2[0-3])[h.][0-5]\d[ ]?(?:h|Uhr)(?!\S)", "is read as text: write 14:30"),
+    (r"(?:[01]?\d|2[0-3])h[0-5]\d(?!\S)", "is read as text: write 14:30"),
+    (r"(?:[01]?\d|2[0-3]):[0-5]\d[:,;](?=\s)", "is read as text: leave the sign after the time out"),
+)  # fmt: skip
+"""Shapes of a time at the start of a daily line that the grammar does not take for one, and why."""
+
+
+def empty_bullets(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+    """Bullets without a word. Those of the template are a form to fill, and today's may be filled yet."""
+    if note.role == "session" or not _over(note, world):
+        return
+    for bullet in note.document.bullets:
+        words = note.document.text(bullet.line)
+        if bullet.end_line != bullet.line or not re.fullmatch(EMPTY, words):
+            continue
+        title = note.document.section_at(bullet.line).title
+        if note.role == "daily" and title.casefold() in world.form:
+            continue
+        where = f"under {title!r}" if title else "at the start of the note"
+        sentence = f"an empty bullet {where}: remove it"
+        yield Finding("", "empty", note.path, bullet.line, words.strip(), sentence, fixable=True), title
+
+
+def placeholders(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+    """Bullets that only say that something is to be written."""
+    if note.role == "session" or not _over(note, world):
+        return
+    for entry in note.entries:
+        words = entry.text[len(task(entry.text)) :].strip()
+        plain = re.sub(r"[*~=`]+", "", words)
+        if entry.end_line > entry.line or not plain:
+            continue
+        if any(re.fullmatch(shape, plain, re.IGNORECASE) for shape in PLACEHOLDERS):
+            sentence = "it only says that something is to be written: write it, or remove it"
+            op = "" if note.role in ("daily", "facts") else "remove"
+            yield Finding("", "placeholder", note.path, entry.line, entry.text, sentence, entry=entry, op=op), entry.raw
+
+
+def oversized(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+    """Sections with more bullets than anybody reads; named anew whenever they have grown by half again."""
+    if note.role not in ("memory", "rules", "facts"):
+        return
+    starts = (note.document.section_at(entry.line).start_line for entry in note.entries if not entry.depth)
+    counts = Counter(starts)
+    for section in note.document.sections:
+        count = counts[section.start_line]
+        if count > world.section_entries:
+            title = section.title or note.path
+            limit = f"[tidy] section_entries is {world.section_entries}"
+            sentence = f"{counted(count, 'line')} under one heading: part them into several ({limit})"
+            size = 2 * count // world.section_entries
+            yield (
+                Finding("", "oversized", note.path, section.start_line, title, sentence),
+                f"{' › '.join(section.path)}\0{size}",
+            )
+
+
+def malformed(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+    """Lines of a daily log whose time or state was meant, and is not read as one."""
+    if note.role != "daily":
+        return
+    heading = world.layout.log_heading.casefold()
+    for entry in note.entries:
+        if entry.depth or task(entry.text):
+            continue
+        why = _state_problem(entry.text)
+        if not why and entry.section.casefold() == heading:
+            why = _time_problem(entry.text, timed=entry.time is not None)
+        if why:
+            yield Finding("", "malformed", note.path, entry.line, entry.text, why, entry=entry), entry.raw
+    for bullet in note.document.bullets:
+        words = note.document.text(bullet.line)
+        if bullet.end_line == bullet.line and re.fullmatch(r"[-*+][ \t]+(?:[01]?\d|2[0-3]):[0-5]\d[ \t]*", words):
+            sentence = "a time without words: write what was then, or remove it"
+            yield Finding("", "malformed", note.path, bullet.line, words.strip(), sentence), words.strip()
+
+
+def without_mark(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+    """Lines of a daily log that begin with a time, and are no bullets, or a part of the one above."""
+    if note.role != "daily":
+        return
+    heading = world.layout.log_heading.casefold()
+    for block in note.document.blocks:
+        if block.kind not in ("paragraph", "item"):
+            continue
+        if note.document.section_at(block.start_line).title.casefold() != heading:
+            continue
+        for line in range(block.start_line, block.end_line + 1):
+            words = note.document.text(line).strip()
+            found = re.match(r"([-*+]?)(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+\S", words)
+            if found:
+                missing = f"a blank: put one behind its “{found[1]}”" if found[1] else "a mark: put “- ” before it"
+                sentence = f"it is no line of the log without {missing}"
+                yield Finding("", "malformed", note.path, line, words, sentence), words
+
+
+def _over(note: TidyNote, world: World) -> bool:
+    """Whether a note is not a day that is still going on, or to come."""
+    return note.day is None or note.day < world.today
+
+
+def _state_problem(text: str) -> str:
+    """Why a tag in square brackets is no state; empty if it is none, or meant as none."""
+    glued = re.match(r"\[(" + "|".join(STATES) + r")\](?=\w)", text)
+    if glued:
+        return f"{glued[0]} is read as text: put a blank behind it"
+    found = re.match(r"\[([A-Za-z]+)\](?=[ \t]|$)", text)
+    if found:
+        word = found[1]
+        if word in STATES:
+            return f"it has two states: leave one of them, [{word}] is read as text"
+        meant = get_close_matches(word.casefold(), STATES, n=1, cutoff=SIMILAR)
+        if meant:
+            return f"[{word}] is read as text: write [{meant[0]}]"
+    found = re.search(r"(?<=\s)(?<!\\)\[(" + "|".join(STATES) + r")\]$", text)
+    return f"{found[0]} counts only before the words: put it behind the time" if found else ""
+
+
+def _time_problem(text: str, *, timed: bool) -> str:
+    """Why the start of a line is no time; empty if there is none to it."""
+    if timed:
+        half = re.match(r"[ap]\.?m\b", text, re.IGNORECASE)
+        return f"{half[0]!r} is read as text, and the time as one before noon: write 14:30" if half else ""
+    for shape, why in CLOCKS:
+        found = re.match(shape, text)
+        if found:
+            return f"{shown(found[0])!r} {why}"
+    return ""
+
+
+STRONG = (
+    r"expir(?:es|y|ing|ation)(?: date)?(?: is)?(?: on| in| at| by)?:?",
+    r"(?:valid|good|effective|open|free|available) (?:until|till|through|thru|up to):?",
+    r"(?:deadline|due(?: date)?|best before|use by|runs out|ends|closes)(?: is)?(?: on| in| at| by)?:?",
+    r"(?:📅|⏳)",
+    r"(?:gültig|haltbar) bis(?: zum)?:?|läuft (?:am )?|fällig(?: am)?:?|frist(?: ist)?(?: der)?:?|endet (?:am )?",
+    r"valable jusqu(?:'au|’au|e)|date limite:?|expire (?:le )?|válid[oa] hasta(?: el)?|vence (?:el )?|caduca (?:el )?",
+    r"valid[oa] fino a(?:l)?|scade (?:il )?|geldig tot(?: en met)?|verloopt (?:op )?|válid[oa] até|expira (?:em )?",
+    r"\[(?:due|deadline|expires|until)::",
+)
+"""What announces an end wherever it stands."""
+
+WEAK = (
+    r"(?:until|till|through|thru)(?: the end of)?",
+    r"\bby",
+    r"bis(?: zum| ende)?|jusqu(?:'au|’au|e)|hasta(?: el)?|fino al?|tot(?: en met)?|até",
+)
+"""What announces an end unless the sentence looks back."""
+
+PAST = (
+    r"\b(?:was|were|had|did|been|lived|worked|stayed|ran|went|wrote|built|held|led|taught|studied|served|belonged|"
+    r"used to|since|from|between|war|waren|hatte|lebte|arbeitete|wohnte|von|seit|était|vivait|travaillait|depuis|"
+    r"era|vivía|trabajó|desde|viveva|lavorava|dal|woonde|werkte|sinds|\w{3,}ed)\b"
+)
+"""Signs of a sentence that looks back."""
+
+LONG = 1_000
+"""Characters of the longest line that is looked at: more is a text, with ends of many things."""
+
+AHEAD = 40
+"""Characters behind the word in which its date begins and ends."""
+
+DONE = re.compile(r"\[[xX-]\]")
+
+YEAR = re.compile(r"\d{4}")
+"""What each date that is an end here has."""
+
+
+def expired(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+    """Lines of the always-loaded notes whose own date is past."""
+    if note.role not in ("memory", "rules"):
+        return
+    for entry in note.entries:
+        box = task(entry.text)
+        if DONE.match(box) or len(entry.text) > LONG or end_in(entry.text) is not None:
+            continue  # what says ``[until:: …]`` leaves search and prompts by itself
+        end = ending(re.sub(r"~~.*?~~", "", entry.text[len(box) :]), world.today)
+        if end is None or end >= world.today:
+            continue
+        of = _day_of(entry.provenance)
+        if of is not None and end <= of:
+            continue  # it was over already when it was said
+        sentence = f"its date, {end}, is past: bring it up to date, or remove it"
+        finding = Finding("", "expired", note.path, entry.line, entry.text, sentence, entry=entry, op="remove")
+        yield finding, entry.raw
+
+
+def ending(text: str, today: date) -> date | None:
+    """The last day that a line speaks of as its end; None if it names none."""
+    if YEAR.search(text) is None:
+        return None  # most lines: whoever has ten thousand waits for the others alone
+    ends = [
+        end
+        for pattern in STRONG
+        for found in re.finditer(rf"(?<!\w){pattern}", text, re.IGNORECASE)
+        if (end := _date_at(text[found.end() : found.end() + AHEAD], today)) is not None
+    ]
+    past = re.search(PAST, text, re.IGNORECASE)
+    for pattern in WEAK:
+        for found in re.finditer(rf"(?<!\w)(?:{pattern})(?=\s)", text, re.IGNORECASE):
+            end = _date_at(text[found.end() : found.end() + AHEAD], today)
+            if end is not None and not (past and past.end() <= found.start()):
+                ends.append(end)
+    return max(ends, default=None)
+
+
+def _date_at(text: str, today: date) -> date | None:
+    """The last day of a date with its year that a text begins with."""
+    text = text.lstrip(" \t:")
+    numeric = re.match(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\d)", text)
+    if numeric:
+        return _made(int(numeric[3]), int(numeric[2]), int(numeric[1]))
+    iso = re.match(r"(\d{4})-(\d\d)-(\d\d)", text)
+    if iso:
+        return _made(int(iso[1]), int(iso[2]), int(iso[3]))
+    for named, words in dated(text, today):
+        spelled = " ".join(words)
+        begins = re.match(r"(?:the |der |den |le |el |il )?" + re.escape(words[0]), text, re.IGNORECASE)
+        if named.yearless or not begins or not re.search(r"\d{4}", spelled):
+            return None
+        return named.end
+    return None
+
+
+def _day_of(provenance: str | None) -> date | None:
+    found = re.search(r"(\d{4})-(\d\d)-(\d\d)", provenance or "")
+    return _made(int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+def _made(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+UNLINKED = ("fence", "code", "html", "comment", "math")
+"""Blocks in which no link is one."""
+
+LONG_NOTE = 10_000
+"""Characters of the longest line whose links are followed: more is data that somebody pasted."""
+
+TOPIC = 3
+"""A name without a note that so many notes link to is a topic, not a mistake."""
+
+ENDINGS = (
+    r".*\.(?:md|canvas|base|pdf|png|jpe?g|gif|svg|webp|avif|bmp|mp[34]|wav|m4a|ogg|flac|mov|webm|mkv|txt|csv|json|docx|xlsx"
+    r"|pptx|odt|zip)"
+)
+"""The endings of files that a vault holds; ``example.org`` is an address."""
+
+
+def dead_links(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
+    """Links whose note, heading or block is not there."""
+    anchors: dict[str, frozenset[str] | None] = {}
+    for line in _lines(note):
+        if len(note.document.text(line)) > LONG_NOTE:
+            continue
+        text = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)|%%.*?%%", "", note.document.text(line))
+        for link in dict.fromkeys(outlinks(text)):
+            why = _why_dead(link, note, world, anchors)
+            if why:
+                words = re.sub(r"^[ \t]*(?:[-*+][ \t]+)?", "", note.document.text(line)).strip()
+                sentence = f"{shown(str(link))} {why}"
+                yield Finding("", "dead-link", note.path, line, words, sentence), f"{link}\0{words}"
+
+
+def _lines(note: TidyNote) -> Iterator[int]:
+    for block in note.document.blocks:
+        if block.kind not in UNLINKED:
+            yield from range(block.start_line, block.end_line + 1)
+
+
+def _why_dead(link: Outlink, note: TidyNote, world: World, anchors: dict[str, frozenset[str] | None]) -> str:
+    """What is wrong with a link; empty if nothing is. ``anchors`` takes those of each note that is looked at."""
+    _, found = lead(link, note.path, world.links, world.files)
+    if found is None:
+        return "" if _meant(link, note, world) else "leads to no note: mend the link, or take it out"
+    if not link.anchor or found[-3:].lower() != ".md":
+        return ""
+    if found not in anchors:
+        data = note.document.data if found == note.path else world.read(found)
+        anchors[found] = None if data is None else _anchors(Document(data))
+    there = anchors[found]
+    if there is None or _anchor(link.anchor) in there:
+        return ""
+    what = "line" if link.anchor.startswith("^") else "heading"
+    return f"leads to no {what} of {found}: mend the link, or take it out"
+
+
+def _meant(link: Outlink, note: TidyNote, world: World) -> bool:
+    """Whether a link without a note may well be meant so."""
+    target = link.target.strip("/")
+    is_file = re.fullmatch(ENDINGS, target, re.IGNORECASE) is not None
+    if link.kind == "markdown":
+        # Other programs mean other things by a path from the root; without an ending it may be a folder, or an address.
+        return link.target.startswith("/") or not is_file
+    if link.embed or link.anchor or "/" in target or is_file:
+        return False
+    if world.layout.day_of(world.layout.daily_folder + "/" * bool(world.layout.daily_folder) + f"{target}.md"):
+        return True  # a day that nothing was logged on
+    if note.role not in ("memory", "rules", "facts"):
+        return True
+    return world.named.get(target.casefold(), 0) >= TOPIC
+
+
+def _anchors(document: Document) -> frozenset[str]:
+    """What the links to a note can name in it: blocks behind a caret, and headings."""
+    blocks = (f"^{name}" for name in block_ids(document))
+    return frozenset((*blocks, *(_folded(section.title) for section in document.sections if section.level)))
+
+
+def _anchor(said: str) -> str:
+    """What a link names, to be looked for among them."""
+    return said.casefold() if said.startswith("^") else _folded(said.rpartition("#")[2])
+
+
+def _folded(title: str) -> str:
+    """A heading as Obsidian compares it: without the signs that a link can't hold, spaces as one."""
+    return " ".join(re.sub(r"[#|^:%\[\]\\]", " ", plain_heading(title)).casefold().split())
