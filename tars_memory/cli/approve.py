@@ -19,7 +19,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tars_memory.cli.output import ClosedOutput, clean, counted, line
-from tars_memory.cli.views import console
+from tars_memory.cli.screen import console
 from tars_memory.curation.model import BESIDE
 from tars_memory.curation.reviewing.note import shown
 from tars_memory.errors import ConflictError, TarsError, UsageError

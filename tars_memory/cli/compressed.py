@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tars_memory.cli.asking import show_plan
 from tars_memory.cli.output import clean, counted, line
-from tars_memory.cli.receipts import show_plan
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import io
 
 import pytest
 
-from tars_memory.cli.output import Output
-from tars_memory.cli.progress import Progress
+from tars_memory.cli.output import Output, Progress
 
 
 class Terminal(io.StringIO):

@@ -38,7 +38,7 @@ def list_(
         anything = not (tier or section or narrowed)
         call.out.say("there are no entries yet: tars-memory remember TEXT" if anything else "there are no such entries")
     elif call.out.screen:
-        from tars_memory.cli.views import show_entries
+        from tars_memory.cli.screen import show_entries
 
         show_entries(call.out, entries)
     else:

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tars_memory.cli.answers import PrintPrompt, answer_in
 from tars_memory.cli.call import Call
 from tars_memory.cli.output import clean, counted, line
-from tars_memory.cli.parsing import call_of, command
+from tars_memory.cli.parsing import PrintPrompt, answer_in, call_of, command
 from tars_memory.errors import ModelUnavailableError, UsageError
 
 if TYPE_CHECKING:

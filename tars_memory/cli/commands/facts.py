@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tars_memory.cli.asking import report
 from tars_memory.cli.call import Call
-from tars_memory.cli.output import line
+from tars_memory.cli.output import line, show_rows
 from tars_memory.cli.parsing import call_of, command, day, today
-from tars_memory.cli.receipts import report
-from tars_memory.cli.tables import show_rows
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ import typer
 
 from tars_memory.cli.asking import confirmed
 from tars_memory.cli.call import Call
-from tars_memory.cli.output import clean, counted, duration, line, within
+from tars_memory.cli.output import clean, counted, duration, line, show_rows, show_tree, within
 from tars_memory.cli.parsing import call_of, command
-from tars_memory.cli.tables import show_rows, show_tree
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tars_memory.cli.output import duration, line
+from tars_memory.cli.output import duration, line, show_rows, show_tree
 from tars_memory.cli.parsing import call_of, command
-from tars_memory.cli.tables import show_rows, show_tree
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:

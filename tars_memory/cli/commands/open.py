@@ -13,10 +13,9 @@ from typing import Annotated
 import typer
 
 from tars_memory.cli.call import Call
-from tars_memory.cli.output import line
+from tars_memory.cli.output import line, show_rows
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.cli.recent import recall
-from tars_memory.cli.tables import show_rows
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.recall.model import obsidian_url
 

@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tars_memory.cli.asking import STOPPED, about_secrets, chosen, confirmed
+from tars_memory.cli.asking import STOPPED, about_secrets, chosen, confirmed, report, say_change
 from tars_memory.cli.output import clean, line
 from tars_memory.cli.parsing import call_of, command
-from tars_memory.cli.receipts import report, say_change
 from tars_memory.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:

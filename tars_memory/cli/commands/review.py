@@ -6,10 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tars_memory.cli.answers import PrintPrompt, ReplyFile, answering
 from tars_memory.cli.call import Call
 from tars_memory.cli.output import clean, counted, line
-from tars_memory.cli.parsing import call_of, command
+from tars_memory.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command
 from tars_memory.errors import UsageError
 
 PARTLY, CONFLICT = 3, 6

@@ -196,7 +196,7 @@ def _answer(
 
 def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool) -> None:
     if call.out.screen:
-        from tars_memory.cli.hits import show_hits
+        from tars_memory.cli.screen import show_hits
 
         if not call.out.relative_to and within(call.out.root, here()) is None:
             call.out.relative_to = "vault"  # short, and every command takes it

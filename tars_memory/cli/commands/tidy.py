@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tars_memory.cli.answers import PrintPrompt, ReplyFile, answering
+from tars_memory.cli.asking import show_plan
 from tars_memory.cli.output import clean, counted, line
-from tars_memory.cli.parsing import call_of, command
-from tars_memory.cli.receipts import show_plan
+from tars_memory.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:

@@ -1,0 +1,443 @@
+"""What a person's screen shows, by rich: lists and tables, the hits of a search, and the pager for what is longer.
+
+Imported only when stdout is a terminal. Texts of notes enter as :class:`rich.text.Text`, never as markup: ``[/bold]``
+in a note is five letters and three signs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import shutil
+import subprocess
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.style import Style
+from rich.text import Text
+
+from tars_memory.cli.output import SEQUENCES, clean, line
+from tars_memory.disk import Places
+from tars_memory.recall.highlight import spans
+from tars_memory.settings import OFF, Settings, TerminalOptions
+from tars_memory.vault.markdown.lines import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tars_memory.cli.call import Call
+    from tars_memory.cli.output import Output
+    from tars_memory.recall.model import Hit, SearchResult
+    from tars_memory.recall.query import Query
+
+
+NOTE = "magenta"
+"""The colour of a note's name. Only colours that can be read on dark and on light are used: not yellow, not cyan."""
+
+
+def console(out: Output, *, stderr: bool = False) -> Console:
+    """A console that interprets nothing in what it prints; plain where colour is not wanted."""
+    out.clear()
+    stream = out.stderr if stderr else out.stdout
+    system: Any = "auto" if stream.isatty() and out.env.get("TERM") != "dumb" and not out.env.get("NO_COLOR") else None
+    return Console(file=stream, color_system=system, markup=False, highlight=False, emoji=False, soft_wrap=False)
+
+
+NARROW = 16
+"""Cells up to which a column is never wrapped."""
+READABLE = 24
+"""Cells that a wrapped column needs; with fewer the cells of a row stand below each other."""
+GAP = 2
+"""Blanks between two columns."""
+
+
+def show_table(
+    out: Output, rows: Sequence[Sequence[str]], head: Sequence[str] = (), styles: Sequence[str] = ()
+) -> None:
+    """Columns that line up, whatever the width of their signs, and wrap at words within the terminal's width.
+
+    Where a column would be too thin to be read, each row is a paragraph: its short cells, then the long ones below.
+    """
+    if out.quiet or not rows:
+        return
+    screen = console(out)
+    told = [[Text(encoded(out, cell)) for cell in row] for row in rows]
+    names = [Text(name, style="dim") for name in head]
+    for row in told:
+        for cell, style in zip(row, styles, strict=False):
+            cell.stylize(style)
+    natural = [max(cell.cell_len for cell in column) for column in zip(*told, strict=True)]
+    kept = [at for at, width in enumerate(natural) if width]  # an empty column has no name either
+    widths = _widths([max(natural[at], names[at].cell_len if names else 0) for at in kept], screen.width)
+    if widths is None:
+        for row in told:
+            _print_paragraph(screen, [row[at] for at in kept], [natural[at] > NARROW for at in kept])
+        return
+    for row in [names, *told] if names else told:
+        _print_row(screen, [row[at] for at in kept], widths)
+
+
+def _widths(natural: Sequence[int], room: int) -> list[int] | None:
+    """The widths of columns that fit: the widest give way together; None if one would be too thin to be read."""
+    widths = [*natural]
+    over = sum(widths) + GAP * (len(widths) - 1) - room
+    while over > 0:
+        widest = max(widths)
+        if widest <= READABLE:
+            return None
+        those = [at for at, width in enumerate(widths) if width == widest]
+        lower = max([READABLE, *(width for width in widths if width < widest)])
+        less = min(widest - lower, -(-over // len(those)))
+        for at in those:
+            widths[at] -= less
+        over -= less * len(those)
+    return widths
+
+
+def _print_row(screen: Console, cells: Sequence[Text], widths: Sequence[int]) -> None:
+    """One row, as many lines as its longest cell takes."""
+    parts = [[*cell.wrap(screen, width, overflow="fold")] for cell, width in zip(cells, widths, strict=True)]
+    for number in range(max(map(len, parts))):
+        shown = Text()
+        for part, width in zip(parts, widths, strict=True):
+            text = part[number] if number < len(part) else Text()
+            text.rstrip()
+            shown.append(text)
+            shown.append(" " * (width - text.cell_len + GAP))
+        shown.rstrip()
+        print_line(screen, shown)
+
+
+def _print_paragraph(screen: Console, cells: Sequence[Text], long: Sequence[bool]) -> None:
+    """The short cells of a row on one line, the long ones below, indented."""
+    short = [cell for cell, is_long in zip(cells, long, strict=True) if not is_long and cell.plain]
+    if short:
+        for part in Text("  ").join(short).wrap(screen, screen.width, overflow="fold"):
+            print_line(screen, part)
+    for cell, is_long in zip(cells, long, strict=True):
+        if is_long and cell.plain:
+            _print_all(screen, wrapped(screen, cell, GAP if short else 0))
+
+
+def wrapped(screen: Console, text: Text, indent: int) -> list[Text]:
+    """The lines of a text, wrapped at words, behind an indentation."""
+    lines = []
+    for part in text.wrap(screen, max(screen.width - indent, 8), overflow="fold"):
+        part.rstrip()
+        lines.append(Text(" " * indent).append(part) if part.plain else part)
+    return lines
+
+
+def _print_all(screen: Console, lines: Sequence[Text]) -> None:
+    for each in lines:
+        print_line(screen, each)
+
+
+def print_line(screen: Console, text: Text) -> None:
+    """A line that fits already."""
+    screen.print(text, no_wrap=True, overflow="ignore", crop=False)
+
+
+def sign(out: Output, wanted: str, plain: str) -> str:
+    """A sign, or what stands for it where the terminal's encoding doesn't have it."""
+    return wanted if encoded(out, wanted) == wanted else plain
+
+
+def encoded(out: Output, text: str) -> str:
+    """The text as the terminal will show it: what its encoding doesn't have is written as an escape."""
+    encoding = getattr(out.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def show_history(out: Output, entries: Sequence[object]) -> None:
+    """Each write: its name, when, where, what and who; the change below it."""
+    from tars_memory.cli.commands.history import row
+
+    if out.quiet:
+        return
+    screen = console(out)
+    for entry in entries:
+        txn, time, command, actor, op, note, change = (encoded(out, cell) for cell in row(out, entry))
+        head = Text()
+        head.append(txn, "bold")
+        head.append(f"  {time[:16].replace('T', ' ')}  ")
+        head.append(note, NOTE)
+        head.append(f"  {command} by {actor}, {op}", "dim")
+        _print_all(screen, [*wrapped(screen, head, 0), *(wrapped(screen, Text(change), GAP) if change else ())])
+
+
+def show_entries(out: Output, entries: Sequence[Any]) -> None:
+    """Entries below their note and heading, each with its REF."""
+    if out.quiet:
+        return
+    screen = console(out)
+    for (path, section), group in groupby(entries, key=lambda entry: (entry.path, entry.section)):
+        head = Text()
+        head.append(encoded(out, out.path(path)), NOTE)
+        if section:
+            head.append(f"  {encoded(out, line(section))}", "dim")
+        _print_all(screen, wrapped(screen, head, 0))
+        rows = [(f"  {e.ref}", line(e.text) + (f" ({line(e.author)})" if e.author else "")) for e in group]
+        show_table(out, rows, styles=("dim",))
+
+
+MATCH = "bold red"
+"""As grep and ripgrep light a match: readable on dark and on light."""
+LEAST = 3
+"""Hits that are shown, however low the screen is."""
+UNDATED = frozenset({"semantic", "procedural"})
+"""Tiers of whose notes the day of the file says nothing about a line."""
+BEFORE = 4
+"""A line that is cut shows a part of its room, one in so many, before its first match."""
+BREAK = 20
+"""Cells within which a cut moves back to the end of a word; a longer word is cut."""
+
+
+def show_hits(out: Output, result: SearchResult, *, full: bool, wanted: bool) -> None:
+    """Numbered hits; the rank is the number, the best one stands last, beside the prompt.
+
+    Args:
+        out: where to.
+        result: with at least one hit.
+        full: show whole passages.
+        wanted: the person said how many hits to show, so that what is longer than the screen is wanted, too.
+    """
+    if out.quiet:
+        return
+    screen = console(out)
+    width = len(str(len(result.hits)))
+    blocks = [_lines(out, screen, hit, result.parsed, width, full=full) for hit in result.hits]
+    room = screen.height - 1  # the prompt's own line
+    fitting = len(blocks)
+    if not (full or wanted):
+        while fitting > LEAST and sum(map(len, blocks[:fitting])) + (fitting < len(blocks) or result.more > 0) > room:
+            fitting -= 1
+    more = len(blocks) - fitting + result.more
+    tail = [Text(f"+{more} more: --limit {len(blocks) + result.more}", style="dim")] if more else []
+    if out.pages and sum(map(len, blocks[:fitting])) + len(tail) > room:
+        shown = [*blocks[:fitting], tail]  # a pager begins at the top
+    else:
+        shown = [tail, *reversed(blocks[:fitting])]
+    for block in shown:
+        for each in block:
+            print_line(screen, each)
+
+
+def _lines(out: Output, screen: Console, hit: Hit, query: Query, width: int, *, full: bool) -> list[Text]:
+    """One hit: where it is, then the line that answers, or all of its passage; of a conversation the answer, too."""
+    indent = width + 2
+    room = max(screen.width - indent, 16)
+    lines = [_head(out, hit, width, room)]
+    if full:
+        texts = [each for each in clean(hit.text).expandtabs(4).split("\n") if each.strip()]
+        passage = _lit(query, encoded(out, "\n".join(texts)))
+        lines += wrapped(screen, passage, indent)
+    else:
+        lines.append(Text(" " * indent).append(_excerpt(out, hit, query, room)))
+    if hit.answer:  # one line: it was not searched, and is there to remember by
+        answer = Text(f"assistant: {encoded(out, line(hit.answer))}", style="dim")
+        answer.truncate(room, overflow="ellipsis" if sign(out, "…", "...") == "…" else "crop")
+        lines.append(Text(" " * indent).append(answer))
+    if hit.explain:
+        parts = ", ".join(f"{name} {value:.4f}" for name, value in hit.explain.items())
+        lines += wrapped(screen, Text(f"{hit.score:.4f} = {parts}", style="dim"), indent)
+    return lines
+
+
+def _head(out: Output, hit: Hit, width: int, room: int) -> Text:
+    """Number, place, day, who said it, how many more its note has, and the headings as far as there is room."""
+    number = hit.best_line[0]
+    day = hit.day if hit.tier in UNDATED else hit.date or ""
+    said = "".join(f"  {encoded(out, part)}" for part in (line(day), line(hit.speaker)) if part)
+    whole = encoded(out, out.place(hit.path, number))
+    name = cell_len(whole.rpartition("/")[2]) + cell_len("…/")
+    more = next(
+        (told for told in (f"  +{hit.more} in this note", f"  +{hit.more}") if name + cell_len(said + told) <= room),
+        f"  +{hit.more}",
+    )
+    more = more if hit.more else ""
+    if name + cell_len(said + more) > room:
+        said = ""  # what the note is called says more than when
+    behind = cell_len(said + more)
+    place = _shortened(whole, room - behind, sign(out, "…", "..."))
+    head = Text()
+    head.append(f"{hit.rank:>{width}}  ", "bold")
+    link = Style(link=hit.obsidian_url) if hit.obsidian_url and hit.obsidian_url.isprintable() else Style()
+    head.append(place, Style.parse(NOTE) + link)
+    head.append(said)
+    head.append(more, "dim")
+    if headings := _headings(out, hit):
+        left = room - cell_len(place) - behind - 2
+        if cell_len(headings) <= left:
+            head.append(f"  {headings}", "dim")
+    return head
+
+
+def _headings(out: Output, hit: Hit) -> str:
+    """The headings that say more than the note's name does."""
+    name = hit.path.rpartition("/")[2].removesuffix(".md").casefold()
+    told = [line(heading) for heading in hit.headings]
+    told = told[1:] if told and told[0].casefold() in (name, hit.title.casefold()) else told
+    return encoded(out, sign(out, " › ", " > ").join(told))
+
+
+def _shortened(place: str, room: int, cut: str) -> str:
+    """A place without so many of its first folders that it fits; its end, the name and the line, stays."""
+    if cell_len(place) <= room:
+        return place
+    rest = place
+    while "/" in rest:
+        rest = rest.partition("/")[2]
+        if cell_len(rest) + len(cut) + 1 <= room:
+            return f"{cut}/{rest}"
+    while rest and cell_len(rest) + len(cut) > room:
+        rest = rest[1:]
+    return cut + rest
+
+
+def _excerpt(out: Output, hit: Hit, query: Query, room: int) -> Text:
+    """The line that answers, cut at words around what matches."""
+    said = encoded(out, plain(line(hit.best_line[1])).strip())
+    if cell_len(said) <= room:
+        return _lit(query, said)
+    cut = sign(out, "…", "...")
+    found = spans(query, said)
+    start = _best_start(said, found, room)
+    before = cut if start else ""
+    end = _end(said, start, room - len(before))
+    after = cut if end < len(said) else ""
+    if after:
+        end = _end(said, start, room - len(before) - len(after))
+    return _lit(query, f"{before}{said[start:end].rstrip()}{after}")
+
+
+def _best_start(text: str, found: Sequence[tuple[int, int]], room: int) -> int:
+    """Where to begin so that the most of what matches is seen; the beginning if that shows as much."""
+    best, most = 0, -1
+    for first in (0, *(begin for begin, _ in found)):
+        start = _back(text, first, room // BEFORE) if first else 0
+        end = _end(text, start, room - 2)
+        seen = sum(start <= begin and stop <= end for begin, stop in found)
+        if seen > most:
+            best, most = start, seen
+    return best
+
+
+def _back(text: str, at: int, cells: int) -> int:
+    """So many cells before a place, at the beginning of a word."""
+    start = at
+    while start > 0 and cell_len(text[start - 1 : at]) <= cells:
+        start -= 1
+    blank = text.find(" ", start, at)
+    return blank + 1 if start and blank >= 0 else start
+
+
+def _end(text: str, start: int, cells: int) -> int:
+    """How far a text goes within so many cells, to the end of a word if one ends near; wide signs part anywhere."""
+    end, used = start, 0
+    while end < len(text) and used + cell_len(text[end]) <= cells:
+        used += cell_len(text[end])
+        end += 1
+    if end < len(text) and text[end] != " " and cell_len(text[end]) == 1:
+        back = end
+        while back > max(start, end - BREAK) and text[back - 1] != " " and cell_len(text[back - 1]) == 1:
+            back -= 1
+        if back > max(start, end - BREAK):
+            return back
+    return end
+
+
+def _lit(query: Query, text: str) -> Text:
+    """The text with what matches standing out."""
+    shown = Text(text)
+    for start, end in spans(query, text):
+        shown.stylize(MATCH, start, end)
+    return shown
+
+
+LESS = "FRX"
+"""As git sets it: end if all of it fits, let colours through, leave the text on the screen."""
+NONE = frozenset({"", "cat", *OFF})
+"""Pagers that are none."""
+NOT_STARTED = (126, 127)
+"""The shell's exit codes for a command that may not be run, and for one that it can't find."""
+
+
+class Held(io.StringIO):
+    """Stands for a terminal until all that it is to show is known."""
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__(newline="")
+        self._encoding = encoding
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """Of the terminal."""
+        return self._encoding
+
+    def isatty(self) -> bool:
+        """As the terminal says."""
+        return True
+
+
+@contextlib.contextmanager
+def paged(call: Call) -> Iterator[None]:
+    """Collect what is printed meanwhile; then print it, by a pager if it is longer than the screen."""
+    out = call.out
+    command = _pager(call)
+    if not command:
+        yield
+        return
+    terminal = out.stdout
+    held = Held(terminal.encoding or "utf-8")
+    out.stdout, out.pages = held, True
+    try:
+        yield
+    finally:
+        out.stdout, out.pages = terminal, False
+        text = held.getvalue()
+        if _is_higher(text, *shutil.get_terminal_size()) and _page(command, text, call.env, held.encoding):
+            text = ""
+        out.write(text)
+
+
+def _pager(call: Call) -> str:
+    """The pager, as a command for the shell: as it is set, else ``PAGER``, else less; '' for none."""
+    settings = Settings(call.env, Places.of(call.env))
+    named = settings.options("terminal", TerminalOptions).pager or call.env.get("PAGER")
+    if named is None:
+        named = "less" if shutil.which("less") else ""
+    try:
+        shlex.split(named)
+    except ValueError:  # a quote that is never closed: the shell would take the text and show nothing
+        return ""
+    return "" if named.strip().casefold() in NONE else named
+
+
+def _is_higher(text: str, columns: int, lines: int) -> bool:
+    """Whether a text, with the prompt below it, is higher than the screen."""
+    bare = re.sub(SEQUENCES, "", text).split("\n")
+    return sum(max(1, -(-cell_len(each) // max(columns, 1))) for each in bare) > lines
+
+
+def _page(command: str, text: str, env: Mapping[str, str], encoding: str) -> bool:
+    """Show a text in a pager, until the person has seen enough; False if there is no such program."""
+    more = {name: value for name, value in (("LESS", LESS), ("LV", "-c")) if name not in env}
+    try:
+        process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env={**env, **more})  # noqa: S602 - as git
+    except OSError:
+        return False
+    assert process.stdin is not None
+    with contextlib.suppress(OSError, KeyboardInterrupt):  # it was left before the end
+        process.stdin.write(text.encode(encoding, "backslashreplace"))
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+    while True:
+        try:
+            return process.wait() not in NOT_STARTED
+        except KeyboardInterrupt:  # the pager's own key
+            continue
