@@ -10,9 +10,10 @@ from tars_memory.capture.remember import doubts, landed
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.markdown import edits, facts
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.document import Document, plain_heading
+from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.visible import visible
 from tars_memory.vault.model import Tier
+from tars_memory.vault.note import Note
 from tars_memory.vault.writing.history import find_transactions, of_scope
 
 if TYPE_CHECKING:
@@ -58,13 +59,14 @@ def edit(ctx: Caller, target: str, text: str, *, tags: Sequence[str] = (), bare:
     if kept and words != entry.text:
         ctx.notices.append(f"kept of the old text: {' '.join(kept)} (--bare leaves it out)")
     ctx.notices += doubts(words, ctx.now.date())
-    timed = ctx.layout.timed(entry.path)
     with ctx.writing("edit", {"target": entry.ref, "text": text, "tags": tags, "bare": bare}) as transaction:
         if ctx.must_propose(entry.path):
             return ctx.proposed(transaction, "replace", entry.path, entry.section, words, ASKED, entry.raw)
         written = transaction.write(
             entry.path,
-            lambda data: edits.replace_bullet(data or b"", entry, words, timed=timed, author=ctx.author or None),
+            lambda data: edits.replace_bullet(
+                Note.of(ctx.layout, entry.path, data), entry, words, author=ctx.author or None
+            ),
         )
     if written.changed:
         return landed(ctx, written, words)
@@ -226,7 +228,7 @@ def _read(ctx: Caller, path: str, word: str = "") -> Iterator[Entry]:
     """
     for _, data in ctx.readable([path]):
         if not word or word in data.decode("utf-8", "surrogateescape").casefold():
-            yield from grammar.read(path, Document(data), timed=ctx.layout.timed(path))
+            yield from Note.of(ctx.layout, path, data).entries
 
 
 def undo(ctx: Caller, txn: str | None = None, *, last: int = 1) -> list[Written]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.markdown import edits, entries, facts
 from tars_memory.vault.markdown.facts import NEW_FACTS, Claim, Predicates, add_fact
+from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ def add(
 
     def change(data: bytes | None) -> Sequence[Splice]:
         predicates = Predicates.of(ctx.facts_options)
-        new = Claim(title, name, value, since, until)
-        made[:] = [add_fact(path, data or b"", new, today=ctx.now.date(), predicates=predicates, author=ctx.author)]
+        note, new = Note(path, data or b""), Claim(title, name, value, since, until)
+        made[:] = [add_fact(note, new, today=ctx.now.date(), predicates=predicates, author=ctx.author)]
         return made[0].splices
 
     with ctx.writing("facts add", arguments) as transaction:
@@ -96,7 +97,9 @@ def end(ctx: Caller, target: str, on: date | None = None) -> Receipt:
     words = facts.words(fact.predicate, fact.object, fact.since, day)
     arguments = {"target": fact.ref, "text": mask(entry.text), "on": day.isoformat()}
     with ctx.writing("facts end", arguments) as transaction:
-        written = transaction.write(fact.path, lambda data: edits.replace_bullet(data or b"", entry, words))
+        written = transaction.write(
+            fact.path, lambda data: edits.replace_bullet(Note(fact.path, data or b""), entry, words)
+        )
     number, ref = _placed(written, fact.subject, words, fact.line) if written.changed else (fact.line, fact.ref)
     return ctx.receipt(fact.path, number, ref, words, written)
 
@@ -112,7 +115,7 @@ def remove(ctx: Caller, target: str) -> Receipt:
     """
     entry, fact = find(ctx, target)
     with ctx.writing("facts remove", {"target": fact.ref, "text": mask(entry.text)}) as transaction:
-        written = transaction.write(fact.path, lambda data: edits.remove_bullet(data or b"", entry))
+        written = transaction.write(fact.path, lambda data: edits.remove_bullet(Note(fact.path, data or b""), entry))
     return ctx.receipt(fact.path, entry.line, fact.ref, entry.text, written)
 
 

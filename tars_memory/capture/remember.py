@@ -8,6 +8,7 @@ from tars_memory.errors import NotFoundError, UnwritableError, UsageError
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document, line_of
 from tars_memory.vault.model import Tier
+from tars_memory.vault.note import Note
 from tars_memory.vault.template import daily_note, shipped
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def landed(ctx: Caller, written: Written, words: str) -> Receipt:
     if written.text.count(said) == 1:
         line = line_of(written.text, written.text.index(said))
     else:
-        for entry in entries.read(path, Document(written.text), timed=ctx.layout.timed(path)):
+        for entry in Note.of(ctx.layout, path, written.text).entries:
             if entry.text == words and entry.line >= written.line:
                 line, ref = entry.line, entry.ref
                 break

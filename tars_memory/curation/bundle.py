@@ -17,15 +17,16 @@ from tars_memory.curation.model import Outcome
 from tars_memory.errors import TarsError
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.document import Document, apply, plain_heading
+from tars_memory.vault.markdown.document import apply, plain_heading
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tars_memory.curation.model import Op
-    from tars_memory.vault.markdown.document import Bullet, Section
+    from tars_memory.vault.markdown.document import Bullet, Document, Section
     from tars_memory.vault.model import Entry
+    from tars_memory.vault.note import Note
 
 LEAST = 2
 """Ops that are worth a bundle: one alone costs less without."""
@@ -61,20 +62,16 @@ def words_of(op: Op, entry: Entry | None = None) -> str:
     return (given or box) + grammar.neutralise(op.text.lstrip()[len(given) :] if entry is not None else op.text)
 
 
-def bundle(
-    data: bytes, ops: Sequence[Op], wanted: Sequence[Wanted | None], *, path: str, timed: bool, once: bool
-) -> Bundled | None:
+def bundle(note: Note, ops: Sequence[Op], wanted: Sequence[Wanted | None], *, once: bool) -> Bundled | None:
     """As many of the first ops as go together; None if that is hardly one.
 
     Args:
-        data: the note.
+        note: as it is.
         ops: in order.
         wanted: of each what it comes to; None for one that must be done alone.
-        path: of the note.
-        timed: whether its entries begin with a time.
         once: see :func:`tars_memory.curation.patch.patch`.
     """
-    sheet = Sheet(path, data, timed=timed)
+    sheet = Sheet(note)
     most = len(ops)
     while most >= LEAST:
         plan = _Plan(sheet, once=once)
@@ -89,21 +86,22 @@ def bundle(
 
 
 class Sheet:
-    """A note as it was parsed once, its entries found by what they say.
+    """A note, its entries found by what they say.
 
     Attributes:
+        note: of which it is.
         document: its structure.
         entries: in order.
         raws, texts, sources: entries by their own lines, words, provenance.
         bullets: by line.
     """
 
-    def __init__(self, path: str, data: bytes, *, timed: bool) -> None:
-        self.path = path
-        self.data = data
-        self.timed = timed
-        self.document = Document(data)
-        self.entries = grammar.read(path, self.document, timed=timed)
+    def __init__(self, note: Note) -> None:
+        self.note = note
+        self.path = note.path
+        self.data = note.data
+        self.document = note.document
+        self.entries = note.entries
         self.raws = _by((entry.raw, entry) for entry in self.entries)
         self.texts = _by((entry.text, entry) for entry in self.entries)
         self.sources = _by((entry.provenance, entry) for entry in self.entries if entry.provenance)
@@ -170,12 +168,9 @@ class _Plan:
         new = apply(self.sheet.data, splices)
         if new == self.sheet.data:
             return new
-        after = Document(new)
-        told = [
-            (entry.text, entry.depth, entry.section)
-            for entry in grammar.read(self.sheet.path, after, timed=self.sheet.timed)
-        ]
-        return new if told == self._expected() and self._headings_stand(after) else None
+        after = self.sheet.note.saying(new)
+        told = [(entry.text, entry.depth, entry.section) for entry in after.entries]
+        return new if told == self._expected() and self._headings_stand(after.document) else None
 
     def _planned(self) -> list[Splice]:
         """All splices in order; what comes at the end of the note is one."""
@@ -311,7 +306,7 @@ class _Plan:
             return self._nothing(op, f"{sheet.path} line {self._line(entry)} says exactly this")
         bullet = sheet.bullets[entry.line]
         source, author = (said.provenance, op.author) if link else (None, None)
-        splices = edits.reworded(sheet.document, bullet, words, timed=sheet.timed, provenance=source, author=author)
+        splices = edits.reworded(sheet.note, bullet, words, provenance=source, author=author)
         self._splices += splices
         self._now[entry.line] = words
         self._changed |= {entry.text, entry.raw, entry.provenance or "", words, link}

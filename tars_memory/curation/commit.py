@@ -25,6 +25,7 @@ from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.facts import NEW_FACTS, Predicates
 from tars_memory.vault.model import Tier
+from tars_memory.vault.note import Note
 from tars_memory.vault.template import shipped
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def _author(proposal: Proposal) -> str:
     return ", ".join(found)[: grammar.MAX_AUTHOR]
 
 
-class _Note:
+class _Work:
     """What is to be done to one note."""
 
     def __init__(self, path: str, *, timed: bool, daily: bool = False) -> None:
@@ -195,15 +196,16 @@ class _Note:
 
     def _after(self, data: bytes) -> bytes:
         self.done = {}
+        note = Note(self.path, data, timed=self.timed)
         for _, op in self.ops:
-            if op.ends is not None and set(op.ends) != set(ended(data, op, self.path)):
+            if op.ends is not None and set(op.ends) != set(ended(note, op)):
                 raise ConflictError(f"{self.path} changed: the fact would end something else than was shown", AGAIN)
-        patched = patch(data, [op for _, op in self.ops], path=self.path, timed=self.timed, once=True)
+        patched = patch(note, [op for _, op in self.ops], once=True)
         for (number, _), outcome in zip(self.ops, patched.outcomes, strict=True):
             if outcome.status == "rejected":
                 raise ConflictError(outcome.reason, AGAIN)
             self.done[number] = outcome.reason
-        after = marked(patched.data, self.marks, self._is_open, path=self.path, timed=self.timed)[0]
+        after = marked(note.saying(patched.data), self.marks, self._is_open)[0]
         given = Counter(_BLOCK_IDS.findall(after))
         twice = [name for name in given - Counter(_BLOCK_IDS.findall(data)) if given[name] > 1]
         if twice:
@@ -230,7 +232,7 @@ class _Batch:
         self.ctx = ctx
         self.transaction = transaction
         self.decisions = decisions
-        self.notes: dict[str, _Note] = {}
+        self.notes: dict[str, _Work] = {}
         self.kept: list[dict[str, Any]] = []
         self.texts: dict[str, bytes] = {}
         self.standing: dict[str, tuple[dict[str, Entry], dict[str, Entry]]] = {}
@@ -341,10 +343,10 @@ class _Batch:
         text = facts.words(said.predicate, said.object, said.since, day)
         return Op("replace", text=text, target=line.raw, occurrence=line.occurrence)
 
-    def _note(self, path: str) -> _Note:
+    def _note(self, path: str) -> _Work:
         if path not in self.notes:
             layout = self.ctx.layout
-            self.notes[path] = _Note(path, timed=layout.timed(path), daily=layout.tier_of(path) is Tier.DAILY)
+            self.notes[path] = _Work(path, timed=layout.timed(path), daily=layout.tier_of(path) is Tier.DAILY)
         return self.notes[path]
 
     def _replaced(self, decision: Decision) -> tuple[str, ...]:
@@ -357,11 +359,10 @@ class _Batch:
             lines.append((proposal.target, proposal.replaces, proposal.occurrence))
         found = []
         for path, raw, occurrence in lines:
-            timed = self.ctx.layout.timed(path)
             if path not in self.sheets:
-                self.sheets[path] = Sheet(path, self.transaction.read(path) or b"", timed=timed)
+                self.sheets[path] = Sheet(Note.of(self.ctx.layout, path, self.transaction.read(path)))
             sheet = self.sheets[path]
-            entry = sheet.named(raw, occurrence) or locate(sheet.data, raw, path=path, timed=timed)
+            entry = sheet.named(raw, occurrence) or locate(sheet.note, raw)
             if not isinstance(entry, str):
                 label = entry.provenance.partition("#")[0].rpartition("/")[2] if entry.provenance else None
                 parts = grammar.Parts(grammar.REPLACED + entry.text, provenance=entry.provenance, label=label)
@@ -372,9 +373,9 @@ class _Batch:
             found.append(grammar.render(parts).removeprefix("- "))
         return tuple(dict.fromkeys(found))
 
-    def _placed(self, note: _Note, op: Op) -> tuple[int, str]:
+    def _placed(self, note: _Work, op: Op) -> tuple[int, str]:
         if note.path not in self.standing:
-            self.standing[note.path] = _found(Sheet(note.path, self.texts[note.path], timed=note.timed))
+            self.standing[note.path] = _found(Sheet(Note(note.path, self.texts[note.path], timed=note.timed)))
         said, came = self.standing[note.path]
         entry = said.get(op.text) or came.get(op.provenance)
         return (entry.line, entry.ref) if entry and op.text else (0, "")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tars_memory.curation.model import Mark
     from tars_memory.vault.model import Entry, Splice
+    from tars_memory.vault.note import Note
 
 LEAST = 2
 """Marks that are worth a parse together."""
@@ -36,40 +37,36 @@ class Marked(NamedTuple):
     named: bool = True
 
 
-def marked(
-    data: bytes, wanted: Sequence[Marked], chosen: Callable[[Entry | str, Marked], bool], *, path: str, timed: bool
-) -> tuple[bytes, int]:
+def marked(note: Note, wanted: Sequence[Marked], chosen: Callable[[Entry | str, Marked], bool]) -> tuple[bytes, int]:
     """A note with other states for some of its lines, and how many of them were marked.
 
     Of lines that are alike in every byte the first one is taken: it says something else from then on, and a second mark
     finds the next one.
 
     Args:
-        data: the note.
+        note: as it is.
         wanted: in order.
         chosen: whether the entry that was found (or else why it can't be told) is to be marked; what it raises is
             raised. It may be asked twice.
-        path: of the note.
-        timed: whether its entries begin with a time.
     """
     at, most, done = 0, len(wanted), 0
     while at < len(wanted):
-        bundle = _Bundle(Sheet(path, data, timed=timed)) if most >= LEAST else None
+        bundle = _Bundle(Sheet(note)) if most >= LEAST else None
         count = bundle.take(wanted[at : at + most], chosen) if bundle else 0
         after = bundle.after() if bundle and count >= LEAST else None
         if bundle is not None and after is not None:
-            data, at, most, done = after, at + count, len(wanted), done + bundle.count
+            note, at, most, done = note.saying(after), at + count, len(wanted), done + bundle.count
         elif count >= LEAST:
             most = count // 2
         else:
             one = wanted[at]
-            entry = locate(data, one.mark.raw, path=path, timed=timed, occurrence=0)
+            entry = locate(note, one.mark.raw, occurrence=0)
             if chosen(entry, one) and not isinstance(entry, str):
                 name = one.mark.block_id if one.named else ""
-                splices = mark_bullet(data, entry, one.state, block_id=name, children=one.children, timed=timed)
-                data, done = apply(data, splices), done + 1
+                splices = mark_bullet(note, entry, one.state, block_id=name, children=one.children)
+                note, done = note.saying(apply(note.data, splices)), done + 1
             at, most = at + 1, len(wanted)
-    return data, done
+    return note.data, done
 
 
 class _Bundle:
@@ -115,7 +112,7 @@ class _Bundle:
         sheet = self.sheet
         bullet = sheet.bullets[entry.line]
         name = one.mark.block_id if one.named else ""
-        splices = stated(sheet.document, bullet, entry, one.state, block_id=name, timed=sheet.timed)
+        splices = stated(sheet.note, bullet, entry, one.state, block_id=name)
         self._splices += splices
         if one.children:
             self._children.append(nested(sheet.document, bullet, one.children))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from tars_memory.vault.markdown.document import Section
     from tars_memory.vault.model import Entry
+    from tars_memory.vault.note import Note
 
 DIFFED = 4000
 """Lines that are compared one by one; a greater difference is one splice."""
@@ -58,40 +59,39 @@ class _RejectedError(Exception):
     """Why an op can't be applied."""
 
 
-def patch(data: bytes, ops: Sequence[Op], *, path: str, timed: bool = False, once: bool = False) -> Patched:
+def patch(note: Note, ops: Sequence[Op], *, once: bool = False) -> Patched:
     """Apply ops to a note, each as if those before it had been applied alone; many of them cost few parses.
 
     Args:
-        data: the note; empty if there is none.
+        note: without a text if there is none.
         ops: in order; an entry is named by its own lines, and must be found exactly once.
-        path: of the note, relative to the vault.
-        timed: whether its entries begin with a time (:meth:`tars_memory.vault.layout.Layout.timed`).
         once: nothing is done for an op whose line has come to the note already: another entry links to its provenance.
     """
     outcomes: list[Outcome] = []
     wanted = [_wanted(op) for op in ops]
     while len(outcomes) < len(ops):
         at = len(outcomes)
-        together = bundle(data, ops[at:], wanted[at:], path=path, timed=timed, once=once) if at + 1 < len(ops) else None
+        together = bundle(note, ops[at:], wanted[at:], once=once) if at + 1 < len(ops) else None
         if together is not None:
             data = together.data
             outcomes += together.outcomes
-            continue
-        data, outcome = _alone(data, ops[at], path, timed, once=once)
-        outcomes.append(outcome)
-    return Patched(data, tuple(outcomes))
+        else:
+            data, outcome = _alone(note, ops[at], once=once)
+            outcomes.append(outcome)
+        note = note.saying(data)
+    return Patched(note.data, tuple(outcomes))
 
 
-def _alone(data: bytes, op: Op, path: str, timed: bool, *, once: bool = False) -> tuple[bytes, Outcome]:
+def _alone(note: Note, op: Op, *, once: bool = False) -> tuple[bytes, Outcome]:
     """A note after one op, and what became of it."""
     if once and op.provenance:
-        for entry in grammar.read(path, Document(data), timed=timed):
+        for entry in note.entries:
             if entry.provenance == op.provenance and entry.raw != op.target:
-                return data, Outcome(op, "no-op", f"{path} line {entry.line} came from the same line")
+                return note.data, Outcome(op, "no-op", f"{note.path} line {entry.line} came from the same line")
     try:
-        new, nothing = _OPS.get(op.kind, _unknown)(data, op, path, timed)
+        new, nothing = _OPS.get(op.kind, _unknown)(note, op)
     except (_RejectedError, TarsError, UnicodeError) as error:
-        return data, Outcome(op, "rejected", str(error))
+        return note.data, Outcome(op, "rejected", str(error))
     return new, Outcome(op, "no-op" if nothing else "applied", nothing)
 
 
@@ -131,20 +131,18 @@ def splices_between(before: bytes, after: bytes) -> list[Splice]:
     ]
 
 
-def locate(data: bytes, target: str, *, path: str, timed: bool = False, occurrence: int | None = None) -> Entry | str:
+def locate(note: Note, target: str, *, occurrence: int | None = None) -> Entry | str:
     """The entry that a target names, or in a sentence why it can't be told.
 
     Args:
-        data: the note.
+        note: to look into.
         target: the entry's own lines as they stood (:attr:`Entry.raw`).
-        path: of the note.
-        timed: see :func:`patch`.
         occurrence: which of several with these very lines, from 0; None: there must be one only.
 
     Returns:
         The entry with exactly these lines; else the one with its block id or its words, if it still says the same.
     """
-    now = grammar.read(path, Document(data), timed=timed)
+    now, path = note.entries, note.path
     target = re.sub(r"\r\n|\r", "\n", target)
     same = [entry for entry in now if entry.raw == target]
     if occurrence is not None:
@@ -154,7 +152,7 @@ def locate(data: bytes, target: str, *, path: str, timed: bool = False, occurren
     said = " ".join(target.split())[:200]
     if same:
         return f"{path} holds {said!r} {counted(len(same), 'time')}"
-    was = next(iter(grammar.read(path, Document(_encoded(target.lstrip(" \t"))), timed=timed)), None)
+    was = next(iter(note.saying(_encoded(target.lstrip(" \t"))).entries), None)
     if was is None:
         return f"{said!r} is no entry"
     same = [entry for entry in now if was.block_id and entry.block_id == was.block_id]
@@ -166,50 +164,50 @@ def locate(data: bytes, target: str, *, path: str, timed: bool = False, occurren
     return f"{path} does not hold {said!r} any more{there}"
 
 
-def _append(data: bytes, op: Op, path: str, timed: bool) -> Found:
+def _append(note: Note, op: Op) -> Found:
     words = words_of(op)
     title = heading(op.section)
-    there = [entry for entry in grammar.read(path, Document(data), timed=timed) if entry.text == words]
+    there = [entry for entry in note.entries if entry.text == words]
     if there:
-        return data, f"{path} line {there[0].line} says exactly this"
+        return note.data, f"{note.path} line {there[0].line} says exactly this"
     target, label = _provenance(op)
     parts = grammar.Parts(words, provenance=target or None, label=label or None, author=op.author or None)
     line = grammar.render(parts)
-    new = apply(data, edits.insert_bullet(data, line, section=title))
-    return _checked(data, new, path, timed, gone=(), come=(words,)), ""
+    new = apply(note.data, edits.insert_bullet(note.data, line, section=title))
+    return _checked(note, new, gone=(), come=(words,)), ""
 
 
-def _replace(data: bytes, op: Op, path: str, timed: bool) -> Found:
-    entry = _target(data, op, path, timed)
+def _replace(note: Note, op: Op) -> Found:
+    entry = _target(note, op)
     words = words_of(op, entry)
     target, label = _provenance(op)
     if words == entry.text and target in ("", entry.provenance):
-        return data, f"{path} line {entry.line} says exactly this"
+        return note.data, f"{note.path} line {entry.line} says exactly this"
     provenance, author = ((target, label), op.author) if target else (None, None)
-    new = apply(data, edits.replace_bullet(data, entry, words, timed=timed, provenance=provenance, author=author))
-    return _checked(data, new, path, timed, gone=(entry.text,), come=(words,)), ""
+    new = apply(note.data, edits.replace_bullet(note, entry, words, provenance=provenance, author=author))
+    return _checked(note, new, gone=(entry.text,), come=(words,)), ""
 
 
-def _remove(data: bytes, op: Op, path: str, timed: bool) -> Found:
-    entry = _target(data, op, path, timed)
+def _remove(note: Note, op: Op) -> Found:
+    entry = _target(note, op)
     lines = range(entry.line, entry.end_line + 1)
-    gone = [other.text for other in grammar.read(path, Document(data), timed=timed) if other.line in lines]
-    new = apply(data, edits.remove_bullet(data, entry, timed=timed))
-    return _checked(data, new, path, timed, gone=gone, come=()), ""
+    gone = [other.text for other in note.entries if other.line in lines]
+    new = apply(note.data, edits.remove_bullet(note, entry))
+    return _checked(note, new, gone=gone, come=()), ""
 
 
-def _add_section(data: bytes, op: Op, path: str, timed: bool) -> Found:
+def _add_section(note: Note, op: Op) -> Found:
     if op.text:  # a bullet makes its heading, and is there as well if the heading is
-        return _append(data, op, path, timed)
+        return _append(note, op)
     title = heading(op.section)
-    if Document(data).find_section(title):
-        return data, f"{path} has the heading {title!r}"
-    new = apply(data, edits.insert_heading(data, title))
-    return _checked(data, new, path, timed, gone=(), come=()), ""
+    if note.document.find_section(title):
+        return note.data, f"{note.path} has the heading {title!r}"
+    new = apply(note.data, edits.insert_heading(note.data, title))
+    return _checked(note, new, gone=(), come=()), ""
 
 
-def _remove_section(data: bytes, op: Op, path: str, timed: bool) -> Found:
-    document = Document(data)
+def _remove_section(note: Note, op: Op) -> Found:
+    document, data = note.document, note.data
     wanted = plain_heading(op.section)
     lines = re.sub(r"\r\n|\r", "\n", op.target).strip("\n")
     named = [section for section in document.sections if section.level and section.title == wanted]
@@ -222,22 +220,21 @@ def _remove_section(data: bytes, op: Op, path: str, timed: bool) -> Found:
             if named
             else "is gone"
         )
-        raise _RejectedError(f"{path}: the section {wanted!r} {many}")
+        raise _RejectedError(f"{note.path}: the section {wanted!r} {many}")
     start = document.lines[same[0].start_line - 1].start
     end = document.lines[same[0].end_line - 1].next
     within = range(same[0].start_line, same[0].end_line + 1)
-    gone = [entry.text for entry in grammar.read(path, document, timed=timed) if entry.line in within]
-    return _checked(data, data[:start] + data[end:], path, timed, gone=gone, come=(), less=wanted), ""
+    gone = [entry.text for entry in note.entries if entry.line in within]
+    return _checked(note, data[:start] + data[end:], gone=gone, come=(), less=wanted), ""
 
 
-def _fact(data: bytes, op: Op, path: str, timed: bool) -> Found:
+def _fact(note: Note, op: Op) -> Found:
     said = facts.said(op.text)
     if said is None:
         raise _RejectedError(f"{op.text[:200]!r} is no fact")
     link = _provenance(op)
     made = add_fact(
-        path,
-        data,
+        note,
         Claim(heading(op.section), *said),
         today=_said_on(op, said),
         predicates=Predicates([said.predicate] if op.single else [], [], []),
@@ -245,22 +242,22 @@ def _fact(data: bytes, op: Op, path: str, timed: bool) -> Found:
         author=op.author,
     )
     if made.plan.same is not None:
-        return data, f"{path} line {made.plan.same.line} says so already"
-    new = apply(data, made.splices)
+        return note.data, f"{note.path} line {made.plan.same.line} says so already"
+    new = apply(note.data, made.splices)
     gone = [entry.text for entry, _ in made.ended]
-    return _checked(data, new, path, timed, gone=gone, come=(made.words, *(words for _, words in made.ended))), ""
+    return _checked(note, new, gone=gone, come=(made.words, *(words for _, words in made.ended))), ""
 
 
 def _said_on(op: Op, said: facts.Said) -> date:
     return date.fromisoformat(op.label) if op.label else said.since or date.min
 
 
-def ended(data: bytes, op: Op, path: str) -> tuple[str, ...]:
+def ended(note: Note, op: Op) -> tuple[str, ...]:
     """The own lines of the facts that an op of kind ``fact`` would end in a note, as they stand there."""
     said = facts.said(op.text)
     if said is None or not op.single:
         return ()
-    found = facts.read(path, data)
+    found = note.facts
     known = {fact.ref: entry.raw for entry, fact in found}
     plan = facts.plan(
         (fact for _, fact in found),
@@ -271,11 +268,11 @@ def ended(data: bytes, op: Op, path: str) -> tuple[str, ...]:
     return tuple(known[ending.fact.ref] for ending in plan.endings)
 
 
-def _unknown(data: bytes, op: Op, path: str, timed: bool) -> Found:  # noqa: ARG001 - as all of them
+def _unknown(note: Note, op: Op) -> Found:  # noqa: ARG001 - as all of them
     raise _RejectedError(f"there is no op {str(op.kind)[:40]!r}")
 
 
-_OPS: dict[str, Callable[[bytes, Op, str, bool], Found]] = {
+_OPS: dict[str, Callable[[Note, Op], Found]] = {
     "append": _append,
     "replace": _replace,
     "remove": _remove,
@@ -285,8 +282,8 @@ _OPS: dict[str, Callable[[bytes, Op, str, bool], Found]] = {
 }
 
 
-def _target(data: bytes, op: Op, path: str, timed: bool) -> Entry:
-    found = locate(data, op.target, path=path, timed=timed, occurrence=op.occurrence)
+def _target(note: Note, op: Op) -> Entry:
+    found = locate(note, op.target, occurrence=op.occurrence)
     if isinstance(found, str):
         raise _RejectedError(found)
     return found
@@ -307,19 +304,15 @@ def _section_text(document: Document, section: Section) -> str:
     return re.sub(r"\r\n|\r", "\n", document.text(section.start_line, section.end_line)).strip("\n")
 
 
-def _checked(
-    before: bytes, after: bytes, path: str, timed: bool, *, gone: Sequence[str], come: Sequence[str], less: str = ""
-) -> bytes:
+def _checked(note: Note, after: bytes, *, gone: Sequence[str], come: Sequence[str], less: str = "") -> bytes:
     """The note after an op, if no other entry and no other heading came, went or changed by it."""
-    old, new = Document(before), Document(after)
-    had = Counter(entry.text for entry in grammar.read(path, old, timed=timed))
-    has = Counter(entry.text for entry in grammar.read(path, new, timed=timed))
-    titles = [section.title for section in old.sections if section.level]
-    now = [section.title for section in new.sections if section.level]
+    new = note.saying(after)
+    had, has = (Counter(entry.text for entry in each.entries) for each in (note, new))
+    titles, now = ([section.title for section in each.document.sections if section.level] for each in (note, new))
     if less:
         titles.remove(less)
     if has != had - Counter(gone) + Counter(come) or not _within(titles, now):
-        raise _RejectedError(f"{path}: it would change what stands around it")
+        raise _RejectedError(f"{note.path}: it would change what stands around it")
     return after
 
 

@@ -21,6 +21,7 @@ from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.lines import QUOTE, SAID_BY, quote_in, speaker_in
 from tars_memory.vault.markdown.spans import bare, changed
 from tars_memory.vault.model import Tier
+from tars_memory.vault.note import Note
 from tars_memory.vault.writing.history import entries as writes
 from tars_memory.vault.writing.journal import base_of, unpack
 
@@ -287,7 +288,7 @@ class _Walk:
         return [other for other in self._entries(entry.path) if other.line in below and other.depth == entry.depth + 1]
 
     def _entries(self, path: str) -> list[Entry]:
-        return grammar.read(path, Document(self._bytes(path)), timed=self.layout.timed(path))
+        return list(Note.of(self.layout, path, self._bytes(path)).entries)
 
     def _bytes(self, path: str) -> bytes:
         """The note; empty if it can't be read, so that the trail ends there."""

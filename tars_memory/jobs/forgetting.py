@@ -26,6 +26,7 @@ from tars_memory.vault.markdown.edits import remove_bullet
 from tars_memory.vault.markdown.lines import QUOTE, quote_in
 from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Splice, Tier
+from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import mask
 from tars_memory.vault.writing.history import of_scope
 from tars_memory.vault.writing.journal import replace_file
@@ -214,7 +215,7 @@ class Copies:
         return any(each in words for text in self.texts for each in wordings(text))
 
     def _read(self, path: str, data: bytes) -> list[Entry]:
-        return grammar.read(path, Document(data), timed=self._ctx.layout.timed(path))
+        return list(Note.of(self._ctx.layout, path, data).entries)
 
     def _grow(self) -> bool:
         """Look once more, with all that is known by now; whether that told anything new."""
@@ -269,7 +270,7 @@ class _Plan:
             self._title(changes)
         while (entry := next(self._doomed(path, changes.data, session=session), None)) is not None:
             self.gone.append((entry.line + len(self._taken(data, changes.data)), entry.text))
-            made = remove_bullet(changes.data, entry, timed=self._layout.timed(path))
+            made = remove_bullet(Note.of(self._layout, path, changes.data), entry)
             if not made:
                 raise ConflictError(f"{path}: a line can't be taken out", "take it out by hand")
             changes.make(made)
@@ -283,7 +284,7 @@ class _Plan:
         return [0] * (before.count(b"\n") - now.count(b"\n"))
 
     def _doomed(self, path: str, data: bytes, *, session: bool) -> Iterator[Entry]:
-        entries = grammar.read(path, Document(data), timed=self._layout.timed(path))
+        entries = Note.of(self._layout, path, data).entries
         for entry in entries:
             machine = session or entry.text.startswith((grammar.REPLACED, QUOTE))
             if self._layout.is_review(path):
@@ -409,7 +410,6 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
     """
     copies, withheld = copies_of(ctx, target), Withheld(ctx.store.state)
     entry, places = copies.first, copies.places()
-    timed = ctx.layout.timed(entry.path)
     arguments = {"target": entry.ref, "text": mask(entry.text)} if later else None
     with ctx.writing("forget", arguments, whole=len(places) > 1) as transaction:
         if ctx.must_propose(entry.path):
@@ -418,7 +418,7 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
             return Forgotten(kept)
 
         def first(data: bytes | None) -> Sequence[Splice]:
-            edits.find(Document(data or b""), entry, timed=timed)
+            edits.find(Note.of(ctx.layout, entry.path, data), entry)
             return copies.without(entry.path, data or b"")
 
         written = transaction.write(entry.path, first)

@@ -18,6 +18,7 @@ from tars_memory.errors import ConflictError
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Entry
+from tars_memory.vault.note import Note
 
 PATH = "Memory.md"
 WORDS = [*(f"words {number}" for number in range(12)), "a", "b", "- z", "# h", "%% c", "```", "[x] y", "w ^id", "> q"]
@@ -62,7 +63,7 @@ def ops_at_random(chance: random.Random, data: bytes, count: int) -> list[Op]:
 def one_by_one(data: bytes, ops: list[Op], *, once: bool) -> tuple[bytes, list[Outcome]]:
     told: list[Outcome] = []
     for op in ops:
-        patched = patch(data, [op], path=PATH, once=once)
+        patched = patch(Note(PATH, data), [op], once=once)
         data = patched.data
         told += patched.outcomes
     return data, told
@@ -74,9 +75,9 @@ def parses(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counted: Counter[str] = Counter()
     make: Callable[..., None] = bundling.Sheet.__init__
 
-    def counting(self: bundling.Sheet, path: str, data: bytes, *, timed: bool) -> None:
+    def counting(self: bundling.Sheet, note: Note) -> None:
         counted["parses"] += 1
-        make(self, path, data, timed=timed)
+        make(self, note)
 
     monkeypatch.setattr(bundling.Sheet, "__init__", counting)
     together = bundling.bundle
@@ -96,7 +97,7 @@ def check_ops(count: int, seed: int) -> None:
         data = note_at_random(chance)
         ops = ops_at_random(chance, data, chance.randint(2, 14))
         once = chance.random() < 0.5
-        patched = patch(data, ops, path=PATH, once=once)
+        patched = patch(Note(PATH, data), ops, once=once)
         wanted, told = one_by_one(data, ops, once=once)
         assert patched.data == wanted, (seed, number, data, ops)
         assert list(patched.outcomes) == told, (seed, number, data, ops)
@@ -121,7 +122,7 @@ def test_many_ops_take_few_parses(parses: Counter[str]) -> None:
     ops += [Op("remove", target=f"- old line {number}") for number in range(40, 70)]
     ops += [Op("append", "Work", f"new {number}") for number in range(12)]
     random.Random(7).shuffle(ops)
-    patched = patch(data, ops, path=PATH)
+    patched = patch(Note(PATH, data), ops)
     assert [outcome.status for outcome in patched.outcomes].count("applied") == 120
     assert parses["parses"] < 20, parses
     assert (patched.data, list(patched.outcomes)) == one_by_one(data, ops, once=False)
@@ -131,7 +132,7 @@ def test_new_sections_are_made_together(parses: Counter[str]) -> None:
     data = b"# Memory\n\n## Notes\n- old\n"
     titles = ("Tea", "Boats", "Notes", "Tea", "Trains")
     ops = [Op("append", title, f"{number} of {title}") for number, title in enumerate(titles)]
-    patched = patch(data, ops, path=PATH)
+    patched = patch(Note(PATH, data), ops)
     assert (parses["parses"], parses["together"]) == (1, 5)
     assert (patched.data, list(patched.outcomes)) == one_by_one(data, ops, once=False)
 
@@ -167,9 +168,9 @@ def check_marks(count: int, seed: int) -> int:
         wanted = marks_at_random(chance, data)
         alone, done = data, 0
         for one in wanted:
-            alone, more = marked(alone, [one], allowed, path=PATH, timed=True)
+            alone, more = marked(Note(PATH, alone, timed=True), [one], allowed)
             done += more
-        assert marked(data, wanted, allowed, path=PATH, timed=True) == (alone, done), (seed, number, data, wanted)
+        assert marked(Note(PATH, data, timed=True), wanted, allowed) == (alone, done), (seed, number, data, wanted)
         total += done
     return total
 
@@ -194,12 +195,12 @@ def test_five_hundred_marks_take_one_parse(monkeypatch: pytest.MonkeyPatch) -> N
     made: list[bytes] = []
     make: Callable[..., None] = bundling.Sheet.__init__
 
-    def counting(self: bundling.Sheet, path: str, text: bytes, *, timed: bool) -> None:
-        made.append(text)
-        make(self, path, text, timed=timed)
+    def counting(self: bundling.Sheet, note: Note) -> None:
+        made.append(note.data)
+        make(self, note)
 
     monkeypatch.setattr(marking.Sheet, "__init__", counting)
-    after, done = marked(data, wanted, allowed, path="2026-11-20.md", timed=True)
+    after, done = marked(Note("2026-11-20.md", data, timed=True), wanted, allowed)
     assert (done, len(made)) == (500, 1)
     assert after.decode() == "## Log\n" + "".join(
         f"- 10:00 [promoted] thing {number} ^d-{number}\n  - replaced:: old {number}\n" for number in range(500)
@@ -211,5 +212,4 @@ def test_what_the_chooser_raises_is_raised() -> None:
         raise ConflictError(f"{one.state}: {entry}")
 
     with pytest.raises(ConflictError):
-        marked(b"- a\n- b\n", [Marked(Mark(PATH, "- a"), "promoted"), Marked(Mark(PATH, "- b"), "promoted")], never,
-               path=PATH, timed=False)  # fmt: skip
+        marked(Note(PATH, b"- a\n- b\n"), [Marked(Mark(PATH, f"- {name}"), "promoted") for name in "ab"], never)

@@ -14,6 +14,7 @@ from tars_memory.curation.tidying.tidy import findings, fixable
 from tars_memory.settings import LayoutOptions
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.links import Links
+from tars_memory.vault.note import Note
 
 TODAY = date(2026, 11, 21)
 LAYOUT = Layout(LayoutOptions())
@@ -38,7 +39,7 @@ def look(
     )
     role = role_of(LAYOUT, path)
     assert role is not None
-    note = TidyNote(path, role, data, day=LAYOUT.day_of(path), timed=LAYOUT.timed(path))
+    note = TidyNote(Note.of(LAYOUT, path, data), role, day=LAYOUT.day_of(path))
     found = findings(note, world)
     assert [each for each in found if each.fixable] == fixable(note, world)
     assert len({each.id for each in found}) == len(found)

@@ -13,6 +13,7 @@ from tars_memory.curation.model import OP_KINDS, Op
 from tars_memory.curation.patch import locate, patch, splices_between
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.note import Note
 
 NOTE = (
     b"# Memory\n\n## Notes\n- one ([[2026-10-01#^d-1|2026-10-01]])\n- two ^keep\n  - child\n- [ ] task\n\n"
@@ -21,7 +22,7 @@ NOTE = (
 
 
 def run(*ops: Op, note: bytes = NOTE, timed: bool = False) -> tuple[str, list[str]]:
-    patched = patch(note, ops, path="Memory.md", timed=timed)
+    patched = patch(Note("Memory.md", note, timed=timed), ops)
     return patched.data.decode("utf-8", "surrogateescape"), [outcome.status for outcome in patched.outcomes]
 
 
@@ -118,7 +119,7 @@ class TestTargets:
 
     def test_a_line_that_says_something_else_now_is_not_taken(self) -> None:
         note = NOTE.replace(b"- two ^keep", b"- two and a half ^keep")
-        patched = patch(note, [Op("remove", target="- two ^keep")], path="Memory.md")
+        patched = patch(Note("Memory.md", note), [Op("remove", target="- two ^keep")])
         assert patched.data == note
         assert "two and a half" in patched.outcomes[0].reason
 
@@ -132,13 +133,13 @@ class TestTargets:
     def test_timed_entries(self) -> None:
         note = b"## Log\n- 09:00 a\n- 10:00 b\n"
         assert run(Op("remove", target="- 09:00 a"), note=note, timed=True) == ("## Log\n- 10:00 b\n", ["applied"])
-        found = locate(note, "- 9:00 a", path="2026-11-21.md", timed=True)
+        found = locate(Note("2026-11-21.md", note, timed=True), "- 9:00 a")
         assert not isinstance(found, str)
         assert found.line == 2
 
     @pytest.mark.parametrize("target", ["", " ", "text", "# Memory", "- ", "-", "\x00", "\udcff", "- x\r- y"])
     def test_what_is_no_entry_is_a_sentence(self, target: str) -> None:
-        assert isinstance(locate(NOTE, target, path="Memory.md"), str)
+        assert isinstance(locate(Note("Memory.md", NOTE), target), str)
 
 
 WORDS = ["new words", "a", "x # y", "- z", "1. one", "%% a", "```", "[x] y", "w ^id", "é 😀", "> q", "[[a|b]]"]
@@ -172,14 +173,14 @@ def check(chance: random.Random) -> Counter[str]:
     """Ops on one document: nothing raises, and what was applied did that and nothing else."""
     data = document(chance)
     ops = [any_op(chance, data) for _ in range(chance.randint(1, 4))]
-    patched = patch(data, ops, path="a.md")
+    patched = patch(Note("a.md", data), ops)
     assert [outcome.op for outcome in patched.outcomes] == ops
     told: Counter[str] = Counter()
     now = data
     for op, outcome in zip(ops, patched.outcomes, strict=True):
         told[f"{op.kind} {outcome.status}"] += 1
         assert bool(outcome.reason) == (outcome.status != "applied")
-        alone = patch(now, [op], path="a.md")
+        alone = patch(Note("a.md", now), [op])
         assert alone.outcomes == (outcome,)
         if outcome.status != "applied":
             assert alone.data == now
@@ -233,8 +234,8 @@ def check_many(count: int, seed: int) -> Counter[str]:
 def test_a_numbered_item_after_a_list_that_goes_does_not_become_part_of_a_paragraph() -> None:
     note = b"## A\n<b>in</b>\n- s\n2. two\n"
     ops = [Op("remove", target="- s"), Op("append", section="A", text="new")]
-    one = patch(note, ops[:1], path="a.md").data
-    assert patch(note, ops, path="a.md").data == patch(one, ops[1:], path="a.md").data
+    one = patch(Note("a.md", note), ops[:1]).data
+    assert patch(Note("a.md", note), ops).data == patch(Note("a.md", one), ops[1:]).data
 
 
 def test_documents_at_random() -> None:

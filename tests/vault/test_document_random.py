@@ -13,6 +13,7 @@ from tars_memory.errors import ConflictError
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
 from tars_memory.vault.model import Splice
+from tars_memory.vault.note import Note
 
 PLAIN = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table").disable("inline", True)
 
@@ -64,7 +65,7 @@ def check_insert(data: bytes, random: Random) -> None:
         assert after.startswith(data)
     if b"%%" not in data and b"$$" not in data:
         assert oracle(after, title, "new words") == [(title, 1)]
-    back = edits.remove_bullet(after, made[0])
+    back = edits.remove_bullet(Note("", after), made[0])
     assert len(entries.read("n.md", Document(apply(after, back)))) == len(entries.read("n.md", note))
 
 
@@ -73,13 +74,13 @@ def check_amend(data: bytes, random: Random) -> None:
     if not old:
         return
     entry = random.choice(old)
-    after = only_its_span(data, edits.replace_bullet(data, entry, "other words", timed=True))
+    after = only_its_span(data, edits.replace_bullet(Note("", data, timed=True), entry, "other words"))
     new = entries.read("n.md", Document(after), timed=True)
     assert len(new) == len(old)
     (changed,) = [now for now in new if now.text == "other words"]
     for name in ("line", "section", "block_id", "time", "state", "provenance", "depth"):
         assert getattr(changed, name) == getattr(entry, name)
-    only_its_span(data, removal := edits.remove_bullet(data, entry, timed=True))
+    only_its_span(data, removal := edits.remove_bullet(Note("", data, timed=True), entry))
     assert removal[0].data == b""
     removed = data[removal[0].start : removal[0].end].decode("utf-8", "surrogateescape")
     assert re.split(r"\r\n|\r|\n", entry.raw)[0].strip() in removed

@@ -12,6 +12,7 @@ from tars_memory.settings import FactsOptions
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.facts import Claim, Ending, Fact, Predicates, Said, add_fact
+from tars_memory.vault.note import Note
 
 TODAY = date(2026, 11, 21)
 PREDICATES = Predicates.of(FactsOptions())
@@ -208,7 +209,7 @@ def test_nobody_is_called_as_the_note() -> None:
         ("At work", "mate"),
     ]
     new = Claim("Facts", "likes", "figures")
-    added = add_fact("Facts.md", data, new, today=TODAY, predicates=PREDICATES)
+    added = add_fact(Note("Facts.md", data), new, today=TODAY, predicates=PREDICATES)
     found = [each for _, each in facts.read("Facts.md", apply(data, added.splices))]
     assert ("Facts", "figures") in [(each.subject, each.object) for each in found]
 

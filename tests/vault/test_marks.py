@@ -11,12 +11,13 @@ from tars_memory.errors import ConflictError
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.markdown.edits import mark_bullet
+from tars_memory.vault.note import Note
 
 
 def marked(note: str, state: str = "promoted", *, timed: bool = True, at: int = 0, **more: str) -> str:
     data = note.encode()
     entry = entries.read("a.md", Document(data), timed=timed)[at]
-    return apply(data, mark_bullet(data, entry, state, timed=timed, **more)).decode()
+    return apply(data, mark_bullet(Note("", data, timed=timed), entry, state, **more)).decode()
 
 
 def test_the_tag_alone_changes() -> None:
@@ -54,7 +55,7 @@ def test_a_line_that_is_gone() -> None:
     data = b"- 9:05 a\n"
     (entry,) = entries.read("a.md", Document(data), timed=True)
     with pytest.raises(ConflictError):
-        mark_bullet(b"- 9:05 b\n", entry, "promoted", timed=True)
+        mark_bullet(Note("", b"- 9:05 b\n", timed=True), entry, "promoted")
 
 
 @pytest.mark.parametrize("timed", [True, False])
@@ -70,7 +71,7 @@ def test_documents_at_random(timed: bool) -> None:
             continue
         entry = chance.choice(unique)
         state = chance.choice(entries.STATES)
-        splices = mark_bullet(data, entry, state, block_id="f-9", children=("replaced:: old",), timed=timed)
+        splices = mark_bullet(Note("", data, timed=timed), entry, state, block_id="f-9", children=("replaced:: old",))
         new = apply(data, splices)
         now = entries.read("a.md", Document(new), timed=timed)
         said = [e for e in now if e.text != "replaced:: old"]

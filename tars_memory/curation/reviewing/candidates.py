@@ -25,6 +25,7 @@ from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import ME, WE, Claim, Predicates, claim_in, folded, heading_for
 from tars_memory.vault.model import Tier
+from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import SessionFact, linked
 from tars_memory.vault.writing import history
 from tars_memory.vault.writing.journal import time_of
@@ -480,13 +481,8 @@ def _gone(vault: Vault, proposal: Proposal) -> str:
         return ""
     path = proposal.target
     try:
-        found: Any = locate(
-            vault.read(path),
-            proposal.replaces,
-            path=path,
-            timed=vault.layout.timed(path),
-            occurrence=proposal.occurrence,
-        )
+        note = Note.of(vault.layout, path, vault.read(path))
+        found: Any = locate(note, proposal.replaces, occurrence=proposal.occurrence)
     except TarsError as error:
         found = error.message
     return found if isinstance(found, str) else ""

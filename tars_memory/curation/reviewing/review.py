@@ -32,6 +32,7 @@ from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Tier
+from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import LEFT_OUT
 from tars_memory.vault.writing.history import typed_lines, written_days
 from tars_memory.vault.writing.lock import VaultLock
@@ -446,11 +447,11 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
                 note = sessions.read(one.entry.path, changes.data)
                 if note is not None:
                     changes.make(sessions.grow(changes.data, note._replace(facts=(linked,), left_out=(), kept=())))
-                left = entries.read(one.entry.path, Document(changes.data))
-                same = (each for each, _ in sessions.facts_of(left, LEFT_OUT) if each.text == one.entry.text)
+                left = Note(one.entry.path, changes.data)
+                same = (each for each, _ in sessions.facts_of(left.entries, LEFT_OUT) if each.text == one.entry.text)
                 if (entry := next(same, None)) is None:
                     raise ConflictError(f"{one.entry.path} changed meanwhile", "try again")
-                changes.make(edits.remove_bullet(changes.data, entry))
+                changes.make(edits.remove_bullet(left, entry))
                 return changes.splices()
 
             transaction.write(one.entry.path, moved)

@@ -27,6 +27,7 @@ from tars_memory.disk import sha256
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.folder import digest
+from tars_memory.vault.note import Note
 from tars_memory.vault.vault import is_conflict_copy
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.transaction import writing
@@ -528,4 +529,4 @@ def restated(data: bytes, path: str, marked: Sequence[tuple[Mark, str]], *, time
         return not isinstance(entry, str) and entry.state != one.state
 
     wanted = [Marked(mark, state, named=False) for mark, state in marked]
-    return marking.marked(data, wanted, chosen, path=path, timed=timed)
+    return marking.marked(Note(path, data, timed=timed), wanted, chosen)

@@ -26,7 +26,6 @@ from tars_memory.errors import counted
 from tars_memory.recall.ranking.dates import dated
 from tars_memory.settings import FactsOptions
 from tars_memory.vault.links import block_ids
-from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document, plain_heading
 from tars_memory.vault.markdown.entries import STATES, task
 from tars_memory.vault.markdown.lines import end_in
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.links import Links
     from tars_memory.vault.model import Entry
+    from tars_memory.vault.note import Note
 
 
 Kind = Literal[
@@ -110,12 +110,12 @@ class TidyNote:
 
     __slots__ = ("day", "document", "entries", "parents", "path", "role")
 
-    def __init__(self, path: str, role: Role, data: bytes, *, day: date | None = None, timed: bool = False) -> None:
-        self.path = path
+    def __init__(self, note: Note, role: Role, *, day: date | None = None) -> None:
+        self.path = note.path
         self.role = role
         self.day = day
-        self.document = Document(data)
-        self.entries = entries.read(path, self.document, timed=timed)
+        self.document = note.document
+        self.entries = note.entries
         self.parents: dict[int, int] = {}
         above: list[tuple[int, int]] = []
         for bullet in self.document.bullets:

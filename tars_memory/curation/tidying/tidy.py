@@ -40,6 +40,7 @@ from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.model import Splice, Tier
+from tars_memory.vault.note import Note
 from tars_memory.vault.writing.history import written_days
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ def note_of(ctx: Caller, path: str, data: bytes) -> TidyNote:
     role = role_of(layout, path)
     assert role is not None
     day = layout.day_of(path) if role == "daily" else None
-    return TidyNote(path, role, data, day=day, timed=layout.timed(path))
+    return TidyNote(Note.of(layout, path, data), role, day=day)
 
 
 def _all(ctx: Caller, world: World, paths: Iterable[str]) -> list[Finding]:
@@ -379,7 +380,7 @@ def mend(ctx: Caller, transaction: Transaction, path: str, still: Callable[[byte
     """
     timed = ctx.layout.timed(path)
     data = transaction.read(path)
-    gone: list[Finding] = without(data, still(data), timed=timed)[1] if data is not None else []
+    gone: list[Finding] = without(Note.of(ctx.layout, path, data), still(data))[1] if data is not None else []
     if not gone:
         return []
     _keep(ctx, transaction, path, [each for each in gone if each.entry is not None], timed=timed)
@@ -388,7 +389,8 @@ def mend(ctx: Caller, transaction: Transaction, path: str, still: Callable[[byte
     def plan(found: bytes | None) -> Sequence[Splice]:
         nonlocal removed
         kept = {each.id for each in gone}
-        new, went = without(found or b"", [each for each in still(found or b"") if each.id in kept], timed=timed)
+        note = Note.of(ctx.layout, path, found)
+        new, went = without(note, [each for each in still(note.data) if each.id in kept])
         removed = [each.id for each in went]
         return splices_between(found or b"", new)
 
@@ -399,27 +401,27 @@ def mend(ctx: Caller, transaction: Transaction, path: str, still: Callable[[byte
     return removed
 
 
-def without(data: bytes, found: Iterable[Finding], *, timed: bool) -> tuple[bytes, list[Finding]]:
+def without(note: Note, found: Iterable[Finding]) -> tuple[bytes, list[Finding]]:
     """A note without the lines of some findings, from the last to the first, and the findings whose lines went. Pure.
 
     Args:
-        data: the note.
+        note: as it is.
         found: findings about whole bullets of it.
-        timed: see :func:`tars_memory.vault.markdown.entries.parse`.
     """
     went: list[Finding] = []
     for each in sorted(found, key=lambda finding: finding.line, reverse=True):
         try:
             if each.entry is not None:
-                new = apply(data, edits.remove_bullet(data, each.entry, timed=timed))
+                splices = edits.remove_bullet(note, each.entry)
             else:
-                new = apply(data, [_blank_bullet(Document(data), each.line)])
+                splices = [_blank_bullet(note.document, each.line)]
         except ConflictError:
             continue
-        if _only_less(data, new, each, timed=timed):
-            data = new
+        new = note.saying(apply(note.data, splices))
+        if _only_less(note, new, each):
+            note = new
             went.append(each)
-    return data, went[::-1]
+    return note.data, went[::-1]
 
 
 def _blank_bullet(document: Document, line: int) -> Splice:
@@ -430,11 +432,12 @@ def _blank_bullet(document: Document, line: int) -> Splice:
     return Splice(start, after, b"")
 
 
-def _only_less(before: bytes, after: bytes, gone: Finding, *, timed: bool) -> bool:
+def _only_less(before: Note, after: Note, gone: Finding) -> bool:
     """Whether a note reads as it did, but for one bullet that is gone."""
-    old, new = Document(before), Document(after)
-    had = Counter((e.text, e.time, e.state, e.section, e.depth) for e in entries.read("", old, timed=timed))
-    has = Counter((e.text, e.time, e.state, e.section, e.depth) for e in entries.read("", new, timed=timed))
+    old, new = before.document, after.document
+    had, has = (
+        Counter((e.text, e.time, e.state, e.section, e.depth) for e in note.entries) for note in (before, after)
+    )
     entry = gone.entry
     if entry is not None:
         had -= Counter([(entry.text, entry.time, entry.state, entry.section, entry.depth)])

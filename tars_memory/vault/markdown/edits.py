@@ -2,8 +2,7 @@
 
 Pure: bytes in, splices out. Each plan is checked before it is returned: the note as it would become is parsed again,
 and the bullet must stand in its section as one bullet, with every other section, block and bullet as it was. A plan
-that would change more gives way to the next best place. The functions for notes that are parsed already let many marks
-be planned from one parse.
+that would change more gives way to the next best place.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import REMEMBERED, Document, Line, Section, apply, plain_heading
+from tars_memory.vault.markdown.document import Document, Line, Section, apply, plain_heading
 from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Splice
 
@@ -24,10 +23,14 @@ if TYPE_CHECKING:
 
     from tars_memory.vault.markdown.document import Bullet
     from tars_memory.vault.model import Entry
+    from tars_memory.vault.note import Note
 
 
 INDENTS = (b"", b"   ", b" ", b"  ")
 """Before a new bullet. If all else fails, a few blanks keep what follows and is indented from becoming its child."""
+
+WHOLE = 100
+"""Lines of a note that is parsed as a whole, at 60 µs each."""
 
 NEAR = 3
 """So many blocks before and after a new bullet are parsed again: two could be told apart by it, one is to spare."""
@@ -130,43 +133,28 @@ def insert_heading(data: bytes, title: str) -> list[Splice]:
 
 
 def replace_bullet(
-    data: bytes,
-    entry: Entry,
-    text: str,
-    *,
-    timed: bool = False,
-    provenance: tuple[str, str] | None = None,
-    author: str | None = None,
+    note: Note, entry: Entry, text: str, *, provenance: tuple[str, str] | None = None, author: str | None = None
 ) -> list[Splice]:
     """Give an entry other words; its list mark, time, state, author, provenance, block id and children stay.
 
     Args:
-        data: the note, which may have changed since the entry was read from it.
+        note: may have changed since the entry was read from it.
         entry: what to replace.
         text: neutralised words.
-        timed: see :func:`entries.parse`.
         provenance: target and label of another provenance link than it has.
         author: of the words, if it is another one than it has; empty for nobody in particular.
 
     Raises:
         ConflictError: the entry is not in the note any more.
     """
-    document = Document(data)
-    found = find(document, entry, timed=timed)
-    bullet = next(bullet for bullet in document.bullets if bullet.line == found.line)
-    return reworded(document, bullet, text, timed=timed, provenance=provenance, author=author)
+    return reworded(note, _bullet_of(note, find(note, entry)), text, provenance=provenance, author=author)
 
 
 def reworded(
-    document: Document,
-    bullet: Bullet,
-    text: str,
-    *,
-    timed: bool,
-    provenance: tuple[str, str] | None,
-    author: str | None = None,
+    note: Note, bullet: Bullet, text: str, *, provenance: tuple[str, str] | None, author: str | None = None
 ) -> list[Splice]:
-    """:func:`replace_bullet` for a bullet of a note that is parsed already."""
+    """:func:`replace_bullet` for a bullet of the note."""
+    document, timed = note.document, note.timed
     words = document.data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")
     decided = document.section_at(bullet.line).title.casefold() == entries.DECISIONS.casefold()
     timed = timed or (decided and bool(entries.instant(words)))
@@ -180,14 +168,14 @@ def reworded(
     return [Splice(bullet.start, bullet.end, line.encode("utf-8", "surrogateescape"))]
 
 
-def remove_bullet(data: bytes, entry: Entry, *, timed: bool = False) -> list[Splice]:
+def remove_bullet(note: Note, entry: Entry) -> list[Splice]:
     """Take an entry out, with its children.
 
     Raises:
         ConflictError: the entry is not in the note any more.
     """
-    document = Document(data)
-    found = find(document, entry, timed=timed)
+    document, data = note.document, note.data
+    found = find(note, entry)
     first, last = document.lines[found.line - 1], document.lines[found.end_line - 1]
     whole = Splice(first.start, last.next, b"")
     if found.line > 1 and (last.next == last.end or _would_join(data, first, last)):
@@ -201,13 +189,13 @@ def remove_bullet(data: bytes, entry: Entry, *, timed: bool = False) -> list[Spl
     return [whole]
 
 
-def find(document: Document, entry: Entry, *, timed: bool = False) -> Entry:
+def find(note: Note, entry: Entry) -> Entry:
     """The entry as it now stands in the note: by its own line, else its block id, else its words.
 
     Raises:
         ConflictError: nothing, or more than one thing, answers to it.
     """
-    now = entries.read(entry.path, document, timed=timed)
+    now = note.entries
     same = [other for other in now if other.raw == entry.raw and other.occurrence == entry.occurrence]
     if not same and entry.block_id:
         same = [other for other in now if other.block_id == entry.block_id]
@@ -219,6 +207,10 @@ def find(document: Document, entry: Entry, *, timed: bool = False) -> Entry:
     raise ConflictError(
         f"{entry.path} changed: {entry.raw.strip()!r} is not there any more{there}", "look again: tars-memory list"
     )
+
+
+def _bullet_of(note: Note, entry: Entry) -> Bullet:
+    return next(bullet for bullet in note.document.bullets if bullet.line == entry.line)
 
 
 def _new_section(document: Document, bullet: str, title: str) -> Iterator[Splice]:
@@ -285,10 +277,10 @@ def _around(document: Document, splice: Splice, *, whole: bool) -> tuple[Documen
     Args:
         document: the note.
         splice: to try.
-        whole: take the whole note, if what the parser says of it will be remembered: the best place nearly always
-            serves, and then the note as it becomes is what is asked for next.
+        whole: take the whole note unless it is long: the best place nearly always serves, and then the note as it
+            becomes is what is asked for next.
     """
-    if whole and len(document.data) <= REMEMBERED:
+    if whole and len(document.lines) <= WHOLE:
         return document, Document(apply(document.data, [splice])), 0
     line = document.line_at(splice.start)
     blocks = document.blocks
@@ -367,38 +359,34 @@ def _would_join(data: bytes, first: Line, last: Line) -> bool:
 
 
 def mark_bullet(
-    data: bytes, entry: Entry, state: str, *, block_id: str = "", children: Sequence[str] = (), timed: bool = False
+    note: Note, entry: Entry, state: str, *, block_id: str = "", children: Sequence[str] = ()
 ) -> list[Splice]:
     """Say of a candidate what became of it: its state tag, in place; every other byte of the line stays.
 
     Args:
-        data: the note, which may have changed since the entry was read from it.
+        note: may have changed since the entry was read from it.
         entry: the candidate.
         state: one of :data:`entries.STATES`.
         block_id: given to a line that has none, so that a link leads to it; without the caret, empty for none.
         children: words of bullets to nest under it; left out where they would change what stands around it.
-        timed: see :func:`entries.parse`.
 
     Raises:
         ConflictError: the entry is not in the note any more.
     """
-    document = Document(data)
-    found = find(document, entry, timed=timed)
-    bullet = next(bullet for bullet in document.bullets if bullet.line == found.line)
-    splices = stated(document, bullet, found, state, block_id=block_id, timed=timed)
+    found, data = find(note, entry), note.data
+    bullet = _bullet_of(note, found)
+    splices = stated(note, bullet, found, state, block_id=block_id)
     if children:
-        under = nested(document, bullet, children)
+        under = nested(note.document, bullet, children)
         come = {bullet.end_line + number: bullet.depth + 1 for number in range(1, len(children) + 1)}
         if keeps_the_rest(apply(data, splices), apply(data, [*splices, under]), come):
             splices.append(under)
     return splices
 
 
-def stated(
-    document: Document, bullet: Bullet, entry: Entry, state: str, *, block_id: str = "", timed: bool = False
-) -> list[Splice]:
-    """The state tag, and the block id of a line that has none, for a bullet of a note that is parsed already."""
-    splices = [*_state(document, bullet, entry, state, timed=timed)]
+def stated(note: Note, bullet: Bullet, entry: Entry, state: str, *, block_id: str = "") -> list[Splice]:
+    """The state tag, and the block id of a line that has none, for a bullet of the note."""
+    splices = [*_state(note, bullet, entry, state)]
     if block_id and not entry.block_id:
         splices.append(Splice(bullet.end, bullet.end, f" ^{block_id}".encode("ascii")))
     return splices
@@ -420,7 +408,7 @@ def keeps_the_rest(before: bytes, after: bytes, come: Mapping[int, int]) -> bool
 
 
 def nested(document: Document, bullet: Bullet, children: Sequence[str]) -> Splice:
-    """Bullets as the last children of another one, of a note that is parsed already."""
+    """Bullets as the last children of another one."""
     first = document.lines[bullet.line - 1]
     head = document.data[first.start : bullet.start]
     indent = re.sub(rb"[^\t]", b" ", head)
@@ -439,12 +427,12 @@ def _earlier(come: Sequence[int]) -> list[int]:
     return [line - number for number, line in enumerate(come)]
 
 
-def _state(document: Document, bullet: Bullet, entry: Entry, state: str, *, timed: bool) -> Iterator[Splice]:
+def _state(note: Note, bullet: Bullet, entry: Entry, state: str) -> Iterator[Splice]:
     """The tag before the words, after the time: another one, or a new one."""
     if entry.state == state:
         return
-    words = document.data[bullet.start : bullet.end]
-    at = len(entry.time) if timed and entry.time else 0
+    words = note.data[bullet.start : bullet.end]
+    at = len(entry.time) if note.timed and entry.time else 0
     at += len(words[at:]) - len(words[at:].lstrip(b" \t"))
     if entry.state:
         yield Splice(bullet.start + at + 1, bullet.start + at + 1 + len(entry.state), state.encode("ascii"))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tars_memory.settings import FactsOptions
     from tars_memory.vault.model import Entry
+    from tars_memory.vault.note import Note
 
 
 HOW = 'name a real day once, as "Cork [since:: 2026-11-14] [until:: 2027-05-01]"; TARS_AUTHOR says whose words they are'
@@ -387,8 +388,7 @@ class Adding(NamedTuple):
 
 
 def add_fact(
-    path: str,
-    data: bytes,
+    note: Note,
     new: Claim,
     *,
     today: date,
@@ -399,8 +399,7 @@ def add_fact(
     """What to splice into ``Facts.md`` to add a fact: its own line, and the ends of those that it replaces.
 
     Args:
-        path: of the note.
-        data: the note; empty if there is none.
+        note: without a text if there is none.
         new: the fact: its subject as a heading takes it, its predicate as it can stand before ``::``, its object
             neutralised.
         today: the day on which it was said.
@@ -411,7 +410,7 @@ def add_fact(
     Raises:
         ConflictError: no place takes the line without changing what stands around it.
     """
-    found = read(path, data)
+    found = note.facts
     known = {fact.ref: entry for entry, fact in found}
     planned = plan((fact for _, fact in found), new, today=today, predicates=predicates)
     said = words(new.predicate, new.object, planned.since, planned.until)
@@ -420,14 +419,14 @@ def add_fact(
     ended = tuple((known[ending.fact.ref], _until(ending)) for ending in planned.endings)
     target, label = link or (None, None)
     bullet = entries.render(entries.Parts(said, provenance=target, label=label, author=author or None))
-    splices = [splice for entry, text in ended for splice in edits.replace_bullet(data, entry, text)]
-    return Adding(planned, said, ended, tuple(sorted([*splices, *_placed(path, data, bullet, new.subject)])))
+    splices = [splice for entry, text in ended for splice in edits.replace_bullet(note, entry, text)]
+    return Adding(planned, said, ended, tuple(sorted([*splices, *_placed(note, bullet, new.subject)])))
 
 
-def _placed(path: str, data: bytes, bullet: str, subject: str) -> list[Splice]:
+def _placed(note: Note, bullet: str, subject: str) -> list[Splice]:
     """The bullet under its subject; one that is called as the note itself gets a heading of its own."""
-    section = Document(data).find_section(subject)
-    if section is None or not is_title(path, section.title, section.level):
+    data, section = note.data, note.document.find_section(subject)
+    if section is None or not is_title(note.path, section.title, section.level):
         return edits.insert_bullet(data, bullet, section=subject)
     (heading,) = edits.insert_heading(data, subject)
     after = apply(data, [heading])
