@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tars_memory.curation.why import Trail
     from tars_memory.index.embedding.queryvector import QueryVector
     from tars_memory.index.filters import Filter
+    from tars_memory.index.intake import RefreshReport
     from tars_memory.index.reader import IndexReader
-    from tars_memory.index.report import RefreshReport
     from tars_memory.index.talks import TalkReader
     from tars_memory.recall.evaluation import Evaluation
     from tars_memory.recall.links import NoteLinks

@@ -302,7 +302,7 @@ class Rooms:
             UnwritableError: there is no index and none can be made.
         """
         from tars_memory.index.files import BACKGROUND
-        from tars_memory.index.report import RefreshBudget
+        from tars_memory.index.intake import RefreshBudget
 
         patience = self.patience
         if patience is not None and self.index().files.is_held(BACKGROUND):
@@ -514,7 +514,7 @@ class Rooms:
             ModelUnavailableError: the model can't be used, and is ``needed``.
             UnwritableError: likewise.
         """
-        from tars_memory.index.report import READER_WAIT, WRITER_WAIT
+        from tars_memory.index.intake import READER_WAIT, WRITER_WAIT
 
         try:
             if 0 < report.pending_vectors <= SEARCH_EMBEDS and self._opens(text):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.disk import blake2b
 from tars_memory.errors import UsageError, counted
-from tars_memory.index.changes import STAMP
+from tars_memory.index.intake import STAMP
 from tars_memory.index.talks import PART, Log, Said, Talk, TalkIndex, log_of
 from tars_memory.settings import PROJECT_FILE, SourcesOptions, chosen_project, find_project
 

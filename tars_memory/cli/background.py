@@ -19,8 +19,8 @@ from tars_memory.cli.output import masked
 from tars_memory.disk import Places
 from tars_memory.errors import BusyError, TarsError
 from tars_memory.index.files import BACKGROUND, IndexFiles
+from tars_memory.index.intake import WRITER_WAIT, RefreshBudget
 from tars_memory.index.live import detached
-from tars_memory.index.report import WRITER_WAIT, RefreshBudget
 from tars_memory.jobs.hooks import Desk, holds
 from tars_memory.settings import HookOptions, Settings
 from tars_memory.vault.writing.lock import alone

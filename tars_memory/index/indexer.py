@@ -7,11 +7,9 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tars_memory.errors import UnwritableError, VaultError, counted
-from tars_memory.index import changes, database, intake, schema
-from tars_memory.index.files import IndexFiles
-from tars_memory.index.intake import READING
-from tars_memory.index.opened import OpenIndex, create, spoken
-from tars_memory.index.report import FIRST_WAIT, WRITER_WAIT, RefreshBudget, RefreshReport
+from tars_memory.index import database, intake, schema
+from tars_memory.index.files import IndexFiles, OpenIndex, create, spoken
+from tars_memory.index.intake import FIRST_WAIT, READING, WRITER_WAIT, RefreshBudget, RefreshReport
 
 if TYPE_CHECKING:
     import sqlite3
@@ -137,10 +135,10 @@ class Index:
     ) -> None:
         """Something differs from the last sweep: find out what, and take it in if it may be."""
         stored = intake.stored(self.connection(), meta.get("recipe") == look.recipe)
-        difference = changes.diff(stored, look.found)
+        difference = intake.diff(stored, look.found)
         if difference.missing:  # a note is dropped only when two looks agree that it is gone
-            look.again(changes.Sweep(self.vault.sweep()))
-            difference = changes.diff(stored, look.found)
+            look.again(intake.Sweep(self.vault.sweep()))
+            difference = intake.diff(stored, look.found)
         complete = meta.get("complete") == 1
         if self._brakes(budget, meta, stored, look.found, difference, report):
             return
@@ -185,7 +183,7 @@ class Index:
         not be had in time.
         """
         ends = None if budget.patience is None or not first else time.monotonic() + budget.patience
-        plan: intake.Plan | None = None
+        plan: intake.Batches | None = None
         left: int | None = None
         while True:
             with self.files.lock(wait) as held:
@@ -193,7 +191,7 @@ class Index:
                     return None if plan is None else plan.behind
                 connection = self.connection()
                 if plan is None:
-                    plan = intake.Plan(connection, self.vault, self.limits, look, budget.wanted if first else None)
+                    plan = intake.Batches(connection, self.vault, self.limits, look, budget.wanted if first else None)
                     if progress and plan.total > plan.batch:
                         progress(READING, 0, plan.total)
                 left = plan.step(connection, report)
@@ -214,11 +212,11 @@ class Index:
         meta: dict[str, Any],
         stored: dict[str, bytes],
         found: dict[str, bytes],
-        difference: changes.Changes,
+        difference: intake.Difference,
         report: RefreshReport,
     ) -> bool:
         other = meta.get("device") not in (None, str(os.stat(self.vault.root).st_dev))
-        reason = changes.brake(len(stored), len(found), difference, other_device=other)
+        reason = intake.brake(len(stored), len(found), difference, other_device=other)
         if reason is None or budget.override:
             return False
         if budget.strict:
@@ -398,7 +396,7 @@ class Index:
             VaultError: the root is missing.
         """
         started = time.time_ns()
-        return intake.Look(changes.Sweep(self.vault.sweep()), started, self._recipe())
+        return intake.Look(intake.Sweep(self.vault.sweep()), started, self._recipe())
 
     def _recipe(self) -> str:
         """Everything but the notes that decides what the rows look like."""

@@ -1,20 +1,29 @@
-"""The properties of notes as rows: front matter, and Dataview's inline fields (``status:: done``, ``[due:: …]``).
+"""What notes say beside their text, as rows: properties, facts over time, links.
 
-A condition is ``key``, ``key=value``, ``key!=value``, or one of ``< <= > >=``; numbers are compared as numbers,
-anything else (ISO dates) as text. Keys and values count in any case.
+Properties are front matter and Dataview's inline fields (``status:: done``, ``[due:: …]``). A condition on them is
+``key``, ``key=value``, ``key!=value``, or one of ``< <= > >=``; numbers are compared as numbers, anything else (ISO
+dates) as text. Keys and values count in any case. The truth of facts is ``Facts.md``; their rows answer what was true
+when. Links are resolved as Obsidian does, by the names that there are.
 """
 
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UsageError
 from tars_memory.index.fulltext import clean
+from tars_memory.index.schema import ALWAYS, BETWEEN
+from tars_memory.vault.links import Links, key_of
+from tars_memory.vault.markdown.facts import Fact, folded, read
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Sequence
+
+    from tars_memory.vault.layout import Layout
+
 
 MOST = 200
 """Properties of one note; more is data."""
@@ -99,3 +108,117 @@ def _inline(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 def _folded(text: str) -> str:
     return clean(" ".join(text.split())[:LONGEST]).casefold()
+
+
+NEVER = 0
+"""Stands for a missing first day."""
+
+_INSERT = "INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_SELECT = (
+    "SELECT f.ref, f.subject, f.predicate, f.object, f.since, f.until, f.source, n.path, f.line"
+    " FROM facts f JOIN notes n ON n.id = f.note JOIN scopes s ON s.id = n.scope"
+)
+
+
+def rows_of(layout: Layout, path: str, data: bytes) -> list[tuple[Any, ...]]:
+    """What a note's facts are stored as, without the note's number; none but of the notes that hold facts."""
+    if not layout.is_facts(path):
+        return []
+    return [
+        (
+            fact.line,
+            fact.ref,
+            fact.subject,
+            folded(fact.subject),
+            fact.predicate,
+            fact.object,
+            _number(fact.since, NEVER),
+            _number(fact.until, ALWAYS),
+            fact.source,
+        )
+        for _, fact in read(path, data)
+    ]
+
+
+def write_facts(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Store rows, each with its note's number first."""
+    connection.executemany(_INSERT, rows)
+
+
+def forget_facts(connection: sqlite3.Connection, note: int) -> None:
+    """Drop the facts of a note."""
+    connection.execute("DELETE FROM facts WHERE note = ?", (note,))
+
+
+def facts(
+    connection: sqlite3.Connection, scope: str = "", *, on: date | None = None, subject: str | None = None
+) -> list[Fact]:
+    """The facts outside projects and, if a scope is named, of that project; in the order of their notes and lines.
+
+    Args:
+        connection: of the index.
+        scope: name of a project.
+        on: only those that hold on this day; None: all.
+        subject: only those about it, in any case.
+    """
+    conditions, values = ["s.name IN ('', ?)"], [scope]
+    if on is not None:
+        conditions.append("f.since <= ? AND ? < f.until")
+        values += [str(_number(on, NEVER))] * 2
+    if subject is not None:
+        conditions.append("f.about = ?")
+        values.append(folded(subject))
+    sql = f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY n.path, f.line"
+    return [
+        Fact(ref, about, predicate, said, _day(since), _day(until), source, path, line)
+        for ref, about, predicate, said, since, until, source, path, line in connection.execute(sql, values)
+    ]
+
+
+def _number(day: date | None, missing: int) -> int:
+    return missing if day is None else day.year * 10_000 + day.month * 100 + day.day
+
+
+def _day(number: int) -> date | None:
+    if number in (NEVER, ALWAYS):
+        return None
+    return date(number // 10_000, number // 100 % 100, number % 100)
+
+
+class LinkTable:
+    """The links between the indexed notes of some scopes.
+
+    Args:
+        connection: of the index.
+        scope: a project whose notes count beside those outside projects.
+        attachments: paths of files that are no notes, which links lead to as well.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, scope: str = "", attachments: tuple[str, ...] = ()) -> None:
+        sql = (
+            "SELECT n.id, n.path, n.links FROM notes n JOIN scopes s ON s.id = n.scope WHERE s.name IN ('', ?)"
+            " ORDER BY n.path"
+        )
+        rows = connection.execute(sql, (scope,)).fetchall()
+        self.ids = {str(path): int(key) for key, path, _ in rows}
+        self._targets = {str(path): tuple(filter(None, links.split(BETWEEN))) for _, path, links in rows}
+        self._links = Links((*self.ids, *attachments))
+
+    def find(self, name: str) -> str | None:
+        """The note that a name or a path means; None if there is none."""
+        found = name if name in self.ids else self._links.resolve(name)
+        return found if found in self.ids else None
+
+    def out(self, path: str) -> list[tuple[str, str | None]]:
+        """The targets of a note's links as written, in order, each with the path it leads to, or None."""
+        return [(target, self._links.resolve(target, path)) for target in self._targets.get(path, ())]
+
+    def back(self, path: str) -> list[str]:
+        """The notes that link to a note, in order; itself is none of them."""
+        name = key_of(path.rpartition("/")[2].removesuffix(".md"))
+        return [
+            other
+            for other, targets in self._targets.items()
+            if other != path
+            and any(name in key_of(target) and self._links.resolve(target, other) == path for target in targets)
+        ]

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import UnwritableError
 from tars_memory.index import database
-from tars_memory.index.files import IndexFiles
-from tars_memory.index.opened import OpenIndex, create, spoken
+from tars_memory.index.files import IndexFiles, OpenIndex, create, spoken
 from tars_memory.index.reader import IndexReader
 from tars_memory.index.schema import CACHE_FILE, TIERS
 
@@ -396,7 +395,7 @@ class TalkIndex:
         Returns:
             False if the index is busy in another process: nothing is written then.
         """
-        from tars_memory.index import talkwriter
+        from tars_memory.index import writer
 
         with spoken("the index of conversations can't be written"), self.files.lock(wait) as held:
             if not held:
@@ -404,15 +403,15 @@ class TalkIndex:
             connection = self._open.connection()
             with database.transaction(connection):
                 for path in gone:
-                    talkwriter.drop(connection, path)
+                    writer.drop(connection, path)
                 for log, talks, grown in read:
                     if grown is None:
-                        talkwriter.drop(connection, log.path, {talk.path for talk in talks})
+                        writer.drop(connection, log.path, {talk.path for talk in talks})
                     elif not _is_known(connection, grown):
                         seen = ""  # another process has read on meanwhile
                         continue
                     for talk in talks:
-                        talkwriter.take(connection, talk, grown=grown is not None)
+                        writer.take(connection, talk, grown=grown is not None)
                     connection.execute("INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?)", log)
                 unsettled = connection.execute("SELECT 1 FROM logs WHERE stamp = x'' LIMIT 1").fetchone()
                 state = "" if unsettled else seen

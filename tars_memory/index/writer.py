@@ -1,23 +1,39 @@
-"""The small writer of rows: all tables of a note, on the driver alone, in as few statements as possible.
+"""What is written into the index: a note is read and taken apart, and put into all tables, on the driver alone.
 
-Rows are collected for a batch of notes and written in one short transaction. A chunk that a changed note keeps keeps
-its row, its number and its vector; only its place is updated.
+Rows are collected for a batch of notes and written in one short transaction, in as few statements as possible. A chunk
+that a changed note keeps keeps its row, its number and its vector; only its place is updated. A conversation's turns
+are the chunks of a note, copies of them once.
 """
 
 from __future__ import annotations
 
+import json
+import time
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.index import facts
-from tars_memory.index.fulltext import signs, worded
+from tars_memory.disk import blake2b
+from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.index import chunking, properties
+from tars_memory.index.chunking import SIZE, Chunk, Parsed, embedded_text, pieces
+from tars_memory.index.fulltext import clean, signs, worded
+from tars_memory.index.intake import STAMP
 from tars_memory.index.naming import keys_of
-from tars_memory.index.schema import BETWEEN, TIERS
+from tars_memory.index.schema import ALWAYS, BETWEEN, TIERS
+from tars_memory.index.talks import MOST_LINES, PART, log_of
 from tars_memory.index.words import is_latin
+from tars_memory.vault.model import Line, Tier
+from tars_memory.vault.secrets import veiled
+from tars_memory.vault.template import is_made_by_us
+from tars_memory.vault.vault import has_markers
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from tars_memory.index.chunking import Chunk, Parsed
+    from tars_memory.index.talks import Said, Talk
+    from tars_memory.vault.vault import Vault
+
 
 TOO_BIG = b"too big"
 UNREADABLE = b"unreadable"
@@ -26,6 +42,13 @@ UNRESOLVED = b"unresolved conflict"
 EXCLUDED = b"excluded in Obsidian"
 PROPOSALS = b"proposals to review"
 """What stands for the hash of a note that is not indexed."""
+
+SAME = "same"
+"""The bytes are those that are indexed."""
+OURS = frozenset({Tier.SEMANTIC, Tier.PROCEDURAL, Tier.DAILY})
+"""The tiers whose notes begin with headings that wait for lines."""
+FEEDBACK = "Feedback"
+"""The heading of feedback in its notes."""
 
 _CHUNK = "INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)"
 _LINE = "INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -38,7 +61,7 @@ _NO_SIGNS = "INSERT INTO chunk_signs (chunk_signs, rowid, signs) VALUES ('delete
 _FILE = "INSERT INTO files VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET stamp = ?2, hash = ?3, note = ?4"
 
 
-class NoteRow:
+class ReadNote:
     """A note that was read and is to be written: where it stands, what it says."""
 
     __slots__ = ("facts", "hash", "parsed", "path", "scope", "stamp", "tier")
@@ -62,6 +85,72 @@ class NoteRow:
         self.facts = facts
 
 
+def read(
+    vault: Vault, path: str, stamp: bytes, kept: bytes, known: bytes | None, max_bytes: int
+) -> ReadNote | bytes | str | None:
+    """Read and take apart one note.
+
+    Args:
+        vault: that holds it.
+        path: of the note.
+        stamp: as the sweep saw it.
+        kept: the stamp to store.
+        known: hash of the bytes that are indexed, if they may be the same.
+        max_bytes: more than this is not read.
+
+    Returns:
+        The rows' content; :data:`SAME`; the reason why it is not indexed; None if the note is gone.
+    """
+    layout = vault.layout
+    if layout.is_template(path):
+        return TEMPLATE
+    if layout.is_excluded(path):
+        return EXCLUDED
+    size, modified, _, _ = STAMP.unpack(stamp)
+    if size > max_bytes:
+        return TOO_BIG
+    try:
+        data = vault.read(path)
+    except NotFoundError:
+        return None
+    except (OSError, TarsError):
+        return UNREADABLE
+    if len(data) > max_bytes:
+        return TOO_BIG
+    if layout.is_review(path) and is_made_by_us(data):
+        return PROPOSALS
+    if has_markers(data):
+        return UNRESOLVED
+    digest = blake2b(data, digest_size=16).digest()
+    day = layout.day_of(path)
+    weak = _day(modified)
+    if known is not None and digest == known[:16] and known[16:] in (b"", _weak_day(weak)):
+        return SAME
+    tier, scope = layout.tier_of(path), clean(layout.scope_of(path))
+    ours = tier in OURS or layout.timed(path)
+    skeleton = {layout.notes_section, layout.log_heading, FEEDBACK} if ours else None
+    # Credentials never get into the index; the lines stay where they are, so that hits can be told in the note.
+    shown = veiled(data)
+    facts_note, session = layout.is_facts(path), tier == Tier.EPISODIC
+    parsed = chunking.parse(path, shown, day=day, modified=weak, skeleton=skeleton, facts=facts_note, session=session)
+    if parsed.day_source == "mtime":
+        digest += _weak_day(weak)
+    return ReadNote(path, kept, digest, str(tier), scope, parsed, properties.rows_of(layout, path, shown))
+
+
+def _day(nanoseconds: int) -> date | None:
+    """The local day of a time stamp; None where a file system made one up that is no date."""
+    try:
+        return date(*time.localtime(nanoseconds / 1e9)[:3])
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def _weak_day(day: date | None) -> bytes:
+    """What stands behind the hash of a note whose only date is that of its file: another day, other rows."""
+    return b"" if day is None else day.isoformat().encode("ascii")
+
+
 class Writer:
     """Writes notes to an open index; every method belongs inside a transaction.
 
@@ -82,7 +171,7 @@ class Writer:
             for table in ("notes", "chunks")
         }
 
-    def write(self, notes: list[NoteRow]) -> None:
+    def write(self, notes: list[ReadNote]) -> None:
         """Insert or replace notes by path."""
         files: list[tuple[Any, ...]] = []
         note_rows: list[tuple[Any, ...]] = []
@@ -151,7 +240,7 @@ class Writer:
         execute("INSERT INTO note_words (rowid, head, about, body) VALUES (?, ?, ?, ?)", words)
         execute("INSERT INTO names VALUES (?, ?, ?)", name_rows)
         execute("INSERT INTO properties VALUES (?, ?, ?)", property_rows)
-        facts.write(self._connection, fact_rows)
+        properties.write_facts(self._connection, fact_rows)
 
     def grow(self, key: int, more: Parsed) -> None:
         """Add chunks to the end of a note, by its number; what is there stays as it is."""
@@ -229,7 +318,7 @@ class Writer:
             self._scopes[name] = int(cursor.lastrowid or 0)
         return self._scopes[name]
 
-    def _make_room(self, note: NoteRow) -> tuple[int, dict[tuple[Any, ...], list[int]]]:
+    def _make_room(self, note: ReadNote) -> tuple[int, dict[tuple[Any, ...], list[int]]]:
         """The note's number, and its chunks by content; its words are removed."""
         execute = self._connection.execute
         row = execute("SELECT id FROM notes WHERE path = ?", (note.path,)).fetchone()
@@ -258,7 +347,7 @@ class Writer:
     def _forget_properties(self, key: int) -> None:
         self._connection.execute("DELETE FROM names WHERE note = ?", (key,))
         self._connection.execute("DELETE FROM properties WHERE note = ?", (key,))
-        facts.forget(self._connection, key)
+        properties.forget_facts(self._connection, key)
 
     def _forget_words(self, key: int) -> None:
         """Take a note out of the whole-note words, which want the text back that they were given."""
@@ -298,7 +387,7 @@ class Writer:
         execute("DELETE FROM chunks WHERE id = ?", rows)
 
 
-def _names(note: NoteRow) -> dict[str, str]:
+def _names(note: ReadNote) -> dict[str, str]:
     """What a note is called, by the key of each name; a date alone is asked for as a date."""
     parsed = note.parsed
     if TIERS[note.tier] == "talk":
@@ -332,3 +421,110 @@ def _signs(head: str, text: str, about: str) -> str:
 
 def _joined(values: tuple[str, ...]) -> str:
     return BETWEEN.join(value.replace(BETWEEN, " ") for value in values)
+
+
+def take(connection: sqlite3.Connection, talk: Talk, *, grown: bool) -> None:
+    """Write a conversation, without turns that another copy of it has brought already."""
+    execute = connection.execute
+    row = execute("SELECT id, lines FROM notes WHERE path = ?", (talk.path,)).fetchone()
+    known, count = (int(row[0]), int(row[1])) if row else (0, 0)
+    identities = json.dumps([one.identity.hex() for one in talk.said])
+    if known and not grown:
+        _release(connection, known, identities)
+        execute("DELETE FROM said WHERE note = ?", (known,))
+    elsewhere = execute(
+        "SELECT s.identity FROM json_each(?) j JOIN said s ON s.identity = j.value WHERE s.note <> ?",
+        (identities, known),
+    )
+    copies = {identity for (identity,) in elsewhere}
+    fresh = [one for one in talk.said if one.identity.hex() not in copies]
+    after = count if grown else 0
+    parsed = _parsed(talk, fresh, after)
+    if grown and known:
+        Writer(connection).grow(known, parsed)
+    else:
+        Writer(connection).write([ReadNote(talk.path, b"", b"", "talk", talk.scope, parsed, [])])
+    (note,) = execute("SELECT id FROM notes WHERE path = ?", (talk.path,)).fetchone()
+    rows = [(one.identity.hex(), int(note)) for one in talk.said]
+    connection.executemany("INSERT OR IGNORE INTO said VALUES (?, ?)", rows)
+
+
+def drop(connection: sqlite3.Connection, log: str, keep: Iterable[str] = ()) -> None:
+    """Forget a log's conversations but some; other logs that hold a copy of their turns are read anew."""
+    execute = connection.execute
+    writer = Writer(connection)
+    kept = set(keep)
+    rows = execute(
+        "SELECT id, path FROM notes WHERE path = ? OR substr(path, 1, ?) = ?", (log, len(log) + 1, log + PART)
+    )
+    for note, path in rows.fetchall():
+        if path not in kept:
+            _release(connection, note, "[]")
+            execute("DELETE FROM said WHERE note = ?", (note,))
+            writer.drop(path)
+    if not kept:
+        execute("DELETE FROM logs WHERE path = ?", (log,))
+
+
+def _release(connection: sqlite3.Connection, note: int, kept: str) -> None:
+    """Have logs read anew that hold copies of turns which a conversation no longer has, but for ``kept`` ones."""
+    copies = connection.execute(
+        "SELECT DISTINCT n.path FROM said s JOIN said o ON o.identity = s.identity AND o.note <> s.note"
+        " JOIN notes n ON n.id = o.note WHERE s.note = ? AND s.identity NOT IN (SELECT value FROM json_each(?))",
+        (note, kept),
+    ).fetchall()
+    for (copy,) in copies:
+        connection.execute("UPDATE logs SET stamp = x'', before = x'' WHERE path = ?", (log_of(copy),))
+
+
+def _parsed(talk: Talk, said: Iterable[Said], after: int) -> Parsed:
+    """A conversation as a note: its chunks, whose lines go on after those that are there."""
+    note = Parsed()
+    note.title, note.about = talk.title, ""
+    note.day, note.day_source = (int(talk.day.replace("-", "")), "name") if talk.day else (0, "")
+    note.aliases = note.tags = ()
+    note.links = (talk.folder,) if talk.folder else ()
+    note.properties = ()
+    note.until = ALWAYS
+    note.chunks = list(_chunks(talk, said, after))
+    note.lines = note.chunks[-1].end_line if note.chunks else after
+    return note
+
+
+def _chunks(talk: Talk, said: Iterable[Said], after: int) -> Iterator[Chunk]:
+    """What was said in a row on one day, packed up to the size of a chunk."""
+    rows: list[tuple[Said, str, str]] = []
+    size = 0
+    for one in said:
+        texts = [part for text in one.texts[:MOST_LINES] for part in _fitting(text)]
+        for place, text in enumerate(texts):
+            if rows and (size + len(text) + 1 > SIZE or rows[-1][0].day != one.day):
+                yield _chunk(talk, rows, after)
+                after += len(rows)
+                rows, size = [], 0
+            rows.append((one, text, one.answer if place == len(texts) - 1 else ""))
+            size += len(text) + 1
+    if rows:
+        yield _chunk(talk, rows, after)
+
+
+def _fitting(text: str) -> Iterator[str]:
+    """A line, in pieces if it is longer than a chunk may be."""
+    if len(text) <= SIZE:
+        yield text
+    else:
+        yield from (text[start:stop] for start, stop in pieces(text))
+
+
+def _chunk(talk: Talk, rows: Sequence[tuple[Said, str, str]], after: int) -> Chunk:
+    chunk = Chunk()
+    chunk.start_line, chunk.end_line = after + 1, after + len(rows)
+    chunk.text = "\n".join(text for _, text, _ in rows)
+    chunk.partial, chunk.headings, chunk.tags, chunk.block_id, chunk.until = False, (), (), None, ALWAYS
+    day = rows[0][0].day
+    chunk.head = f"{talk.title} › {day}" if day else talk.title
+    chunk.lines = [Line(0, "text", "", "", one.speaker, "", one.day, "") for one, _, _ in rows]
+    chunk.numbers = [one.line for one, _, _ in rows]
+    chunk.answers = [(place, answer) for place, (_, _, answer) in enumerate(rows) if answer]
+    chunk.hash = blake2b(embedded_text(chunk.head, chunk.text).encode(), digest_size=16).digest()
+    return chunk

@@ -14,7 +14,7 @@ from tars_memory.vault.writing.spool import Spool
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tars_memory.index.report import RefreshReport
+    from tars_memory.index.intake import RefreshReport
     from tars_memory.memory import Memory
     from tars_memory.recall.packing.growth import Growth
     from tars_memory.settings import Settings
@@ -153,7 +153,7 @@ def _unapproved(memory: Memory, notices: list[str]) -> dict[str, list[int]]:
 
 def refreshed(memory: Memory) -> RefreshReport:
     """The index brought in step with the vault; where there is none and none can be made, all of the vault is stale."""
-    from tars_memory.index.report import RefreshReport
+    from tars_memory.index.intake import RefreshReport
 
     try:
         return memory.look()

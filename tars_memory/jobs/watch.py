@@ -7,8 +7,8 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ModelUnavailableError, TarsError
+from tars_memory.index.intake import WRITER_WAIT, RefreshBudget
 from tars_memory.index.live.warm import SOCKET
-from tars_memory.index.report import WRITER_WAIT, RefreshBudget
 from tars_memory.settings import EmbeddingOptions
 from tars_memory.vault.writing.lock import alone
 

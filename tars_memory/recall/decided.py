@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
-    from tars_memory.index.reader import IndexReader
-    from tars_memory.index.rows import ChunkRow
+    from tars_memory.index.reader import ChunkRow, IndexReader
     from tars_memory.vault.markdown.lines import Item
 
 ENDED = "ended"

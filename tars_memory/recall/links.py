@@ -10,7 +10,7 @@ from tars_memory.errors import NotFoundError, UsageError, counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tars_memory.index.links import LinkTable
+    from tars_memory.index.properties import LinkTable
     from tars_memory.index.reader import IndexReader
     from tars_memory.vault.vault import Vault
 

@@ -14,8 +14,7 @@ from tars_memory.recall.ranking.interaction import mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from tars_memory.index.reader import IndexReader
-    from tars_memory.index.rows import ChunkRow
+    from tars_memory.index.reader import ChunkRow, IndexReader
     from tars_memory.recall.model import Hit
     from tars_memory.recall.ranking.candidates import Line
 

@@ -18,9 +18,9 @@ from tars_memory.index import filling
 from tars_memory.index.files import BACKGROUND, IndexFiles
 from tars_memory.index.fulltext import expression
 from tars_memory.index.indexer import Index
+from tars_memory.index.intake import RefreshBudget
 from tars_memory.index.live import detached
 from tars_memory.index.reader import Filter
-from tars_memory.index.report import RefreshBudget
 from tars_memory.memory import Memory
 from tars_memory.settings import may_go_on_apart
 from tars_memory.testing import HashEmbedder, make_vault

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_documents import examples
 
-from tars_memory.index import chunking, units
+from tars_memory.index import chunking
 from tars_memory.index.chunking import OVERLAP, SIZE, parse, pieces
 from tars_memory.vault.markdown.lines import plain
 
@@ -229,7 +229,7 @@ def test_machinery_is_not_embedded() -> None:
 def test_a_note_too_big_for_the_parser_is_read_by_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b"# A\n\ntext one\n\n```\n# no heading\n```\n\n## B\n\ntext two\n"
     small = parse("n.md", data)
-    monkeypatch.setattr(units, "SCAN_BYTES", 10)
+    monkeypatch.setattr(chunking, "SCAN_BYTES", 10)
     big = parse("n.md", data)
     assert [(c.text, c.headings) for c in big.chunks] == [(c.text, c.headings) for c in small.chunks]
 

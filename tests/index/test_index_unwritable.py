@@ -12,7 +12,7 @@ import pytest
 from unprivileged import unwritable
 
 from tars_memory.errors import UnwritableError
-from tars_memory.index import database, opened, schema, writer
+from tars_memory.index import database, files, schema, writer
 from tars_memory.index.files import IndexFiles
 from tars_memory.index.fulltext import expression
 from tars_memory.index.indexer import Index, RefreshBudget
@@ -151,7 +151,7 @@ def test_a_disk_that_fills_up_in_a_refresh(make_index, monkeypatch) -> None:
     index.refresh()
     (index.vault.root / "c.md").write_text("tea again\n")
 
-    def full(self: writer.Writer, notes: list[writer.NoteRow]) -> None:
+    def full(self: writer.Writer, notes: list[writer.ReadNote]) -> None:
         raise disk_error()
 
     monkeypatch.setattr(writer.Writer, "write", full)
@@ -178,7 +178,7 @@ def test_a_busy_database_is_never_read_past_its_locks(make_index, monkeypatch) -
     other.execute("PRAGMA locking_mode = EXCLUSIVE")
     other.execute("BEGIN EXCLUSIVE")
     ways = []
-    monkeypatch.setattr(opened, "_as_it_stands", ways.append)
+    monkeypatch.setattr(files, "_as_it_stands", ways.append)
     try:
         with pytest.raises(UnwritableError, match="locked"):
             index.refresh()

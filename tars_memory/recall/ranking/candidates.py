@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     from tars_memory.index.embedding.queryvector import QueryVector
     from tars_memory.index.filters import Filter
-    from tars_memory.index.reader import IndexReader
-    from tars_memory.index.rows import ChunkRow
+    from tars_memory.index.reader import ChunkRow, IndexReader
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranking.lexical import Terms
 

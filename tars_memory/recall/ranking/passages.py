@@ -12,7 +12,7 @@ from tars_memory.recall.ranking.standing import REFUSED
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from tars_memory.index.rows import ChunkRow
+    from tars_memory.index.reader import ChunkRow
     from tars_memory.recall.ranking.candidates import Line
 
 DATED = frozenset({"daily", "episodic", "talk"})

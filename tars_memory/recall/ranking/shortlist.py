@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tars_memory.index.filters import Filter
-    from tars_memory.index.reader import IndexReader
-    from tars_memory.index.rows import ChunkRow, NoteRow
+    from tars_memory.index.reader import ChunkRow, IndexReader, NoteRow
     from tars_memory.recall.query import Query
 
 CHUNKS_BY_WORDS = 300
