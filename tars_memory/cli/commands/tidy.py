@@ -8,12 +8,13 @@ import typer
 
 from tars_memory.cli.asking import show_plan
 from tars_memory.cli.output import clean, counted, line
-from tars_memory.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command
+from tars_memory.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command, day
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from tars_memory.cli.call import Call
     from tars_memory.curation.tidying.archive import Archived
+    from tars_memory.curation.tidying.compression import Compressed
     from tars_memory.curation.tidying.tidy import Tidied
 
 LEFT = 1
@@ -60,9 +61,8 @@ def tidy(
     if compress:
         if ids or ignore or archive or asking:
             raise UsageError("--compress with IDS, --ignore, --archive or a model", "do one after the other")
-        from tars_memory.cli import compressed
-
-        return compressed.compress(call, by, before, apply=apply)
+        first = day(call, before, "--before")
+        return _show_summaries(call, call.memory().compress(by=by, before=first, apply=apply), apply)
     if by is not None or before is not None:
         raise UsageError("--by and --before belong to --compress", "add --compress")
     if asking:
@@ -145,6 +145,29 @@ def _show_plan(call: "Call", told: "Archived", apply: bool) -> int:
     if told.failed:
         return PARTLY
     return LEFT if moves and not apply else 0
+
+
+def _show_summaries(call: "Call", told: "Compressed", apply: bool) -> int:
+    """Which old sessions move, and every word that stands in their place."""
+    notices = call.notices(told.notices, _dry(call, apply and bool(told.summaries)))
+    if call.out.json:
+        call.out.record({**told.as_dict(), "notices": notices})
+        return LEFT if told.summaries and not apply else 0
+    show_plan(call, told.plan)
+    for each in told.summaries:
+        verb = "add to" if each.base else "make"
+        more = f", {each.left_out} more in the originals" if each.left_out else ""
+        counts = f"{counted(each.sessions, 'session')}, {counted(each.statements, 'statement')}{more}"
+        call.out.data(f"{verb}  {call.out.path(each.path)}  ({line(counts)})")
+        if not apply:
+            call.out.data("\n".join(f"  | {row}".rstrip() for row in clean(each.text).strip("\n").split("\n")))
+    moves = sum(step.action == "move" for step in told.plan)
+    if not told.summaries:
+        call.out.say("no session is to be summed up")
+    elif not apply:
+        what = f"{counted(moves, 'session')} would move, {counted(len(told.summaries), 'summary note')} written"
+        call.out.say(f"{what}; tars-memory tidy --compress --apply does it, with the same options")
+    return LEFT if told.summaries and not apply else 0
 
 
 def _dry(call: "Call", writes: bool) -> list[str]:
