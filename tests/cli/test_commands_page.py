@@ -130,6 +130,7 @@ log met Anna
 log                                     [without TEXT]
 feedback bad wrong units
 facts add Anna "lives in" Dublin        [add, end, remove]
+facts add me "lives in" Dublin --since 2024-03-01  [add, end, remove]
 facts
 timeline Anna
 list
@@ -165,7 +166,7 @@ sleep --undo                            [--undo]
 watch --once
 verify
 models
-eval ../questions.jsonl
+eval ../questions.jsonl --against lexical
 hook
 """
 EVENT = '{"hook_event_name": "SessionStart", "session_id": "x"}'
@@ -232,7 +233,9 @@ def test_the_json_objects(name: str, told: dict[tuple[str, str], list[Any]]) -> 
         for each in told[name, option]:
             assert name == "hook" or isinstance(each.pop("notices"), list)
             real |= seen(each, declared | optional)
-        empty = {path for path in real if any(each.startswith(path + "[].") for each in declared | optional)}
+        empty = {
+            path for path in real if any(each.startswith((f"{path}[].", f"{path}.")) for each in declared | optional)
+        }
         assert real - optional - empty <= declared, option
         assert {path for path in declared - real if not path.startswith(EMPTY.get(f"{name} {option}", "-"))} == set()
 

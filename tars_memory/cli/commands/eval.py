@@ -108,9 +108,11 @@ tm eval questions.jsonl --against lexical --against semantic
     exits="3 the vault has not all the places that FILE names",
     answers="""
 limit mode: as asked
-all: figures from 0 to 1, null where no question has one
+all.questions note_recall_1 note_recall_5 note_recall_10 mrr ndcg_10 line_recall_5 line_recall_10 coverage_300
+  coverage_600 coverage_1200 coverage_2400 silent refused: from 0 to 1, null where no question has the figure
 categories: the same figures, each with its `category`
-against: for each other mode `mode`, `all`, `categories`, `differences`
+against[].mode all categories: the same of each other mode
+against[].differences[].metric questions mean low high: how far it differs
 missing: places that are not there
 """,
 )

@@ -185,7 +185,7 @@ sessions[].facts[].quote speaker turn: the words it rests on
 sessions[].facts[].kind: `fact`, `preference`, `decision` …
 sessions[].facts[].claim: the fact over time that it states, or empty
 sessions[].facts[].sentence warnings: what the second look found
-sessions[].dropped: counts: `ungrounded`, `known`, `rejected`, `secret`
+sessions[].dropped.ungrounded known rejected secret: counts
 sessions[].left_out: counts by kind of sentence
 sessions[].txn: for `undo`
 skipped[].source why failed: files that were not examined

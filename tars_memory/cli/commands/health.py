@@ -122,14 +122,16 @@ tm status
 tm status --verbose    # place and size of everything, model, settings
 """,
     answers="""
-vault: `path`, `id`, `state`, `notes`, `tiers`, `skipped`, `stale`
-background: `running`, `covers` (% of passages with a vector), `left` (seconds), `ended` (why)
-index: `path`, `notes` or `chunks`, `vectors`, `pending_vectors`, `model`, the SQLite in use …
-model: `name`, `usable`, `fingerprint`, or `reason` and `hint`
-waiting: `spool`, `unfinished`, `proposals`, `review`, `ticks`
-rules: rules that nobody approved here: `unapproved`, `lines`
-loaded: the notes that every prompt begins with: `tokens`, `grown` in so many `days`, `left_out` of a `budget`, and
-  each of the `notes`
+vault.path id state notes tiers skipped stale: the vault, its state folder, counts
+background.running covers left ended: percent of passages with a vector, seconds left, why it ended
+index.path bytes journal version complete indexed: the index file
+index.scopes chunks vectors pending_vectors without_own_date: what it holds
+index.cache_path cache_bytes model: the vectors' cache and model
+index.driver sqlite fts5 vec reason: the SQLite in use
+model.name usable fingerprint: or `reason` and `hint`
+waiting.spool unfinished proposals review ticks: what waits
+rules.unapproved lines: rules that nobody approved here
+loaded.tokens grown left_out budget days notes: what every prompt begins with, and its growth in so many days
 sources: as `sources` says, or null
 settings: those that are set
 """,

@@ -176,6 +176,6 @@ HOOK = command(
 echo '{"hook_event_name": "UserPromptSubmit", "prompt": "tea for Anna?"}' | tm hook --json
 """,
     answers="""
-hookSpecificOutput: `hookEventName`, `additionalContext`; nothing if there is nothing to say
+hookSpecificOutput.hookEventName additionalContext: nothing at all if there is nothing to say
 """,
 )

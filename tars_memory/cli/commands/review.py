@@ -295,8 +295,9 @@ proposals[].quote source date: what it rests on
 proposals[].why: one sentence
 proposals[].conflicts[].path line ref text date: related lines, the best first
 proposals[].replaces: the line that a proposal of the inbox names
-proposals[].fact: null, or `subject`, `predicate`, `object`, `since`, `until`, `ends` (what it would end), `instead`
-  (the line that `--as-line` makes)
+proposals[].fact.subject predicate object since until: or null
+proposals[].fact.ends[].ref text since until becomes path line: what it would end
+proposals[].fact.instead.target section text: the line that `--as-line` makes
 proposals[].kind checked warnings: what the second look found
 proposals[].asked_before: the refused words that it seems to repeat
 total asked_before: how many wait; how many more were refused before and are not listed
