@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -84,12 +85,21 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert anchor in slugs, f"{page.name} links to {target}#{anchor}"
 
 
-def test_the_settings_page_names_every_option() -> None:
-    from tars_memory import settings
+def test_the_settings_page_names_every_option_with_its_default() -> None:
+    from tars_memory.settings import SECTIONS
 
     page = (ROOT / "docs" / "settings.md").read_text("utf-8")
-    kinds = [kind for kind in vars(settings).values() if isinstance(kind, type) and issubclass(kind, settings.Options)]
-    assert len(kinds) > 3
-    for kind in kinds:
+    block = re.search(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert block
+    said = tomllib.loads(block[1])
+    assert said.pop("vault")
+    assert {name: {*keys} for name, keys in said.items()} == {
+        name: {*kind.__annotations__} for name, kind in SECTIONS.items()
+    }
+    for section, kind in SECTIONS.items():
         for key in kind.__annotations__:
-            assert f"{key} = " in page, key
+            default, shown = getattr(kind, key), said[section][key]
+            if isinstance(shown, str) and shown.endswith("…"):
+                assert default.startswith(shown[:-1]), key
+            else:
+                assert default in (shown, None), key  # None: as Obsidian has it, and the page shows an example
