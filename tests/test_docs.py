@@ -83,6 +83,8 @@ def test_links_lead_somewhere(page: Path) -> None:
         headings = re.findall(r"^#+ (.+)$", other.read_text("utf-8"), re.MULTILINE)
         slugs = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
         assert anchor in slugs, f"{page.name} links to {target}#{anchor}"
+    for named in re.findall(r"`((?:tests|tars_memory|eval|bench)/[\w./]*)`", page.read_text("utf-8")):
+        assert page.name == "CHANGELOG.md" or (ROOT / named).exists(), f"{page.name} names {named}"
 
 
 def test_the_settings_page_names_every_option_with_its_default() -> None:
