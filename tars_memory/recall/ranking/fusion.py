@@ -97,11 +97,11 @@ class Scale(Options):
     floor_common: float = 0.65
     """What the best chunk and those further down the list have to reach together
     (:data:`tars_memory.recall.ranking.relevance.COMMON`)."""
-    floor_unknown: float = 0.95
-    """``floor`` for a query of which no note holds a word: pieces of unknown words may be near to anything. 240 strings
-    of nonsense come to 0.91 at most, in a vault of 38 chunks."""
-    strangeness: float = 0.0
-    """What is added to that for each 1 that such a query is stranger than a language is at most."""
+    floor_unknown: float = 0.62
+    """``floor`` for a query of which no note holds a word."""
+    strangeness: float = 2.0
+    """What is added to that for each 1 that such a query is stranger than a language is at most: pieces of unknown
+    words may be near to anything. 240 strings of nonsense come to 0.91 at most, in a vault of 38 chunks."""
     floor_of_hit: float = 0.50
     """The same for a hit that holds none of the query's words: lower, for others have shown that there is an answer."""
     floor_of_name: float = 9.0
@@ -110,10 +110,14 @@ class Scale(Options):
     """What is added to the three floors where query and answer are in scripts without blanks."""
     other_script: float = 0.0
     """The same where one of them is and the other isn't."""
+    own_language: float = 0.08
+    """The same where the vault holds half of a query's words, or more, and they are no English sentence: whoever asks
+    in the language of the notes finds its function words in all of them, and near in meaning to each other. Up to .08
+    no question of a vault in German is lost by it, at .10 one of 300."""
     few_words: int = 4
     """Words of a query up to which a rare one that is held is an answer by itself: in a sentence of a language that
     the vault is not written in, every particle is rare."""
-    floor_of_rare: float = 0.27
+    floor_of_rare: float = 0.31
     """What the BM25 of a chunk has to reach besides, as a share of the query's summed idf, for a rare word of a longer
     query: 48 German descriptions of pages have .36 and more, 95 % of French and Spanish questions .28 at most."""
     floor_of_rare_signs: float = 0.15
@@ -134,7 +138,7 @@ _E5 = Scale(
     signs_as_written=0.1,
     floor=0.34,
     clear=0.52,
-    floor_common=0.31,
+    floor_common=0.35,
     floor_unknown=0.34,
     strangeness=1.2,
     floor_of_hit=0.27,
@@ -150,6 +154,8 @@ docs/development/ranking.md: chance .75 to .80 and the weight from .9 to 2 are f
 STRANGE = 0.65
 """How strange (:attr:`tars_memory.index.embedding.queryvector.QueryVector.strange`) questions are at most, as a rule:
 from .45 to .75 in seven languages; nonsense from .66 on."""
+UNTOLD = 0.81
+"""How strange a query counts as whose model doesn't tell."""
 _SCALES = {"multilingual": _E5}
 """By the model's name. The others are read as the one that comes with ``[embedded]``."""
 

@@ -9,7 +9,7 @@ import unicodedata
 from math import exp, log
 from typing import TYPE_CHECKING
 
-from tars_memory.recall.ranking.fusion import DEFAULT, STRANGE
+from tars_memory.recall.ranking.fusion import DEFAULT, STRANGE, UNTOLD
 from tars_memory.recall.ranking.interaction import mean
 from tars_memory.recall.ranking.lexical import idf
 from tars_memory.recall.ranking.shortlist import CHUNKS_READ
@@ -58,6 +58,8 @@ RARE_SHARE = 0.6
 """A rare word that says this much of the query (by idf) always passes; typed by itself, any word does."""
 SIGNS_OF_A_WORD = 4
 """In scripts without blanks; a longer query is several words, and two signs of it stand side by side by chance."""
+WORDS_OF_A_NAME = 3
+"""Fewer words than a sentence has: the name of something, in whatever language."""
 DAY_MET = 0.9
 """How well a day has to fit a named date for the words of that date to count as held."""
 DAY_SHARE = 0.4
@@ -104,6 +106,22 @@ def answers(query: Query, pool: Pool, mode: str) -> bool:
     return any(chunk.words >= floor * most for chunk in pool.chunks)
 
 
+def _by_language(query: Query, pool: Pool) -> float:
+    """How much more is asked for because the query is in the vault's language, and that isn't English: of English ones
+    no function words are looked for.
+    """
+    if query.is_sentence or len(pool.idfs) <= WORDS_OF_A_NAME or unspaced_runs(query.meaning):
+        return 0.0
+    unheld = idf(max(pool.rows, 1), 0)
+    held = sum(value < unheld for value in pool.idfs.values())
+    return pool.scale.own_language if 2 * held >= len(pool.idfs) else 0.0
+
+
+def _stranger(pool: Pool) -> float:
+    """What is added to a floor because the query is stranger than a language is."""
+    return pool.scale.strangeness * max(0.0, (pool.strange or UNTOLD) - STRANGE)
+
+
 def _by_script(query: Query, pool: Pool, best: Sequence[Candidate]) -> float:
     """How much more is asked for because of what the query and the ``best`` chunks are written in: texts in scripts
     without blanks share their particles, texts in different scripts nothing.
@@ -128,10 +146,10 @@ def _comes_near(query: Query, pool: Pool, known: bool, shares: Mapping[int, floa
     near = {id(chunk): nearness(chunk, shares.get(id(chunk), 0.0)) for chunk in pool.chunks}
     chunks = sorted(pool.chunks, key=lambda chunk: -near[id(chunk)])
     found = [near[id(chunk)] for chunk in chunks]
-    scale, more = pool.scale, _by_script(query, pool, chunks[:SCRIPT_OF])
+    scale, more = pool.scale, _by_script(query, pool, chunks[:SCRIPT_OF]) + _by_language(query, pool)
     floor = scale.floor + more
     if not known:
-        floor = scale.floor_unknown + more + scale.strangeness * max(0.0, pool.strange - STRANGE)
+        floor = scale.floor_unknown + more + _stranger(pool)
     rows = pool.read if pool.read < CHUNKS_READ else pool.rows  # fewer read than can be: there are no more
     small = min(1.0, noise(rows) / FULL_NOISE)
     if found[0] < floor * small:
@@ -172,7 +190,7 @@ def shows(chunk: Candidate, pool: Pool) -> bool:
 
 def _floor_of_name(pool: Pool) -> float:
     """How near a query has to be to a note's name to ask for it, in whatever language."""
-    return pool.scale.floor_of_name + pool.scale.strangeness * max(0.0, pool.strange - STRANGE)
+    return pool.scale.floor_of_name + _stranger(pool)
 
 
 def _held(chunk: Candidate, idfs: dict[str, float], date_stems: set[str]) -> set[str]:
