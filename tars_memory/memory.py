@@ -6,39 +6,96 @@ A use case is imported by the method that calls it, so that a command pays for i
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
-from tars_memory.errors import ModelUnavailableError
-from tars_memory.looking import Looking
-from tars_memory.settings import PROJECTS, PermissionOptions, ReviewOptions, TidyOptions
+from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.settings import PermissionOptions, RecallOptions, ReviewOptions, TidyOptions
+from tars_memory.workspace import Workspace
 
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Callable, Iterable, Mapping
     from datetime import date, datetime
+    from types import TracebackType
+    from typing import BinaryIO, Self, Unpack
 
     from tars_memory.capture.caller import Caller, Receipt
+    from tars_memory.capture.remember import Today
     from tars_memory.curation.extraction.extract import Extracted, Prompts
     from tars_memory.curation.models.llm import LanguageModel
+    from tars_memory.curation.reviewing.review import Review
     from tars_memory.curation.tidying.archive import Archived
     from tars_memory.curation.tidying.compression import Compressed
     from tars_memory.curation.tidying.tidy import Tidied
-    from tars_memory.index.indexer import RefreshReport
+    from tars_memory.curation.why import Trail
+    from tars_memory.index.embedding.passages import Embedder
+    from tars_memory.index.intake import RefreshReport
     from tars_memory.jobs.doctor import Adoption
     from tars_memory.jobs.forgetting import Copies, Forgotten, TalkLine
+    from tars_memory.recall.evaluation import Evaluation
+    from tars_memory.recall.links import NoteLinks
+    from tars_memory.recall.model import SearchResult
+    from tars_memory.recall.packing.context import Context as Packed
     from tars_memory.recall.packing.growth import Growth
-    from tars_memory.vault.model import Actor
+    from tars_memory.recall.request import SearchRequest
+    from tars_memory.recall.searcher import Searcher
+    from tars_memory.vault.markdown.facts import Fact
+    from tars_memory.vault.model import Actor, Entry
     from tars_memory.vault.template import InitReport
+    from tars_memory.vault.writing.history import JournalEntry
     from tars_memory.vault.writing.store import Written
+    from tars_memory.workspace import Opening
 
 
-REVIEW_NOTE = "Review.md"
-"""Where the person may have ticked proposals: :attr:`tars_memory.vault.layout.Layout.review`, without its import."""
+class Memory:
+    """One vault's memory: what the commands do, as methods.
 
+    Args:
+        vault: the vault's folder, or None to find it, as for :class:`tars_memory.workspace.Workspace`; or one that is
+            open already.
+        embedder: makes vectors instead of the model that is set.
+        opening: how it is opened: actor, interactive, now, dry_run, env and project, see there.
 
-class Memory(Looking):
-    """One vault's memory: what the commands do, as methods. See :class:`tars_memory.rooms.Rooms` for the arguments."""
+    Attributes:
+        workspace: the vault with its settings, index and model, opened.
+    """
+
+    def __init__(
+        self,
+        vault: str | os.PathLike[str] | Workspace | None = None,
+        *,
+        embedder: Embedder | None = None,
+        **opening: Unpack[Opening],
+    ) -> None:
+        self.workspace = vault if isinstance(vault, Workspace) else Workspace(vault, **opening)
+        self.workspace.others = {"forget": _forget}
+        if embedder is not None:
+            self.workspace.embedder = embedder
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """What answers searches, with its model held open between them."""
+        from tars_memory.recall.searcher import Searcher
+
+        return Searcher(self.workspace)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the index."""
+        self.workspace.close()
+
+    def within(self, project: str) -> Memory:
+        """The same memory with another project chosen, or none; its notices are its own. The caller closes it."""
+        return Memory(self.workspace.within(project))
 
     @classmethod
     def init(
@@ -62,7 +119,7 @@ class Memory(Looking):
         root = Path(path).expanduser()
         if dry_run and not os.path.lexists(root):
             return imagined(root)
-        memory = cls(
+        opened = Workspace(
             make_root(root),
             actor=actor,
             interactive=interactive,
@@ -70,21 +127,226 @@ class Memory(Looking):
             dry_run=dry_run,
             env=env,
         )
-        report = fill_vault(memory.vault, memory.store(writes=not dry_run, anew=True))
-        report.notices.extend(memory.notices)
-        if not dry_run and not memory.settings.places.has_used(memory.root):
+        report = fill_vault(opened.vault, opened.store(writes=not dry_run, anew=True))
+        report.notices.extend(opened.notices)
+        if not dry_run and not opened.settings.places.has_used(opened.root):
             report.notices.append(
                 "an agent called: in this folder the vault is found only after you ran tars-memory init here yourself"
             )
         return report
 
-    # --- writing
+    # --- asking
 
-    def capture(self, *, writes: bool = True) -> Caller:
-        """What capture is given; what was to be forgotten may have waited in the spool as well."""
-        context = super().capture(writes=writes)
-        context.others = {"forget": _forget}
-        return context
+    def search(self, request: SearchRequest | str, **asked: Any) -> SearchResult:
+        """Passages that answer, best first; none if nothing is relevant.
+
+        The index is refreshed first: what changed since the last look is read. Without a usable model a hybrid search
+        answers by keywords and says so. What has ended by today (``as_of``: by that day, and facts that began later) is
+        left out, unless ``expired``.
+
+        Args:
+            request: the whole request, or its text.
+            asked: other fields of :class:`tars_memory.recall.request.SearchRequest`, by name.
+
+        Raises:
+            UsageError: a bad date, tier or mode.
+            ModelUnavailableError: ``mode="semantic"`` and the model can't be used.
+        """
+        return self.searcher.search(request, **asked)
+
+    def context(
+        self,
+        question: str = "",
+        *,
+        budget: int | None = None,
+        days: int | None = None,
+        file_cap: int | None = None,
+        loaded: bool = True,
+        window: int | None = None,
+        **asked: Any,
+    ) -> Packed:
+        """What a model should know before it answers, packed for a prompt; nothing is written and no model is asked.
+
+        Args:
+            question: in plain words; without one nothing is recalled.
+            budget: most tokens (2,000).
+            days: daily notes, today's included (1).
+            file_cap: most characters of one always-loaded note (20,000).
+            loaded: False for facts and recalled lines alone, without the notes that are always loaded.
+            window: tokens of a model's window, instead of a budget: of it what is loaded and what is recalled each
+                take the share that ``[window]`` gives them.
+            asked: ``project``, ``mode``, ``expired``, ``as_of``, ``about``, ``topics``, as for :meth:`search`; the last
+                two narrow facts and recalled lines alone.
+
+        Raises:
+            UsageError: a number below zero, budget and window, shares of more than the whole, or a project that can't
+                be one.
+        """
+        return self.searcher.context(
+            question, budget=budget, days=days, file_cap=file_cap, loaded=loaded, window=window, **asked
+        )
+
+    def today(self) -> Today:
+        """Today's note."""
+        from tars_memory.capture.remember import today
+
+        return today(self.workspace.capture(writes=False))
+
+    def show(self, target: str) -> Entry:
+        """The entry with this REF, or the only one that these words fit."""
+        from tars_memory.capture.amend import find
+
+        return find(self.workspace.capture(writes=False), self.workspace.meant(target))
+
+    def why(self, target: str) -> Trail:
+        """Where an entry came from: what was said, who approved it, what it replaced; ``target`` as for ``show``."""
+        from tars_memory.curation.why import why
+
+        return why(self.workspace.capture(writes=False), self.workspace.meant(target))
+
+    def list(
+        self,
+        tier: str | None = None,
+        section: str | None = None,
+        *,
+        about: Iterable[str] = (),
+        topics: Iterable[str] = (),
+    ) -> builtins.list[Entry]:
+        """The entries of a tier, or of Memory.md and Procedural.md; ``about`` and ``topics`` as for :meth:`search`."""
+        from tars_memory.capture.amend import entries
+
+        found = entries(self.workspace.capture(writes=False), tier, section)
+        told_of = (tuple(about), tuple(topics))
+        return self.searcher.selection(*told_of, self.workspace.scope(None)).entries(found) if any(told_of) else found
+
+    def history(self, limit: int | None = 20, path: str | None = None) -> builtins.list[JournalEntry]:
+        """What was written in our scope, newest first."""
+        from itertools import islice
+
+        from tars_memory.vault.writing.history import of_scope
+
+        ours = of_scope(self.workspace.store(writes=False).history(path=path), self.workspace.vault.layout)
+        return list(islice(ours, limit))
+
+    def facts(
+        self,
+        about: str | None = None,
+        *,
+        as_of: date | None = None,
+        everything: bool = False,
+        project: str | None = None,
+        topics: Iterable[str] = (),
+    ) -> builtins.list[Fact]:
+        """What is true today, or held on a day, in the order of Facts.md.
+
+        Args:
+            about: a name, or words of one, as subject or object; who is called just so comes first. None: all.
+            as_of: the day; None: today.
+            everything: what has ended and what is to come as well.
+            project: whose facts belong to it too; None for the one that is chosen, ``none`` for none.
+            topics: only those with all of these tags, as for :meth:`search`.
+        """
+        from tars_memory.recall import facts
+
+        day = None if everything else as_of or self.workspace.now().date()
+        scope = self.workspace.scope(project)
+        found = self.workspace.ask(lambda reader: reader.facts(scope, on=day))
+        if tags := tuple(topics):
+            selected = self.searcher.selection((), tags, scope)
+            found = [fact for fact in found if selected.keeps(fact.path, (fact.subject,), f"- {fact.object}")]
+        if about is None:
+            return found
+        told = facts.about(found, about)
+        if not told and not tags:
+            every = self.workspace.index().read(lambda reader: reader.facts(scope))
+            near = facts.near(every, about)
+            if facts.about(every, about):
+                self.workspace.notices.append(f"what is known about {about!r} has ended or is to come: --all lists it")
+            elif near:
+                self.workspace.notices.append(f"nothing is known about {about!r}; near: {', '.join(near)}")
+        return told
+
+    def links(self, name: str, *, project: str | None = None) -> NoteLinks:
+        """Where a note's links lead, and which notes link to it.
+
+        Args:
+            name: of the note, or its path, as in a link.
+            project: whose notes count too, as for :meth:`facts`.
+
+        Raises:
+            NotFoundError: there is no such note.
+        """
+        from tars_memory.recall.links import links
+
+        scope = self.workspace.scope(project)
+        return self.workspace.ask(lambda reader: links(reader, self.workspace.whole, name, scope=scope))
+
+    def note_called(self, name: str, *, project: str | None = None) -> str:
+        """The path of the note of that name.
+
+        Args:
+            name: its title, file name or alias, however it is typed; or its path.
+            project: whose notes count too, as for :meth:`facts`.
+
+        Raises:
+            NotFoundError: there is no such note.
+            UsageError: several have the name.
+        """
+        from tars_memory.recall.links import called
+
+        scope = self.workspace.scope(project)
+        return self.workspace.ask(lambda reader: called(reader, name, scope=scope))
+
+    def timeline(self, about: str, *, project: str | None = None) -> builtins.list[Fact]:
+        """All facts about a name, the oldest first; those without a date last."""
+        found = self.facts(about, everything=True, project=project)
+        return sorted(found, key=lambda fact: (fact.since is None, str(fact.since)))
+
+    def evaluate(
+        self,
+        file: str | os.PathLike[str],
+        *,
+        mode: str | None = None,
+        against: Iterable[str] = (),
+        limit: int | None = None,
+    ) -> Evaluation:
+        """How well search answers the questions of a file, in one mode or in several; nothing is written.
+
+        Args:
+            file: JSON lines: ``{"query", "gold": [{"path", "line"?}], "category"?, "id"?}``.
+            mode: of the search, as for :meth:`search`.
+            against: modes to compare it with.
+            limit: most hits of an answer (50).
+
+        Raises:
+            UsageError: the file can't be read, or a line of it is no question.
+            ModelUnavailableError: ``semantic`` is among the modes, and the model can't be used.
+        """
+        from tars_memory.recall import evaluation
+
+        try:
+            questions = evaluation.questions(Path(file).read_bytes(), os.fspath(file))
+        except OSError as error:
+            raise UsageError(
+                f"{os.fspath(file)} can't be read: {error.strerror}", "name a file of questions"
+            ) from error
+        limit = limit or evaluation.LIMIT
+
+        def read(path: str) -> bytes:
+            if not self.workspace.sees(path):
+                raise NotFoundError(f"there is no note {path}")
+            return self.workspace.vault.read(path)
+
+        return evaluation.evaluate(
+            questions,
+            lambda text, mode: self.search(text, mode=mode, limit=limit),
+            read,
+            mode=mode or self.workspace.settings.options("recall", RecallOptions).mode,
+            against=against,
+            limit=limit,
+        )
+
+    # --- writing
 
     def remember(
         self, text: str, *, tier: str = "semantic", section: str | None = None, tags: Iterable[str] = ()
@@ -92,22 +354,22 @@ class Memory(Looking):
         """Keep a fact in Memory.md, or with ``tier="procedural"`` a rule; an exact repeat is said, not written."""
         from tars_memory.capture.remember import remember
 
-        self.take_ticks()
-        return remember(self._keeping(text), text, tier=tier, section=section, tags=tuple(tags))
+        self.workspace.take_ticks()
+        return remember(self.workspace.keeping(text), text, tier=tier, section=section, tags=tuple(tags))
 
     def log(self, text: str) -> Receipt:
         """Add a line with the time to today's note."""
         from tars_memory.capture.remember import log
 
-        self.take_ticks()
-        return log(self._keeping(text), text)
+        self.workspace.take_ticks()
+        return log(self.workspace.keeping(text), text)
 
     def feedback(self, good: bool, note: str, *, question: str | None = None, answer: str | None = None) -> Receipt:
         """Note what went well (rewards.md) or badly (corrections.md)."""
         from tars_memory.capture.remember import feedback
 
-        self.take_ticks()
-        return feedback(self._keeping(note), good, note, question, answer)
+        self.workspace.take_ticks()
+        return feedback(self.workspace.keeping(note), good, note, question, answer)
 
     def edit(self, target: str, text: str, *, tags: Iterable[str] = (), bare: bool = False) -> Receipt:
         """Give an entry other words; ``target`` is its REF, ``path:line``, or words that fit it alone.
@@ -116,20 +378,20 @@ class Memory(Looking):
         """
         from tars_memory.capture.amend import edit
 
-        self.take_ticks()
-        return edit(self._keeping(text), self._meant(target), text, tags=tuple(tags), bare=bare)
+        self.workspace.take_ticks()
+        return edit(self.workspace.keeping(text), self.workspace.meant(target), text, tags=tuple(tags), bare=bare)
 
     def copies(self, target: str) -> Copies:
         """What :meth:`forget` would take out, and what would stay."""
         from tars_memory.jobs.forgetting import copies_of
 
-        return copies_of(self.capture(writes=False), self._meant(target))
+        return copies_of(self.workspace.capture(writes=False), self.workspace.meant(target))
 
     def near(self, target: str) -> builtins.list[TalkLine]:
         """What was said in conversations of the same thing as an entry, in other words: :meth:`forget` leaves it."""
         from tars_memory.jobs import forgetting
 
-        return forgetting.near(self, target)
+        return forgetting.near(self.workspace, target)
 
     def forget(self, target: str, *, everywhere: bool = False, also: Iterable[TalkLine] = ()) -> Forgotten:
         """Remove a statement: its line and all that tells it in the notes; its notices say which copies remain.
@@ -144,11 +406,12 @@ class Memory(Looking):
         """
         from tars_memory.jobs import forgetting
 
-        self.take_ticks()
-        self._withheld, target = None, self._meant(target)  # what is withheld is read anew after this
+        self.workspace.take_ticks()
+        target = self.workspace.meant(target)
+        self.workspace.forget_withheld()
         if everywhere:
-            return forgetting.forget_everywhere(self, target, tuple(also))
-        receipt = forgetting.forget(self.capture(), target, also=tuple(also))
+            return forgetting.forget_everywhere(self.workspace, target, tuple(also))
+        receipt = forgetting.forget(self.workspace.capture(), target, also=tuple(also))
         if receipt.written:
             receipt.notices += forgetting.COPIES
         return receipt
@@ -159,20 +422,20 @@ class Memory(Looking):
         """Add a fact to Facts.md; one of which only one holds at a time ends the old one, as the notices say."""
         from tars_memory.capture.facts import add
 
-        kept = self._keeping(f"{subject} {predicate}:: {object_}")
+        kept = self.workspace.keeping(f"{subject} {predicate}:: {object_}")
         return add(kept, subject, predicate, object_, since=since, until=until)
 
     def end_fact(self, target: str, *, on: date | None = None) -> Receipt:
         """Say when a fact stopped being true (today unless said)."""
         from tars_memory.capture.facts import end
 
-        return end(self.capture(), target, on)
+        return end(self.workspace.capture(), target, on)
 
     def remove_fact(self, target: str) -> Receipt:
         """Take a fact out, as if it had never been said."""
         from tars_memory.capture.facts import remove
 
-        return remove(self.capture(), target)
+        return remove(self.workspace.capture(), target)
 
     def undo(self, txn: str | None = None, *, last: int = 1) -> builtins.list[Written]:
         """Take back the last transactions, or the one named; an undo can be undone by its name.
@@ -185,9 +448,19 @@ class Memory(Looking):
         from tars_memory.capture.amend import undo
         from tars_memory.jobs.forgetting import restore
 
-        done = undo(self.capture(), txn, last=last)
-        restore(self)
+        done = undo(self.workspace.capture(), txn, last=last)
+        restore(self.workspace)
         return done
+
+    # --- deciding
+
+    def review(self, *, writes: bool = True) -> Review:
+        """What waits for the person's word, and how it is decided: see :class:`curation.reviewing.review.Review`.
+
+        Args:
+            writes: False for looking alone: nothing is made then, not even the vault's id.
+        """
+        return self.workspace.review(writes=writes)
 
     # --- keeping it tidy
 
@@ -206,9 +479,9 @@ class Memory(Looking):
         from tars_memory.curation.tidying.tidy import tidy
 
         if apply or ignore:
-            self.take_ticks()
-        entries = self.settings.options("tidy", TidyOptions).section_entries
-        context = self.capture(writes=apply or ignore)
+            self.workspace.take_ticks()
+        entries = self.workspace.settings.options("tidy", TidyOptions).section_entries
+        context = self.workspace.capture(writes=apply or ignore)
         return tidy(context, section_entries=entries, apply=apply, ignore=ignore, ids=tuple(ids))
 
     def archive(self, *, apply: bool = False) -> Archived:
@@ -221,10 +494,12 @@ class Memory(Looking):
         from tars_memory.curation.tidying.archive import archive
 
         if apply:
-            self.take_ticks()
-        options = self.settings.options("tidy", TidyOptions)
-        window_days = self.settings.options("review", ReviewOptions).window_days
-        return archive(self.capture(writes=apply), days=options.daily_days, window_days=window_days, apply=apply)
+            self.workspace.take_ticks()
+        options = self.workspace.settings.options("tidy", TidyOptions)
+        window_days = self.workspace.settings.options("review", ReviewOptions).window_days
+        return archive(
+            self.workspace.capture(writes=apply), days=options.daily_days, window_days=window_days, apply=apply
+        )
 
     def compress(self, *, by: str | None = None, before: date | None = None, apply: bool = False) -> Compressed:
         """Which old sessions go to ``archive/`` and what summary stands in their place; with ``apply`` it is done.
@@ -241,12 +516,12 @@ class Memory(Looking):
         """
         from tars_memory.curation.tidying.compression import Terms, compress
 
-        may = self.settings.options("permissions", PermissionOptions).unattended_compress
-        allowed = may or (self.interactive and self.actor == "person")
+        may = self.workspace.settings.options("permissions", PermissionOptions).unattended_compress
+        allowed = may or (self.workspace.interactive and self.workspace.actor == "person")
         if apply and allowed:
-            self.take_ticks()
-        context = self.capture(writes=apply and allowed)
-        return compress(context, Terms.of(self.settings, by, before), apply=apply, allowed=allowed)
+            self.workspace.take_ticks()
+        context = self.workspace.capture(writes=apply and allowed)
+        return compress(context, Terms.of(self.workspace.settings, by, before), apply=apply, allowed=allowed)
 
     # --- drawing from conversations
 
@@ -277,9 +552,16 @@ class Memory(Looking):
         """
         from tars_memory.curation.extraction import extract
 
-        self.take_ticks()
+        self.workspace.take_ticks()
         return extract.from_sources(
-            self.capture, self.settings, sources, model, keep=keep, force=force, auto=auto, progress=progress
+            self.workspace.capture,
+            self.workspace.settings,
+            sources,
+            model,
+            keep=keep,
+            force=force,
+            auto=auto,
+            progress=progress,
         )
 
     def extract_prompts(
@@ -292,25 +574,7 @@ class Memory(Looking):
         """What :meth:`extract` would ask a model, with tokens and cost; nothing is sent or written."""
         from tars_memory.curation.extraction import extract
 
-        return extract.asked(self.capture(writes=False), self.settings, sources, model, force=force)
-
-    # --- deciding
-
-    def take_ticks(self) -> bool:
-        """Do what the person ticked in Review.md since; whatever stands in the way of that must not cost what is typed.
-
-        Where there is no such note this is one look; nothing of curation is imported then.
-
-        Returns:
-            Whether there is such a note, so that something may have been written.
-        """
-        folder = self.root / PROJECTS / self.project if self.project else self.root
-        if self.dry_run or not os.path.lexists(folder / REVIEW_NOTE):
-            return False
-        from tars_memory.curation.reviewing import ticks
-
-        ticks.by_the_way(self.review, self.notices)
-        return True
+        return extract.asked(self.workspace.capture(writes=False), self.workspace.settings, sources, model, force=force)
 
     # --- the index
 
@@ -321,29 +585,7 @@ class Memory(Looking):
 
         Without a usable model the keyword side is still brought up to date, and a notice says so.
         """
-        index = self.index()
-        report = index.reindex(full=full, embed=False, progress=progress)
-        talks = self.talks()
-        if talks is not None:
-            said = talks.rebuild(progress) if full else talks.refresh(None, progress)
-            report.notices += said.notices
-        if embed:
-            try:
-                report.pending_vectors = self.embed_pending(progress)
-            except ModelUnavailableError as error:
-                report.notices.append(f"keywords only: {error.message}; {error.hint}")
-        return report
-
-    def embed_pending(self, progress: Callable[[str, int, int], None] | None = None) -> int:
-        """Make the vectors that are missing, of notes and then of conversations; returns how many are still pending.
-
-        Raises:
-            ModelUnavailableError: texts are to be embedded and the model can't be used.
-            UnwritableError: the vectors can't be kept.
-        """
-        left = self.index().embed_pending(progress=progress)
-        talks = self.talks()
-        return left + (talks.index.embed_pending(self.open_embedder, progress) if talks is not None else 0)
+        return self.workspace.reindex(full=full, embed=embed, progress=progress)
 
     def sources(self) -> dict[str, Any]:
         """The logs that are searched beside the vault.
@@ -352,9 +594,9 @@ class Memory(Looking):
             ``sources`` (each with ``path`` and ``there``), numbers of ``logs`` and ``conversations`` that can be
             searched, ``nights`` (whether ``sleep`` ran in the last three days), ``notices``.
         """
-        from tars_memory.talks import told
+        from tars_memory.jobs import status
 
-        return told(self)
+        return status.sources(self.workspace)
 
     def add_source(self, path: str, progress: Callable[[str, int, int], None] | None = None) -> dict[str, Any]:
         """Search the conversations of a log or a folder of logs from now on; returns what :meth:`sources` does.
@@ -363,17 +605,9 @@ class Memory(Looking):
             UsageError: it is not there.
             UnwritableError: the person's settings or the index can't be written.
         """
-        from tars_memory.talks import add_source, expiry, told
+        from tars_memory.jobs import status
 
-        add_source(self.settings, path)
-        self._reopen_talks()
-        talks = self.talks()
-        notices = talks.refresh(None, progress).notices if talks is not None else []
-        found = told(self)
-        if found["pending_vectors"] and self.goes_on():
-            notices.append("found by words now; vectors are being made in the background")
-        found["notices"] += [*notices, *expiry(nights=found["nights"])]
-        return found
+        return status.add_source(self.workspace, path, progress)
 
     def remove_source(self, path: str) -> dict[str, Any]:
         """Search a source no more, and forget what was read of it; returns what :meth:`sources` does.
@@ -382,55 +616,44 @@ class Memory(Looking):
             UsageError: it is none.
             UnwritableError: the person's settings or the index can't be written.
         """
-        from tars_memory.talks import remove_source, told
+        from tars_memory.jobs import status
 
-        before = self.talks()
-        remove_source(self.settings, path)
-        if before is not None:
-            before.sources = [each for each in before.sources if each != os.path.abspath(os.path.expanduser(path))]
-            before.rebuild() if before.sources else before.index.clear()
-        self._reopen_talks()
-        return told(self)
-
-    def _reopen_talks(self) -> None:
-        if self._talks is not None:
-            self._talks.close()
-            self._talks = None
+        return status.remove_source(self.workspace, path)
 
     def verify(self) -> builtins.list[str]:
         """How the index differs from one made anew, a sentence each; pending vectors are no difference."""
-        self.index().refresh()
-        return self.index().verify()
+        self.workspace.index().refresh()
+        return self.workspace.index().verify()
 
     def models(self) -> builtins.list[dict[str, Any]]:
         """The embedding models: which is used, which are here."""
         from tars_memory.jobs import status
 
-        return status.models(self)
+        return status.models(self.workspace)
 
     def recommended_model(self) -> dict[str, Any] | None:
         """The embedding model that fits the vault's languages better than the one that is set, if there is one."""
         from tars_memory.jobs import status
 
-        return status.recommended(self)
+        return status.recommended(self.workspace)
 
     def use_model(self, name: str, *, folder: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         """Get a model (from a folder, else over the network), and set it in the person's configuration."""
         from tars_memory.jobs import status
 
-        return status.use_model(self, name, Path(folder) if folder is not None else None)
+        return status.use_model(self.workspace, name, Path(folder) if folder is not None else None)
 
     def status(self) -> dict[str, Any]:
         """How vault, index and model stand; the index is refreshed first."""
         from tars_memory.jobs import status
 
-        return status.status(self)
+        return status.status(self.workspace)
 
     def loaded(self) -> Growth:
         """How big the notes are that every prompt begins with, how fast they grow, and what of them finds no room."""
         from tars_memory.jobs import status
 
-        return status.loaded(self)
+        return status.loaded(self.workspace)
 
     def doctor(self, *, fix: bool = False) -> dict[str, Any]:
         """What needs a look (``findings``); settles what a crash left, places what waits in the spool.
@@ -440,7 +663,7 @@ class Memory(Looking):
         """
         from tars_memory.jobs.doctor import doctor
 
-        return doctor(self, fix=fix)
+        return doctor(self.workspace, fix=fix)
 
     def adoptable(self, path: str | os.PathLike[str] | None = None) -> Adoption:
         """What the state folder keeps for a path that this vault was moved from; None if there is but one such path.
@@ -451,7 +674,7 @@ class Memory(Looking):
         """
         from tars_memory.jobs.doctor import adoptable
 
-        return adoptable(self, os.fspath(path) if path is not None else None)
+        return adoptable(self.workspace, os.fspath(path) if path is not None else None)
 
     def adopt(self, adoption: Adoption) -> None:
         """Take over history, undo, approvals and what waits from the path that this vault was moved from.
@@ -462,7 +685,7 @@ class Memory(Looking):
         """
         from tars_memory.jobs.doctor import adopt
 
-        adopt(self, adoption)
+        adopt(self.workspace, adoption)
 
     def drop(self, item: str) -> Path | None:
         """Give up what waits in the spool under that name; its words become a file; its path is returned.
@@ -472,17 +695,17 @@ class Memory(Looking):
         """
         from tars_memory.jobs.doctor import drop
 
-        return drop(self, item)
+        return drop(self.workspace, item)
 
     def restore(self, txn: str) -> builtins.list[Written]:
         """Write the lines of a transaction (``all``: of any) anew that something else overwrote, each once."""
         from tars_memory.jobs.doctor import restore
 
-        return restore(self, txn)
+        return restore(self.workspace, txn)
 
 
-def _forget(ctx: Caller, said: Mapping[str, Any]) -> Receipt:
+def _forget(caller: Caller, said: Mapping[str, Any]) -> Receipt:
     """Forget what waited in the spool."""
     from tars_memory.jobs.forgetting import forget
 
-    return forget(ctx, said["target"])
+    return forget(caller, said["target"])

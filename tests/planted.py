@@ -144,13 +144,13 @@ def plant(folder: Path, chance: random.Random) -> Planted:
         memory_note.write_text("".join(x for x in memory_note.read_text().splitlines(True) if "lost " not in x))
     for scope in SCOPES:
         memory = opened(root, scope)
-        with memory, VaultLock(memory.made_state() / "lock", timeout=5, command="test").held():
-            memory.settings.env = {**memory.settings.env, "TARS_MEMORY_STORE_LOCK_TIMEOUT": "0"}
+        with memory, VaultLock(memory.workspace.made_state() / "lock", timeout=5, command="test").held():
+            memory.workspace.settings.env = {**memory.workspace.settings.env, "TARS_MEMORY_STORE_LOCK_TIMEOUT": "0"}
             with contextlib.suppress(TarsError):
                 memory.log(f"waits {word(scope)}")
             with contextlib.suppress(TarsError):
                 memory.edit(f"gone {word(scope)} line", f"{word(scope)} edited")
-            assert len([*(memory.state / "spool").glob("*.json")]) >= 1
+            assert len([*(memory.workspace.state / "spool").glob("*.json")]) >= 1
     refs, txns, proposals = {}, {}, {}
     for scope in SCOPES:
         with opened(root, scope) as memory:

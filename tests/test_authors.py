@@ -18,7 +18,7 @@ from tars_memory.vault.markdown.lines import plain
 
 def named(root: Path, scope: str, author: str) -> Memory:
     memory = opened(root, scope)
-    memory.settings.env = {**memory.settings.env, "TARS_AUTHOR": author}
+    memory.workspace.settings.env = {**memory.workspace.settings.env, "TARS_AUTHOR": author}
     return memory
 
 
@@ -108,8 +108,8 @@ def test_what_waited_keeps_its_author(tmp_path: Path) -> None:
 
     root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n"})
     memory = named(root, "", "Anna")
-    with memory, VaultLock(memory.made_state() / "lock", timeout=5, command="test").held():
-        memory.settings.env = {**memory.settings.env, "TARS_MEMORY_STORE_LOCK_TIMEOUT": "0"}
+    with memory, VaultLock(memory.workspace.made_state() / "lock", timeout=5, command="test").held():
+        memory.workspace.settings.env = {**memory.workspace.settings.env, "TARS_MEMORY_STORE_LOCK_TIMEOUT": "0"}
         with pytest.raises(TarsError):
             memory.log("waited")
     with named(root, "", "Bert") as memory:

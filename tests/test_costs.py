@@ -96,7 +96,7 @@ def test_four_times_the_text_takes_four_times_the_steps(work: Callable[[int], ob
 
 @pytest.mark.parametrize(("count", "indent"), [(1_500, b"  "), (300, b"\t"), (60, b"    ")])
 def test_a_line_is_remembered_beside_nested_bullets(memory: Memory, count: int, indent: bytes) -> None:
-    note = Path(memory.vault.root, "Memory.md")
+    note = Path(memory.workspace.vault.root, "Memory.md")
     before = nested(count, indent) + b"\n## Decisions\n\n- 2026-11-01 10:00 tea\n"
     note.write_bytes(before)
     memory.remember("A new thing")
@@ -110,7 +110,7 @@ def test_a_line_is_remembered_beside_nested_bullets(memory: Memory, count: int, 
 
 
 def test_what_follows_deep_nesting_is_read(memory: Memory) -> None:
-    Path(memory.vault.root, "Memory.md").write_bytes(nested(300) + b"\n## Tea\n\n- the needle is oolong\n")
+    Path(memory.workspace.vault.root, "Memory.md").write_bytes(nested(300) + b"\n## Tea\n\n- the needle is oolong\n")
     told = memory.context("")
     assert "the needle is oolong" in told.text
     assert any("line by line" in notice for notice in told.notices)
@@ -133,7 +133,7 @@ def test_a_conversation_of_many_statements_costs_few_parses(tmp_path: Path) -> N
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(document, "_tokens", counted)
             memory.extract([str(log)])
-        assert Path(memory.vault.root, "2026-11-21.md").read_text().count(f"of {count}") == count
+        assert Path(memory.workspace.vault.root, "2026-11-21.md").read_text().count(f"of {count}") == count
     assert parses[1] <= parses[0] + 4
 
 
@@ -227,7 +227,7 @@ def test_a_conversation_of_too_many_statements_is_drawn_from_in_parts(
     memory = opened(tmp_path)
     log = tmp_path / "log.md"
     log.write_text("".join(f"User: I like tea {n}.\n\nAssistant: I see.\n\n" for n in range(12)))
-    daily = Path(memory.vault.root, "2026-11-21.md")
+    daily = Path(memory.workspace.vault.root, "2026-11-21.md")
     counts = []
     for last in (5, 10, 12):
         done = memory.extract([str(log)])
@@ -235,7 +235,7 @@ def test_a_conversation_of_too_many_statements_is_drawn_from_in_parts(
         assert daily.read_text().count("[extracted]") == last
         assert (last < 10) is ("turns 20 to 24 are" not in " ".join(done.notices))
     assert counts == [5, 5, 2]
-    assert len(list(Path(memory.vault.root, "sessions").glob("*.md"))) == 1
+    assert len(list(Path(memory.workspace.vault.root, "sessions").glob("*.md"))) == 1
     again = memory.extract([str(log)])
     assert [skipped.why for skipped in again.skipped] == ["nothing new since sessions/2026-11-21 1430 conversation.md"]
 
@@ -244,7 +244,7 @@ def test_a_statement_is_held_against_few_rejected_ones(tmp_path: Path, monkeypat
     vault = make_vault(tmp_path / "vault")
     lines = "".join(f"- 14:30 [rejected] I like tea number {n} ^d-{n:06d}\n" for n in range(400))
     Path(vault, "2026-11-20.md").write_text("## Log\n\n" + lines)
-    known = Known(Memory(vault, env={"TARS_MEMORY_HOME": str(tmp_path)}, now=NOW).vault, [])
+    known = Known(Memory(vault, env={"TARS_MEMORY_HOME": str(tmp_path)}, now=NOW).workspace.vault, [])
     compared = []
     compare = similarity.compare
     monkeypatch.setattr(similarity, "compare", lambda *said: compared.append(said) or compare(*said))

@@ -39,7 +39,7 @@ def findings(open_memory: Callable[[], Memory], kind: str = "", *, fix: bool = F
 
 def root(open_memory: Callable[[], Memory]) -> Path:
     with open_memory() as memory:
-        return memory.root
+        return memory.workspace.root
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_leftover_is_removed_only_if_its_note_says_all_of_it(open_memory: Call
     safe.write_text("# Tea\n")
     unsafe.write_text("- something else\n")
     with open_memory() as memory:
-        if {"Tea", "Memory"} - {name.split(".")[1] for name in memory.store(writes=False).leftovers()}:
+        if {"Tea", "Memory"} - {name.split(".")[1] for name in memory.workspace.store(writes=False).leftovers()}:
             pytest.fail("the names of temporary files are others by now")
     told = {each["path"]: each["fixed"] for each in findings(open_memory, "left over", fix=True)}
     assert told == {safe.name: True, unsafe.name: False}
@@ -206,7 +206,7 @@ def test_a_leftover_is_removed_only_if_its_note_says_all_of_it(open_memory: Call
 
 def test_the_index_is_compared_and_made_anew(open_memory: Callable[[], Memory]) -> None:
     with open_memory() as memory:
-        connection = memory.index().connection()
+        connection = memory.workspace.index().connection()
         connection.execute("UPDATE chunk_texts SET text = 'nothing of the kind'")
         connection.commit()
     assert findings(open_memory, "index")[0]["fixable"]
@@ -216,7 +216,7 @@ def test_the_index_is_compared_and_made_anew(open_memory: Callable[[], Memory]) 
 
 def test_a_folder_that_others_may_look_into(open_memory: Callable[[], Memory]) -> None:
     with open_memory() as memory:
-        state = memory.state
+        state = memory.workspace.state
     os.chmod(state, 0o755)
     assert findings(open_memory, "permissions", fix=True)[0]["fixed"]
     assert state.stat().st_mode & 0o777 == 0o700
@@ -241,10 +241,10 @@ def test_a_model_that_does_not_work(open_memory: Callable[[], Memory], monkeypat
 
 def test_a_dry_run_mends_nothing(open_memory: Callable[[], Memory]) -> None:
     with open_memory() as memory:
-        state = memory.state
+        state = memory.workspace.state
     os.chmod(state, 0o755)
     with open_memory() as memory:
-        memory.dry_run = True
+        memory.workspace.dry_run = True
         (found,) = memory.doctor(fix=True)["findings"]
     assert found["fixable"] and not found["fixed"] and state.stat().st_mode & 0o777 == 0o755
 
@@ -261,7 +261,7 @@ def test_all_that_is_lost_comes_back_where_it_stood(open_memory: Callable[[], Me
         memory.remember("the heron", section="Birds")
         memory.remember("the teal", section="Birds")
         memory.remember("the oolong")
-        day = memory.root / memory.log("a walk").path
+        day = memory.workspace.root / memory.log("a walk").path
         memory.log("a talk")
     log = day.read_bytes()
     lost = overwritten(open_memory, "Memory.md", b"## Notes\n- likes oolong\n\n## Birds\n\n## Cats\n- Tom\n")
@@ -302,7 +302,7 @@ def test_what_came_back_meanwhile_is_not_written_twice(
         memory.remember("the teal")
     path.write_bytes(before)
     with open_memory() as memory:
-        lost = memory.store(writes=False).lost_lines()
+        lost = memory.workspace.store(writes=False).lost_lines()
         monkeypatch.setattr("tars_memory.vault.writing.history.lost_lines", lambda journal, root: lost)
         path.write_bytes(before + b"- the teal\n")  # the other device's copy arrives after the look
         memory.restore("all")
@@ -310,7 +310,7 @@ def test_what_came_back_meanwhile_is_not_written_twice(
 
 
 def test_a_candidate_that_another_device_decided_is_not_lost(open_memory: Callable[[], Memory]) -> None:
-    with open_memory() as memory, memory.capture().writing("extract", None) as transaction:
+    with open_memory() as memory, memory.workspace.capture().writing("extract", None) as transaction:
         text = b"## Log\n- 10:00 [extracted] likes tea ^d-7f3ak2c\n- 10:01 a talk\n"
         transaction.write("2026-11-21.md", lambda data: [Splice(0, 0, text)])
     assert overwritten(open_memory, "2026-11-21.md", text.replace(b"[extracted]", b"[promoted]")) == []
@@ -323,7 +323,7 @@ def test_what_is_taken_out_of_the_list_to_decide_is_not_lost(open_memory: Callab
     day = root(open_memory) / "2026-11-21.md"
     day.write_text("## Log\n- 10:00 [extracted] likes tea ^d-7f3ak2c\n")
     with open_memory() as memory:
-        place = memory.root / memory.review().write_note()[0]
+        place = memory.workspace.root / memory.review().write_note()[0]
     listed = place.read_text()
     assert "- [ ] likes tea" in listed
     place.write_text(listed[: listed.index("- [ ]")])
@@ -334,7 +334,7 @@ def test_a_note_of_ours_that_is_gone_is_made_again_and_one_that_moved_is_not_los
     open_memory: Callable[[], Memory],
 ) -> None:
     with open_memory() as memory:
-        day = memory.root / memory.log("a walk").path
+        day = memory.workspace.root / memory.log("a walk").path
         memory.log("a talk")
     made = day.read_bytes()
     archive = day.parent / "archive" / day.name
@@ -351,7 +351,7 @@ def test_a_note_of_ours_that_is_gone_is_made_again_and_one_that_moved_is_not_los
 
 def test_children_come_back_below_their_line(open_memory: Callable[[], Memory]) -> None:
     data = b"## Notes\n- likes oolong\n- the heron\n  - replaced:: the stork\n"
-    with open_memory() as memory, memory.capture().writing("review", None) as transaction:
+    with open_memory() as memory, memory.workspace.capture().writing("review", None) as transaction:
         transaction.write("Memory.md", lambda found: [Splice(len(found or b""), len(found or b""), data[24:])])
     assert len(overwritten(open_memory, "Memory.md", data[:24])) == 2
     with open_memory() as memory:
@@ -365,13 +365,13 @@ def test_the_journal_outlives_the_id_that_another_device_gave_the_vault(open_mem
     (place / ".tars/vault-id").unlink()
     with open_memory() as memory:
         memory.remember("the heron")
-        state = memory.state
+        state = memory.workspace.state
     (place / ".tars/vault-id").write_text("567361ca-ac5e-9a13-3f7a-179fe8260bb4\n")
     (place / "Memory.md").write_bytes(before)
     with open_memory() as memory:
-        assert memory.state == state
+        assert memory.workspace.state == state
         memory.log("a walk")
-        assert memory.state == state
+        assert memory.workspace.state == state
     assert findings(open_memory, "lost line")
     place.rename(place.with_name("old"))
     make_vault(place, {"Memory.md": "## Notes\n"})
@@ -405,7 +405,7 @@ def test_an_empty_folder_where_a_vault_was_is_no_vault_to_write_to(
     place.rename(tmp_path / "elsewhere")
     place.mkdir()
     with open_memory() as memory:
-        env = {"TARS_MEMORY_HOME": str(memory.settings.places.state.parent)}
+        env = {"TARS_MEMORY_HOME": str(memory.workspace.settings.places.state.parent)}
     assert "Memory.md" in Memory.init(place, env=env).created
     with open_memory() as memory:
         memory.log("of another vault")
@@ -423,7 +423,7 @@ def test_conversations_that_cannot_be_indexed_are_told(open_memory: Callable[[],
     (tmp_path / "logs").mkdir()
     with open_memory() as memory:
         memory.add_source(str(tmp_path / "logs"))
-        state = memory.state
+        state = memory.workspace.state
     assert findings(open_memory, "sources") == []
     shutil.rmtree(state / "talks", ignore_errors=True)
     (state / "talks").write_text("in the way")

@@ -67,7 +67,7 @@ def test_what_was_forgotten_before_can_still_be_purged(opened: Open, tmp_path: P
 def test_it_is_not_put_off_for_it_could_not_be_purged_then(opened: Open, tmp_path: Path) -> None:
     with opened(TARS_MEMORY_STORE_LOCK_TIMEOUT="0.05") as memory:
         ref = memory.remember("zebra").ref
-        held = VaultLock(memory.state / "lock", timeout=1, command="another").held()
+        held = VaultLock(memory.workspace.state / "lock", timeout=1, command="another").held()
         with held, pytest.raises(BusyError) as caught:
             memory.forget(ref, everywhere=True)
         assert caught.value.spooled is None
@@ -82,10 +82,11 @@ def test_a_proposal_that_says_the_same_goes_too_and_out_of_the_journal(
         memory.remember(words, tier="procedural")
         memory.remember("zebras are another matter", tier="procedural")
         memory.remember(words)
-        assert len(list((memory.root / ".tars/inbox").iterdir())) == 2
+        assert len(list((memory.workspace.root / ".tars/inbox").iterdir())) == 2
         receipt = memory.forget(words, everywhere=True)
         assert [
-            path.read_text("utf-8").count("another matter") for path in (memory.root / ".tars/inbox").iterdir()
+            path.read_text("utf-8").count("another matter")
+            for path in (memory.workspace.root / ".tars/inbox").iterdir()
         ] == [1]
     assert not [notice for notice in receipt.notices if "remains" in notice]
     assert [notice for notice in receipt.notices if notice == "purged from proposals and decisions about them: 1"]
@@ -95,13 +96,13 @@ def test_a_proposal_that_says_the_same_goes_too_and_out_of_the_journal(
 
 def test_a_decision_stays_without_the_words(opened: Open, tmp_path: Path) -> None:
     with opened() as memory:
-        with memory.store().transaction("review") as transaction:
+        with memory.workspace.store().transaction("review") as transaction:
             inbox.decide(
                 transaction, [("12345678", "- zebra-9"), ("87654321", "zebra-99")], "rejected", date(2026, 1, 1)
             )
         memory.remember("zebra-9")
         memory.forget("zebra-9", everywhere=True)
-        assert set(inbox.decided(memory.vault)) == {"12345678", "87654321"}
+        assert set(inbox.decided(memory.workspace.vault)) == {"12345678", "87654321"}
     assert [text for text in _texts(tmp_path) if "zebra-99" in text]
     assert not [text for text in _texts(tmp_path) if "zebra-9" in text.replace("zebra-99", "")]
 
@@ -276,9 +277,11 @@ def test_an_undo_brings_all_of_it_back_and_then_it_counts_again(tmp_path: Path) 
     with at(tmp_path, "2026-11-28T10:00") as memory:
         receipt = memory.forget("hazelnut farm")
         assert left(tmp_path / "vault") == []
-        assert Withheld(memory.state).holds(f"well, {SAID}.", datetime.fromisoformat("2026-11-27T10:00:00+00:00"))
+        assert Withheld(memory.workspace.state).holds(
+            f"well, {SAID}.", datetime.fromisoformat("2026-11-27T10:00:00+00:00")
+        )
         memory.undo(receipt.txn)
-        assert not Withheld(memory.state)
+        assert not Withheld(memory.workspace.state)
     assert {each: each.read_bytes() for each in (tmp_path / "vault").rglob("*.md")} == before
     assert path.exists()
 
@@ -344,7 +347,9 @@ def test_a_fact_goes_with_its_candidate_and_no_other_subjects_fact(tmp_path: Pat
         ref = next(fact.ref for fact in memory.facts() if fact.subject == "Me")
         memory.forget(ref)
         assert [fact.subject for fact in memory.facts()] == ["Anna"]
-        assert Withheld(memory.state).holds("So I moved to Cork, with Bo!", datetime(2026, 11, 20).astimezone())
+        assert Withheld(memory.workspace.state).holds(
+            "So I moved to Cork, with Bo!", datetime(2026, 11, 20).astimezone()
+        )
     assert note.read_text() == "## Log\n- tea\n"
 
 
@@ -413,7 +418,7 @@ def test_a_record_without_its_salt_is_refused_and_kept(opened: Open, tmp_path: P
     memory.remember("Anna keeps forty bees")
     memory.forget("Anna keeps forty bees")
     memory.remember("Anna keeps forty hens")
-    path = memory.state / "forgotten.jsonl"
+    path = memory.workspace.state / "forgotten.jsonl"
     rest = path.read_text().splitlines(keepends=True)[1:]
     path.unlink()
     if damage == "a folder":
@@ -427,6 +432,6 @@ def test_a_record_without_its_salt_is_refused_and_kept(opened: Open, tmp_path: P
         with pytest.raises(SettingsError) as told:
             refused()
         assert "forgotten.jsonl" in told.value.message
-    assert "Anna keeps forty hens" in (memory.root / "Memory.md").read_text()
+    assert "Anna keeps forty hens" in (memory.workspace.root / "Memory.md").read_text()
     assert (path.read_text() if path.is_file() else "") == before
     assert "forgotten" in {finding["kind"] for finding in memory.doctor()["findings"]}

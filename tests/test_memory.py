@@ -34,7 +34,7 @@ def test_an_unset_variable_is_no_vault(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     Memory.init(tmp_path, env=env)
-    assert Memory(env=env).root == tmp_path
+    assert Memory(env=env).workspace.root == tmp_path
     with pytest.raises(UsageError, match="--vault is empty"):
         Memory("", env=env)
 
@@ -52,7 +52,7 @@ def test_a_tier_note_that_is_a_link_is_told(tmp_path: Path) -> None:
     (tmp_path / "vault/Memory.md").symlink_to(tmp_path / "real.md")
     memory = Memory(tmp_path / "vault", env={"TARS_MEMORY_HOME": str(tmp_path / "home")})
     assert memory.list() == []
-    assert any("Memory.md is a link" in notice for notice in memory.notices)
+    assert any("Memory.md is a link" in notice for notice in memory.workspace.notices)
 
 
 def test_trying_an_init_makes_not_even_the_folder(tmp_path: Path) -> None:
@@ -101,16 +101,21 @@ def test_by_meaning_alone_needs_a_vector_and_says_so_instead_of_finding_nothing(
 def test_a_language_that_the_model_does_not_know_is_said_once(tmp_path: Path) -> None:
     (tmp_path / "vault").mkdir()
     with Memory(tmp_path / "vault", env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
-        german = parse("Wo ist der Ersatzschlüssel", memory.now().date())
-        said = memory._unknown_language(german, "embedded")
+        german = parse("Wo ist der Ersatzschlüssel", memory.workspace.now().date())
+        said = memory.searcher._unknown_language(german, "embedded")
         assert len(said) == 1
         assert "German" in said[0]
-        assert memory._unknown_language(german, "embedded") == []
-        assert memory._unknown_language(parse("where is the spare key", memory.now().date()), "embedded") == []
-        french = parse("où est la clé et qui l'a", memory.now().date())
-        assert memory._unknown_language(french, "multilingual") == []
-        memory.embedder = HashEmbedder()
-        assert memory._unknown_language(french, "embedded") == []
+        assert memory.searcher._unknown_language(german, "embedded") == []
+        assert (
+            memory.searcher._unknown_language(
+                parse("where is the spare key", memory.workspace.now().date()), "embedded"
+            )
+            == []
+        )
+        french = parse("où est la clé et qui l'a", memory.workspace.now().date())
+        assert memory.searcher._unknown_language(french, "multilingual") == []
+        memory.workspace.embedder = HashEmbedder()
+        assert memory.searcher._unknown_language(french, "embedded") == []
 
 
 def test_a_model_is_recommended_by_the_languages_of_the_notes(tmp_path: Path) -> None:

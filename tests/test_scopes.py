@@ -190,8 +190,11 @@ def test_what_is_written_lands_in_the_project(tmp_path: Path) -> None:
 
 def test_what_waited_is_placed_in_its_project(tmp_path: Path) -> None:
     root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n"})
-    with opened(root, "boat") as memory, VaultLock(memory.made_state() / "lock", timeout=5, command="test").held():
-        memory.settings.env = {**memory.settings.env, "TARS_MEMORY_STORE_LOCK_TIMEOUT": "0"}
+    with (
+        opened(root, "boat") as memory,
+        VaultLock(memory.workspace.made_state() / "lock", timeout=5, command="test").held(),
+    ):
+        memory.workspace.settings.env = {**memory.workspace.settings.env, "TARS_MEMORY_STORE_LOCK_TIMEOUT": "0"}
         with pytest.raises(TarsError) as failed:
             memory.remember("the mast is green")
         assert getattr(failed.value, "spooled", None)
@@ -317,7 +320,7 @@ def test_what_fails_in_one_project_is_told_there_alone(tmp_path: Path, monkeypat
     real = Memory.archive
 
     def failing(self: Memory, **more: Any) -> Any:
-        if self.project == "boat":
+        if self.workspace.project == "boat":
             raise TarsError("canaryboat stood there")
         return real(self, **more)
 

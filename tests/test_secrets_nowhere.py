@@ -71,7 +71,7 @@ def test_an_unattended_writer_leaves_none(tmp_path: Path) -> None:
 def test_what_waits_in_the_spool_holds_none_and_places_none(tmp_path: Path) -> None:
     memory = opened(tmp_path)
     memory.log("first")
-    store = memory.store()
+    store = memory.workspace.store()
     with VaultLock(store.state / "lock", timeout=1, command="test").held():
         for _, _, text in SEEDED[::4]:
             with pytest.raises(UnwritableError):
@@ -108,7 +108,7 @@ def test_credentials_that_stand_in_notes_get_into_no_index(tmp_path: Path) -> No
     told.append(memory.context("part point keys").text)
     found = memory.doctor()["findings"]
     told.append(json.dumps(found))
-    embedder = memory.embedder
+    embedder = memory.workspace.embedder
     assert isinstance(embedder, HashEmbedder)
     told += embedder.texts
     memory.close()

@@ -157,7 +157,7 @@ def test_a_dry_run_writes_nothing(place: Path) -> None:
     Talk(place / "logs", "harbour", START).grow(5, random.Random(1))
     before = files(place)
     memory = opened(place, START)
-    memory.dry_run = True
+    memory.workspace.dry_run = True
     with memory:
         night = nights.sleep(memory, [str(place / "logs")])
     assert night.steps[0].counts["candidates"] == 5
@@ -300,7 +300,7 @@ def test_ten_nights_of_failures(place: Path) -> None:
                 talk.grow(chance.randint(0, 3) if night else 4, chance)
         now = START + timedelta(days=night if chance.random() < 0.8 else -night, minutes=chance.randint(0, 600))
         with opened(place, now) as memory:
-            memory.store().recover()
+            memory.workspace.store().recover()
         states.append(files(place))
         ill, what = chance.choice(talks), chance.choice(["well", "renamed", "moved", "gone", "cut", "away"])
         ill.suffer(what, night)

@@ -59,7 +59,7 @@ class Meaning(World):
     def held(self) -> tuple[int, int]:
         """Vectors in the index of conversations, and in its cache."""
         with self.memory() as memory:
-            talks = memory.talks()
+            talks = memory.workspace.talks()
             assert talks is not None
             path = talks.index.files.current()
             assert path is not None
@@ -207,10 +207,10 @@ def test_what_is_being_embedded_while_it_is_forgotten_leaves_no_vector(
         yield from made
 
     with world.memory() as memory:
-        talks = memory.talks()
+        talks = memory.workspace.talks()
         assert talks is not None
         monkeypatch.setattr(Synonyms, "embed_passages", meanwhile)
-        talks.index.embed_pending(memory.open_embedder)
+        talks.index.embed_pending(memory.workspace.open_embedder)
     assert world.meant("settee") == [] and world.held() == (0, 0)
 
 
@@ -220,7 +220,7 @@ def test_two_that_read_a_grown_log_at_once_count_it_once(world: Meaning) -> None
     with path.open("a", encoding="utf-8") as log:
         log.write(json.dumps(turn("user", "the ferry is yellow", "2026-11-05T10:00")) + "\n")
     with world.memory() as first, world.memory() as second:
-        ours, theirs = first.talks(), second.talks()
+        ours, theirs = first.workspace.talks(), second.workspace.talks()
         assert ours is not None and theirs is not None
         write = ours.index.write
 
@@ -232,7 +232,7 @@ def test_two_that_read_a_grown_log_at_once_count_it_once(world: Meaning) -> None
         ours.refresh(None)
     assert sum("ferry" in text for text in world.meant("yellow ferry")) == 1
     with world.memory() as memory:
-        talks = memory.talks()
+        talks = memory.workspace.talks()
         assert talks is not None
         assert talks.index.counts()["lines"] == 4
 
@@ -261,12 +261,12 @@ def test_of_what_was_found_by_its_meaning_alone_the_newer_is_no_better() -> None
 
 
 def test_a_hook_compares_no_endless_past_by_meaning(world: Meaning, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tars_memory import looking
+    from tars_memory.recall import searcher
 
     world.write("a.jsonl", turn("user", "the green couch came from my aunt", "2026-11-02T10:00"))
     world.add()
     world.reindex()
-    monkeypatch.setattr(looking, "HURRIED", 0)
+    monkeypatch.setattr(searcher, "HURRIED", 0)
     with world.memory() as memory:
         assert "green couch" not in memory.context("settee davenport", session="").text
         assert "green couch" in memory.context("davenport of my aunt", session="").text  # a word names it

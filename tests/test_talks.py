@@ -18,6 +18,7 @@ from tars_memory.errors import UsageError
 from tars_memory.memory import Memory
 from tars_memory.recall.model import SearchResult
 from tars_memory.testing import make_vault
+from tars_memory.workspace import Workspace
 
 NOW = datetime(2026, 11, 21, 15, 0, tzinfo=UTC)
 
@@ -145,7 +146,7 @@ def test_a_resumed_copy_counts_once_and_stands_in_when_the_first_goes(world: Wor
 def test_a_growing_log_is_read_from_where_it_ended(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     path = world.write("a.jsonl", *HARBOUR)
     world.add()
-    from tars_memory import talks
+    from tars_memory.capture import talks
 
     taken: list[bytes] = []
     read = talks.Talks._talks
@@ -221,7 +222,7 @@ def test_what_is_withheld_is_neither_indexed_nor_shown(world: World, monkeypatch
     world.write("a.jsonl", *HARBOUR)
     world.add()
     assert world.found("walnut")
-    monkeypatch.setattr(Memory, "withheld", lambda self, text, said, *logs: "walnut" in text and said < "2026-11-20")
+    monkeypatch.setattr(Workspace, "withheld", lambda self, text, said, *logs: "walnut" in text and said < "2026-11-20")
     assert world.found("walnut") == [] and "walnut" not in world.told("walnut")
     with world.memory() as memory:
         memory.reindex(full=True)
@@ -233,7 +234,7 @@ def test_what_is_withheld_is_neither_indexed_nor_shown(world: World, monkeypatch
 def test_a_reader_says_what_it_has_not_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.add()
     world.write("a.jsonl", *HARBOUR)
-    from tars_memory import talks
+    from tars_memory.capture import talks
 
     monkeypatch.setattr(talks, "AT_A_GLANCE", 10)
     result = world.search("walnut floors")
@@ -344,7 +345,7 @@ def test_a_vault_is_searched_though_conversations_can_be_indexed_nowhere(world: 
     world.write("a.jsonl", *HARBOUR)
     world.add()
     with world.memory() as memory:
-        folder = memory.state / "talks"
+        folder = memory.workspace.state / "talks"
     shutil.rmtree(folder)
     folder.write_text("in its place")
     result = world.search("gate painted")
@@ -360,7 +361,7 @@ def test_a_damaged_index_is_begun_anew_and_answers(world: World, shape: str) -> 
     world.write("a.jsonl", *HARBOUR)
     world.add()
     with world.memory() as memory:
-        path = memory.talks().index.files.current()  # type: ignore[union-attr]
+        path = memory.workspace.talks().index.files.current()  # type: ignore[union-attr]
         memory.close()
         assert path is not None
     path.unlink()
@@ -535,7 +536,7 @@ def test_turns_of_the_same_thing_are_shown_and_withheld_if_they_are_named(world:
 def test_a_look_at_folders_at_rest_opens_none_and_sees_what_comes_and_goes(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tars_memory import talks
+    from tars_memory.capture import talks
 
     world.write("p/a.jsonl", *HARBOUR)
     world.add()

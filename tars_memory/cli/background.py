@@ -145,7 +145,7 @@ def finish(vault: str) -> int:
 
     _go_aside(0)
     try:
-        with Memory(vault) as memory, IndexFiles(memory.made_state()).lock(0.0, BACKGROUND) as mine:
+        with Memory(vault) as memory, IndexFiles(memory.workspace.made_state()).lock(0.0, BACKGROUND) as mine:
             if mine:
                 _Finishing(memory).run()
     except TarsError:
@@ -159,7 +159,7 @@ class _Finishing:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._begun = self._told = 0.0
-        self._work = detached.Work(speed=detached.told(memory.state).speed)
+        self._work = detached.Work(speed=detached.told(memory.workspace.state).speed)
 
     def run(self) -> None:
         """Do what there is to do, and say how it ended."""
@@ -173,14 +173,14 @@ class _Finishing:
 
     def _read(self) -> None:
         budget = RefreshBudget(None, WRITER_WAIT, strict=True, wanted="")
-        self.memory.index().refresh(budget, lambda *far: self._tell(self._work._replace(**_far(*far))))
+        self.memory.workspace.index().refresh(budget, lambda *far: self._tell(self._work._replace(**_far(*far))))
 
     def _embed(self) -> str:
         """Make the vectors, portion by portion; why not all of them, or nothing."""
-        index = self.memory.index()
+        index = self.memory.workspace.index()
         pending = total = index.pending()
         if pending:
-            self.memory.embedder = self.memory.open_embedder()  # once for all portions
+            self.memory.workspace.embedder = self.memory.workspace.open_embedder()  # once for all portions
         self._begun = time.monotonic()
         while pending:
             if detached.on_battery():
@@ -195,17 +195,19 @@ class _Finishing:
 
     def _embed_talks(self) -> str:
         """The same for the conversations that are searched beside the vault."""
-        talks = self.memory.talks()
+        talks = self.memory.workspace.talks()
         if talks is not None and talks.index.exists and talks.index.pending():
             if detached.on_battery():
                 return detached.BATTERY
-            talks.index.embed_pending(self.memory.open_embedder, partial(self._made, 0, talks.index.pending()))
+            talks.index.embed_pending(
+                self.memory.workspace.open_embedder, partial(self._made, 0, talks.index.pending())
+            )
         return ""
 
     def _answered_by_another(self) -> bool:
         """Whether the vectors of another model answer until the new ones are made: these are counted apart."""
-        embedder = self.memory.embedder
-        held = self.memory.index().reader().fingerprint
+        embedder = self.memory.workspace.embedder
+        held = self.memory.workspace.index().reader().fingerprint
         return embedder is not None and held not in (None, embedder.fingerprint)
 
     def _made(self, before: int, total: int, _phase: str, some: int, _of: int) -> None:
@@ -218,7 +220,7 @@ class _Finishing:
         self._work = work
         if now or time.monotonic() - self._told >= NEWS:
             self._told = time.monotonic()
-            detached.tell(self.memory.state, work._replace(at=time.time()))
+            detached.tell(self.memory.workspace.state, work._replace(at=time.time()))
 
 
 def _far(phase: str, done: int, total: int) -> dict[str, Any]:

@@ -137,9 +137,9 @@ class Call:
         """
         if self._memory is None:
             self._memory = self.fresh_memory()
-            self._memory.notices += self._unknown(self._memory.settings)
+            self._memory.workspace.notices += self._unknown(self._memory.workspace.settings)
         if self.typed is not None:
-            self._memory.item = self.typed.item
+            self._memory.workspace.item = self.typed.item
         return self._memory
 
     def _unknown(self, settings: Settings) -> list[str]:
@@ -167,7 +167,7 @@ class Call:
                 raise
             memory = self._open(error.root)
             if not self.dry_run:
-                memory.made_state(used=True)
+                memory.workspace.made_state(used=True)
             return memory
 
     def _open(self, vault: str | Path | None) -> Memory:
@@ -182,9 +182,9 @@ class Call:
             env=self.env,
             project=self.project,
         )
-        self.out.root = str(memory.root)
-        memory.patience, memory.apart = PATIENCE, True
-        memory.progress = self.out.progress()
+        self.out.root = str(memory.workspace.root)
+        memory.workspace.patience, memory.workspace.apart = PATIENCE, True
+        memory.workspace.progress = self.out.progress()
         return memory
 
     def note(self, text: str, *, folders: bool = False) -> str:
@@ -193,7 +193,7 @@ class Call:
         The path may be absolute, begin with ``./`` or ``../``, or lead from the current folder to a note; a line behind
         it (``path:line``, as it is printed) is left out. With ``folders`` it may be one of a folder.
         """
-        root = str(self.memory().root)
+        root = str(self.memory().workspace.root)
         is_there = os.path.exists if folders else os.path.isfile
         place = re.search(r"(?s):[0-9]+(?::.*)?$", text)
         if place and not os.path.lexists(text):
@@ -267,7 +267,7 @@ class Call:
     def notices(self, *more: Iterable[str]) -> list[str]:
         """What the person should know beside the answer: said on stderr, returned for JSON; each once."""
         found: list[str] = []
-        for group in ((self._memory.notices if self._memory is not None else ()), *more):
+        for group in ((self._memory.workspace.notices if self._memory is not None else ()), *more):
             found.extend(notice for notice in group if notice not in found)
         told = found if self.out.json or not self.interactive else self._new_today(found)
         for notice in told:
@@ -282,9 +282,11 @@ class Call:
             return notices
         from tars_memory.cli.recent import told_today
 
-        day = (self.now or self._memory.now()).date()
+        day = (self.now or self._memory.workspace.now()).date()
         return [
-            each for each in notices if not (isinstance(each, Passing) and told_today(self._memory.state, each, day))
+            each
+            for each in notices
+            if not (isinstance(each, Passing) and told_today(self._memory.workspace.state, each, day))
         ]
 
     def words(self, words: list[str] | None, what: str, *, stdin: bool = False) -> str:

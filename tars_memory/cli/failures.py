@@ -130,8 +130,8 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
     try:
         try:
             assert memory is not None
-            folder = memory.made_state() / "spool"
-            said |= {"project": memory.project} if memory.project else {}
+            folder = memory.workspace.made_state() / "spool"
+            said |= {"project": memory.workspace.project} if memory.workspace.project else {}
         except Exception:  # no vault, or none that can be opened: it is found when the same call would find it
             folder = Places.of(call.env).state / "spool"
             vault = call.vault or call.env.get("TARS_MEMORY_DIR")

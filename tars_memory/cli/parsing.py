@@ -293,7 +293,7 @@ def answering(call: Call, prompt: Prompt, job: str, model: str, reply: str | Non
 
     if reply is not None:
         return llm.Reply([answer_in(reply)])
-    named = llm.required(call.memory().settings, job, model)
+    named = llm.required(call.memory().workspace.settings, job, model)
     if not call.dry_run:
         return named
     tokens, cost = llm.estimate(prompt, named)

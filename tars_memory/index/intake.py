@@ -33,6 +33,9 @@ READER_WAIT = 0.1
 FIRST_WAIT = 1.5
 """The same while the index is made for the first time: some batches of notes."""
 WRITER_WAIT = 30.0
+SEARCH_EMBEDS = 6
+"""Changed chunks that a search gives vectors to, where its query opens the model anyway: 0.15 s of the embedded one (40
+in a second, measured). More are left to the process in the background, the watcher or ``reindex``."""
 
 
 class RefreshBudget:

@@ -33,11 +33,11 @@ from tars_memory.vault.writing.withheld import Withheld
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from tars_memory.memory import Memory
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.markdown.document import Document
     from tars_memory.vault.writing.history import LostLine
     from tars_memory.vault.writing.store import Written
+    from tars_memory.workspace import Workspace
 
 
 SHOWN = 3
@@ -67,11 +67,11 @@ class Finding(NamedTuple):
     mend: Callable[[], object] | None = None
 
 
-def doctor(memory: Memory, *, fix: bool = False) -> dict[str, Any]:
+def doctor(workspace: Workspace, *, fix: bool = False) -> dict[str, Any]:
     """Settle what a crash left, place what waits, then look; in a dry run only look.
 
     Args:
-        memory: of the vault.
+        workspace: of the vault.
         fix: also mend what is safe to mend.
 
     Returns:
@@ -79,16 +79,16 @@ def doctor(memory: Memory, *, fix: bool = False) -> dict[str, Any]:
     """
     told = []
     for what, probe in _probes():
-        if memory.progress is not None:
-            memory.progress(f"looking at {what}", 0, 0)
-        for finding in probe(memory):
-            fixed = fix and not memory.dry_run and finding.mend is not None and _mended(finding)
+        if workspace.progress is not None:
+            workspace.progress(f"looking at {what}", 0, 0)
+        for finding in probe(workspace):
+            fixed = fix and not workspace.dry_run and finding.mend is not None and _mended(finding)
             said = {"kind": finding.kind, "path": finding.path, "message": finding.message, "hint": finding.hint}
             told.append({**said, "fixable": finding.mend is not None, "fixed": fixed})
-    return {"findings": told, "notices": list(memory.notices)}
+    return {"findings": told, "notices": list(workspace.notices)}
 
 
-def _probes() -> tuple[tuple[str, Callable[[Memory], Iterator[Finding]]], ...]:
+def _probes() -> tuple[tuple[str, Callable[[Workspace], Iterator[Finding]]], ...]:
     """What is looked at, and how, in this order."""
     return (
         ("the writes", _writes),
@@ -110,17 +110,17 @@ def _mended(finding: Finding) -> bool:
     return True
 
 
-def _writes(memory: Memory) -> Iterator[Finding]:
+def _writes(workspace: Workspace) -> Iterator[Finding]:
     """Unfinished writes, text that waits, lines of ours that something overwrote, and who holds the lock."""
-    store = memory.store(writes=False)
+    store = workspace.store(writes=False)
     refused: dict[str, str] = {}
     try:
-        if not memory.dry_run:
+        if not workspace.dry_run:
             from tars_memory.capture.caller import place_spool
 
-            store = memory.store()
+            store = workspace.store()
             store.recover()
-            context = memory.capture()
+            context = workspace.capture()
             place_spool(context)
             refused = context.spool.refused
     except BusyError as error:
@@ -129,7 +129,7 @@ def _writes(memory: Memory) -> Iterator[Finding]:
         yield Finding("writing", error.message, error.hint)
     for sentence in store.pending():
         yield Finding("unfinished", sentence, "the next command that writes settles it: tars-memory doctor")
-    yield from _waiting(memory, Spool(store.state / "spool"), refused)
+    yield from _waiting(workspace, Spool(store.state / "spool"), refused)
     for path, count in store.journal.damaged().items():
         yield Finding(
             "journal",
@@ -143,9 +143,9 @@ def _writes(memory: Memory) -> Iterator[Finding]:
     except SettingsError as error:
         yield Finding("forgotten", error.message, error.hint)
     for lost in store.lost_lines():
-        yield _lost(lost, ours=memory.vault.layout.is_ours(lost.file))
+        yield _lost(lost, ours=workspace.vault.layout.is_ours(lost.file))
     for name in store.leftovers():
-        yield _leftover(memory, name, ours=store.is_ours(name))
+        yield _leftover(workspace, name, ours=store.is_ours(name))
     for name in store.limbo():
         left = f".tars/limbo/{name}"
         yield Finding(
@@ -153,31 +153,31 @@ def _writes(memory: Memory) -> Iterator[Finding]:
         )
 
 
-def _waiting(memory: Memory, spool: Spool, refused: Mapping[str, str]) -> Iterator[Finding]:
+def _waiting(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> Iterator[Finding]:
     """What was typed and is not written: what waits, what can't be placed, what was put aside."""
     for item in spool.pending():
-        ours = item.arguments.get("project", "") == memory.project
+        ours = item.arguments.get("project", "") == workspace.project
         text = repr(item.arguments.get("text", "")) if ours else ELSEWHERE
         why = f": {refused[item.id]}" if item.id in refused and ours else ""
         yield Finding(
             "spool",
             f"{item.command} {text} waits as {item.id}{why}",
             f"the next command that writes tries again; tars-memory doctor --drop {item.id} makes a file of it instead",
-            mend=partial(spool.drop, item, memory.kept) if item.id in refused else None,
+            mend=partial(spool.drop, item, workspace.kept) if item.id in refused else None,
         )
-    for item in memory.unclaimed.pending():
+    for item in workspace.unclaimed.pending():
         said = item.arguments
-        hidden = memory.project or said.get("asked_vault") or said.get("asked_project")
+        hidden = workspace.project or said.get("asked_vault") or said.get("asked_project")
         text = "" if hidden else f" {said.get('text', '')!r}"
         yield Finding(
             "spool",
             f"{item.command}{text} waits as {item.id} for the vault that it was for: {_called(said)}",
             f"write in that vault, and it is placed; tars-memory doctor --drop {item.id} makes a file of it instead",
         )
-    for damaged in (*spool.damaged(), *memory.unclaimed.damaged()):
+    for damaged in (*spool.damaged(), *workspace.unclaimed.damaged()):
         hint = "look at it; tars-memory doctor --fix sets it aside, beside the others"
         yield Finding("spool", f"{damaged} can't be read", hint, mend=partial(spool.set_aside, damaged))
-    for path in sorted(memory.kept.glob("*.txt")):
+    for path in sorted(workspace.kept.glob("*.txt")):
         hint = f"tars-memory remember --stdin < {shlex.quote(str(path))} writes it; remove it when you don't need it"
         yield Finding("kept", f"{path} holds words that were typed and are in no note", hint)
 
@@ -186,17 +186,17 @@ def _called(said: Mapping[str, Any]) -> str:
     return f"{said['asked_vault']} was named" if said.get("asked_vault") else f"called in {said.get('asked_folder')}"
 
 
-def drop(memory: Memory, name: str) -> Path | None:
+def drop(workspace: Workspace, name: str) -> Path | None:
     """Give up what waits in the spool under a name; its words become a file, whose path is returned.
 
     Raises:
         NotFoundError: nothing waits under that name.
         UnwritableError: the words can't be kept; they still wait.
     """
-    for spool in (Spool(memory.state / "spool"), memory.unclaimed):
+    for spool in (Spool(workspace.state / "spool"), workspace.unclaimed):
         for item in spool.pending():
             if item.id == name:
-                return spool.drop(item, memory.kept)
+                return spool.drop(item, workspace.kept)
     raise NotFoundError(f"nothing waits as {name!r}", "tars-memory doctor lists what does")
 
 
@@ -210,14 +210,14 @@ def _lost(lost: LostLine, *, ours: bool) -> Finding:
     )
 
 
-def _leftover(memory: Memory, name: str, *, ours: bool) -> Finding:
+def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Finding:
     """A temporary file beside its note: safe to remove if the journal or the note holds all that it says."""
     folder, _, base = name.rpartition("/")
     note = base.lstrip(".").split(".md", 1)[0] + ".md"
-    place = memory.root / folder
+    place = workspace.root / folder
     try:
-        copy = memory.vault.read(name)
-        original = memory.vault.read(f"{folder}/{note}" if folder else note)
+        copy = workspace.vault.read(name)
+        original = workspace.vault.read(f"{folder}/{note}" if folder else note)
     except TarsError:
         copy, original = b"?", b""
     said = f"{name} lies beside its note"
@@ -229,32 +229,32 @@ def _leftover(memory: Memory, name: str, *, ours: bool) -> Finding:
     )
 
 
-def _folders(memory: Memory) -> Iterator[Finding]:
+def _folders(workspace: Workspace) -> Iterator[Finding]:
     """What is set, the vault's layout and rights, and those of the state folder."""
-    for sentence in (*memory.settings.unknown_variables(), *memory.settings.unknown_keys()):
+    for sentence in (*workspace.settings.unknown_variables(), *workspace.settings.unknown_keys()):
         yield Finding("settings", sentence, "mend it there; docs/settings.md lists all settings")
-    if memory.vault.layout.problem is not None:
-        yield Finding("layout", memory.vault.layout.problem.message, memory.vault.layout.problem.hint)
-    for filter_ in memory.vault.layout.excluded.not_understood:
+    if workspace.vault.layout.problem is not None:
+        yield Finding("layout", workspace.vault.layout.problem.message, workspace.vault.layout.problem.hint)
+    for filter_ in workspace.vault.layout.excluded.not_understood:
         yield Finding(
             "layout", f"Obsidian excludes {filter_!r}, which is not followed here", "use a plain folder instead"
         )
-    if not os.access(memory.root, os.W_OK):
-        said = f"{memory.root} can't be written"
+    if not os.access(workspace.root, os.W_OK):
+        said = f"{workspace.root} can't be written"
         yield Finding("permissions", said, "searches work; what is typed waits in the spool")
-    layout = memory.vault.layout
+    layout = workspace.vault.layout
     for path in (layout.memory, layout.procedural, layout.facts):
-        if (memory.root / path).exists() and not os.access(memory.root / path, os.W_OK):
+        if (workspace.root / path).exists() and not os.access(workspace.root / path, os.W_OK):
             yield Finding(
-                "permissions", f"{path} can't be written", f"chmod u+w {shlex.quote(str(memory.root / path))}", path
+                "permissions", f"{path} can't be written", f"chmod u+w {shlex.quote(str(workspace.root / path))}", path
             )
-    for folder, path in memory.settings.places.absent(memory.root, memory.vault.id):
+    for folder, path in workspace.settings.places.absent(workspace.root, workspace.vault.id):
         yield Finding(
             "moved",
             f"a vault of the same id was at {path} and is gone; its history and waiting texts stay in {folder}",
             f"if you moved it here: tars-memory doctor --adopt {shlex.quote(path)}; if its disk is away, leave it",
         )
-    state = memory.state
+    state = workspace.state
     if state.is_dir() and os.name == "posix" and stat.S_IMODE(state.stat().st_mode) & 0o077:
         yield Finding(
             "permissions",
@@ -264,31 +264,31 @@ def _folders(memory: Memory) -> Iterator[Finding]:
         )
 
 
-def _sync(memory: Memory) -> Iterator[Finding]:
+def _sync(workspace: Workspace) -> Iterator[Finding]:
     """Conflict copies, notes with unresolved markers, and notes that were not downloaded."""
-    for folder, folders, names in os.walk(memory.root):
+    for folder, folders, names in os.walk(workspace.root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        inside = os.path.relpath(folder, memory.root).replace(os.sep, "/")
+        inside = os.path.relpath(folder, workspace.root).replace(os.sep, "/")
         for name in sorted(names):
             path = name if inside == "." else f"{inside}/{name}"
             if name.startswith(".") and name.endswith(".icloud"):
                 shown = path.replace(name, name[1 : -len(".icloud")])
                 yield Finding("not downloaded", f"{shown} is not on this device", "open it in Finder or Files", shown)
             elif name[-3:].lower() == ".md" and is_conflict_copy(name):
-                yield _copy(memory, path)
-    paths = memory.vault.paths()
+                yield _copy(workspace, path)
+    paths = workspace.vault.paths()
     known = set(paths)
     twins = {
         path: original
         for path in paths
-        if (original := numbered(path)) in known and not memory.vault.layout.is_session(path)
+        if (original := numbered(path)) in known and not workspace.vault.layout.is_session(path)
     }
-    common = _common(memory, [path for path in paths if path not in twins]) if twins else set()
+    common = _common(workspace, [path for path in paths if path not in twins]) if twins else set()
     for path, original in twins.items():
-        yield from _twin(memory, path, original, common)
+        yield from _twin(workspace, path, original, common)
     for path in paths:
         try:
-            data = memory.vault.read(path)
+            data = workspace.vault.read(path)
         except (TarsError, OSError):
             continue
         if has_markers(data):
@@ -300,12 +300,12 @@ def _sync(memory: Memory) -> Iterator[Finding]:
             )
 
 
-def _common(memory: Memory, paths: list[str]) -> set[bytes]:
+def _common(workspace: Workspace, paths: list[str]) -> set[bytes]:
     """The lines that many of these notes hold, as those of one template do: they say nothing of copies."""
     counts: dict[bytes, int] = {}
     for path in paths:
         try:
-            lines = lacks(b"", memory.vault.read(path))
+            lines = lacks(b"", workspace.vault.read(path))
         except (TarsError, OSError):
             continue
         for line in lines:
@@ -313,14 +313,14 @@ def _common(memory: Memory, paths: list[str]) -> set[bytes]:
     return {line for line, count in counts.items() if count >= TEMPLATE}
 
 
-def _twin(memory: Memory, path: str, original: str, common: set[bytes]) -> Iterator[Finding]:
+def _twin(workspace: Workspace, path: str, original: str, common: set[bytes]) -> Iterator[Finding]:
     """A note named as iCloud names a conflict copy, if it says mostly what the note without the number says.
 
     One that says its own name with the number where the other doesn't (Chapter 2, a theme called Things 3) was given it
     by a person: a copy has the words of its original.
     """
     try:
-        copy, held = memory.vault.read(path), memory.vault.read(original)
+        copy, held = workspace.vault.read(path), workspace.vault.read(original)
     except (TarsError, OSError):
         return
     name = path.rpartition("/")[2].removesuffix(".md").casefold()
@@ -337,15 +337,15 @@ def _twin(memory: Memory, path: str, original: str, common: set[bytes]) -> Itera
         )
 
 
-def _copy(memory: Memory, path: str) -> Finding:
+def _copy(workspace: Workspace, path: str) -> Finding:
     """A conflict copy: what it says that its note does not."""
     original = original_of(path)
     try:
-        copy = memory.vault.read(path)
+        copy = workspace.vault.read(path)
     except TarsError as error:
         return Finding("conflict copy", error.message, error.hint, path)
     try:
-        held = memory.vault.read(original)
+        held = workspace.vault.read(original)
     except TarsError:
         said = f"{path} is a copy of {original}, which is not there"
         return Finding("conflict copy", said, f"rename it to {original} if it is the one to keep", path)
@@ -355,7 +355,7 @@ def _copy(memory: Memory, path: str) -> Finding:
         return Finding("conflict copy", said, "remove it", path)
     some = "; ".join(line.decode("utf-8", "replace")[:80] for line in missing[:SHOWN])
     more = "; …" if len(missing) > SHOWN else ""
-    shown = f": {some}{more}" if memory.vault.layout.is_ours(path) else ""  # of other scopes the place alone
+    shown = f": {some}{more}" if workspace.vault.layout.is_ours(path) else ""  # of other scopes the place alone
     return Finding(
         "conflict copy",
         f"{path} has {counted(len(missing), 'line')} that {original} lacks{shown}",
@@ -364,9 +364,9 @@ def _copy(memory: Memory, path: str) -> Finding:
     )
 
 
-def _tiers(memory: Memory) -> Iterator[Finding]:
+def _tiers(workspace: Workspace) -> Iterator[Finding]:
     """The size of what is always loaded, and what of it finds no room."""
-    for note in loaded(memory).notes:
+    for note in loaded(workspace).notes:
         if not note.heavy:
             continue
         sections = ", ".join(f"{title} {size}" for title, size in note.sections.items())
@@ -377,13 +377,13 @@ def _tiers(memory: Memory) -> Iterator[Finding]:
         yield Finding("size", said, hint, note.path)
 
 
-def _secrets(memory: Memory) -> Iterator[Finding]:
+def _secrets(workspace: Workspace) -> Iterator[Finding]:
     """Credentials that stand in notes: where and what kind, never the value."""
     from tars_memory.vault import secrets
 
-    for path in sorted(path for path in memory.vault.paths()):
+    for path in sorted(path for path in workspace.vault.paths()):
         try:
-            text = memory.vault.read(path).decode("utf-8", "surrogateescape")
+            text = workspace.vault.read(path).decode("utf-8", "surrogateescape")
         except (OSError, TarsError):
             continue  # what can't be read is counted with the skipped
         line = at = 0
@@ -393,35 +393,35 @@ def _secrets(memory: Memory) -> Iterator[Finding]:
             yield Finding("secret", said, "it is not indexed; keep it in a password manager", path)
 
 
-def _model(memory: Memory) -> Iterator[Finding]:
+def _model(workspace: Workspace) -> Iterator[Finding]:
     """The embedding model is opened and asked."""
-    told = model_of(memory)
+    told = model_of(workspace)
     if not told["usable"]:
         yield Finding("model", told["reason"], told["hint"])
         return
     try:
-        memory.open_embedder().embed_query("a probe of the model")
+        workspace.open_embedder().embed_query("a probe of the model")
     except TarsError as error:
         yield Finding("model", error.message, error.hint)
 
 
-def _index(memory: Memory) -> Iterator[Finding]:
+def _index(workspace: Workspace) -> Iterator[Finding]:
     """The index is opened, brought in step, and compared with one made anew."""
     try:
-        report = refreshed(memory)
-        told = memory.index().status()
+        report = refreshed(workspace)
+        told = workspace.index().status()
     except TarsError as error:
         yield Finding("index", error.message, error.hint)
         return
     for sentence in report.notices:
         yield Finding("index", sentence, "tars-memory reindex")
-    if (talks := memory.talks()) is not None:
+    if (talks := workspace.talks()) is not None:
         try:
             talks.refresh()
         except TarsError as error:
             yield Finding("sources", f"conversations are not searched: {error.message}", error.hint)
-    if report.pending_vectors and model_of(memory)["usable"] and (said := memory.covers(report.pending_vectors)):
-        yield Finding("index", said.partition(": ")[0], "tars-memory reindex makes the rest", mend=memory.reindex)
+    if report.pending_vectors and model_of(workspace)["usable"] and (said := workspace.covers(report.pending_vectors)):
+        yield Finding("index", said.partition(": ")[0], "tars-memory reindex makes the rest", mend=workspace.reindex)
     if not told["vec"]:
         yield Finding("sqlite", f"no vector index: {told['reason']}", "pip install pysqlite3; the answers are the same")
     for reason, count in sorted(report.skipped.items()):
@@ -434,13 +434,13 @@ def _index(memory: Memory) -> Iterator[Finding]:
     if report.stale:
         return
     try:
-        differences = memory.index().verify()
+        differences = workspace.index().verify()
     except TarsError as error:
         yield Finding("index", error.message, error.hint)
         return
     if differences:
         said = f"the index differs from the notes: {differences[0]}"
-        yield Finding("index", said, "tars-memory reindex --full", mend=lambda: memory.reindex(full=True))
+        yield Finding("index", said, "tars-memory reindex --full", mend=lambda: workspace.reindex(full=True))
 
 
 # --- a vault that was moved
@@ -467,26 +467,26 @@ class Adoption(NamedTuple):
     stands: bool
 
 
-def adoptable(memory: Memory, path: str | None) -> Adoption:
+def adoptable(workspace: Workspace, path: str | None) -> Adoption:
     """The state that this vault may take over.
 
     Args:
-        memory: of the vault.
+        workspace: of the vault.
         path: that the vault was moved from; None if there is but one.
 
     Raises:
         UsageError: an agent asks; or a vault of this id is at that path now, so this one is a copy.
         NotFoundError: none is kept for a vault of this id that was at that path; or none at all, or several.
     """
-    if memory.actor in ("agent", "model"):
+    if workspace.actor in ("agent", "model"):
         raise UsageError("only a person takes over another path's state", "run it yourself, at a terminal")
-    found = memory.settings.places.absent(memory.root, memory.vault.id)
+    found = workspace.settings.places.absent(workspace.root, workspace.vault.id)
     if path is not None:
         old = Path(os.path.expanduser(path))
         names = {os.path.abspath(old), os.path.realpath(old)}
-        if memory.vault.id is not None and read_id(old) == memory.vault.id and str(memory.root) not in names:
+        if workspace.vault.id is not None and read_id(old) == workspace.vault.id and str(workspace.root) not in names:
             raise UsageError(
-                f"{path} is there and is a vault of the same id: {memory.root} is a copy of it",
+                f"{path} is there and is a vault of the same id: {workspace.root} is a copy of it",
                 "each of the two keeps its own history; nothing was done",
             )
         found = [each for each in found if each[1] in names]
@@ -504,7 +504,7 @@ def adoptable(memory: Memory, path: str | None) -> Adoption:
     return Adoption(folder, old_path, writes, len(Spool(folder / "spool").pending()), os.path.lexists(old_path))
 
 
-def adopt(memory: Memory, adoption: Adoption) -> None:
+def adopt(workspace: Workspace, adoption: Adoption) -> None:
     """Take over history, undo, approvals and what waits; what was written here since follows it.
 
     A kill on the way loses nothing: done again, it is completed.
@@ -514,14 +514,14 @@ def adopt(memory: Memory, adoption: Adoption) -> None:
         BusyError: another process writes for one of the two.
         UnwritableError: the state folder can't be written.
     """
-    if memory.dry_run:
+    if workspace.dry_run:
         return
-    here = memory.made_state(used=True)
-    memory.close()
-    timeout = memory.store(writes=False).lock_timeout
+    here = workspace.made_state(used=True)
+    workspace.close()
+    timeout = workspace.store(writes=False).lock_timeout
     _check_order(Journal(adoption.folder / "journal"), Journal(here / "journal"))
     for folder in (adoption.folder, here):  # what a killed process left there is settled on the notes as they are here
-        Store(memory.root, folder, now=memory.now, actor=memory.actor, lock_timeout=timeout).recover()
+        Store(workspace.root, folder, now=workspace.now, actor=workspace.actor, lock_timeout=timeout).recover()
     locks = [VaultLock(folder / "lock", timeout=timeout, command="doctor") for folder in (adoption.folder, here)]
     with locks[0].held(), locks[1].held(), writing(os.fspath(here)):
         _check_order(Journal(adoption.folder / "journal"), Journal(here / "journal"))
@@ -530,7 +530,7 @@ def adopt(memory: Memory, adoption: Adoption) -> None:
         aside = here.with_name(f".{here.name}.{os.getpid()}")
         here.rename(aside)
         adoption.folder.rename(here)
-        memory.made_state(used=True)
+        workspace.made_state(used=True)
         shutil.rmtree(aside, ignore_errors=True)
 
 
@@ -578,14 +578,14 @@ _BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 _HEADING = re.compile(rb"#{2,6}[ \t]+(.*)")
 
 
-def restore(memory: Memory, txn: str) -> list[Written]:
+def restore(workspace: Workspace, txn: str) -> list[Written]:
     """Write the lines of a transaction anew that something else overwrote, each under the heading that it stood under.
 
     Whether a line is missing is asked once more of the note as it is at that moment: another device may have brought
     it back. A note of ours that is gone is made again as it was made.
 
     Args:
-        memory: of the vault.
+        workspace: of the vault.
         txn: of the write whose lines to have back, or :data:`ALL`.
 
     Returns:
@@ -595,14 +595,14 @@ def restore(memory: Memory, txn: str) -> list[Written]:
         NotFoundError: nothing of it is lost.
         UnwritableError: a note can't be written.
     """
-    found = memory.store(writes=False).lost_lines()
+    found = workspace.store(writes=False).lost_lines()
     lost = [line for line in found if txn in (line.txn, ALL)]
     if not lost:
         said = "no line is lost" if txn == ALL else f"no line of {txn} is lost"
         raise NotFoundError(said, "tars-memory doctor lists those that are")
     from tars_memory.vault.writing.history import RESTORE
 
-    context = memory.capture()
+    context = workspace.capture()
     with context.writing(RESTORE, None) as transaction:
         for lines in _bullets(lost):
             if lines[0].created is not None:

@@ -18,6 +18,7 @@ from tars_memory import disk
 from tars_memory.capture.amend import ASKED, ambiguous, fitting
 from tars_memory.capture.caller import Receipt
 from tars_memory.errors import ConflictError, NotFoundError, PartialError, SettingsError, TarsError, counted
+from tars_memory.recall.searcher import Searcher
 from tars_memory.vault import inbox, sessions
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
@@ -39,10 +40,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.capture.caller import Caller
-    from tars_memory.memory import Memory
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.history import JournalEntry
+    from tars_memory.workspace import Workspace
 
 
 OUT_OF_REACH = "what your sync or Obsidian keeps of old versions is out of reach"
@@ -443,17 +444,17 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
     return Forgotten(receipt, gone=written.before, touched=touched, copies=copies)
 
 
-def near(memory: Memory, target: str) -> list[TalkLine]:
+def near(workspace: Workspace, target: str) -> list[TalkLine]:
     """What was said in conversations of the same thing in other words, best first: forgetting leaves it.
 
     Args:
-        memory: of the vault.
+        workspace: of the vault.
         target: what is to be forgotten: a REF, or words that fit it alone.
     """
-    if memory.talks() is None:
+    if workspace.talks() is None:
         return []
     try:
-        copies = memory.copies(target)
+        copies = copies_of(workspace.capture(writes=False), target)
     except NotFoundError:
         return []  # it may have been forgotten before
     words = [word.lstrip("-") for word in copies.texts[0].replace('"', " ").replace(":", " ").split()]
@@ -461,18 +462,19 @@ def near(memory: Memory, target: str) -> list[TalkLine]:
         return []
     said = copies.sentences()
     found: dict[TalkLine, None] = {}
-    for hit in memory.search(" ".join(filter(None, words)), tiers=("talk",), limit=MOST_NEAR, expired=True).hits:
+    asked = " ".join(filter(None, words))
+    for hit in Searcher(workspace).search(asked, tiers=("talk",), limit=MOST_NEAR, expired=True).hits:
         for text, line in zip(hit.text.split("\n"), hit.places, strict=True):
             if not mentions(text, said):
                 found[TalkLine(hit.path, line, hit.day, text.strip())] = None
     return list(found)[:MOST_NEAR]
 
 
-def forget_everywhere(memory: Memory, target: str, also: Sequence[TalkLine] = ()) -> Forgotten:
+def forget_everywhere(workspace: Workspace, target: str, also: Sequence[TalkLine] = ()) -> Forgotten:
     """Remove an entry and purge it; one that was forgotten before is purged all the same.
 
     Args:
-        memory: of the vault.
+        workspace: of the vault.
         target: as for :func:`near`.
         also: what was said in conversations, to be purged with it.
 
@@ -481,41 +483,41 @@ def forget_everywhere(memory: Memory, target: str, also: Sequence[TalkLine] = ()
         UnwritableError: it can't be removed now; nothing is kept for later, for then it could not be purged.
         PartialError: it is removed, but not purged everywhere; the same call again purges the rest.
     """
-    layout = memory.vault.layout
-    history = list(of_scope(memory.store(writes=False).history(None), layout))
+    layout = workspace.vault.layout
+    history = list(of_scope(workspace.store(writes=False).history(None), layout))
     try:
-        receipt = forget(memory.capture(), target, later=False, also=also)
+        receipt = forget(workspace.capture(), target, later=False, also=also)
     except NotFoundError:
         gone = _forgotten(history, target, layout)
         if gone is None:
             raise
         path, line, text, txn = gone
         ref = grammar.ref(path, text)
-        receipt = Forgotten(Receipt(path, line, ref, text, notices=memory.notices))
-        if not memory.dry_run:
+        receipt = Forgotten(Receipt(path, line, ref, text, notices=workspace.notices))
+        if not workspace.dry_run:
             receipt.notices += [
                 "it was forgotten before",
-                *purge(memory, [*worded_before(history, path, text, layout), *_quotes(history, txn, layout)]),
+                *purge(workspace, [*worded_before(history, path, text, layout), *_quotes(history, txn, layout)]),
             ]
         return receipt
     if receipt.written and receipt.copies is not None:
         before = worded_before(history, receipt.path, receipt.text, layout)
         told = (*before, *receipt.copies.texts, *receipt.copies.quotes, *(turn.text for turn in also))
         logs = [*receipt.copies.logs, *(turn.log for turn in also)]
-        receipt.notices += purge(memory, list(dict.fromkeys(told)), logs)
+        receipt.notices += purge(workspace, list(dict.fromkeys(told)), logs)
     return receipt
 
 
-def restore(memory: Memory) -> None:
+def restore(workspace: Workspace) -> None:
     """What was forgotten by writes that are undone by now is withheld no longer."""
     try:
-        withheld = Withheld(memory.state)
+        withheld = Withheld(workspace.state)
     except SettingsError as error:
-        memory.notices.append(f"{error.message}; {error.hint}")
+        workspace.notices.append(f"{error.message}; {error.hint}")
         return
     if wanted := withheld.txns:
         undone = {
-            entry.txn for entry in memory.store(writes=False).history(None) if entry.txn in wanted and entry.undone
+            entry.txn for entry in workspace.store(writes=False).history(None) if entry.txn in wanted and entry.undone
         }
         withheld.drop(undone)
 
@@ -539,7 +541,7 @@ def worded_before(history: list[JournalEntry], path: str, text: str, layout: Lay
     return found
 
 
-def purge(memory: Memory, texts: list[str], logs: Sequence[str] = ()) -> list[str]:
+def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> list[str]:
     """Take forgotten words out of journal, spool and index, look whether they are gone, and say what we can't reach.
 
     What was said before now and holds them is withheld, whatever is undone. The journal comes last: while it still
@@ -551,12 +553,12 @@ def purge(memory: Memory, texts: list[str], logs: Sequence[str] = ()) -> list[st
     Raises:
         PartialError: a copy could not be purged; the message says where the words remain.
     """
-    store = memory.store()
+    store = workspace.store()
     counts = {"held": 0, "waiting": 0}
 
     def proposals() -> None:
         with store.transaction("forget") as transaction:
-            counts["waiting"] = sum(inbox.purge(transaction, memory.vault, text) for text in texts)
+            counts["waiting"] = sum(inbox.purge(transaction, workspace.vault, text) for text in texts)
 
     def spooled() -> None:
         counts["held"] += sum(Spool(store.state / "spool").purge(text) for text in texts)
@@ -567,18 +569,18 @@ def purge(memory: Memory, texts: list[str], logs: Sequence[str] = ()) -> list[st
     told = [words for text in texts for words in wordings(text)]
 
     def left() -> None:
-        counts["held"] += sum(_left_out(path, told) for path in _ours_left(memory, store.state))
+        counts["held"] += sum(_left_out(path, told) for path in _ours_left(workspace, store.state))
 
     def said() -> None:
-        if (talks := memory.talks()) is not None:
+        if (talks := workspace.talks()) is not None:
             talks.rebuild()
 
     steps: tuple[Callable[[], object], ...] = (
-        lambda: Withheld(store.state).remember(told, memory.now(), logs=logs),
+        lambda: Withheld(store.state).remember(told, workspace.now(), logs=logs),
         proposals,
         spooled,
         left,
-        lambda: memory.index().forget(lambda text: mentions(text, told)),
+        lambda: workspace.index().forget(lambda text: mentions(text, told)),
         said,
         journal,
     )
@@ -590,13 +592,13 @@ def purge(memory: Memory, texts: list[str], logs: Sequence[str] = ()) -> list[st
             step()
         except (TarsError, OSError) as error:
             failed.append(error.message if isinstance(error, TarsError) else str(error))
-    memory.close()
-    standing = [path for path in memory.vault.paths() if _holds(memory.root / path, texts)]
-    also = [f"the same words stand in {path}" for path in sorted(standing) if memory.vault.layout.is_ours(path)]
+    workspace.close()
+    standing = [path for path in workspace.vault.paths() if _holds(workspace.root / path, texts)]
+    also = [f"the same words stand in {path}" for path in sorted(standing) if workspace.vault.layout.is_ours(path)]
     ours = [path for path in sorted(store.state.rglob("*")) if not (standing and path.name.startswith("index"))]
-    elsewhere = memory.settings.places.state
+    elsewhere = workspace.settings.places.state
     ours += [path for name in ("crash-*", "kept/*", "spool/*") for path in sorted(elsewhere.glob(name))]
-    ours += [*sorted((memory.root / inbox.INBOX).glob("*"))]
+    ours += [*sorted((workspace.root / inbox.INBOX).glob("*"))]
     also += [f"a copy remains in {path}" for path in ours if path.is_file() and _holds(path, texts)]
     if failed:
         why = "; ".join(dict.fromkeys(failed))
@@ -610,11 +612,11 @@ def purge(memory: Memory, texts: list[str], logs: Sequence[str] = ()) -> list[st
     return [*done, *also, OUT_OF_REACH]
 
 
-def _ours_left(memory: Memory, state: Path) -> list[Path]:
+def _ours_left(workspace: Workspace, state: Path) -> list[Path]:
     """Files of ours beside journal, spool and index that may hold words: copies of logs that hooks keep, their own log,
     the places of the last search, texts that were given up, traces of crashes.
     """
-    home = memory.settings.places.state
+    home = workspace.settings.places.state
     names = ("hooks/kept/*/*/*", "hooks/kept/*/*", "hooks/hook.log", "last-search*")
     found = [path for name in names for path in state.glob(name)]
     found += [path for name in ("hook.log", "kept/*", "crash-*") for path in home.glob(name)]

@@ -108,28 +108,28 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
         UnwritableError: the state folder can't be used.
         VaultError: nothing makes the folder a vault, or an empty one stands where a vault was.
     """
-    memory.store(writes=not memory.dry_run)
+    memory.workspace.store(writes=not memory.workspace.dry_run)
     begun = time.monotonic()
-    options = memory.settings.options("sleep", SleepOptions)
-    from tars_memory.talks import source_paths
+    options = memory.workspace.settings.options("sleep", SleepOptions)
+    from tars_memory.capture.talks import source_paths
 
     own = [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
-    named = [*sources] or [*dict.fromkeys([*own, *source_paths(memory.settings)])]
+    named = [*sources] or [*dict.fromkeys([*own, *source_paths(memory.workspace.settings)])]
     from tars_memory.curation.extraction.keeping import Record
 
     with _alone(memory):
-        record = Record(memory.state / "sleep.json")
-        before, memory.night = _last(memory), os.urandom(8).hex()
+        record = Record(memory.workspace.state / "sleep.json")
+        before, memory.workspace.night = _last(memory), os.urandom(8).hex()
         steps: list[Step] = []
         steps.append(_step("extract", lambda: _extract(memory, named, record)))
-        if memory.talks() is not None:
+        if memory.workspace.talks() is not None:
             steps.append(_step("keep", lambda: _keep(memory, record)))
         steps += _tended(memory, options)
         for project in _projects(memory):
             steps += _elsewhere(memory, project, options)
         steps.append(_step("index", lambda: _index(memory)))
-        txns = [] if memory.dry_run else [*_written(memory, memory.night, before)]
-    return Night(steps, txns, time.monotonic() - begun, list(dict.fromkeys(memory.notices)))
+        txns = [] if memory.workspace.dry_run else [*_written(memory, memory.workspace.night, before)]
+    return Night(steps, txns, time.monotonic() - begun, list(dict.fromkeys(memory.workspace.notices)))
 
 
 def undo(memory: Memory) -> list[str]:
@@ -156,8 +156,8 @@ def undo(memory: Memory) -> list[str]:
                 done.append(txn)
             except NotFoundError:
                 continue  # it was cut off by a kill, and is taken back just now
-        if not memory.dry_run:
-            Record(memory.state / "sleep.json").forget()
+        if not memory.workspace.dry_run:
+            Record(memory.workspace.state / "sleep.json").forget()
     return done
 
 
@@ -182,17 +182,19 @@ def _elsewhere(memory: Memory, project: str, options: SleepOptions) -> list[Step
             error = f"it failed there; {call} sleep tells why" if step.error else ""
             told = step.told.replace("tars-memory", call)
             found.append(step._replace(told=told, error=error, project=project))
-        if inside.notices:
-            memory.notices.append(f"{project}: {len(inside.notices)} notices; {call} doctor tells more")
+        if inside.workspace.notices:
+            memory.workspace.notices.append(
+                f"{project}: {len(inside.workspace.notices)} notices; {call} doctor tells more"
+            )
     return found
 
 
 def _projects(memory: Memory) -> list[str]:
     """The projects of the vault, if none is chosen."""
-    if memory.project:
+    if memory.workspace.project:
         return []
     try:
-        with os.scandir(memory.root / PROJECTS) as found:
+        with os.scandir(memory.workspace.root / PROJECTS) as found:
             names = [each.name for each in found if each.is_dir(follow_symlinks=False)]
     except OSError:
         return []
@@ -227,22 +229,22 @@ def _extract(memory: Memory, sources: list[str], record: Record) -> tuple[str, d
 
     if not sources:
         return "", {}, ""
-    if not may_run_by_itself(memory.settings.env):
-        return f"nothing was extracted: {AUTO} is set to {memory.settings.env[AUTO]}", {}, ""
+    if not may_run_by_itself(memory.workspace.settings.env):
+        return f"nothing was extracted: {AUTO} is set to {memory.workspace.settings.env[AUTO]}", {}, ""
     errors: list[str] = []
     counts = {"sources": 0, "conversations": 0, "candidates": 0, "unchanged": 0}
     waiting = record.new(sources, counts, errors)
     if waiting:
-        memory.take_ticks()
-        model = open_llm(memory.settings, "extract")
+        memory.workspace.take_ticks()
+        model = open_llm(memory.workspace.settings, "extract")
         with ExitStack() as opened:
 
             @cache
             def run(project: str) -> Examiner:
-                inside = memory if project == memory.project else opened.enter_context(memory.within(project))
-                return examiner(inside.capture, memory.settings, model)
+                inside = memory if project == memory.workspace.project else opened.enter_context(memory.within(project))
+                return examiner(inside.workspace.capture, memory.workspace.settings, model)
 
-            _examine(run, memory.project, waiting, record, counts, errors, dry_run=memory.dry_run)
+            _examine(run, memory.workspace.project, waiting, record, counts, errors, dry_run=memory.workspace.dry_run)
     told = f"{counted(counts['candidates'], 'candidate')} from {counted(counts['conversations'], 'conversation')}"
     if out := counts.get("left_out"):
         told += f", {out:,} left out: tars-memory review --left-out"
@@ -255,9 +257,9 @@ def _keep(memory: Memory, record: Record) -> tuple[str, dict[str, int], str]:
     from tars_memory.capture.transcripts import Unknown
     from tars_memory.curation.extraction.extract import conversations, examiner
 
-    talks = memory.talks()
-    going = record.going(talks.going(memory.now().timestamp())) if talks is not None else {}
-    if not going or memory.dry_run or not may_run_by_itself(memory.settings.env):
+    talks = memory.workspace.talks()
+    going = record.going(talks.going(memory.workspace.now().timestamp())) if talks is not None else {}
+    if not going or memory.workspace.dry_run or not may_run_by_itself(memory.workspace.settings.env):
         return "", {}, ""
     turns, errors = 0, []
     for path, stamp in going.items():
@@ -265,10 +267,10 @@ def _keep(memory: Memory, record: Record) -> tuple[str, dict[str, int], str]:
             for transcript in conversations([path]):
                 if isinstance(transcript, Unknown) or not transcript.user_turns:
                     continue
-                project = _project_of(transcript) or memory.project
-                with nullcontext(memory) if project == memory.project else memory.within(project) as inside:
-                    run = examiner(inside.capture, memory.settings, None, force=True)
-                    turns += run.keep_said(transcript, memory.withheld)
+                project = _project_of(transcript) or memory.workspace.project
+                with nullcontext(memory) if project == memory.workspace.project else memory.within(project) as inside:
+                    run = examiner(inside.workspace.capture, memory.workspace.settings, None, force=True)
+                    turns += run.keep_said(transcript, memory.workspace.withheld)
             record.kept[path] = stamp
             record.save()
         except Exception as error:
@@ -341,7 +343,7 @@ def _expire(memory: Memory) -> tuple[str, dict[str, int], str]:
 
 def _review(memory: Memory) -> tuple[str, dict[str, int], str]:
     waiting = memory.review().waiting(limit=1).total
-    days = memory.settings.options("review", ReviewOptions).window_days
+    days = memory.workspace.settings.options("review", ReviewOptions).window_days
     waits = counted(waiting, "proposal waits", "proposals wait")
     told = f"{waits}: tars-memory review (candidates expire after {counted(days, 'day')})"
     return told if waiting else "", {"waiting": waiting}, ""
@@ -364,7 +366,7 @@ def _archive(memory: Memory) -> tuple[str, dict[str, int], str]:
 
 def _compress(memory: Memory) -> tuple[str, dict[str, int], str]:
     """Say that sessions are old enough to be summed up; do it only if the person's own configuration allows it."""
-    allowed = memory.settings.options("permissions", PermissionOptions).unattended_compress
+    allowed = memory.workspace.settings.options("permissions", PermissionOptions).unattended_compress
     done = memory.compress(apply=allowed)
     counts = {"old": sum(step.action != "keep" for step in done.plan), "moved": len(done.moved)}
     if done.txn:
@@ -390,22 +392,22 @@ def _size(memory: Memory) -> tuple[str, dict[str, int], str]:
 
 
 def _index(memory: Memory) -> tuple[str, dict[str, int], str]:
-    if memory.dry_run:
+    if memory.workspace.dry_run:
         return "", {}, ""
     report = memory.reindex(embed=False)
     try:
-        report.pending_vectors = memory.embed_pending()
+        report.pending_vectors = memory.workspace.embed_pending()
     except ModelUnavailableError as error:  # whoever has no model knows it, and need not be told by mail every night
         if isinstance(error.__cause__, OSError):
             raise
-        memory.notices.append(f"keywords only: {error.message}; {error.hint}")
+        memory.workspace.notices.append(f"keywords only: {error.message}; {error.hint}")
     counts = {"changed": report.changed, "removed": report.removed, "pending": report.pending_vectors}
     told = f"{counted(report.changed, 'note')} read" if report.changed or report.removed else ""
     return told, counts, "; ".join(report.notices)
 
 
 def _last(memory: Memory) -> str:
-    return next((entry.txn for entry in memory.store(writes=False).history(1)), "")
+    return next((entry.txn for entry in memory.workspace.store(writes=False).history(1)), "")
 
 
 def _written(memory: Memory, night: str = "", before: str = "") -> dict[str, str]:
@@ -416,8 +418,8 @@ def _written(memory: Memory, night: str = "", before: str = "") -> dict[str, str
     somebody else wrote meanwhile is taken for it.
     """
     found: dict[str, str] = {}
-    layout = memory.vault.layout
-    for entry in memory.store(writes=False).history():
+    layout = memory.workspace.vault.layout
+    for entry in memory.workspace.store(writes=False).history():
         if entry.txn <= before:
             break
         mark = entry.record.get("night")
@@ -427,12 +429,12 @@ def _written(memory: Memory, night: str = "", before: str = "") -> dict[str, str
                 break
             inside = "" if entry.file.startswith(OURS) else layout.scope_of(entry.file)
             found[entry.txn] = found.get(entry.txn) or inside
-    return {txn: project for txn, project in reversed(found.items()) if memory.project in ("", project)}
+    return {txn: project for txn, project in reversed(found.items()) if memory.workspace.project in ("", project)}
 
 
 def _alone(memory: Memory) -> AbstractContextManager[None]:
     """Only one night's work goes on at a time; a dry run disturbs nobody."""
-    if memory.dry_run:
+    if memory.workspace.dry_run:
         return nullcontext()
     busy, hint = "a night's work is going on already", "try again when it has ended"
-    return alone(memory.made_state() / "sleep.lock", "sleep", busy, hint)
+    return alone(memory.workspace.made_state() / "sleep.lock", "sleep", busy, hint)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.reviewing.ticks import recorded
-from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError
+from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError
 from tars_memory.settings import EmbeddingOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.writing.spool import Spool
@@ -14,10 +16,11 @@ from tars_memory.vault.writing.spool import Spool
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tars_memory.index.indexer import Progress
     from tars_memory.index.intake import RefreshReport
-    from tars_memory.memory import Memory
     from tars_memory.recall.packing.growth import Growth
     from tars_memory.settings import Settings
+    from tars_memory.workspace import Workspace
 
 
 SAMPLE, SAMPLED, FOREIGN_SHARE = 100, 2_000, 0.1
@@ -27,7 +30,7 @@ SHOWN = 10
 """So many lines a notice names."""
 
 
-def status(memory: Memory) -> dict[str, Any]:
+def status(workspace: Workspace) -> dict[str, Any]:
     """One object: where things are, how far the index is, which model and driver are in use; additive only.
 
     Returns:
@@ -37,66 +40,66 @@ def status(memory: Memory) -> dict[str, Any]:
         ``sources`` (numbers of ``logs`` and ``conversations`` that are searched; None without any), ``settings`` and
         ``notices``.
     """
-    if memory.progress is not None:
-        memory.progress("looking at the vault", 0, 0)
-    index = memory.index()
-    report = refreshed(memory)
-    spool = Spool(memory.state / "spool")
-    model = model_of(memory)
-    unknown = [*memory.settings.unknown_variables(), *memory.settings.unknown_keys()]
-    notices = [*memory.notices, *(said for said in unknown if said not in memory.notices)]
-    notices += [*memory.moved(), *report.notices]
+    if workspace.progress is not None:
+        workspace.progress("looking at the vault", 0, 0)
+    index = workspace.index()
+    report = refreshed(workspace)
+    spool = Spool(workspace.state / "spool")
+    model = model_of(workspace)
+    unknown = [*workspace.settings.unknown_variables(), *workspace.settings.unknown_keys()]
+    notices = [*workspace.notices, *(said for said in unknown if said not in workspace.notices)]
+    notices += [*workspace.moved(), *report.notices]
     told = index.status()
     if report.pending_vectors and model["usable"] and not report.reading:
-        notices += filter(None, [memory.covers(report.pending_vectors)])
-    doubtful = _unapproved(memory, notices)
-    if memory.vault.look(memory.vault.layout.review) is not None:
+        notices += filter(None, [workspace.covers(report.pending_vectors)])
+    doubtful = _unapproved(workspace, notices)
+    if workspace.vault.look(workspace.vault.layout.review) is not None:
         from tars_memory.curation.reviewing import ticks
 
-        notices += ticks.left(memory.vault)
+        notices += ticks.left(workspace.vault)
     return {
         "vault": {
-            "path": str(memory.root),
-            "id": memory.vault.id,
-            "state": str(memory.state),
+            "path": str(workspace.root),
+            "id": workspace.vault.id,
+            "state": str(workspace.state),
             "notes": told.pop("notes"),
             "tiers": told.pop("tiers"),
             "skipped": report.skipped,
             "stale": report.stale,
         },
-        "background": background(memory, report.pending_vectors),
+        "background": background(workspace, report.pending_vectors),
         "index": told,
         "model": model,
         "waiting": {
             "spool": len(spool.pending()),
-            "unfinished": memory.store(writes=False).pending(),
-            "proposals": len(inbox.pending(memory.vault, notices)),
-            "review": memory.review(writes=False).waiting(limit=1).total,
-            "ticks": len(recorded(memory.capture(writes=False))),
+            "unfinished": workspace.store(writes=False).pending(),
+            "proposals": len(inbox.pending(workspace.vault, notices)),
+            "review": workspace.review(writes=False).waiting(limit=1).total,
+            "ticks": len(recorded(workspace.capture(writes=False))),
         },
         "rules": {"unapproved": sum(map(len, doubtful.values())), "lines": doubtful},
-        "loaded": loaded(memory).as_dict(),
-        "sources": _sources(memory),
-        "settings": memory.settings.given,
+        "loaded": loaded(workspace).as_dict(),
+        "sources": _sources(workspace),
+        "settings": workspace.settings.given,
         "notices": notices,
     }
 
 
-def _sources(memory: Memory) -> dict[str, int] | None:
+def _sources(workspace: Workspace) -> dict[str, int] | None:
     """How much of conversations is searched."""
-    from tars_memory.talks import source_paths
+    from tars_memory.capture.talks import source_paths
 
-    if not source_paths(memory.settings):
+    if not source_paths(workspace.settings):
         return None
-    told = memory.sources()
+    told = sources(workspace)
     return {"logs": told["logs"], "conversations": told["conversations"]}
 
 
-def background(memory: Memory, pending: int) -> dict[str, Any]:
+def background(workspace: Workspace, pending: int) -> dict[str, Any]:
     """The process that finishes the index by itself.
 
     Args:
-        memory: of the vault.
+        workspace: of the vault.
         pending: passages without a vector.
 
     Returns:
@@ -105,23 +108,24 @@ def background(memory: Memory, pending: int) -> dict[str, Any]:
     """
     from tars_memory.index.live import detached
 
-    chunks = memory.index().status()["chunks"] or 0
-    running = detached.is_running(memory.state)
+    chunks = workspace.index().status()["chunks"] or 0
+    running = detached.is_running(workspace.state)
     return {
         "running": running,
         "covers": 100 * (chunks - pending) // chunks if chunks else 100,
-        "left": round(memory.seconds_left(pending)) or None if pending else None,
-        "ended": "" if running else detached.told(memory.state).ended,
+        "left": round(workspace.seconds_left(pending)) or None if pending else None,
+        "ended": "" if running else detached.told(workspace.state).ended,
     }
 
 
-def loaded(memory: Memory) -> Growth:
+def loaded(workspace: Workspace) -> Growth:
     """How big the notes are that every prompt begins with, how fast they grow, and what of them finds no room."""
     from tars_memory.recall.packing.growth import DAYS, growth
+    from tars_memory.recall.searcher import Searcher
     from tars_memory.vault.writing.history import entries
 
-    since = (memory.now() - timedelta(days=DAYS)).isoformat()[:10]
-    journal = memory.store(writes=False).journal
+    since = (workspace.now() - timedelta(days=DAYS)).isoformat()[:10]
+    journal = workspace.store(writes=False).journal
 
     def written(path: str) -> int:
         """What an undo took back counts against what it took back."""
@@ -132,16 +136,16 @@ def loaded(memory: Memory) -> Growth:
             count += len(entry.after) - len(entry.before)
         return count
 
-    return growth(memory.vault, memory.context(""), written)
+    return growth(workspace.vault, Searcher(workspace).context(), written)
 
 
-def _unapproved(memory: Memory, notices: list[str]) -> dict[str, list[int]]:
+def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]]:
     """The rules that ``context`` does not trust, said with what can be done."""
     from tars_memory.recall.packing.rules import unapproved
     from tars_memory.vault.writing.history import typed_lines
 
-    journal = memory.store(writes=False).journal
-    found = unapproved(memory.vault, lambda path: typed_lines(journal, path))
+    journal = workspace.store(writes=False).journal
+    found = unapproved(workspace.vault, lambda path: typed_lines(journal, path))
     for path, lines in found.items():
         where = ", ".join(map(str, lines[:SHOWN])) + (", …" if len(lines) > SHOWN else "")
         notices.append(
@@ -151,21 +155,21 @@ def _unapproved(memory: Memory, notices: list[str]) -> dict[str, list[int]]:
     return found
 
 
-def refreshed(memory: Memory) -> RefreshReport:
+def refreshed(workspace: Workspace) -> RefreshReport:
     """The index brought in step with the vault; where there is none and none can be made, all of the vault is stale."""
     from tars_memory.index.intake import RefreshReport
 
     try:
-        return memory.look()
+        return workspace.look()
     except UnwritableError as error:
         report = RefreshReport()
-        report.stale = len(memory.vault.paths())
-        report.skipped = memory.vault.skipped
+        report.stale = len(workspace.vault.paths())
+        report.skipped = workspace.vault.skipped
         report.notices.append(f"{error.message}; {error.hint}")
         return report
 
 
-def models(memory: Memory) -> list[dict[str, Any]]:
+def models(workspace: Workspace) -> list[dict[str, Any]]:
     """The models that pip installs, those fetched, and those that fastembed could fetch; the one in use is ``current``.
 
     ``languages`` and ``megabytes`` where they are known; ``seconds`` that the vectors of this vault take, where the
@@ -174,13 +178,13 @@ def models(memory: Memory) -> list[dict[str, Any]]:
     from tars_memory.index.embedding import fetch
     from tars_memory.index.embedding import models as known
 
-    cache = memory.settings.places.cache
-    current = memory.settings.options("embedding", EmbeddingOptions).model
+    cache = workspace.settings.places.cache
+    current = workspace.settings.options("embedding", EmbeddingOptions).model
     names = {manifest.name: True for manifest in known.installed(cache)}
     for name in (known.EMBEDDED, known.MULTILINGUAL):
-        names[name] = _usable(memory.settings, name)
+        names[name] = _usable(workspace.settings, name)
     names.setdefault(current, False)
-    passages = memory.index().status()["chunks"] or 0
+    passages = workspace.index().status()["chunks"] or 0
     fetchable = {one[0]: one for one in fetch.known_models()}
     listed: list[dict[str, Any]] = []
     for name in dict.fromkeys((*names, *fetchable)):
@@ -196,7 +200,7 @@ def models(memory: Memory) -> list[dict[str, Any]]:
     return listed
 
 
-def recommended(memory: Memory) -> dict[str, Any] | None:
+def recommended(workspace: Workspace) -> dict[str, Any] | None:
     """The model that fits the languages of the vault's notes better than the one that is set; None if none does.
 
     Returns:
@@ -206,13 +210,13 @@ def recommended(memory: Memory) -> dict[str, Any] | None:
     from tars_memory.index.embedding import models as known
     from tars_memory.recall.ranking.languages import foreign
 
-    current = memory.settings.options("embedding", EmbeddingOptions).model
-    paths = sorted(memory.vault.paths())
+    current = workspace.settings.options("embedding", EmbeddingOptions).model
+    paths = sorted(workspace.vault.paths())
     found: dict[str, int] = {}
     looked = letters = 0
     for path in paths[:: max(1, len(paths) // SAMPLE)]:
         try:
-            text = memory.vault.read(path).decode("utf-8", "replace")
+            text = workspace.vault.read(path).decode("utf-8", "replace")
         except (OSError, TarsError):
             continue
         looked += 1
@@ -228,11 +232,11 @@ def recommended(memory: Memory) -> dict[str, Any] | None:
         "languages": {name: round(n / looked, 2) for name, n in sorted(found.items(), key=lambda one: -one[1])},
         "megabytes": known.COSTS[known.MULTILINGUAL].megabytes,
         "seconds": known.seconds(known.MULTILINGUAL, passages),
-        "installed": _usable(memory.settings, known.MULTILINGUAL),
+        "installed": _usable(workspace.settings, known.MULTILINGUAL),
     }
 
 
-def use_model(memory: Memory, name: str, folder: Path | None) -> dict[str, Any]:
+def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str, Any]:
     """Get the model unless it is here, and set it in the person's configuration.
 
     Raises:
@@ -242,24 +246,24 @@ def use_model(memory: Memory, name: str, folder: Path | None) -> dict[str, Any]:
     """
     from tars_memory.index.embedding import fetch
 
-    name = fetch.use_model(name, memory.settings.places.cache, folder).name
-    path = memory.settings.places.config / "config.toml"
-    memory.settings.write("embedding", "model", name)
+    name = fetch.use_model(name, workspace.settings.places.cache, folder).name
+    path = workspace.settings.places.config / "config.toml"
+    workspace.settings.write("embedding", "model", name)
     notices = ["tars-memory reindex makes its vectors; those of the other model answer until they are there"]
     return {"model": name, "config": str(path), "notices": notices}
 
 
-def model_of(memory: Memory) -> dict[str, Any]:
+def model_of(workspace: Workspace) -> dict[str, Any]:
     """The model that is set: ``name``, ``usable``; its ``fingerprint``, or ``reason`` and ``hint``."""
     from tars_memory.index.embedding import models as known
 
-    name = memory.settings.options("embedding", EmbeddingOptions).model
+    name = workspace.settings.options("embedding", EmbeddingOptions).model
     try:
-        if memory.embedder is None:  # one that was given stands for it
-            known.ready(name, memory.settings.places.cache)
+        if workspace.embedder is None:  # one that was given stands for it
+            known.ready(name, workspace.settings.places.cache)
     except ModelUnavailableError as error:
         return {"name": name, "usable": False, "reason": error.message, "hint": error.hint}
-    return {"name": name, "usable": True, "fingerprint": memory.fingerprint()}
+    return {"name": name, "usable": True, "fingerprint": workspace.fingerprint()}
 
 
 def _usable(settings: Settings, name: str) -> bool:
@@ -270,3 +274,93 @@ def _usable(settings: Settings, name: str) -> bool:
     except ModelUnavailableError:
         return False
     return True
+
+
+# --- conversations
+
+
+EXPIRES_AFTER = 30
+"""Days after which Claude Code deletes its logs, if not set otherwise."""
+
+
+def sources(workspace: Workspace) -> dict[str, Any]:
+    """The sources and what was read of them: see :meth:`tars_memory.memory.Memory.sources`."""
+    from tars_memory.capture.talks import source_paths
+
+    paths = source_paths(workspace.settings)
+    talks = workspace.talks()
+    counts = talks.index.counts() if talks is not None and talks.index.exists else {}
+    return {
+        "sources": [{"path": path, "there": os.path.exists(path)} for path in paths],
+        "logs": counts.get("logs", 0),
+        "conversations": counts.get("conversations", 0),
+        "passages": counts.get("passages", 0),
+        "pending_vectors": talks.index.pending() if talks is not None else 0,
+        "nights": _nights(workspace.state),
+        "notices": [],
+    }
+
+
+def add_source(workspace: Workspace, path: str, progress: Progress | None) -> dict[str, Any]:
+    """Name a file or folder of logs in the person's own settings, and read it.
+
+    Raises:
+        UsageError: it is no file or folder, or its name holds what the settings can't.
+        UnwritableError: the settings or the index can't be written.
+    """
+    from tars_memory.capture.talks import source_paths
+
+    whole = os.path.abspath(os.path.expanduser(path))
+    if not path or not os.path.exists(whole):
+        raise UsageError(f"{path or 'no file'} is not there", "name a file or a folder of logs")
+    if not os.path.isdir(whole) and not os.path.isfile(whole):
+        raise UsageError(f"{path} is neither a file nor a folder", "name a file or a folder of logs")
+    if "," in whole or whole != whole.strip() or not whole.isprintable():
+        raise UsageError(
+            f"{path} has a comma, a blank at its end or a character that can't be shown in its name",
+            "give it another name, or name a link to it",
+        )
+    known = source_paths(workspace.settings)
+    if whole not in known:
+        workspace.settings.write("sources", "paths", ", ".join([*known, whole]))
+    workspace.close_talks()
+    talks = workspace.talks()
+    notices = talks.refresh(None, progress).notices if talks is not None else []
+    found = sources(workspace)
+    if found["pending_vectors"] and workspace.goes_on():
+        notices.append("found by words now; vectors are being made in the background")
+    expiry = [f"programs delete logs (Claude Code: {EXPIRES_AFTER} days); sleep keeps your words"]
+    if not found["nights"]:
+        expiry.append("no night's work has run in three days: tars-memory sleep --help")
+    found["notices"] += [*notices, *expiry]
+    return found
+
+
+def remove_source(workspace: Workspace, path: str) -> dict[str, Any]:
+    """Take a source out of the person's settings, and forget what was read of it.
+
+    Raises:
+        UsageError: it is none.
+        UnwritableError: the settings or the index can't be written.
+    """
+    from tars_memory.capture.talks import source_paths
+
+    whole = os.path.abspath(os.path.expanduser(path))
+    before = workspace.talks()
+    known = source_paths(workspace.settings)
+    if whole not in known:
+        raise UsageError(f"{path} is no source", "tars-memory sources lists them")
+    workspace.settings.write("sources", "paths", ", ".join(each for each in known if each != whole))
+    if before is not None:
+        before.sources = [each for each in before.sources if each != whole]
+        before.rebuild() if before.sources else before.index.clear()
+    workspace.close_talks()
+    return sources(workspace)
+
+
+def _nights(state: Path) -> bool:
+    """Whether a night's work ran in the last three days."""
+    try:
+        return time.time() - os.stat(state / "sleep.json").st_mtime < 3 * 86_400
+    except OSError:
+        return False

@@ -105,7 +105,7 @@ class Watching:
         """
         with contextlib.ExitStack() as stack:
             with self._open_memory() as memory:
-                lock = memory.made_state() / "watch.lock"
+                lock = memory.workspace.made_state() / "watch.lock"
             stack.enter_context(alone(lock, "watch", "the vault is watched already", "one watcher is enough"))
             stack.callback(self._watcher.close)
             stack.callback(self._close_server)
@@ -125,11 +125,11 @@ class Watching:
         changed = removed = embedded = pending = 0
         try:
             with self._open_memory() as memory:
-                if memory.take_ticks():
+                if memory.workspace.take_ticks():
                     time.sleep(RESPITE)
-                notices += memory.notices
+                notices += memory.workspace.notices
                 self._watcher.forget()
-                report = memory.index().refresh(RefreshBudget(None, WRITER_WAIT))
+                report = memory.workspace.index().refresh(RefreshBudget(None, WRITER_WAIT))
                 changed, removed = report.changed, report.removed
                 notices += report.notices
                 embedded, pending = self._embed(memory, notices)
@@ -143,9 +143,9 @@ class Watching:
         """Give a portion of the pending passages their vectors; how many were given one, and how many wait."""
         try:
             self._hold_model(memory, notices)
-            index: Index = memory.index()
+            index: Index = memory.workspace.index()
             before = index.pending()
-            if self._serves and before > PORTION and memory.goes_on():
+            if self._serves and before > PORTION and memory.workspace.goes_on():
                 return 0, before
             assert self._embedder is not None
             if index.reader().fingerprint not in (None, self._embedder.fingerprint):  # another model's make way
@@ -159,23 +159,23 @@ class Watching:
 
     def _hold_model(self, memory: Memory, notices: list[str]) -> None:
         """Keep the model open between looks, and answer queries with it; another one if another one is set."""
-        name = memory.settings.options("embedding", EmbeddingOptions).model
+        name = memory.workspace.settings.options("embedding", EmbeddingOptions).model
         if self._embedder is None or name != self._model:
             self._close_server()
-            self._model, self._embedder = name, memory.open_embedder()
+            self._model, self._embedder = name, memory.workspace.open_embedder()
             if self._serves:
                 self._serve(memory, notices)
-        memory.embedder = self._embedder
+        memory.workspace.embedder = self._embedder
 
     def _serve(self, memory: Memory, notices: list[str]) -> None:
         from tars_memory.index.embedding import models
 
         assert self._embedder is not None
-        identity = models.manifest_of(self._model, memory.settings.places.cache).identity
+        identity = models.manifest_of(self._model, memory.workspace.settings.places.cache).identity
         try:
             from tars_memory.index.live.warmserver import WarmServer
 
-            self._server = WarmServer(memory.state / SOCKET, identity, self._embedder.embed_query)
+            self._server = WarmServer(memory.workspace.state / SOCKET, identity, self._embedder.embed_query)
         except (OSError, AttributeError) as error:  # no room for its path, or a system without such sockets
             notices.append(f"searches open the model themselves: no socket in the state folder ({error})")
 

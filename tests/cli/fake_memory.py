@@ -121,6 +121,10 @@ class FakeMemory:
     def __init__(self, vault: str | None = None, **options: Any) -> None:
         type(self).opened = {"vault": vault, **options}
 
+    @property
+    def workspace(self) -> FakeMemory:
+        return self
+
     @classmethod
     def init(cls, path: str, **options: Any) -> Any:
         cls.asked.append(("init", (path,), options))

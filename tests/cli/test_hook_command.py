@@ -301,7 +301,7 @@ def test_what_only_begins_work_imports_no_room(agent: Agent) -> None:
     )
     loaded = set(re.findall(r"'([\w.]+)'", done.stderr.decode()))
     assert "tars_memory.jobs.hooks" in loaded
-    rooms = ("memory", "rooms", "vault", "index", "recall", "capture", "curation")
+    rooms = ("memory", "workspace", "vault", "index", "recall", "capture", "curation")
     heavy = {f"tars_memory.{room}" for room in rooms} | {"sqlite3", "pysqlite3", "numpy", "rich"}
     assert loaded & heavy == set()
 

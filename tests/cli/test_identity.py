@@ -52,7 +52,7 @@ class Desk:
     def spool(self, root: Path, text: str) -> None:
         with self.memory(root) as memory:
             said = {"text": text, "tier": "semantic", "section": None, "tags": [], "now": "2026-11-21T10:00:00+00:00"}
-            memory.capture().spool.put("remember", {**said, "actor": "person", "interactive": True})
+            memory.workspace.capture().spool.put("remember", {**said, "actor": "person", "interactive": True})
 
     def kept(self) -> dict[str, bytes]:
         """What the state folder holds, but for what is derived."""
@@ -101,21 +101,21 @@ def test_using_a_copy_while_the_original_is_away_costs_the_original_nothing(
 ) -> None:
     with desk.memory(desk.vault) as memory:
         memory.remember("written into the original")
-        state = memory.state
+        state = memory.workspace.state
     shutil.copytree(desk.vault, desk.copy)
     desk.spool(desk.vault, "what waits for the original")
     kept = {path: data for path, data in desk.kept().items() if state.name in path}
     out = away(desk) if gone == "disk" else desk.vault.rename(desk.base / "put away")
     with desk.memory(desk.copy, dry_run=name.endswith("--dry-run")) as memory:
         use(memory)
-        assert memory.state != state
-        assert memory.capture(writes=False).spool.pending() == []
+        assert memory.workspace.state != state
+        assert memory.workspace.capture(writes=False).spool.pending() == []
     assert {path: data for path, data in desk.kept().items() if state.name in path} == kept
     assert "what waits for the original" not in (desk.copy / "Memory.md").read_text("utf-8")
     back(desk, out) if gone == "disk" else out.rename(desk.vault)
     with desk.memory(desk.vault) as memory:
-        assert memory.state == state
-        assert [item.arguments["text"] for item in memory.capture(writes=False).spool.pending()]
+        assert memory.workspace.state == state
+        assert [item.arguments["text"] for item in memory.workspace.capture(writes=False).spool.pending()]
         memory.undo()
     assert "written into the original" not in (desk.vault / "Memory.md").read_text("utf-8")
 
@@ -224,7 +224,9 @@ def test_a_renamed_parent_is_a_move_like_any_other(desk: Desk) -> None:
     moved = desk.base / "renamed/Notes"
     with desk.memory(moved) as memory:
         assert list(memory.history()) == []
-        assert [path for _, path in memory.settings.places.absent(moved, memory.vault.id)] == [str(desk.vault)]
+        assert [path for _, path in memory.workspace.settings.places.absent(moved, memory.workspace.vault.id)] == [
+            str(desk.vault)
+        ]
         memory.adopt(memory.adoptable(str(desk.disk / "Notes")))
         assert len(list(memory.history())) == 1
 
@@ -239,14 +241,14 @@ def test_a_link_to_the_vault_is_the_vault(desk: Desk) -> None:
 def test_another_vault_at_the_path_leaves_the_first_ones_state_alone(desk: Desk) -> None:
     with desk.memory(desk.vault) as memory:
         memory.remember("of the first vault")
-        state = memory.state
+        state = memory.workspace.state
     kept = {path: data for path, data in desk.kept().items() if state.name in path}
     first = desk.vault.rename(desk.base / "first")
     make_vault(desk.vault, NOTES, vault_id=STRANGER)
     with desk.memory(desk.vault) as memory:
         memory.search("oolong", mode="lexical")
         memory.remember("of the second vault")
-        assert memory.state != state
+        assert memory.workspace.state != state
     assert {path: data for path, data in desk.kept().items() if state.name + "/" in path} == kept
     desk.vault.rename(desk.base / "second")
     first.rename(desk.vault)
@@ -272,11 +274,11 @@ def test_a_folder_made_anew_with_the_same_inode_is_not_the_same_vault(
 def test_a_vault_that_lost_its_folder_of_ours_gets_its_id_back(desk: Desk) -> None:
     with desk.memory(desk.vault) as memory:
         memory.remember("before")
-        name = memory.vault.id
+        name = memory.workspace.vault.id
     shutil.rmtree(desk.vault / ".tars")
     with desk.memory(desk.vault) as memory:
         memory.remember("after")
-        assert memory.vault.id == name
+        assert memory.workspace.vault.id == name
     assert len(desk.texts(desk.vault)) == 2
 
 
@@ -302,7 +304,7 @@ def test_what_is_no_id_is_said_once_and_left_alone(desk: Desk, text: str) -> Non
 def test_a_poisoned_record_in_the_state_folder_recovers(desk: Desk, record: Any) -> None:
     with desk.memory(desk.vault) as memory:
         memory.remember("before")
-        folder = memory.state
+        folder = memory.workspace.state
     said = json.dumps(record).replace("PATH", str(desk.vault))
     (folder / "vault.json").write_text(said if record is not None else "[" * 100_000, "utf-8")
     event = json.dumps({"hook_event_name": "SessionStart"})

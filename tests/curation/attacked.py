@@ -153,7 +153,7 @@ def attack(root: Path, case: Case, model: LanguageModel) -> Survived:
                 except ModelUnavailableError as error:
                     failed = failed or error.message
         with Limit("tidy"):
-            context = memory.capture()
+            context = memory.workspace.capture()
             try:
                 contradictions.compare(context, contradictions.material(context), model)
             except ModelUnavailableError as error:

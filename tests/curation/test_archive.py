@@ -452,7 +452,7 @@ def test_every_line_is_found_as_a_line_of_its_day(tmp_path: Path, layout: dict[s
         for word, day in words.items():
             (hit,) = memory.search(f"{word} tier:daily since:{day} until:{day}", mode="lexical").hits
             assert (str(hit.date), word in hit.text) == (str(day), True)
-            assert memory.vault.layout.is_archived(hit.path) is ((TODAY - day).days > 90)
+            assert memory.workspace.vault.layout.is_archived(hit.path) is ((TODAY - day).days > 90)
         assert memory.verify() == []
         assert [each["kind"] for each in memory.doctor()["findings"]] in ([], ["index"])
 

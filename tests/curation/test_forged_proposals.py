@@ -37,8 +37,8 @@ def opened(tmp_path: Path, change: dict[str, Any], **how: Any) -> tuple[Memory, 
 
 
 def notes(memory: Memory) -> Iterator[tuple[str, bytes]]:
-    for path in sorted(memory.root.rglob("*.md")):
-        yield path.relative_to(memory.root).as_posix(), path.read_bytes()
+    for path in sorted(memory.workspace.root.rglob("*.md")):
+        yield path.relative_to(memory.workspace.root).as_posix(), path.read_bytes()
 
 
 PLACES = ("../../evil.md", "Ideas.md", ".obsidian/x.md", ".tars/config.toml", "/etc/x.md", "new.md", "Memory.md/x.md")
@@ -117,7 +117,7 @@ def test_a_new_section_comes_with_its_words_and_one_without_a_name_can_only_be_r
         tmp_path, {"op": "add_section", "section": "Health", "text": "no nuts"}, actor="person", interactive=True
     )
     memory.review().decide(accept=[name])
-    assert (memory.root / "Memory.md").read_text("utf-8").endswith("## Health\n- no nuts\n")
+    assert (memory.workspace.root / "Memory.md").read_text("utf-8").endswith("## Health\n- no nuts\n")
     memory, name = opened(tmp_path / "other", {"op": "add_section", "section": "# "}, actor="person", interactive=True)
     with pytest.raises(UsageError, match="names no heading"):
         memory.review().decide(accept=[name])

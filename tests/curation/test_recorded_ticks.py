@@ -58,7 +58,7 @@ def test_no_command_of_an_agent_does_them_by_the_way(vault: Vault, does: str) ->
         log.write_bytes(b'{"role": "user", "content": "hi"}\n{"role": "assistant", "content": "ho"}\n')
         sleep(memory, [str(log)])
     elif does == "watch":
-        memory.take_ticks()  # as each look of the watcher does
+        memory.workspace.take_ticks()  # as each look of the watcher does
     elif does == "tidy":
         memory.tidy(apply=True)
     elif does == "extract":
@@ -79,7 +79,7 @@ def test_it_is_said_once_and_not_at_every_command(vault: Vault) -> None:
     def told() -> list[str]:
         memory = vault.memory(**AGENT)
         memory.log("x")
-        return [each for each in memory.notices if "recorded" in each]
+        return [each for each in memory.workspace.notices if "recorded" in each]
 
     assert len(told()) == 1
     assert told() == []
@@ -191,7 +191,7 @@ def test_each_project_has_its_own(vault: Vault) -> None:
 def test_a_damaged_record_costs_itself_alone(vault: Vault, data: bytes) -> None:
     memory = vault.memory(**AGENT)
     memory.review().from_note()
-    path = memory.made_state() / ticks.RECORD
+    path = memory.workspace.made_state() / ticks.RECORD
     assert b"tea" not in path.read_bytes(), "no words stand there"
     path.write_bytes(data)
     assert found(vault.memory()) == []
@@ -215,8 +215,8 @@ def test_status_counts_them(vault: Vault) -> None:
 def test_a_mark_makes_an_agent_of_every_caller(vault: Vault, mark: str) -> None:
     assert agent_mark({mark: "1"}) == mark and agent_mark({mark: ""}) == ""
     memory = vault.memory(env={mark: "1"})
-    assert memory.actor == "agent"
-    assert not memory.capture(writes=False).attended
+    assert memory.workspace.actor == "agent"
+    assert not memory.workspace.capture(writes=False).attended
     assert memory.review().from_note().decided == []
 
 

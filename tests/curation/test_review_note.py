@@ -300,7 +300,7 @@ def test_the_next_command_that_writes_does_it(vault: Vault) -> None:
     memory = vault.script()
     receipt = memory.log("hello")
     assert receipt.written
-    assert "decided in Review.md: 1 accepted, 0 rejected" in memory.notices
+    assert "decided in Review.md: 1 accepted, 0 rejected" in memory.workspace.notices
     assert "- Anna moves to Cork in March 2027 ([[" in vault["Memory.md"]
     assert next(iter(vault.memory().history())).command == "log"
 
@@ -572,7 +572,7 @@ def test_what_goes_wrong_in_the_note_never_costs_what_is_typed(vault: Vault, mon
         monkeypatch.setattr(ticks, "take", lambda review, error=error: (_ for _ in ()).throw(error))
         memory = vault.memory()
         assert memory.log("hello").written
-        assert any(notice.startswith("Review.md waits: ") for notice in memory.notices)
+        assert any(notice.startswith("Review.md waits: ") for notice in memory.workspace.notices)
 
 
 def test_without_the_note_a_writer_imports_nothing_of_it(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def listed(house: House) -> dict[str, Proposal]:
 
 def out(house: House) -> dict[str, review.LeftOut]:
     with house.memory() as memory:
-        return {each.said.text: each for each in review.listed(memory.capture(writes=False))}
+        return {each.said.text: each for each in review.left_out(memory.workspace.capture(writes=False))}
 
 
 def talked(house: House, model: Any, *said: str, **more: Any) -> Any:
@@ -188,7 +188,7 @@ def test_what_is_over_ends_a_fact_only_with_a_persons_word(house: House) -> None
     with house.memory(actor="person", interactive=True) as memory:
         memory.review().decide(accept=[found.id])
     with house.memory() as memory:
-        assert [fact.object for fact in memory.facts() if fact.holds(memory.now.date())] == []
+        assert [fact.object for fact in memory.facts() if fact.holds(memory.workspace.now.date())] == []
     assert "lives in:: Cork [since:: 2020-01-01] [until:: 2026-11-21]" in (house.root / "Facts.md").read_text()
 
 
@@ -197,9 +197,9 @@ def test_one_that_was_left_out_can_be_proposed_after_all(house: House) -> None:
     before = house.files()
     one = out(house)["I bought a boat"]
     with house.memory() as memory, pytest.raises(ConflictError):
-        review.offer(memory.capture(), [one.entry.ref, "aaaaaaaa"])
+        review.offer(memory.workspace.capture(), [one.entry.ref, "aaaaaaaa"])
     with house.memory() as memory:
-        review.offer(memory.capture(), [one.entry.ref])
+        review.offer(memory.workspace.capture(), [one.entry.ref])
     assert "I bought a boat" not in out(house)
     found = listed(house)["I bought a boat"]
     assert (found.quote, found.kind, found.checked) == ("I bought a boat", "stated", True)
@@ -253,9 +253,9 @@ class TestCheck:
     def test_below_four_of_five_its_verdicts_do_not_count(self, house: House, wrong: int, passed: bool) -> None:
         model = ScriptedLLM(lambda prompt: self.known(prompt, wrong))
         with house.memory() as memory:
-            assert check.remembered(memory.settings, model) is None
-            done = check.check(memory.settings, model)
-            assert check.remembered(memory.settings, model) == check.Checked("scripted", done.right, 24)
+            assert check.remembered(memory.workspace.settings, model) is None
+            done = check.check(memory.workspace.settings, model)
+            assert check.remembered(memory.workspace.settings, model) == check.Checked("scripted", done.right, 24)
         assert (done.passed, len(done.wrong)) == (passed, 24 - done.right)
         judge = scripted(claims(*POINTS), kinds=["fiction"] * 9)
         told = talked(house, judge)

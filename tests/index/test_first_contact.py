@@ -112,14 +112,14 @@ def test_nobody_who_asks_waits_for_another_process_to_make_a_few_vectors(tmp_pat
     root = make_vault(tmp_path / "vault", {"Memory.md": "- tea at noon\n"})
     with Memory(root, embedder=HashEmbedder(), env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
         memory.reindex(embed=False)
-        memory.patience = 5.0
-        with IndexFiles(memory.state).lock(0.0) as held:
+        memory.workspace.patience = 5.0
+        with IndexFiles(memory.workspace.state).lock(0.0) as held:
             begun = time.monotonic()
             assert [hit.path for hit in memory.search("tea").hits] == ["Memory.md"]
             assert held and time.monotonic() - begun < 10  # a writer waits 30
-        assert memory.index().pending() == 1
+        assert memory.workspace.index().pending() == 1
         memory.search("tea at noon")
-        assert memory.index().pending() == 0
+        assert memory.workspace.index().pending() == 0
 
 
 def test_a_vault_that_grows_while_it_is_read(make_index) -> None:
@@ -182,30 +182,30 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_reads_all_notes_and_makes_all_vectors(place: Path) -> None:
     assert background.finish(str(place)) == 0
     with Memory(place) as memory:
-        assert memory.index().refresh().changed == 0
-        assert memory.index().pending() == 0
-        assert detached.told(memory.state).ended == ""
+        assert memory.workspace.index().refresh().changed == 0
+        assert memory.workspace.index().pending() == 0
+        assert detached.told(memory.workspace.state).ended == ""
         assert memory.status()["background"] == {"running": False, "covers": 100, "left": None, "ended": ""}
 
 
 def test_there_is_never_a_second_one(place: Path) -> None:
-    with Memory(place) as memory, IndexFiles(memory.made_state()).lock(0.0, BACKGROUND) as mine:
-        assert mine and detached.is_running(memory.state)
+    with Memory(place) as memory, IndexFiles(memory.workspace.made_state()).lock(0.0, BACKGROUND) as mine:
+        assert mine and detached.is_running(memory.workspace.state)
         assert background.finish(str(place)) == 0
-        assert memory.index().files.current() is None  # it did nothing
-        assert not detached.is_due(memory.state)
+        assert memory.workspace.index().files.current() is None  # it did nothing
+        assert not detached.is_due(memory.workspace.state)
 
 
 def test_on_battery_words_are_read_and_vectors_wait(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detached, "on_battery", lambda: True)
     background.finish(str(place))
     with Memory(place) as memory:
-        assert memory.index().refresh().changed == 0
-        assert memory.index().pending() > 60
-        assert "battery" in detached.told(memory.state).ended
-        assert not detached.is_due(memory.state)
+        assert memory.workspace.index().refresh().changed == 0
+        assert memory.workspace.index().pending() > 60
+        assert "battery" in detached.told(memory.workspace.state).ended
+        assert not detached.is_due(memory.workspace.state)
         monkeypatch.setattr(detached, "on_battery", lambda: False)
-        assert detached.is_due(memory.state)  # plugged in, it goes on at the next search
+        assert detached.is_due(memory.workspace.state)  # plugged in, it goes on at the next search
 
 
 def test_what_ends_it_is_told_and_no_search_tries_again_at_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,11 +217,11 @@ def test_what_ends_it_is_told_and_no_search_tries_again_at_once(place: Path, mon
     monkeypatch.setattr(Memory, "open_embedder", missing)
     background.finish(str(place))
     with Memory(place) as memory:
-        assert detached.told(memory.state).ended == "the model is not here; install it"
-        assert not detached.is_due(memory.state)
+        assert detached.told(memory.workspace.state).ended == "the model is not here; install it"
+        assert not detached.is_due(memory.workspace.state)
         later = time.time() + detached.PAUSE + 1
         monkeypatch.setattr(detached.time, "time", lambda: later)
-        assert detached.is_due(memory.state)
+        assert detached.is_due(memory.workspace.state)
 
 
 def test_a_vault_that_is_gone_ends_it(place: Path) -> None:
@@ -230,8 +230,8 @@ def test_a_vault_that_is_gone_ends_it(place: Path) -> None:
         for note in place.iterdir():
             note.unlink() if note.is_file() else None
         background.finish(str(place))
-        assert "looks empty" in detached.told(memory.state).ended
-        assert memory.index().status()["notes"] == 62  # what was read answers still
+        assert "looks empty" in detached.told(memory.workspace.state).ended
+        assert memory.workspace.index().status()["notes"] == 62  # what was read answers still
     assert background.finish(str(place / "nowhere")) == 0
 
 
@@ -242,8 +242,8 @@ def test_a_disk_without_room_costs_only_the_news(place: Path, monkeypatch: pytes
     monkeypatch.setattr(Path, "write_text", full)
     assert background.finish(str(place)) == 0
     with Memory(place) as memory:
-        assert memory.index().pending() == 0
-        assert detached.told(memory.state) == detached.Work()
+        assert memory.workspace.index().pending() == 0
+        assert detached.told(memory.workspace.state) == detached.Work()
 
 
 @pytest.mark.parametrize("said", [b"", b"{", b"[]", b'{"done": "many"}', b'{"phase": 3}', b"\xff" * 100])
@@ -269,7 +269,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def cold(place: Path, tmp_path: Path, **env: str) -> Memory:
     """A vault that was never read, as a command opens it."""
     memory = Memory(place, env={"TARS_MEMORY_HOME": str(tmp_path / "home"), **env})
-    memory.patience, memory.apart = AT_ONCE, True
+    memory.workspace.patience, memory.workspace.apart = AT_ONCE, True
     return memory
 
 
@@ -379,7 +379,7 @@ def test_it_outlives_the_terminal_and_a_killed_one_is_followed_by_another(tmp_pa
     root = make_vault(tmp_path / "vault", vault_notes(400))
     env = {"PATH": os.environ["PATH"], "TARS_MEMORY_HOME": str(tmp_path / "home"), "LC_ALL": "C.UTF-8"}
     env |= {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
-    state = Memory(root, env=env).made_state()
+    state = Memory(root, env=env).workspace.made_state()
 
     def search() -> None:
         asked = [*started("--vault", str(root)), "search", "--mode", "lexical", "plain 41"]

@@ -212,7 +212,7 @@ KNOWN = "# Facts\n\n## Anna\n- lives in:: Berlin [since:: 2019-01-01]\n"
 def test_dates_typed_in_the_object_are_those_of_the_fact(tmp_path: Path, typed: str, written: str) -> None:
     with opened(tmp_path, KNOWN) as memory:
         memory.add_fact("Anna", "lives in", typed)
-        assert (memory.root / "Facts.md").read_text("utf-8") == f"{KNOWN}{written}\n"
+        assert (memory.workspace.root / "Facts.md").read_text("utf-8") == f"{KNOWN}{written}\n"
         assert [fact.object for fact in memory.facts("Anna")] == ["Berlin"]
         assert not memory.add_fact("Anna", "lives in", typed).written
 
@@ -245,7 +245,7 @@ def test_a_field_that_can_be_no_date_of_the_fact_is_refused(
     with opened(tmp_path, KNOWN) as memory:
         with pytest.raises(UsageError):
             memory.add_fact(*parts, **days)
-        assert (memory.root / "Facts.md").read_text("utf-8") == KNOWN
+        assert (memory.workspace.root / "Facts.md").read_text("utf-8") == KNOWN
 
 
 @pytest.mark.parametrize(

@@ -79,12 +79,12 @@ def opener(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Memo
 
 def root_of(opener: Callable[[], Memory]) -> Path:
     with opener() as memory:
-        return memory.root
+        return memory.workspace.root
 
 
 def in_step(opener: Callable[[], Memory]) -> None:
     with opener() as memory:
-        index = memory.index()
+        index = memory.workspace.index()
         assert index.verify() == []
         assert index.refresh().changed == 0
 
@@ -231,7 +231,7 @@ def test_a_changed_setting_counts_from_the_next_look(opener: Callable[[], Memory
         (root / ".tars" / "config.toml").write_text("[limits]\nmax_note_bytes = 1000\n")
         running.until(lambda: len(running.batches) >= 3)
     with opener() as memory:
-        assert memory.index().refresh().changed == 0
+        assert memory.workspace.index().refresh().changed == 0
         assert not memory.search("tea").hits
 
 

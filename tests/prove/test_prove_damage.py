@@ -51,7 +51,7 @@ class House:
         with self.memory() as memory:
             memory.log("the first line")
             memory.reindex()
-            index = memory.index()
+            index = memory.workspace.index()
             index.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self.database = index.files.current()
             self.cache = index.cache / schema.CACHE_FILE
@@ -110,7 +110,7 @@ def test_flipped_bits(house: House) -> None:
         if number % 100 == 99:  # and a rebuild mends whatever it was
             with house.memory() as memory:
                 memory.reindex(full=True)
-                assert memory.index().verify() == []
+                assert memory.workspace.index().verify() == []
             assert house.ask(7)
     assert house.notes() == house.before
     print(f"{count} flips of a bit: no wrong answer, no crash, {missed} times the note was not found")
@@ -145,7 +145,7 @@ def test_damaged_whole(house: House, which: str, name: str, damage: Callable[[by
         assert house.ask(number) and house.ask(number, "hybrid")
     with house.memory() as memory:
         memory.reindex()
-        assert memory.index().verify() == [] and memory.index().pending() == 0
+        assert memory.workspace.index().verify() == [] and memory.workspace.index().pending() == 0
     assert house.notes() == house.before
 
 
@@ -167,7 +167,7 @@ def test_copied_live(house: House) -> None:
         assert house.ask(3) and house.ask(41, "hybrid")
     with house.memory() as memory:
         memory.reindex()
-        assert memory.index().verify() == []
+        assert memory.workspace.index().verify() == []
     after = house.notes()
     assert {name: after[name] for name in house.before} == house.before
     print(f"{len(copies)} live copies: no wrong answer")

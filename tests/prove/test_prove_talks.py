@@ -46,7 +46,7 @@ class Place:
         """What is indexed, once the index is up to date; and each line is found."""
         with Memory(self.root, env=self.env) as memory:
             memory.reindex()
-            talks = memory.talks()
+            talks = memory.workspace.talks()
             assert talks is not None
             held: list[str] = talks.index.read(
                 lambda reader: [

@@ -103,7 +103,7 @@ class Watched:
 
     def pending(self) -> int:
         with self.memory() as memory:
-            return memory.index().pending()
+            return memory.workspace.index().pending()
 
     def program(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -112,8 +112,8 @@ class Watched:
 
     def assert_in_step(self) -> None:
         with self.memory() as memory:
-            assert memory.index().verify() == []
-            assert memory.index().pending() == 0
+            assert memory.workspace.index().verify() == []
+            assert memory.workspace.index().pending() == 0
 
 
 def note(number: int, words: str = "") -> str:
@@ -207,7 +207,7 @@ def test_a_storm_that_the_queue_has_no_room_for(place: Path) -> None:
             (folder / f"{number}.md").write_text(note(number))
         watched.until(lambda: sum(int(str(b["changed"])) for _, b in watched.batches) >= count + 1, 120)
         with watched.memory() as memory:
-            assert memory.index().verify() == []
+            assert memory.workspace.index().verify() == []
         (watched.root / "d16" / "e4" / "late.md").write_text(note(1))  # its folder is watched after all
         watched.until(lambda: sum(int(str(b["changed"])) for _, b in watched.batches) >= count + 2, 60)
         watched.stop()
@@ -244,7 +244,7 @@ def test_a_checkout_is_one_batch(place: Path) -> None:
         assert [batch["changed"] for batch in changed] == [count]
         assert sum(bool(b["changed"]) for _, b in watched.batches[before:]) == 1
     with watched.memory() as memory:
-        assert memory.index().verify() == []
+        assert memory.workspace.index().verify() == []
     watched.stop()
 
 

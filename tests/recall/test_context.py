@@ -305,7 +305,7 @@ def test_the_json_object(vault: Vault) -> None:
 
 
 def test_an_unreadable_journal_is_said(vault: Vault) -> None:
-    folder = vault.memory().state / "journal"
+    folder = vault.memory().workspace.state / "journal"
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.symlink_to(folder.name)  # a link to itself
     result = vault.context()

@@ -172,7 +172,7 @@ def test_an_end_that_is_taken_away_counts_at_once_and_no_vector_is_made_again(ba
         note = base / "vault" / SESSION
         note.write_text(note.read_text("utf-8").replace("until: 2026-12-01\n", "other: 2026-12-01\n"), "utf-8")
         assert "The night train to Vienna." in lines(memory, "night train Vienna")
-        assert memory.index().pending() == 0
+        assert memory.workspace.index().pending() == 0
         assert memory.verify() == []
 
 
@@ -206,7 +206,7 @@ def test_a_vault_without_ends_asks_for_none(tmp_path: Path) -> None:
     make_vault(tmp_path / "vault", {"a.md": "- tea\n\n- coffee\n"})
     with opened(tmp_path) as memory:
         memory.reindex()
-        plan = memory.index().read(
+        plan = memory.workspace.index().read(
             lambda reader: reader._connection.execute(
                 "EXPLAIN QUERY PLAN SELECT id, scope FROM chunks WHERE until < 99999999 AND until <= 20261120"
             ).fetchall()

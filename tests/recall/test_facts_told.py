@@ -163,4 +163,4 @@ def test_where_nobody_is_called_so_near_names_are_told(tmp_path: Path, name: str
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     with Memory(root, env=env, now=datetime(2026, 11, 21, 12).astimezone()) as memory:
         assert memory.facts(name) == []
-        assert said in " ".join(memory.notices) if said else not memory.notices
+        assert said in " ".join(memory.workspace.notices) if said else not memory.workspace.notices

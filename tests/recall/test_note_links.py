@@ -103,12 +103,12 @@ def test_what_is_no_condition(memory: Memory, text: str) -> None:
 
 def test_a_changed_note_has_its_new_links_and_properties(memory: Memory) -> None:
     assert found(memory, where=["status=done"])
-    (memory.root / "notes" / "Tea.md").write_text("---\nstatus: brewing\n---\noolong [[Cups]]\n")
+    (memory.workspace.root / "notes" / "Tea.md").write_text("---\nstatus: brewing\n---\noolong [[Cups]]\n")
     assert found(memory, where=["status=done"]) == set()
     assert found(memory, where=["status=brewing"]) == {"notes/Tea.md"}
     assert "notes/Tea.md" in memory.links("Cups").back
     assert memory.verify() == []
-    (memory.root / "notes" / "Tea.md").unlink()
+    (memory.workspace.root / "notes" / "Tea.md").unlink()
     assert found(memory, where=["status=brewing"]) == set()
     assert memory.verify() == []
 

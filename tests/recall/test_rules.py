@@ -46,27 +46,27 @@ def test_a_rule_that_stands_is_approved_as_it_is_and_undo_takes_that_back(tmp_pa
     data = b"# Rules\r\n\r\n- answer briefly\r\n- use metric units\r\n  - in kitchens, too\r\n## Git\r\n- no force-push"
     note.write_bytes(data)
     with memory(tmp_path, actor="person", interactive=True) as mine:
-        found = review.unapproved(mine.capture())
+        found = review.unapproved(mine.workspace.capture())
         assert [(rule.line, rule.section, rule.text) for rule in found] == [
             (3, "Rules", "answer briefly"),
             (4, "Rules", "use metric units\n- in kitchens, too"),
             (7, "Git", "no force-push"),
         ]
         before = mine.context("").text.partition("use metric units")[0]
-        assert review.approve(mine.capture(), found[1:])
+        assert review.approve(mine.workspace.capture(), found[1:])
         assert note.read_bytes() == data
-        assert [rule.text for rule in review.unapproved(mine.capture())] == ["answer briefly"]
+        assert [rule.text for rule in review.unapproved(mine.workspace.capture())] == ["answer briefly"]
         assert mine.context("").text.partition("use metric units")[0] != before
         note.write_bytes(data.replace(b"- use metric units\r\n", b"- use metric units!\r\n"))
-        assert [rule.line for rule in review.unapproved(mine.capture())] == [3, 4]
+        assert [rule.line for rule in review.unapproved(mine.workspace.capture())] == [3, 4]
         with pytest.raises(ConflictError):
-            review.approve(mine.capture(), found)
+            review.approve(mine.workspace.capture(), found)
         note.write_bytes(data)
         mine.undo()
         assert note.read_bytes() == data
-        assert len(review.unapproved(mine.capture())) == 3
+        assert len(review.unapproved(mine.workspace.capture())) == 3
     with memory(tmp_path, actor="agent") as theirs, pytest.raises(UsageError, match="person at a terminal"):
-        review.approve(theirs.capture(), found)
+        review.approve(theirs.workspace.capture(), found)
 
 
 def test_typing_a_rule_again_approves_it(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_typing_a_rule_again_approves_it(tmp_path: Path) -> None:
 def test_what_was_replaced_is_told_to_no_model(tmp_path: Path) -> None:
     day = "2026-11-21"
     with memory(tmp_path) as mine:
-        note = mine.root / f"{day}.md"
+        note = mine.workspace.root / f"{day}.md"
         lines = [
             "- 14:30 [promoted] Anna lives in Cork ^d-1",
             "  - replaced:: Anna lives in Berlin ([[2026-10-01#^d-2|2026-10-01]])",

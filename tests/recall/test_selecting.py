@@ -239,10 +239,10 @@ def test_a_list_and_the_facts_narrowed(memory: Memory) -> None:
 
 def test_hand_edits_count_at_once(memory: Memory) -> None:
     assert "- the kettle makes tea" not in lines(memory, about=["Annie"])
-    note = memory.root / "Memory.md"
+    note = memory.workspace.root / "Memory.md"
     note.write_text(note.read_text("utf-8").replace("the kettle", "Annie's kettle"), "utf-8")
     assert "- Annie's kettle makes tea" in lines(memory, about=["Anna Berg"])
-    (memory.root / "people/Anna Berg.md").unlink()
+    (memory.workspace.root / "people/Anna Berg.md").unlink()
     assert lines(memory, about=["Annie"]) == ["- Annie's kettle makes tea", "- annie's tea pot", "- tea is in box 4"]
 
 

@@ -65,7 +65,7 @@ def _has_model(call: Call, named: str | None) -> bool:
     """Whether a model would be asked."""
     from tars_memory.settings import LlmOptions
 
-    options = call.memory().settings.options("llm", LlmOptions)
+    options = call.memory().workspace.settings.options("llm", LlmOptions)
     return named != "none" and bool(named or options.extract_model or options.model)
 
 

@@ -203,18 +203,19 @@ def _adopt(call: Call, path: str | None) -> int:
     held = f"history (writes: {found.writes}, waiting texts: {found.waiting})"
     if call.interactive and not call.dry_run:
         there = "something else is there now" if found.stands else "nothing is there now"
-        asked = f"{held} is kept for {clean(found.path)}; {there}. Was that vault moved to {clean(str(memory.root))}"
+        new = clean(str(memory.workspace.root))
+        asked = f"{held} is kept for {clean(found.path)}; {there}. Was that vault moved to {new}"
         if not confirmed(call, f"{asked}, and is to go on here? No if its disk is only away."):
             call.out.complain("nothing was done")
             return 1
     memory.adopt(found)
     notices = call.notices()
-    told = {"from": found.path, "to": str(memory.root), "writes": found.writes, "waiting": found.waiting}
+    told = {"from": found.path, "to": str(memory.workspace.root), "writes": found.writes, "waiting": found.waiting}
     if call.out.json:
         call.out.record({"adopted": told, "notices": notices})
     else:
         would = "would adopt" if call.dry_run else "adopted"
-        call.out.data(f"{would}: {clean(found.path)} -> {clean(str(memory.root))}: {held}")
+        call.out.data(f"{would}: {clean(found.path)} -> {clean(str(memory.workspace.root))}: {held}")
     return 0
 
 
@@ -252,7 +253,7 @@ def reindex(
     call = call_of(ctx)
     memory = call.memory()
     try:
-        report = memory.reindex(full=full, embed=not no_embed, progress=memory.progress)
+        report = memory.reindex(full=full, embed=not no_embed, progress=memory.workspace.progress)
         if not no_embed:
             _await_others(memory, report)
     except KeyboardInterrupt:
@@ -268,19 +269,19 @@ def _await_others(memory: "Memory", report: Any) -> None:
     from tars_memory.index.live import detached
 
     pending = report.pending_vectors
-    while pending and detached.is_running(memory.state):
-        if memory.progress is not None:
-            work = detached.told(memory.state)
-            memory.progress(
+    while pending and detached.is_running(memory.workspace.state):
+        if memory.workspace.progress is not None:
+            work = detached.told(memory.workspace.state)
+            memory.workspace.progress(
                 f"{work.phase}, by the process in the background", work.done, max(work.total, work.done + 1)
             )
         time.sleep(LOOK)
-        report.pending_vectors = pending = memory.index().pending()
+        report.pending_vectors = pending = memory.workspace.index().pending()
 
 
 def _done(memory: "Memory") -> str:
     """How far the index is, in words."""
-    told = memory.index().status()
+    told = memory.workspace.index().status()
     read = f"{counted(told['notes'] or 0, 'note')} read"
     return f"{read}, {told['vectors'] or 0:,} of {counted(told['chunks'] or 0, 'passage')} have a vector"
 

@@ -129,7 +129,7 @@ def _background(call: Call, event: Event, desk: Desk, root: "Path", options: Hoo
 
 def _context(call: Call, question: str, **options: Any) -> str:
     memory = call.memory()
-    memory.patience = PATIENCE
+    memory.workspace.patience = PATIENCE
     return clean(memory.context(question, **options).text)
 
 

@@ -52,9 +52,9 @@ def begin_reading(call: Call, memory: "Memory") -> None:
     """Let a vault of many notes be read in the background, before anybody asks."""
     from tars_memory.index.intake import FIRST_BATCH
 
-    memory.apart = True
-    notes = len(memory.vault.paths())
-    if notes > FIRST_BATCH and memory.goes_on():
+    memory.workspace.apart = True
+    notes = len(memory.workspace.vault.paths())
+    if notes > FIRST_BATCH and memory.workspace.goes_on():
         call.out.say(f"{counted(notes, 'note')} are being read in the background: tars-memory status")
 
 

@@ -67,7 +67,7 @@ def _checked(call: "Call", name: str) -> int:
     """How a language model judges sentences; exit 1 if its verdicts don't count."""
     from tars_memory.curation.models import check, llm
 
-    settings = call.memory().settings
+    settings = call.memory().workspace.settings
     done = check.check(settings, llm.required(settings, "extract", name))
     notices = call.notices()
     if call.out.json:

@@ -52,8 +52,8 @@ def open_(
         raise UsageError("the name is empty", "tars-memory open NAME, or a hit of the last search: tars-memory open 2")
     path, at, url = _hit(call, name) if not name or name.isdecimal() else _note(call, name)
     notices = call.notices()
-    note = memory.root / path
-    opener = _opener(call, note, at, url if (memory.root / ".obsidian").is_dir() else None)
+    note = memory.workspace.root / path
+    opener = _opener(call, note, at, url if (memory.workspace.root / ".obsidian").is_dir() else None)
     if call.out.json:
         call.out.record({"path": path, "line": at, "obsidian_url": url, "opened": bool(opener), "notices": notices})
     elif not opener:
@@ -70,20 +70,20 @@ def open_(
 def _note(call: Call, name: str) -> tuple[str, int, str | None]:
     memory = call.memory()
     path = memory.note_called(call.note(name))
-    return path, 1, obsidian_url(memory.root.name, path)
+    return path, 1, obsidian_url(memory.workspace.root.name, path)
 
 
 def _hit(call: Call, number: str) -> tuple[str, int, str | None]:
     """A hit of the last search; where it has none of that number, the note that is called so (``2025``)."""
     memory = call.memory()
     try:
-        found = recall(memory.state, int(number or 1), terminal=call.out.stdout.isatty())
+        found = recall(memory.workspace.state, int(number or 1), terminal=call.out.stdout.isatty())
     except (NotFoundError, UsageError):
         with contextlib.suppress(NotFoundError):
             if number:
                 return _note(call, number)
         raise
-    if not memory.sees(found[0]):
+    if not memory.workspace.sees(found[0]):
         raise NotFoundError("the last search was made in another project", "search again here, or name it: --project")
     return found
 

@@ -204,7 +204,7 @@ def _rules(call: Call) -> int:
     from tars_memory.curation.reviewing.review import unapproved
 
     asks = call.interactive and call.out.screen and not (call.out.json or call.out.quiet)
-    context = call.memory().capture(writes=asks)
+    context = call.memory().workspace.capture(writes=asks)
     found = unapproved(context)
     notices = call.notices(context.notices)
     if asks and found:

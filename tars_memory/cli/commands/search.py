@@ -132,7 +132,7 @@ def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
             result = _ask(call, text, options) if text.strip() else None
             why = "the query is empty"
         except UsageError as error:
-            if not _is_wrong(text, memory.now().date()):
+            if not _is_wrong(text, memory.workspace.now().date()):
                 raise  # an option is, and that no line can mend
             result, why = None, error.message
             codes.append(error.exit_code)
@@ -180,7 +180,7 @@ def _answer(
         wanted: the number of hits was asked for.
         one_of_many: other questions are answered, too.
     """
-    behind = [_behind(result.stale)] if result.stale and result.hits and not call.memory().reading else []
+    behind = [_behind(result.stale)] if result.stale and result.hits and not call.memory().workspace.reading else []
     notices = call.notices(result.notices, behind)
     if call.out.json:
         call.out.record({**result.to_json(), "notices": notices}, lines=one_of_many)
@@ -231,7 +231,7 @@ def _keep(call: Call, result: "SearchResult") -> None:
     if result.hits:
         from tars_memory.cli.recent import keep
 
-        keep(call.memory().state, result.hits, terminal=call.out.stdout.isatty())
+        keep(call.memory().workspace.state, result.hits, terminal=call.out.stdout.isatty())
 
 
 def _nothing(text: str, mode: str, why: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def sources(
         return _tell(call, memory.sources())
     if action == "remove":
         return _tell(call, memory.remove_source(path))
-    return _tell(call, memory.add_source(path, progress=memory.progress))
+    return _tell(call, memory.add_source(path, progress=memory.workspace.progress))
 
 
 def _tell(call: Call, found: dict[str, Any]) -> int:

@@ -86,7 +86,7 @@ def _ask(call: "Call", model: str, print_prompt: bool, reply: str | None) -> int
     """Show what a model would be asked, or ask it, and tell what waits for review then."""
     from tars_memory.curation.tidying import contradictions
 
-    context = call.memory().capture(writes=not (print_prompt or call.dry_run))
+    context = call.memory().workspace.capture(writes=not (print_prompt or call.dry_run))
     asked = contradictions.material(context)
     if print_prompt:
         call.out.data(clean(str(asked.prompt)))

@@ -45,10 +45,10 @@ def sleep(
     if print_schedule is not None:
         # FUSED
 
-        more = ["--project", memory.project] if memory.project else []
+        more = ["--project", memory.workspace.project] if memory.workspace.project else []
         more += ["--", *(os.path.abspath(os.path.expanduser(source)) for source in sources)] if sources else []
-        call.out.data(unit(print_schedule, memory.root, call.env, night=True, more=more), of_notes=False)
-        if not sources and not memory.settings.options("sleep", SleepOptions).sources:
+        call.out.data(unit(print_schedule, memory.workspace.root, call.env, night=True, more=more), of_notes=False)
+        if not sources and not memory.workspace.settings.options("sleep", SleepOptions).sources:
             call.out.say("no conversations will be examined: name SOURCES, or set [sleep] sources")
         return 0
     from tars_memory.jobs import sleep as nights
@@ -123,11 +123,11 @@ def watch(
     if print_service is not None:
         # FUSED
 
-        call.out.data(unit(print_service, call.memory().root, call.env), of_notes=False)
+        call.out.data(unit(print_service, call.memory().workspace.root, call.env), of_notes=False)
         return 0
     from tars_memory.index.live.watcher import Watcher
 
-    watcher = Watcher(call.memory().root, poll=poll)
+    watcher = Watcher(call.memory().workspace.root, poll=poll)
     watching = Watching(call.fresh_memory, watcher)
     with _signals(watcher):
         if once:
@@ -137,7 +137,7 @@ def watch(
             if batch.worth_telling:
                 _tell(call, batch)
             if not number and call.out.stderr.isatty():
-                call.out.say(f"watching {call.memory().root}; Ctrl-C ends it")
+                call.out.say(f"watching {call.memory().workspace.root}; Ctrl-C ends it")
     return 0
 
 

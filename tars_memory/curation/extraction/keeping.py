@@ -145,7 +145,7 @@ def keep_said(ctx: Caller, transcript: Transcript, when: Moments, path: str, wit
         transcript: the conversation.
         when: when each turn was said.
         path: of its note.
-        withheld: :meth:`tars_memory.rooms.Rooms.withheld`.
+        withheld: :meth:`tars_memory.workspace.Rooms.withheld`.
 
     Returns:
         how many turns were added; those that the note holds are not added again.

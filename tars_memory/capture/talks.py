@@ -13,12 +13,12 @@ import stat
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.disk import blake2b
-from tars_memory.errors import UsageError, counted
+from tars_memory.errors import counted
 from tars_memory.index.intake import STAMP
-from tars_memory.index.talks import PART, Log, Said, Talk, TalkIndex, log_of
+from tars_memory.index.talks import PART, Log, Said, Talk, TalkIndex
 from tars_memory.settings import PROJECT_FILE, SourcesOptions, chosen_project, find_project
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.transcripts.turns import Transcript, Turn
     from tars_memory.disk import Places
-    from tars_memory.rooms import Rooms
     from tars_memory.settings import Settings
 
     Progress = Callable[[str, int, int], None]
@@ -55,8 +54,6 @@ ANSWER = 300
 """Characters of an answer that are shown beside what was said."""
 KEPT_AFTER = 25
 """Days without a word after which a night keeps what the person said in a log."""
-EXPIRES_AFTER = 30
-"""Days after which Claude Code deletes its logs, if not set otherwise."""
 NEAR = 4_096
 """Bytes at both ends of what was read that are compared when a log has grown."""
 
@@ -81,74 +78,6 @@ def source_paths(settings: Settings) -> list[str]:
     return [os.path.abspath(os.path.expanduser(name)) for name in map(str.strip, said.split(",")) if name]
 
 
-def add_source(settings: Settings, path: str) -> str:
-    """Name a file or folder of logs in the person's own settings; returns its absolute path.
-
-    Raises:
-        UsageError: it is no file or folder, or its name holds what the settings can't.
-        UnwritableError: the settings can't be written.
-    """
-    whole = os.path.abspath(os.path.expanduser(path))
-    if not path or not os.path.exists(whole):
-        raise UsageError(f"{path or 'no file'} is not there", "name a file or a folder of logs")
-    if not os.path.isdir(whole) and not os.path.isfile(whole):
-        raise UsageError(f"{path} is neither a file nor a folder", "name a file or a folder of logs")
-    if "," in whole or whole != whole.strip() or not whole.isprintable():
-        raise UsageError(
-            f"{path} has a comma, a blank at its end or a character that can't be shown in its name",
-            "give it another name, or name a link to it",
-        )
-    known = source_paths(settings)
-    if whole not in known:
-        settings.write("sources", "paths", ", ".join([*known, whole]))
-    return whole
-
-
-def remove_source(settings: Settings, path: str) -> str:
-    """Take a source out of the person's settings; returns its absolute path.
-
-    Raises:
-        UsageError: it is none.
-        UnwritableError: the settings can't be written.
-    """
-    whole = os.path.abspath(os.path.expanduser(path))
-    known = source_paths(settings)
-    if whole not in known:
-        raise UsageError(f"{path} is no source", "tars-memory sources lists them")
-    settings.write("sources", "paths", ", ".join(each for each in known if each != whole))
-    return whole
-
-
-def told(memory: Rooms) -> dict[str, Any]:
-    """The sources and what was read of them: see :meth:`tars_memory.memory.Memory.sources`."""
-    paths = source_paths(memory.settings)
-    talks = memory.talks()
-    counts = talks.index.counts() if talks is not None and talks.index.exists else {}
-    return {
-        "sources": [{"path": path, "there": os.path.exists(path)} for path in paths],
-        "logs": counts.get("logs", 0),
-        "conversations": counts.get("conversations", 0),
-        "passages": counts.get("passages", 0),
-        "pending_vectors": talks.index.pending() if talks is not None else 0,
-        "nights": _nights(memory.state),
-        "notices": [],
-    }
-
-
-def expiry(*, nights: bool) -> list[str]:
-    """What to say of logs that their programs delete."""
-    told = [f"programs delete logs (Claude Code: {EXPIRES_AFTER} days); sleep keeps your words"]
-    return told if nights else [*told, "no night's work has run in three days: tars-memory sleep --help"]
-
-
-def _nights(state: Path) -> bool:
-    """Whether a night's work ran in the last three days."""
-    try:
-        return time.time() - os.stat(state / "sleep.json").st_mtime < 3 * 86_400
-    except OSError:
-        return False
-
-
 class Talks:
     """The conversations of one vault's owner.
 
@@ -157,7 +86,7 @@ class Talks:
         folder: of the index.
         places: of the program.
         root: of the vault, whose projects conversations may belong to.
-        withheld: :meth:`tars_memory.rooms.Rooms.withheld`.
+        withheld: :meth:`tars_memory.workspace.Rooms.withheld`.
         vectors: passages that get one, the newest.
     """
 
@@ -553,6 +482,3 @@ def _places(data: bytes, turns: Sequence[Turn], lines: int) -> list[int]:
             at += 1
         found.append(line)
     return found
-
-
-__all__ = ["TalkReport", "Talks", "add_source", "expiry", "log_of", "remove_source", "source_paths", "told"]

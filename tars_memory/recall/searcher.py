@@ -1,30 +1,26 @@
-"""What can be asked of a vault's memory: nothing here writes into the vault."""
+"""One door for everything that is searched: the command line, Python, ``context`` and hooks ask a :class:`Searcher`.
+
+It brings the index up to date, gives the question its vector, asks the index, and puts what was said in conversations
+among what the notes say. What it needs of an open vault it takes from the workspace.
+"""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.errors import NotFoundError, UnwritableError, UsageError, counted
-from tars_memory.rooms import Rooms
-from tars_memory.settings import ALLOWED, FactsOptions, RecallOptions, ReviewOptions, WindowOptions
+from tars_memory.errors import ModelUnavailableError, NotFoundError, Passing, UnwritableError, UsageError, counted
+from tars_memory.settings import ALLOWED, EmbeddingOptions, FactsOptions, RecallOptions, WindowOptions
 
 if TYPE_CHECKING:
-    import builtins
-    from collections.abc import Iterable
-    from datetime import date
+    from collections.abc import Callable
 
-    from tars_memory.capture.remember import Today
-    from tars_memory.curation.reviewing.review import Review
-    from tars_memory.curation.why import Trail
-    from tars_memory.index.embedding.queryvector import QueryVector
+    from tars_memory.capture.talks import Talks
+    from tars_memory.index.embedding.queryvector import QueryVector, QueryVectors
     from tars_memory.index.filters import Filter
     from tars_memory.index.intake import RefreshReport
     from tars_memory.index.reader import IndexReader
     from tars_memory.index.talks import TalkReader
-    from tars_memory.recall.evaluation import Evaluation
-    from tars_memory.recall.links import NoteLinks
     from tars_memory.recall.model import Hit, SearchResult
     from tars_memory.recall.packing.context import Context as Packed
     from tars_memory.recall.query import Query
@@ -32,15 +28,7 @@ if TYPE_CHECKING:
     from tars_memory.recall.request import SearchRequest
     from tars_memory.recall.selecting import Selection
     from tars_memory.recall.talks import Conversations
-    from tars_memory.talks import Talks
-    from tars_memory.vault.markdown.facts import Fact
-    from tars_memory.vault.model import Entry
-    from tars_memory.vault.writing.history import JournalEntry
-
-
-REVIEW_NOTE = "Review.md"
-"""Where the person may have ticked proposals: :attr:`tars_memory.vault.layout.Layout.review`, without its import."""
-
+    from tars_memory.workspace import Workspace
 
 HURRIED = 20_000
 """Passages of conversations up to which a hook has all of them compared by meaning: about 10 ms of a processor."""
@@ -48,143 +36,18 @@ TOLD = 40
 """Lines of conversations that a prompt may be given at most."""
 
 
-class Looking(Rooms):
-    """The use cases that only read; see :class:`tars_memory.memory.Memory`."""
+class Searcher:
+    """Answers requests about one vault, with the model held open between them.
 
-    def today(self) -> Today:
-        """Today's note."""
-        from tars_memory.capture.remember import today
+    Args:
+        workspace: the vault, opened.
+    """
 
-        return today(self.capture(writes=False))
-
-    def show(self, target: str) -> Entry:
-        """The entry with this REF, or the only one that these words fit."""
-        from tars_memory.capture.amend import find
-
-        return find(self.capture(writes=False), self._meant(target))
-
-    def why(self, target: str) -> Trail:
-        """Where an entry came from: what was said, who approved it, what it replaced; ``target`` as for ``show``."""
-        from tars_memory.curation.why import why
-
-        return why(self.capture(writes=False), self._meant(target))
-
-    def review(self, *, writes: bool = True) -> Review:
-        """What waits for the person's word, and how it is decided: see :class:`curation.reviewing.review.Review`.
-
-        Args:
-            writes: False for looking alone: nothing is made then, not even the vault's id.
-        """
-        from tars_memory.curation.reviewing.review import Review
-
-        return Review(self.capture(writes=writes), self.settings.options("review", ReviewOptions))
-
-    def _meant(self, target: str) -> str:
-        """Of a proposal's id the REF of the line that it waits to decide; anything else as it is."""
-        name = target.strip().removeprefix("^").removeprefix("r-")
-        is_id = len(name) == 8 and not set(name) - set("0123456789abcdef")
-        return (self.review(writes=False).line_of(name) if is_id else "") or target
-
-    def list(
-        self,
-        tier: str | None = None,
-        section: str | None = None,
-        *,
-        about: Iterable[str] = (),
-        topics: Iterable[str] = (),
-    ) -> builtins.list[Entry]:
-        """The entries of a tier, or of Memory.md and Procedural.md; ``about`` and ``topics`` as for :meth:`search`."""
-        from tars_memory.capture.amend import entries
-
-        found = entries(self.capture(writes=False), tier, section)
-        told_of = (tuple(about), tuple(topics))
-        return self._selection(*told_of, self.scope(None)).entries(found) if any(told_of) else found
-
-    def history(self, limit: int | None = 20, path: str | None = None) -> builtins.list[JournalEntry]:
-        """What was written in our scope, newest first."""
-        from itertools import islice
-
-        from tars_memory.vault.writing.history import of_scope
-
-        ours = of_scope(self.store(writes=False).history(path=path), self.vault.layout)
-        return list(islice(ours, limit))
-
-    def facts(
-        self,
-        about: str | None = None,
-        *,
-        as_of: date | None = None,
-        everything: bool = False,
-        project: str | None = None,
-        topics: Iterable[str] = (),
-    ) -> builtins.list[Fact]:
-        """What is true today, or held on a day, in the order of Facts.md.
-
-        Args:
-            about: a name, or words of one, as subject or object; who is called just so comes first. None: all.
-            as_of: the day; None: today.
-            everything: what has ended and what is to come as well.
-            project: whose facts belong to it too; None for the one that is chosen, ``none`` for none.
-            topics: only those with all of these tags, as for :meth:`search`.
-        """
-        from tars_memory.recall import facts
-
-        day = None if everything else as_of or self.now().date()
-        scope = self.scope(project)
-        self.notices += self.index().refresh().notices
-        found = self.index().read(lambda reader: reader.facts(scope, on=day))
-        if tags := tuple(topics):
-            selected = self._selection((), tags, scope)
-            found = [fact for fact in found if selected.keeps(fact.path, (fact.subject,), f"- {fact.object}")]
-        if about is None:
-            return found
-        told = facts.about(found, about)
-        if not told and not tags:
-            every = self.index().read(lambda reader: reader.facts(scope))
-            near = facts.near(every, about)
-            if facts.about(every, about):
-                self.notices.append(f"what is known about {about!r} has ended or is to come: --all lists it")
-            elif near:
-                self.notices.append(f"nothing is known about {about!r}; near: {', '.join(near)}")
-        return told
-
-    def links(self, name: str, *, project: str | None = None) -> NoteLinks:
-        """Where a note's links lead, and which notes link to it.
-
-        Args:
-            name: of the note, or its path, as in a link.
-            project: whose notes count too, as for :meth:`facts`.
-
-        Raises:
-            NotFoundError: there is no such note.
-        """
-        from tars_memory.recall.links import links
-
-        scope = self.scope(project)
-        self.notices += self.index().refresh().notices
-        return self.index().read(lambda reader: links(reader, self.whole, name, scope=scope))
-
-    def note_called(self, name: str, *, project: str | None = None) -> str:
-        """The path of the note of that name.
-
-        Args:
-            name: its title, file name or alias, however it is typed; or its path.
-            project: whose notes count too, as for :meth:`facts`.
-
-        Raises:
-            NotFoundError: there is no such note.
-            UsageError: several have the name.
-        """
-        from tars_memory.recall.links import called
-
-        scope = self.scope(project)
-        self.notices += self.index().refresh().notices
-        return self.index().read(lambda reader: called(reader, name, scope=scope))
-
-    def timeline(self, about: str, *, project: str | None = None) -> builtins.list[Fact]:
-        """All facts about a name, the oldest first; those without a date last."""
-        found = self.facts(about, everything=True, project=project)
-        return sorted(found, key=lambda fact: (fact.since is None, str(fact.since)))
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._ask_model: Callable[[str], QueryVector] | None = None
+        self._asked_model = ""
+        self._languages: set[str] = set()
 
     def search(self, request: SearchRequest | str, **asked: Any) -> SearchResult:
         """Passages that answer, best first; none if nothing is relevant.
@@ -201,28 +64,7 @@ class Looking(Rooms):
             UsageError: a bad date, tier or mode.
             ModelUnavailableError: ``mode="semantic"`` and the model can't be used.
         """
-        return Searcher(self, self._request(request, asked)).search()
-
-    def _request(self, request: SearchRequest | str, asked: dict[str, Any]) -> SearchRequest:
-        """A request with mode, limit and project as they count.
-
-        Raises:
-            UsageError: no such mode, or a project that can't be one.
-        """
-        from datetime import date
-
-        from tars_memory.recall.request import SearchRequest
-
-        if isinstance(request, str):
-            request = SearchRequest(request)
-        scalar = (str, int, date, type(None))
-        given: dict[str, Any] = {name: v if isinstance(v, scalar) else tuple(v) for name, v in asked.items()}
-        request = request._replace(**given)
-        options = self.settings.options("recall", RecallOptions)
-        mode = request.mode or options.mode
-        if mode not in ALLOWED["recall.mode"]:
-            raise UsageError(f"mode {mode!r} is unknown", f"it is one of {', '.join(map(str, ALLOWED['recall.mode']))}")
-        return request._replace(mode=mode, limit=request.limit or options.limit, project=self.scope(request.project))
+        return Search(self, self._request(request, asked)).result()
 
     def context(
         self,
@@ -265,38 +107,61 @@ class Looking(Rooms):
             budget, recall = self._shares(window)
         scope = request.project or ""
         told_of = (request.about, request.topics)
-        on = None if request.expired else request.as_of or self.now().date()
-        journal = self.store(writes=False).journal
-        searcher = Searcher(self, request)
-        searcher.said = Conversations()
+        on = None if request.expired else request.as_of or self.workspace.now().date()
+        journal = self.workspace.store(writes=False).journal
+        search = Search(self, request)
+        search.said = Conversations()
         packed = packing.context(
-            self.whole,
+            self.workspace.whole,
             question,
-            now=self.now(),
+            now=self.workspace.now(),
             typed=lambda path: typed_lines(journal, path),
-            answers=searcher.answers,
-            decided=lambda names: self.index().read(lambda reader: outdated(reader, names, on)),
+            answers=search.answers,
+            decided=lambda names: self.workspace.index().read(lambda reader: outdated(reader, names, on)),
             budget=packing.BUDGET if budget is None else budget,
             days=packing.DAYS if days is None else days,
             file_cap=packing.FILE_CAP if file_cap is None else file_cap,
             project=scope,
             loaded=loaded,
-            facts_options=self.settings.options("facts", FactsOptions),
+            facts_options=self.workspace.settings.options("facts", FactsOptions),
             expired=request.expired,
             recall=recall,
             as_of=request.as_of,
-            selection=self._selection(*told_of, scope) if any(told_of) else None,
-            said=searcher.said,
+            selection=self.selection(*told_of, scope) if any(told_of) else None,
+            said=search.said,
         )
-        packed.notices += searcher.notices
+        packed.notices += search.notices
         return packed
 
-    def _selection(self, about: tuple[str, ...], topics: tuple[str, ...], scope: str) -> Selection:
+    def _request(self, request: SearchRequest | str, asked: dict[str, Any]) -> SearchRequest:
+        """A request with mode, limit and project as they count.
+
+        Raises:
+            UsageError: no such mode, or a project that can't be one.
+        """
+        from datetime import date
+
+        from tars_memory.recall.request import SearchRequest
+
+        if isinstance(request, str):
+            request = SearchRequest(request)
+        scalar = (str, int, date, type(None))
+        given: dict[str, Any] = {name: v if isinstance(v, scalar) else tuple(v) for name, v in asked.items()}
+        request = request._replace(**given)
+        options = self.workspace.settings.options("recall", RecallOptions)
+        mode = request.mode or options.mode
+        if mode not in ALLOWED["recall.mode"]:
+            raise UsageError(f"mode {mode!r} is unknown", f"it is one of {', '.join(map(str, ALLOWED['recall.mode']))}")
+        return request._replace(
+            mode=mode, limit=request.limit or options.limit, project=self.workspace.scope(request.project)
+        )
+
+    def selection(self, about: tuple[str, ...], topics: tuple[str, ...], scope: str) -> Selection:
         """What is about somebody or something, or of a topic, in the notes as they are now."""
         from tars_memory.recall.selecting import selection
 
-        self.notices += self.index().refresh().notices
-        return self.index().read(lambda reader: selection(reader, about, topics, scope=scope))
+        self.workspace.notices += self.workspace.index().refresh().notices
+        return self.workspace.index().read(lambda reader: selection(reader, about, topics, scope=scope))
 
     def _shares(self, window: int) -> tuple[int, int]:
         """Of a window the tokens for all that is told, and those of them that are for what is recalled.
@@ -304,58 +169,147 @@ class Looking(Rooms):
         Raises:
             UsageError: the shares come to more than the whole.
         """
-        parts = self.settings.options("window", WindowOptions)
+        parts = self.workspace.settings.options("window", WindowOptions)
         if parts.memory + parts.recall + parts.margin > 100:
             raise UsageError("the shares of [window] come to more than 100", "docs/settings.md lists them")
         recall = window * parts.recall // 100
         return window * parts.memory // 100 + recall, recall
 
-    def evaluate(
-        self,
-        file: str | os.PathLike[str],
-        *,
-        mode: str | None = None,
-        against: Iterable[str] = (),
-        limit: int | None = None,
-    ) -> Evaluation:
-        """How well search answers the questions of a file, in one mode or in several; nothing is written.
+    # --- the vector of a question
 
-        Args:
-            file: JSON lines: ``{"query", "gold": [{"path", "line"?}], "category"?, "id"?}``.
-            mode: of the search, as for :meth:`search`.
-            against: modes to compare it with.
-            limit: most hits of an answer (50).
+    def fill(self, report: RefreshReport, notices: list[str], text: str, *, needed: bool) -> bool:
+        """Give vectors to the few chunks that have none yet, if the query has to open the model anyway.
+
+        Returns:
+            False if the model can't be used; that is said.
 
         Raises:
-            UsageError: the file can't be read, or a line of it is no question.
-            ModelUnavailableError: ``semantic`` is among the modes, and the model can't be used.
+            ModelUnavailableError: the model can't be used, and is ``needed``.
+            UnwritableError: likewise.
         """
-        from tars_memory.recall import evaluation
+        from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS, WRITER_WAIT
 
         try:
-            questions = evaluation.questions(Path(file).read_bytes(), os.fspath(file))
-        except OSError as error:
-            raise UsageError(
-                f"{os.fspath(file)} can't be read: {error.strerror}", "name a file of questions"
-            ) from error
-        limit = limit or evaluation.LIMIT
+            if 0 < report.pending_vectors <= SEARCH_EMBEDS and self._opens(text):
+                wait = WRITER_WAIT if self.workspace.patience is None else READER_WAIT
+                report.pending_vectors = self.workspace.index().embed_pending(SEARCH_EMBEDS, wait=wait)
+        except (ModelUnavailableError, UnwritableError) as error:
+            if needed:
+                raise
+            notices.append(f"answered by keywords only: {error.message}; {error.hint}")
+            return False
+        if report.pending_vectors:
+            self.workspace.goes_on()
+        return True
 
-        def read(path: str) -> bytes:
-            if not self.sees(path):
-                raise NotFoundError(f"there is no note {path}")
-            return self.vault.read(path)
+    def _opens(self, text: str) -> bool:
+        """Whether the model is open, or the query opens it: nobody remembers its vector or holds the model open."""
+        from tars_memory.index.live.warm import SOCKET, is_ours
 
-        return evaluation.evaluate(
-            questions,
-            lambda text, mode: self.search(text, mode=mode, limit=limit),
-            read,
-            mode=mode or self.settings.options("recall", RecallOptions).mode,
-            against=against,
-            limit=limit,
+        if self.workspace.embedder is not None:
+            return True
+        if self._queries(self.workspace.settings.options("embedding", EmbeddingOptions).model).remembered(_shown(text)):
+            return False
+        if is_ours(self.workspace.state / SOCKET):
+            return False
+        self.workspace.warm = self.workspace.warm or self.workspace.open_embedder()
+        return True
+
+    def vector(
+        self, query: Query, reader: IndexReader, report: RefreshReport | None, notices: list[str], *, needed: bool
+    ) -> QueryVector | None:
+        """The query's vector, if it can be had and the index holds vectors of the same model; else a notice."""
+        try:
+            missing = 0 if report is None or report.reading else report.pending_vectors
+            if missing and (said := self.workspace.covers(missing)):
+                notices.append(said)
+            if reader.fingerprint is None:
+                self._check_empty(reader, needed=needed)
+                return None
+            model = self._model_of(reader.fingerprint, notices)
+            notices += self._unknown_language(query, model)
+            if not needed and not self._reads(model, query.meaning):
+                return None
+            return self._ask(query.meaning, model)
+        except (ModelUnavailableError, UnwritableError) as error:
+            if needed:
+                raise
+            notices.append(f"answered by keywords only: {error.message}; {error.hint}")
+            return None
+
+    def _check_empty(self, reader: IndexReader, *, needed: bool) -> None:
+        """Without a single vector there is nothing to compare by meaning: an error if that is ``needed``."""
+        if needed and reader.chunk_count():
+            raise ModelUnavailableError("no passage has a vector yet", "tars-memory reindex makes them")
+
+    def _reads(self, model: str, text: str) -> bool:
+        """Whether the model knows the script of a text; what it can't read is found by its words alone."""
+        from tars_memory.index.embedding.models import LATIN, manifest_of
+        from tars_memory.index.words import is_latin
+
+        if is_latin(text):
+            return True
+        return (self.workspace.embedder or manifest_of(model, self.workspace.settings.places.cache)).scripts != LATIN
+
+    def _unknown_language(self, query: Query, model: str) -> list[str]:
+        """A sentence, once, if the model that answers knows English alone and the query is in another language."""
+        from tars_memory.index.embedding.models import is_english
+        from tars_memory.recall.ranking.languages import foreign, warning
+
+        language = foreign(query.meaning) if self.workspace.embedder is None and is_english(model) else ""
+        if not language or language in self._languages:
+            return []
+        self._languages.add(language)
+        return [Passing(warning(language))]
+
+    def _model_of(self, held: str, notices: list[str]) -> str:
+        """The model whose vectors the index holds: the one that is set, else one that is here; that is said.
+
+        Vectors of two models are never compared.
+
+        Raises:
+            ModelUnavailableError: they are of a model that is not here.
+        """
+        name = self.workspace.settings.options("embedding", EmbeddingOptions).model
+        if held == self.workspace.fingerprint():
+            return name
+        if self.workspace.embedder is None:
+            from tars_memory.index.embedding.models import made_by
+            from tars_memory.index.schema import CHUNKER
+
+            former = made_by(held, str(CHUNKER), self.workspace.settings.places.cache)
+            if former is not None:
+                notices.append(
+                    f"answered by the vectors of {former.name}: tars-memory reindex makes those of {name}, which is set"
+                )
+                return former.name
+        raise ModelUnavailableError("the index holds another model's vectors", "tars-memory reindex makes new ones")
+
+    def _ask(self, text: str, model: str) -> QueryVector:
+        if self._ask_model is None or self._asked_model != model:
+            self._asked_model = model
+            self._ask_model = (
+                self._queries(model).query if self.workspace.embedder is None else self.workspace.embedder.embed_query
+            )
+        return self._ask_model(_shown(text))
+
+    def _queries(self, model: str) -> QueryVectors:
+        """The vectors of queries by a model: remembered, from whoever holds it open, or by opening it."""
+        from tars_memory.index.embedding.queryvector import QueryVectors
+        from tars_memory.index.live.warm import SOCKET
+
+        ours = (
+            self.workspace.warm
+            if model == self.workspace.settings.options("embedding", EmbeddingOptions).model
+            else None
+        )
+        embed = None if ours is None else ours.embed_query
+        return QueryVectors(
+            EmbeddingOptions(model=model), self.workspace.settings.places.cache, self.workspace.state / SOCKET, embed
         )
 
 
-class Searcher:
+class Search:
     """One request on its way: the index is brought up to date, the question gets its vector, the index is asked.
 
     Attributes:
@@ -363,13 +317,14 @@ class Searcher:
         said: takes the lines of conversations that answer, for a prompt.
     """
 
-    def __init__(self, memory: Looking, request: SearchRequest) -> None:
-        self.memory = memory
+    def __init__(self, searcher: Searcher, request: SearchRequest) -> None:
+        self.searcher = searcher
+        self.workspace = searcher.workspace
         self.request = request
-        self.notices: builtins.list[str] = []
+        self.notices: list[str] = []
         self.said: Conversations | None = None
 
-    def search(self) -> SearchResult:
+    def result(self) -> SearchResult:
         """The passages that answer.
 
         Raises:
@@ -379,9 +334,9 @@ class Searcher:
         from tars_memory.recall import query as queries
         from tars_memory.recall.search import search
 
-        memory, request = self.memory, self.request
+        workspace, request = self.workspace, self.request
         query = queries.parse(
-            request.text, memory.now().date(), tiers=request.tiers, tags=request.tags, paths=request.paths,
+            request.text, workspace.now().date(), tiers=request.tiers, tags=request.tags, paths=request.paths,
             since=request.since, until=request.until,
         )  # fmt: skip
         query.on, query.held = (None, None) if request.expired else (request.as_of or query.on, request.as_of)
@@ -392,8 +347,8 @@ class Searcher:
             self._narrow(query, reader)
             vector = self._vector(query, reader, report) if meant else None
             result = search(
-                reader, query, request, vector=vector, read=memory.vault.read, own=memory.interactive,
-                vault_name=memory.root.name,
+                reader, query, request, vector=vector, read=workspace.vault.read, own=workspace.interactive,
+                vault_name=workspace.root.name,
             )  # fmt: skip
             if talks is not None:
                 said = talks.index.read(
@@ -402,12 +357,12 @@ class Searcher:
                 self._merge(result, said, query, reader, talks)
             return result
 
-        result = memory.index().read(ask)
+        result = workspace.index().read(ask)
         result.notices = [*dict.fromkeys(self.notices), *result.notices]
         result.stale, result.unmounted = result.stale + report.stale, report.unmounted
         return result
 
-    def answers(self, query: Query) -> builtins.list[Answer]:
+    def answers(self, query: Query) -> list[Answer]:
         """The lines that answer a question, best first."""
         from tars_memory.recall.ranking.ranked import narrowed_by, ranked
 
@@ -418,7 +373,7 @@ class Searcher:
         request = self.request
         talks = self._talks(query)
 
-        def ask(reader: IndexReader) -> builtins.list[Answer]:
+        def ask(reader: IndexReader) -> list[Answer]:
             from tars_memory.recall.talks import Conversations, Shares, Told, merged
 
             vector = self._vector(query, reader, report) if meant else None
@@ -427,7 +382,7 @@ class Searcher:
             if talks is None:
                 return found
 
-            def both(other: TalkReader) -> builtins.list[Answer]:
+            def both(other: TalkReader) -> list[Answer]:
                 shares = Shares(query, (reader, other))
                 told = self.said = self.said or Conversations()
                 said = self._told(talks, other, query, told, self._vector_for(other, query, vector, reader, meant))
@@ -436,7 +391,7 @@ class Searcher:
 
             return talks.index.read(both)
 
-        return self.memory.index().read(ask)
+        return self.workspace.index().read(ask)
 
     # --- conversations
 
@@ -445,7 +400,7 @@ class Searcher:
         request = self.request
         narrowed = request.where or request.linked_to or request.links_to or request.about or request.topics
         asked = (not query.tiers or "talk" in query.tiers) and "talk" not in query.not_tiers
-        talks = self.memory.talks() if asked and not narrowed and not query.tags else None
+        talks = self.workspace.talks() if asked and not narrowed and not query.tags else None
         if talks is None or (request.session is not None and not talks.index.exists):
             return None
         if request.session is None:
@@ -480,12 +435,12 @@ class Searcher:
         if vault.fingerprint is not None:
             return ours if vault.fingerprint == talks.fingerprint else None
         needed = self.request.mode == "semantic"
-        return self.memory._query_vector(query, talks, None, self.notices, needed=needed)
+        return self.searcher.vector(query, talks, None, self.notices, needed=needed)
 
-    def _said(self, talks: Talks, reader: TalkReader, query: Query, vector: QueryVector | None) -> builtins.list[Hit]:
+    def _said(self, talks: Talks, reader: TalkReader, query: Query, vector: QueryVector | None) -> list[Hit]:
         """The passages of conversations that answer, each with where and when it was said."""
+        from tars_memory.index.talks import log_of
         from tars_memory.recall.search import search
-        from tars_memory.talks import log_of
 
         def read(path: str) -> bytes:
             if talks.is_gone(log_of(path)):
@@ -512,9 +467,7 @@ class Searcher:
             kept.append(hit)
         return kept
 
-    def _merge(
-        self, result: SearchResult, said: builtins.list[Hit], query: Query, reader: IndexReader, talks: Talks
-    ) -> None:
+    def _merge(self, result: SearchResult, said: list[Hit], query: Query, reader: IndexReader, talks: Talks) -> None:
         """Put the hits of conversations among those of the vault."""
         from tars_memory.recall.once import untold
         from tars_memory.recall.talks import Shares, Told, merged
@@ -532,12 +485,12 @@ class Searcher:
 
     def _told(
         self, talks: Talks, reader: TalkReader, query: Query, told: Conversations, vector: QueryVector | None
-    ) -> builtins.list[Answer]:
+    ) -> list[Answer]:
         """The lines of conversations that answer, as a prompt shows them: with day and speaker."""
+        from tars_memory.index.talks import log_of
         from tars_memory.recall.ranking.ranked import Answer, ranked
-        from tars_memory.talks import log_of
 
-        found: builtins.list[Answer] = []
+        found: list[Answer] = []
         mode = self.request.mode or "hybrid"
         for answer in ranked(reader, query, self._within(reader, query), vector=vector, mode=mode)[:TOLD]:
             (shown,) = reader.shown(answer.path, answer.number, answer.number) or (None,)
@@ -562,14 +515,14 @@ class Searcher:
 
     def _refresh(self, query: Query) -> tuple[RefreshReport, bool]:
         """The index brought up to date, and whether the question can be compared by meaning."""
-        report = self.memory.look(self.request.text)
+        report = self.workspace.look(self.request.text)
         self.notices += report.notices
         needed, wanted = self.request.mode == "semantic", self.request.mode != "lexical" and bool(query.meaning)
-        return report, wanted and self.memory._fill(report, self.notices, query.meaning, needed=needed)
+        return report, wanted and self.searcher.fill(report, self.notices, query.meaning, needed=needed)
 
     def _vector(self, query: Query, reader: IndexReader, report: RefreshReport) -> QueryVector | None:
         needed = self.request.mode == "semantic"
-        return self.memory._query_vector(query, reader, report, self.notices, needed=needed)
+        return self.searcher.vector(query, reader, report, self.notices, needed=needed)
 
     def _narrow(self, query: Query, reader: IndexReader) -> None:
         """Which notes and passages may answer, by properties, links, names and topics."""
@@ -582,3 +535,14 @@ class Searcher:
             from tars_memory.recall.selecting import selection
 
             query.selection = selection(reader, request.about, request.topics, scope=scope)
+
+
+def _shown(text: str) -> str:
+    """A query without credentials: what is looked for is remembered, and notes are indexed without them as well."""
+    from tars_memory.vault.suspicion import suspicious
+
+    if not suspicious(text):
+        return text
+    from tars_memory.vault.secrets import mask
+
+    return mask(text)

@@ -1,4 +1,4 @@
-"""The rooms of one vault, opened on demand and wired to each other; what :class:`tars_memory.memory.Memory` stands on.
+"""One vault, opened: what every use case is given instead of opening index, model and settings by itself.
 
 Everything heavy (index, model) is imported by the method that needs it.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tars_memory.disk import ID_FILE, VAULT_FOLDER, Places
 from tars_memory.errors import (
@@ -24,6 +24,7 @@ from tars_memory.errors import (
 from tars_memory.settings import (
     AUTHOR,
     NO_PROJECT,
+    PROJECTS,
     CaptureOptions,
     EmbeddingOptions,
     FactsOptions,
@@ -31,6 +32,7 @@ from tars_memory.settings import (
     LayoutOptions,
     LimitsOptions,
     PermissionOptions,
+    ReviewOptions,
     Settings,
     StoreOptions,
     agent_mark,
@@ -45,30 +47,40 @@ from tars_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from types import TracebackType
-    from typing import Self
+    from typing import TypedDict, TypeVar
 
-    from tars_memory.capture.caller import Caller
+    from tars_memory.capture.caller import Caller, Receipt
+    from tars_memory.capture.talks import Talks
+    from tars_memory.curation.reviewing.review import Review
     from tars_memory.index.embedding.passages import Embedder
-    from tars_memory.index.embedding.queryvector import QueryVector, QueryVectors
     from tars_memory.index.indexer import Index, Progress, RefreshReport
     from tars_memory.index.reader import IndexReader
-    from tars_memory.recall.query import Query
-    from tars_memory.talks import Talks
     from tars_memory.vault.model import Actor
     from tars_memory.vault.writing.spool import Spool
     from tars_memory.vault.writing.store import Store
     from tars_memory.vault.writing.withheld import Withheld
 
-SEARCH_EMBEDS = 6
-"""Changed chunks that a search gives vectors to, where its query opens the model anyway: 0.15 s of the embedded one (40
-in a second, measured). More are left to the process in the background, the watcher or ``reindex``."""
+    Answered = TypeVar("Answered")
+
+    class Opening(TypedDict, total=False):
+        """How a vault is opened: see :class:`Workspace`."""
+
+        actor: Actor
+        interactive: bool
+        now: datetime | None
+        dry_run: bool
+        env: Mapping[str, str] | None
+        project: str | None
+
+
+REVIEW_NOTE = "Review.md"
+"""Where the person may have ticked proposals: :attr:`tars_memory.vault.layout.Layout.review`, without its import."""
 NEARLY_ALL = 99
 """Percent of the passages with a vector from which on nobody need be told that more are under way."""
 
 
-class Rooms:
-    """One vault's rooms.
+class Workspace:
+    """One vault, opened: its settings, and on demand its index, its model, its journal and its conversations.
 
     Args:
         vault: the vault's folder; None finds it as the command line does (``TARS_MEMORY_DIR``, one here or above that
@@ -78,7 +90,6 @@ class Rooms:
         interactive: a person sits at a terminal; without one a procedural rule becomes a proposal.
         now: the instant that counts as now; None means the clock, read once for each call.
         dry_run: everything is planned and returned, nothing is written.
-        embedder: makes vectors instead of the configured model.
         env: environment variables instead of the process's own.
         project: whose notes are written and read; ``none`` for those outside projects; None as the command line finds
             it (``TARS_PROJECT``, a ``.tars-project`` file here or above).
@@ -90,8 +101,10 @@ class Rooms:
         vault: the vault for what writes and lists: its layout leads into the project.
         notices: what the person should know besides the answers.
         night: the name of the night's work that this is; empty for anything else.
+        others: places what a command of that name left in the spool, where capture can't.
         item: the name under which the caller keeps the next words that are typed, if they can't be written.
-        embedder: as given; whoever holds a model open may set it later.
+        embedder: makes vectors instead of the model that is set; None for that one.
+        warm: the model that is set, once a search had to open it.
         patience: seconds after which a search answers from what is read so far, while the index is made for the first
             time; None: when all is read.
         progress: is told what takes its time: a phase, how much of it is done, and how much there is (0: not known).
@@ -111,7 +124,6 @@ class Rooms:
         interactive: bool = False,
         now: datetime | None = None,
         dry_run: bool = False,
-        embedder: Embedder | None = None,
         env: Mapping[str, str] | None = None,
         project: str | None = None,
     ) -> None:
@@ -135,8 +147,10 @@ class Rooms:
         self.notices += self._identity()
         self.night = ""
         self.item: str | None = None
+        self.others: Mapping[str, Callable[[Caller, Mapping[str, Any]], Receipt]] = {}
         self._now = now
-        self.embedder = embedder
+        self.embedder: Embedder | None = None
+        self.warm: Embedder | None = None
         self.patience: float | None = None
         self.progress: Progress | None = None
         self.apart = False
@@ -144,27 +158,13 @@ class Rooms:
         self._opened: Index | None = None
         self._talks: Talks | None = None
         self._withheld: Withheld | None = None
-        self._ask_model: Callable[[str], QueryVector] | None = None
-        self._asked_model = ""
-        self._warm: Embedder | None = None
-        self._languages: set[str] = set()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let go of the index."""
         if self._opened is not None:
             self._opened.close()
             self._opened = None
-        if self._talks is not None:
-            self._talks.close()
-            self._talks = None
+        self.close_talks()
 
     def now(self) -> datetime:
         """The instant that counts as now, in the local zone."""
@@ -199,19 +199,18 @@ class Rooms:
             return self.project
         return find_project(self.root, project_name(project, "project")) if project else ""
 
-    def within(self, project: str) -> Self:
-        """The same memory with another project chosen, or none; its notices are its own. The caller closes it."""
-        other = type(self)(
+    def within(self, project: str) -> Workspace:
+        """The same vault with another project chosen, or none; its notices are its own. The caller closes it."""
+        other = Workspace(
             self.root,
             actor=self.actor,
             interactive=self.interactive,
             now=self._now,
             dry_run=self.dry_run,
-            embedder=self.embedder,
             env=self.settings.env,
             project=project or NO_PROJECT,
         )
-        other.night = self.night
+        other.embedder, other.night = self.embedder, self.night
         return other
 
     def sees(self, path: str) -> bool:
@@ -302,7 +301,7 @@ class Rooms:
             UnwritableError: there is no index and none can be made.
         """
         from tars_memory.index.files import BACKGROUND
-        from tars_memory.index.intake import RefreshBudget
+        from tars_memory.index.intake import SEARCH_EMBEDS, RefreshBudget
 
         patience = self.patience
         if patience is not None and self.index().files.is_held(BACKGROUND):
@@ -360,6 +359,42 @@ class Rooms:
             return pending / speed
         return float(models.seconds(self.settings.options("embedding", EmbeddingOptions).model, pending) or 0)
 
+    def ask(self, question: Callable[[IndexReader], Answered]) -> Answered:
+        """What a reader of the index answers, once that is in step with the notes; its notices are ours."""
+        self.notices += self.index().refresh().notices
+        return self.index().read(question)
+
+    def reindex(
+        self, *, full: bool = False, embed: bool = True, progress: Callable[[str, int, int], None] | None = None
+    ) -> RefreshReport:
+        """Bring the index in step with the vault, vectors included; ``full`` makes it anew.
+
+        Without a usable model the keyword side is still brought up to date, and a notice says so.
+        """
+        index = self.index()
+        report = index.reindex(full=full, embed=False, progress=progress)
+        talks = self.talks()
+        if talks is not None:
+            said = talks.rebuild(progress) if full else talks.refresh(None, progress)
+            report.notices += said.notices
+        if embed:
+            try:
+                report.pending_vectors = self.embed_pending(progress)
+            except ModelUnavailableError as error:
+                report.notices.append(f"keywords only: {error.message}; {error.hint}")
+        return report
+
+    def embed_pending(self, progress: Callable[[str, int, int], None] | None = None) -> int:
+        """Make the vectors that are missing, of notes and then of conversations; returns how many are still pending.
+
+        Raises:
+            ModelUnavailableError: texts are to be embedded and the model can't be used.
+            UnwritableError: the vectors can't be kept.
+        """
+        left = self.index().embed_pending(progress=progress)
+        talks = self.talks()
+        return left + (talks.index.embed_pending(self.open_embedder, progress) if talks is not None else 0)
+
     def talks(self) -> Talks | None:
         """The conversations that are searched beside the vault; None if no source is named.
 
@@ -377,11 +412,21 @@ class Rooms:
                 self.notices.append(f"conversations are not searched: {error.message}; {error.hint}")
                 return None
         if self._talks is None and options.paths:
-            from tars_memory.talks import Talks, source_paths
+            from tars_memory.capture.talks import Talks, source_paths
 
             folder, places, paths = self.state / "talks", self.settings.places, source_paths(self.settings)
             self._talks = Talks(paths, folder, places, self.root, self.withheld, options.vectors)
         return self._talks
+
+    def close_talks(self) -> None:
+        """Let go of the conversations: their sources are another set from now on."""
+        if self._talks is not None:
+            self._talks.close()
+            self._talks = None
+
+    def forget_withheld(self) -> None:
+        """Read anew what is withheld when it is asked for next."""
+        self._withheld = None
 
     def withheld(self, text: str, said: str, *logs: str) -> bool:
         """Whether what was said in a conversation must not be told any more, because it was forgotten since.
@@ -418,10 +463,11 @@ class Rooms:
             facts_options=self.settings.options("facts", FactsOptions),
             author=author,
         )
+        context.others = self.others
         context.notices, context.kept = self.notices, self.kept
         return context
 
-    def _keeping(self, text: str) -> Caller:
+    def keeping(self, text: str) -> Caller:
         """What capture is given to write this text.
 
         Raises:
@@ -440,6 +486,38 @@ class Rooms:
             raise failed from error
         context.item, self.item = self.item, None
         return context
+
+    def review(self, *, writes: bool = True) -> Review:
+        """What waits for the person's word, and how it is decided: see :class:`curation.reviewing.review.Review`.
+
+        Args:
+            writes: False for looking alone: nothing is made then, not even the vault's id.
+        """
+        from tars_memory.curation.reviewing.review import Review
+
+        return Review(self.capture(writes=writes), self.settings.options("review", ReviewOptions))
+
+    def meant(self, target: str) -> str:
+        """Of a proposal's id the REF of the line that it waits to decide; anything else as it is."""
+        name = target.strip().removeprefix("^").removeprefix("r-")
+        is_id = len(name) == 8 and not set(name) - set("0123456789abcdef")
+        return (self.review(writes=False).line_of(name) if is_id else "") or target
+
+    def take_ticks(self) -> bool:
+        """Do what the person ticked in Review.md since; whatever stands in the way of that must not cost what is typed.
+
+        Where there is no such note this is one look; nothing of curation is imported then.
+
+        Returns:
+            Whether there is such a note, so that something may have been written.
+        """
+        folder = self.root / PROJECTS / self.project if self.project else self.root
+        if self.dry_run or not os.path.lexists(folder / REVIEW_NOTE):
+            return False
+        from tars_memory.curation.reviewing import ticks
+
+        ticks.by_the_way(self.review, self.notices)
+        return True
 
     @property
     def unclaimed(self) -> Spool:
@@ -499,133 +577,10 @@ class Rooms:
         from tars_memory.index.embedding.passages import open_embedder
         from tars_memory.index.schema import CHUNKER
 
-        if (held := self.embedder or self._warm) is not None:
+        if (held := self.embedder or self.warm) is not None:
             return held
         options = self.settings.options("embedding", EmbeddingOptions)
         return open_embedder(options, self.settings.places.cache, chunker=str(CHUNKER))
-
-    def _fill(self, report: RefreshReport, notices: list[str], text: str, *, needed: bool) -> bool:
-        """Give vectors to the few chunks that have none yet, if the query has to open the model anyway.
-
-        Returns:
-            False if the model can't be used; that is said.
-
-        Raises:
-            ModelUnavailableError: the model can't be used, and is ``needed``.
-            UnwritableError: likewise.
-        """
-        from tars_memory.index.intake import READER_WAIT, WRITER_WAIT
-
-        try:
-            if 0 < report.pending_vectors <= SEARCH_EMBEDS and self._opens(text):
-                wait = WRITER_WAIT if self.patience is None else READER_WAIT
-                report.pending_vectors = self.index().embed_pending(SEARCH_EMBEDS, wait=wait)
-        except (ModelUnavailableError, UnwritableError) as error:
-            if needed:
-                raise
-            notices.append(f"answered by keywords only: {error.message}; {error.hint}")
-            return False
-        if report.pending_vectors:
-            self.goes_on()
-        return True
-
-    def _opens(self, text: str) -> bool:
-        """Whether the model is open, or the query opens it: nobody remembers its vector or holds the model open."""
-        from tars_memory.index.live.warm import SOCKET, is_ours
-
-        if self.embedder is not None:
-            return True
-        if self._queries(self.settings.options("embedding", EmbeddingOptions).model).remembered(_shown(text)):
-            return False
-        if is_ours(self.state / SOCKET):
-            return False
-        self._warm = self._warm or self.open_embedder()
-        return True
-
-    def _query_vector(
-        self, query: Query, reader: IndexReader, report: RefreshReport | None, notices: list[str], *, needed: bool
-    ) -> QueryVector | None:
-        """The query's vector, if it can be had and the index holds vectors of the same model; else a notice."""
-        try:
-            missing = 0 if report is None or report.reading else report.pending_vectors
-            if missing and (said := self.covers(missing)):
-                notices.append(said)
-            if reader.fingerprint is None:
-                self._check_empty(reader, needed=needed)
-                return None
-            model = self._model_of(reader.fingerprint, notices)
-            notices += self._unknown_language(query, model)
-            if not needed and not self._reads(model, query.meaning):
-                return None
-            return self._ask(query.meaning, model)
-        except (ModelUnavailableError, UnwritableError) as error:
-            if needed:
-                raise
-            notices.append(f"answered by keywords only: {error.message}; {error.hint}")
-            return None
-
-    def _check_empty(self, reader: IndexReader, *, needed: bool) -> None:
-        """Without a single vector there is nothing to compare by meaning: an error if that is ``needed``."""
-        if needed and reader.chunk_count():
-            raise ModelUnavailableError("no passage has a vector yet", "tars-memory reindex makes them")
-
-    def _reads(self, model: str, text: str) -> bool:
-        """Whether the model knows the script of a text; what it can't read is found by its words alone."""
-        from tars_memory.index.embedding.models import LATIN, manifest_of
-        from tars_memory.index.words import is_latin
-
-        if is_latin(text):
-            return True
-        return (self.embedder or manifest_of(model, self.settings.places.cache)).scripts != LATIN
-
-    def _unknown_language(self, query: Query, model: str) -> list[str]:
-        """A sentence, once, if the model that answers knows English alone and the query is in another language."""
-        from tars_memory.index.embedding.models import is_english
-        from tars_memory.recall.ranking.languages import foreign, warning
-
-        language = foreign(query.meaning) if self.embedder is None and is_english(model) else ""
-        if not language or language in self._languages:
-            return []
-        self._languages.add(language)
-        return [Passing(warning(language))]
-
-    def _model_of(self, held: str, notices: list[str]) -> str:
-        """The model whose vectors the index holds: the one that is set, else one that is here; that is said.
-
-        Vectors of two models are never compared.
-
-        Raises:
-            ModelUnavailableError: they are of a model that is not here.
-        """
-        name = self.settings.options("embedding", EmbeddingOptions).model
-        if held == self.fingerprint():
-            return name
-        if self.embedder is None:
-            from tars_memory.index.embedding.models import made_by
-            from tars_memory.index.schema import CHUNKER
-
-            former = made_by(held, str(CHUNKER), self.settings.places.cache)
-            if former is not None:
-                notices.append(
-                    f"answered by the vectors of {former.name}: tars-memory reindex makes those of {name}, which is set"
-                )
-                return former.name
-        raise ModelUnavailableError("the index holds another model's vectors", "tars-memory reindex makes new ones")
-
-    def _ask(self, text: str, model: str) -> QueryVector:
-        if self._ask_model is None or self._asked_model != model:
-            self._asked_model = model
-            self._ask_model = self._queries(model).query if self.embedder is None else self.embedder.embed_query
-        return self._ask_model(_shown(text))
-
-    def _queries(self, model: str) -> QueryVectors:
-        """The vectors of queries by a model: remembered, from whoever holds it open, or by opening it."""
-        from tars_memory.index.embedding.queryvector import QueryVectors
-        from tars_memory.index.live.warm import SOCKET
-
-        ours = self._warm if model == self.settings.options("embedding", EmbeddingOptions).model else None
-        embed = None if ours is None else ours.embed_query
-        return QueryVectors(EmbeddingOptions(model=model), self.settings.places.cache, self.state / SOCKET, embed)
 
     def made_state(self, *, used: bool = False) -> Path:
         """The vault's state folder, made if it is missing; ``used`` says that the person uses the vault at this place.
@@ -640,17 +595,6 @@ class Rooms:
                 f"the state folder {self.settings.places.state} can't be made: {error.strerror}",
                 "name another place with TARS_MEMORY_HOME or XDG_STATE_HOME",
             ) from error
-
-
-def _shown(text: str) -> str:
-    """A query without credentials: what is looked for is remembered, and notes are indexed without them as well."""
-    from tars_memory.vault.suspicion import suspicious
-
-    if not suspicious(text):
-        return text
-    from tars_memory.vault.secrets import mask
-
-    return mask(text)
 
 
 def _quoted(path: str) -> str:
