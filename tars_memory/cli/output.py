@@ -417,7 +417,14 @@ class Progress:
             self.draw()
 
 
-def show_rows(out: Output, rows: Iterable[Sequence[str]], head: Sequence[str] = (), styles: Sequence[str] = ()) -> None:
+def show_rows(
+    out: Output,
+    rows: Iterable[Sequence[str]],
+    head: Sequence[str] = (),
+    styles: Sequence[str] = (),
+    *,
+    of_notes: bool = True,
+) -> None:
     """Print rows of cells.
 
     On a terminal they are columns that line up and wrap at words within its width; elsewhere a row is one line, its
@@ -428,6 +435,7 @@ def show_rows(out: Output, rows: Iterable[Sequence[str]], head: Sequence[str] = 
         rows: as many cells each; cleaned, of one line. Elsewhere each is made when the one before it is printed.
         head: names of the columns, shown on a terminal alone.
         styles: rich's, of the columns, for a terminal with colour.
+        of_notes: as :meth:`Output.data` takes it.
     """
     if out.screen:
         from tars_memory.cli.screen import show_table
@@ -435,7 +443,7 @@ def show_rows(out: Output, rows: Iterable[Sequence[str]], head: Sequence[str] = 
         show_table(out, [*rows], head, styles)
         return
     for row in rows:
-        out.data("\t".join(row).rstrip("\t"))
+        out.data("\t".join(row).rstrip("\t"), of_notes=of_notes)
 
 
 def show_tree(out: Output, values: Mapping[str, Any]) -> None:

@@ -29,7 +29,11 @@ About = Annotated[list[str] | None, typer.Option("--about", metavar="NAME", help
 Topic = Annotated[
     list[str] | None, typer.Option("--topic", metavar="TAG", help="Only below this tag or topic; repeatable.")
 ]
+Expired = Annotated[bool, typer.Option("--expired", help="Also what has ended or expired.")]
+AsOf = Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="As it held on this day.")]
 """Filters that several commands take."""
+
+Ref = Annotated[list[str] | None, typer.Argument(metavar="REF", help="Its REF, or words that only it holds.")]
 
 HELP = ("--help", "-h")
 SHARED = ("vault", "project", "json", "quiet", "no_pager", "now", "dry_run")

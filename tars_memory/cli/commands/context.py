@@ -6,7 +6,7 @@ import typer
 
 from tars_memory.cli.call import Call, read_stdin
 from tars_memory.cli.output import clean, counted
-from tars_memory.cli.parsing import call_of, command, validity
+from tars_memory.cli.parsing import AsOf, Expired, call_of, command, validity
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def context(
     topic: Annotated[
         list[str] | None, typer.Option("--topic", metavar="TAG", help="Find only below this tag or topic; repeatable.")
     ] = None,
-    expired: Annotated[bool, typer.Option("--expired", help="Also what has ended or expired.")] = False,
-    as_of: Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="As it held on this day.")] = None,
+    expired: Expired = False,
+    as_of: AsOf = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Take the question from stdin.")] = False,
 ) -> int:
     """Print what a model should know before it answers: approved rules, what the QUESTION finds, Memory.md, User.md,

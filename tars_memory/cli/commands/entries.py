@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory.cli.output import Output, clean, fields, line
-from tars_memory.cli.parsing import About, Topic, call_of, command
+from tars_memory.cli.parsing import About, Ref, Topic, call_of, command
 
 if TYPE_CHECKING:
     from tars_memory.curation.why import Trace
@@ -77,9 +77,7 @@ entries[].time state block_id author: or null
 
 def show(
     ctx: typer.Context,
-    target: Annotated[
-        list[str] | None, typer.Argument(metavar="REF", help="Its REF, or words that only it holds.")
-    ] = None,
+    target: Ref = None,
 ) -> int:
     """Show one entry: its place, heading, REF and lines."""
     call = call_of(ctx)
@@ -127,9 +125,7 @@ TITLES = {
 
 def why(
     ctx: typer.Context,
-    target: Annotated[
-        list[str] | None, typer.Argument(metavar="REF", help="Its REF, or words that only it holds.")
-    ] = None,
+    target: Ref = None,
 ) -> int:
     """Show where a line came from: who approved it, the day that noted it, who said it, and what it replaced.
 

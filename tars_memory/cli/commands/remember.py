@@ -6,7 +6,7 @@ import typer
 
 from tars_memory.cli.asking import STOPPED, about_secrets, chosen, confirmed, report, say_change
 from tars_memory.cli.output import clean, line
-from tars_memory.cli.parsing import call_of, command
+from tars_memory.cli.parsing import Ref, call_of, command
 from tars_memory.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -180,9 +180,7 @@ as remember
 
 def forget(
     ctx: typer.Context,
-    target: Annotated[
-        list[str] | None, typer.Argument(metavar="REF", help="Its REF, or words that only it holds.")
-    ] = None,
+    target: Ref = None,
     everywhere: Annotated[
         bool, typer.Option("--everywhere", help="Purge our own copies too (journal, index, caches). Can't be undone.")
     ] = False,

@@ -8,7 +8,7 @@ import typer
 
 from tars_memory.cli.call import Call
 from tars_memory.cli.output import counted, here, line, within
-from tars_memory.cli.parsing import About, Topic, call_of, command, validity
+from tars_memory.cli.parsing import About, AsOf, Expired, Topic, call_of, command, validity
 from tars_memory.errors import UsageError, VaultError
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def search(
     ] = None,
     about: About = None,
     topic: Topic = None,
-    expired: Annotated[bool, typer.Option("--expired", help="Also what has ended or expired.")] = False,
-    as_of: Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="As it held on this day.")] = None,
+    expired: Expired = False,
+    as_of: AsOf = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="One query a line from stdin.")] = False,
     paths: Annotated[bool, typer.Option("--paths", help="Print the notes only, each once.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Show whole passages, not a line of each.")] = False,

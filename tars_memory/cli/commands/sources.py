@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from tars_memory.cli.call import Call
-from tars_memory.cli.output import counted, line
+from tars_memory.cli.output import counted, line, show_rows
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 
@@ -37,9 +37,8 @@ def _tell(call: Call, found: dict[str, Any]) -> int:
     if call.out.json:
         call.out.record({**found, "notices": notices})
         return 0
-    for source in found["sources"]:
-        gone = "" if source["there"] else "  (not there)"
-        call.out.data(f"{line(source['path'])}{gone}", of_notes=False)
+    rows = [(line(each["path"]), "" if each["there"] else "not there") for each in found["sources"]]
+    show_rows(call.out, rows, ("log or folder", ""), of_notes=False)
     if found["sources"]:
         conversations = counted(found["conversations"], "conversation")
         call.out.say(f"{conversations} in {counted(found['logs'], 'log')} can be searched")
