@@ -34,10 +34,10 @@ class RandomEmbedder:
     scripts = ""
 
     def __init__(self, fingerprint: str) -> None:
-        from tars_memory.index.embedding import runtime
+        from tars_memory.index.embedding import session
 
         self.fingerprint = fingerprint
-        np = runtime.load_numpy()
+        np = session.load_numpy()
         dice = np.random.default_rng(7)
         hat = dice.standard_normal((4096, self.dimension)).astype("<f4")
         hat /= np.linalg.norm(hat, axis=1, keepdims=True)

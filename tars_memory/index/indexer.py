@@ -272,7 +272,7 @@ class Index:
             UnwritableError: the index or a cache can't be written.
         """
         from tars_memory.index.embedding import queryvector
-        from tars_memory.index.embedding.cache import VectorCache
+        from tars_memory.index.filling import VectorCache
 
         with spoken("the caches can't be written"):
             texts = "SELECT c.hash, t.head || char(10) || t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id"

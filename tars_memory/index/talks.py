@@ -251,7 +251,7 @@ class TalkIndex:
         Raises:
             UnwritableError: it can't be removed.
         """
-        from tars_memory.index.embedding.cache import VectorCache
+        from tars_memory.index.filling import VectorCache
 
         if self.exists:
             self.start_over()
@@ -334,7 +334,7 @@ class TalkIndex:
             UnwritableError: they can't be dropped.
         """
         from tars_memory.index import vectors
-        from tars_memory.index.embedding.cache import VectorCache
+        from tars_memory.index.filling import VectorCache
 
         newest = vectors.among(self.most)
         connection = self._open.connection()

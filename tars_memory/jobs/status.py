@@ -175,8 +175,8 @@ def models(workspace: Workspace) -> list[dict[str, Any]]:
     ``languages`` and ``megabytes`` where they are known; ``seconds`` that the vectors of this vault take, where the
     model's speed was measured.
     """
-    from tars_memory.index.embedding import fetch
     from tars_memory.index.embedding import models as known
+    from tars_memory.index.embedding import prepare
 
     cache = workspace.settings.places.cache
     current = workspace.settings.options("embedding", EmbeddingOptions).model
@@ -185,7 +185,7 @@ def models(workspace: Workspace) -> list[dict[str, Any]]:
         names[name] = _usable(workspace.settings, name)
     names.setdefault(current, False)
     passages = workspace.index().status()["chunks"] or 0
-    fetchable = {one[0]: one for one in fetch.known_models()}
+    fetchable = {one[0]: one for one in prepare.known_models()}
     listed: list[dict[str, Any]] = []
     for name in dict.fromkeys((*names, *fetchable)):
         told: dict[str, Any] = {"name": name, "installed": names.get(name, False), "current": name == current}
@@ -244,9 +244,9 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
         ModelUnavailableError: it can't be fetched or doesn't work.
         UnwritableError: the configuration can't be written.
     """
-    from tars_memory.index.embedding import fetch
+    from tars_memory.index.embedding import prepare
 
-    name = fetch.use_model(name, workspace.settings.places.cache, folder).name
+    name = prepare.use_model(name, workspace.settings.places.cache, folder).name
     path = workspace.settings.places.config / "config.toml"
     workspace.settings.write("embedding", "model", name)
     notices = ["tars-memory reindex makes its vectors; those of the other model answer until they are there"]

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.indexer import Index
-    from tars_memory.index.live.warmserver import WarmServer
-    from tars_memory.index.live.watcher import Watcher
+    from tars_memory.index.live.watcher import WarmServer, Watcher
     from tars_memory.memory import Memory
 
 
@@ -173,7 +172,7 @@ class Watching:
         assert self._embedder is not None
         identity = models.manifest_of(self._model, memory.workspace.settings.places.cache).identity
         try:
-            from tars_memory.index.live.warmserver import WarmServer
+            from tars_memory.index.live.watcher import WarmServer
 
             self._server = WarmServer(memory.workspace.state / SOCKET, identity, self._embedder.embed_query)
         except (OSError, AttributeError) as error:  # no room for its path, or a system without such sockets

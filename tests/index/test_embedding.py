@@ -15,9 +15,9 @@ from struct import unpack
 import pytest
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index.embedding import models, prepare, runtime, session
+from tars_memory.index.embedding import models, prepare, session
 from tars_memory.index.embedding import passages as embedding
-from tars_memory.index.embedding.fetch import distance
+from tars_memory.index.embedding.prepare import distance
 from tars_memory.index.embedding.session import MAX_CHARACTERS, Session, token_ranges
 from tars_memory.settings import EmbeddingOptions
 
@@ -90,7 +90,7 @@ def test_queries_agree_with_fastembed(prepared: tuple[models.Manifest, Path], fa
 
 
 def test_the_optimised_copy_gives_the_vectors_of_the_original(prepared: tuple[models.Manifest, Path]) -> None:
-    np, onnxruntime = runtime.load_numpy(), runtime.load_onnxruntime()
+    np, onnxruntime = session.load_numpy(), session.load_onnxruntime()
     manifest, folder = prepared
     original = onnxruntime.InferenceSession(str(folder / "model.onnx"), providers=["CPUExecutionProvider"])
     opened = Session(manifest, folder)
@@ -143,7 +143,7 @@ def test_words_have_bits_by_line_from_the_same_pass(
 
 
 def test_the_bits_of_a_word_are_the_signs_of_the_mean_of_its_pieces(prepared: tuple[models.Manifest, Path]) -> None:
-    np = runtime.load_numpy()
+    np = session.load_numpy()
     opened = Session(*prepared)
     hidden, offsets = opened._run("the untranslatable tea")
     pieces = [index for index, (start, end) in enumerate(offsets) if 4 <= start < end <= 18]
@@ -153,7 +153,7 @@ def test_the_bits_of_a_word_are_the_signs_of_the_mean_of_its_pieces(prepared: tu
 
 
 def test_words_at_the_very_end_of_what_the_model_says(prepared: tuple[models.Manifest, Path]) -> None:
-    np = runtime.load_numpy()
+    np = session.load_numpy()
     hidden = np.array([[[1.0] * 8, [-1.0] * 8, [3.0] * 8]])
     offsets = [(0, 3), (4, 6), (6, 9)]
     assert session.word_bits(np, hidden, offsets, [(0, 3), (4, 9), (20, 25)]) == (b"\xff\xff", [0, 1])
@@ -162,7 +162,7 @@ def test_words_at_the_very_end_of_what_the_model_says(prepared: tuple[models.Man
 
 
 def test_a_line_of_too_many_words(prepared: tuple[models.Manifest, Path]) -> None:
-    np = runtime.load_numpy()
+    np = session.load_numpy()
     offsets = [(2 * number, 2 * number + 1) for number in range(302)]
     embedded = session.pool(np, np.ones((1, 302, 384)), offsets, prepared[0], "h\n" + " ".join("x" * 300) + "\ny")
     assert list(embedded.counts) == [255, 1]
@@ -292,7 +292,7 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
 def test_a_newer_onnxruntime_writes_a_copy_of_its_own_or_does_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    onnxruntime = runtime.load_onnxruntime()
+    onnxruntime = session.load_onnxruntime()
     manifest, folder = models.ready("embedded", tmp_path)
     vector = Session(manifest, folder).query("tea").vector
     monkeypatch.setattr(onnxruntime, "__version__", "99.0")

@@ -14,7 +14,7 @@ import pytest
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index import filling
-from tars_memory.index.embedding import e5, models, passages, prepare, runtime
+from tars_memory.index.embedding import e5, models, passages, prepare, session
 from tars_memory.index.embedding.queryvector import QueryVectors
 from tars_memory.index.embedding.session import Session
 from tars_memory.memory import Memory
@@ -112,7 +112,7 @@ def forward(np: Any, weights: e5.Weights, ids: list[int]) -> Any:
 
 @wanted
 def test_the_graph_gives_what_a_plain_forward_gives(opened: Session, prepared: tuple[models.Manifest, Path]) -> None:
-    np = runtime.load_numpy()
+    np = session.load_numpy()
     weights = e5.Weights(prepared[1] / e5.WEIGHTS)
     pieces = e5.Pieces(prepared[1], weights)
     for text in ("Wie richte ich die Synchronisierung ein?", "如何同步笔记到手机"):

@@ -14,8 +14,7 @@ import pytest
 from tars_memory.errors import BusyError
 from tars_memory.index.embedding.queryvector import QueryVector
 from tars_memory.index.live import warm
-from tars_memory.index.live.warmserver import WarmServer
-from tars_memory.index.live.watcher import Watcher
+from tars_memory.index.live.watcher import WarmServer, Watcher
 from tars_memory.jobs.watch import Batch, Watching
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault

@@ -13,9 +13,18 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index.embedding import models, runtime
+from tars_memory.index.embedding import models
 from tars_memory.index.embedding.queryvector import QueryVector
-from tars_memory.index.embedding.session import Embedded, Session, clean, pool, unit
+from tars_memory.index.embedding.session import (
+    Embedded,
+    Session,
+    clean,
+    load_fastembed,
+    load_numpy,
+    load_onnxruntime,
+    pool,
+    unit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -162,7 +171,7 @@ def open_fastembed(manifest: models.Manifest, folder: Path, threads: int = 1) ->
         ModelUnavailableError: fastembed is missing or can't read the model.
     """
     try:
-        fastembed = runtime.load_fastembed()
+        fastembed = load_fastembed()
         name = _registered(fastembed, manifest, folder) if manifest.name == models.EMBEDDED else manifest.name
         model = fastembed.TextEmbedding(
             name,
@@ -178,13 +187,13 @@ def open_fastembed(manifest: models.Manifest, folder: Path, threads: int = 1) ->
         raise ModelUnavailableError(
             f"fastembed can't open the model {manifest.name}: {error}", models.install_hint()
         ) from error
-    return FastEmbed(manifest, model, runtime.load_numpy())
+    return FastEmbed(manifest, model, load_numpy())
 
 
 def _registered(fastembed: Any, manifest: models.Manifest, folder: Path) -> str:
     """Make the embedded model known to fastembed, at the path of its optimised copy; answers with its name there."""
     description = fastembed.common.model_description
-    onnxruntime = runtime.load_onnxruntime()
+    onnxruntime = load_onnxruntime()
     graph = models.graph_of(folder, manifest, onnxruntime.__version__).relative_to(folder)
     name = f"tars-memory/{manifest.name}-{manifest.identity}-{graph.parent}"
     if all(known["model"] != name for known in fastembed.TextEmbedding.list_supported_models()):

@@ -2,23 +2,30 @@
 
 Same file, same word pieces, same pooling as fastembed, hence the same vectors: of passages to the bit, so that an index
 doesn't depend on how many texts came at once; of queries to 1e-5. A test holds both.
+
+The heavy libraries are imported on first use and kept from what they do unasked: numpy's linear algebra starts a thread
+for each processor; official builds of onnxruntime (1.31 and later) send telemetry to their maker, and write an
+identifier of this machine below the person's cache folder. Both are told by a variable that is read at import only.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from bisect import bisect_left
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index.embedding import models, runtime
+from tars_memory.index.embedding import models
 from tars_memory.index.embedding.queryvector import QueryVector
 from tars_memory.index.words import STOP_WORDS, WORD, fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
 
 MAX_CHARACTERS = 20_000
 """Longer texts are cut before they are split into word pieces: no model here sees more than a tenth of it."""
@@ -69,8 +76,8 @@ class Session:
         self.manifest = manifest
         self.dimension = manifest.dimension
         try:
-            self._numpy = runtime.load_numpy()
-            onnxruntime = runtime.load_onnxruntime()
+            self._numpy = load_numpy()
+            onnxruntime = load_onnxruntime()
             self._read = _reader(self._numpy, manifest, folder)
         except ImportError as error:
             hint = models.install_hint(manifest.name if models.packaged(manifest.name) else models.EMBEDDED)
@@ -337,3 +344,36 @@ def _options(onnxruntime: Any, repack: bool) -> Any:
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return options
+
+
+def load_numpy() -> Any:
+    """Import numpy with one thread; the variable that says so is taken back: the process may be somebody else's."""
+    if "numpy" in sys.modules or "OPENBLAS_NUM_THREADS" in os.environ:
+        import numpy as np
+    else:
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
+        try:
+            import numpy as np
+        finally:
+            del os.environ["OPENBLAS_NUM_THREADS"]
+    return np
+
+
+def load_onnxruntime() -> Any:
+    """Import onnxruntime without its telemetry; processes started from this one inherit that."""
+    load_numpy()
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime
+
+    return onnxruntime
+
+
+def load_fastembed() -> Any:
+    """Import fastembed: without telemetry of its own or of what it stands on, and quiet. The only place that does."""
+    load_onnxruntime()
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    import fastembed
+    from loguru import logger
+
+    logger.disable("fastembed")
+    return fastembed
