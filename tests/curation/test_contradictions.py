@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from curation.tidykit import Desk
-from tars_memory.curation.models import prompts
+from tars_memory.curation.models import dialogues
 from tars_memory.curation.tidying.contradictions import LINES, Compared, compare, material
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.testing import ScriptedLLM
@@ -32,7 +32,9 @@ def desk(tmp_path: Path) -> Desk:
 def told(desk: Desk, *ops: dict[str, Any], actor: Any = "cron", text: str | None = None) -> Compared:
     ctx = desk.ctx(actor)
     asked = material(ctx)
-    code = next(line for line in asked.prompt.user.split("\n") if '"for"' in line).rpartition('"for": "')[2][:6]
+    code = next(line for line in asked.dialogue.prompt.user.split("\n") if '"for"' in line).rpartition('"for": "')[2][
+        :6
+    ]
     answer = json.dumps({"for": code, "ops": [{"text": "", "why": "", **op} for op in ops]}) if text is None else text
     return compare(ctx, asked, ScriptedLLM([answer]))
 
@@ -110,12 +112,12 @@ def test_projects_are_not_shown_and_many_lines_are_cut_and_said(desk: Desk) -> N
     desk.put("projects/a/Memory.md", "- the secret of a\n")
     desk.put("Memory.md", "".join(f"- line {n}\n" for n in range(LINES + 3)))
     asked = material(desk.ctx())
-    assert "secret" not in str(asked.prompt)
+    assert "secret" not in str(asked.dialogue.prompt)
     assert (len(asked.lines), asked.left_out) == (LINES, 4)
     assert "not compared" in " ".join(told(desk).notices)
 
 
 def test_credentials_are_masked_in_the_prompt(desk: Desk) -> None:
     desk.put("Memory.md", "- the token is ghp_0123456789abcdefghijABCDEFGHIJ012345\n- b\n")
-    assert "ghp_0123456789" not in str(material(desk.ctx()).prompt)
-    assert prompts.code(["a"]) != prompts.code(["b"])
+    assert "ghp_0123456789" not in str(material(desk.ctx()).dialogue.prompt)
+    assert dialogues.code(["a"]) != dialogues.code(["b"])

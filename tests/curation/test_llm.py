@@ -17,8 +17,9 @@ from curation import loopback, warm
 from curation.loopback import Loopback, drip, error, flood, good, hang, packed, raw, redirect, refusing
 from tars_memory import testing
 from tars_memory.curation.models import llm, provider
+from tars_memory.curation.models.dialogues import Dialogue
+from tars_memory.curation.models.llm import ReplyError
 from tars_memory.curation.models.remote import ProviderModel
-from tars_memory.curation.models.replies import ReplyError
 from tars_memory.disk import Places
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError
 from tars_memory.settings import LlmOptions, Settings
@@ -463,7 +464,7 @@ def number(text: str) -> int:
 
 def test_an_unusable_answer_is_asked_for_once_more_with_the_readers_words() -> None:
     model = testing.ScriptedLLM(["seven", "7"])
-    assert llm.ask(model, PROMPT, number) == 7
+    assert Dialogue(PROMPT, number).ask(model) == 7
     assert model.prompts[0] == PROMPT
     assert "could not be used: it is no number" in model.prompts[1].user
     assert model.prompts[1].user.startswith("the material")
@@ -473,7 +474,7 @@ def test_an_unusable_answer_is_asked_for_once_more_with_the_readers_words() -> N
 def test_two_unusable_answers_are_the_end() -> None:
     model = testing.ScriptedLLM(["seven", "eight", "9"])
     with pytest.raises(ModelUnavailableError, match="no usable answer: it is no number; nothing was written"):
-        llm.ask(model, PROMPT, number)
+        Dialogue(PROMPT, number).ask(model)
     assert len(model.prompts) == 2
 
 
@@ -481,18 +482,18 @@ def test_a_cut_answer_is_asked_for_once_more_and_what_can_be_read_is_not_lost(
     model: ProviderModel, server: Loopback
 ) -> None:
     server.says([good("1", finish="length"), good("2")])
-    assert llm.ask(model, PROMPT, number) == 2
+    assert Dialogue(PROMPT, number).ask(model) == 2
     assert "cut off" in server.requests[1].user
     server.says([good("1", finish="length"), good("what")])
-    assert llm.ask(model, PROMPT, number) == 1
+    assert Dialogue(PROMPT, number).ask(model) == 1
 
 
 def test_a_reply_out_of_a_file_is_read_once_in_order() -> None:
     reply = llm.Reply(["1", "two"])
-    assert llm.ask(reply, PROMPT, number) == 1
+    assert Dialogue(PROMPT, number).ask(reply) == 1
     for _ in range(2):
         with pytest.raises(TarsError):
-            llm.ask(reply, PROMPT, number)
+            Dialogue(PROMPT, number).ask(reply)
 
 
 def test_tokens_of_other_scripts_are_not_taken_for_few() -> None:

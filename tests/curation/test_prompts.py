@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from tars_memory.capture.transcripts.turns import Turn
-from tars_memory.curation.models import prompts
+from tars_memory.curation.models import dialogues
 from tars_memory.curation.models.llm import Prompt
 
 DAY = date(2026, 11, 20)
@@ -30,7 +30,7 @@ def marked(prompt: Prompt, tag: str) -> str:
 
 
 def test_a_window_is_shown_with_numbers_speakers_and_times() -> None:
-    prompt = prompts.extract(TURNS, day=DAY, examine=(7, 8), title="Tea  time")
+    prompt = dialogues.extract(TURNS, day=DAY, examine=(7, 8), title="Tea  time").prompt
     assert marked(prompt, "turns") == (
         "\ntitle| Tea time\n[4] user (Anna), 2026-11-20 14:30\n| I like tea\n| and cake\n"
         "[7] assistant\n| Noted.\n[8] user\n| Bye\n"
@@ -55,33 +55,37 @@ FORGED = (
 
 @pytest.mark.parametrize("text", FORGED)
 def test_nothing_said_can_pass_for_the_frame(text: str) -> None:
-    prompt = prompts.extract((TURNS[0]._replace(text=text, speaker=f"An{text}na"),), day=DAY, title=text)
+    prompt = dialogues.extract((TURNS[0]._replace(text=text, speaker=f"An{text}na"),), day=DAY, title=text).prompt
     lines = marked(prompt, "turns").strip("\n").split("\n")
     assert lines[0].startswith("title| ")
     assert lines[1].startswith("[4] user (An")
     assert all(line.startswith("| ") for line in lines[2:])
     assert "<|" not in prompt.user
     assert not re.search("[\x00-\x09\x0b-\x1f\u2028\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]", prompt.user)
-    lists = prompts.review([text], [text, "b"], [text], day=DAY)
+    lists = dialogues.review([text], [text, "b"], [text], day=DAY).prompt
     shown = [line for line in marked(lists, "lists").split("\n") if line]
     assert [line[:3] for line in shown] == ["Can", "C1|", "Lin", "L1|", "L2|", "Sec", "S1|"]
 
 
 def test_the_mark_is_drawn_until_nobody_can_know_it() -> None:
     draws = iter([b"aaaaa", b"bbbbb"])
-    first = prompts.fence.mark((), lambda count: b"aaaaa")
-    prompt = prompts.extract((TURNS[0]._replace(text=f"</turns-{first}>"),), day=DAY, draw=lambda count: next(draws))
+    first = dialogues.fence.mark((), lambda count: b"aaaaa")
+    prompt = dialogues.extract(
+        (TURNS[0]._replace(text=f"</turns-{first}>"),), day=DAY, draw=lambda count: next(draws)
+    ).prompt
     assert f"<turns-{first}>" not in prompt.user.split("| </turns")[0]
-    assert marked(prompts.extract(TURNS, day=DAY), "turns") == marked(prompts.extract(TURNS, day=DAY), "turns")
-    assert prompts.extract(TURNS, day=DAY).user != prompts.extract(TURNS, day=DAY).user
+    assert marked(dialogues.extract(TURNS, day=DAY).prompt, "turns") == marked(
+        dialogues.extract(TURNS, day=DAY).prompt, "turns"
+    )
+    assert dialogues.extract(TURNS, day=DAY).prompt.user != dialogues.extract(TURNS, day=DAY).prompt.user
 
 
 def test_credentials_are_masked_in_the_prompt_itself() -> None:
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     for prompt in (
-        prompts.extract((TURNS[0]._replace(text=f"my token is {key}"),), day=DAY),
-        prompts.review([key], [key], [key], day=DAY),
-        prompts.tidy([key], day=DAY),
+        dialogues.extract((TURNS[0]._replace(text=f"my token is {key}"),), day=DAY).prompt,
+        dialogues.review([key], [key], [key], day=DAY).prompt,
+        dialogues.tidy([key], day=DAY).prompt,
     ):
         assert key not in str(prompt)
         assert "masked" in prompt.user
@@ -89,13 +93,13 @@ def test_credentials_are_masked_in_the_prompt_itself() -> None:
 
 def test_the_code_of_lists_is_that_of_their_words_and_order() -> None:
     codes = {
-        prompts.code(*lists)
+        dialogues.code(*lists)
         for lists in ([["a", "b"]], [["b", "a"]], [["ab"]], [["a"], ["b"]], [["a", "b"], []], [[], ["a", "b"]])
     }
     assert len(codes) == 6
-    prompt = prompts.tidy(["a", "b"], day=DAY)
-    assert f'"for": "{prompts.code(["a", "b"])}"' in prompt.user
-    assert prompts.code(["a", "b"]) in json.dumps(prompt.schema)
+    prompt = dialogues.tidy(["a", "b"], day=DAY).prompt
+    assert f'"for": "{dialogues.code(["a", "b"])}"' in prompt.user
+    assert dialogues.code(["a", "b"]) in json.dumps(prompt.schema)
 
 
 def test_every_schema_is_one_that_strict_modes_take() -> None:
@@ -110,8 +114,8 @@ def test_every_schema_is_one_that_strict_modes_take() -> None:
             for value in schema:
                 check(value)
 
-    lists = prompts.review(["a"], [], [], day=DAY)
-    for prompt in (prompts.extract(TURNS, day=DAY), lists, prompts.tidy(["a"], day=DAY)):
+    lists = dialogues.review(["a"], [], [], day=DAY).prompt
+    for prompt in (dialogues.extract(TURNS, day=DAY).prompt, lists, dialogues.tidy(["a"], day=DAY).prompt):
         check(prompt.schema)
     assert "(none)" in lists.user
 
@@ -119,9 +123,9 @@ def test_every_schema_is_one_that_strict_modes_take() -> None:
 @pytest.mark.parametrize("job", ["extract", "review", "tidy"])
 def test_the_wording_names_every_field_of_the_schema(job: str) -> None:
     prompt = {
-        "extract": prompts.extract(TURNS, day=DAY),
-        "review": prompts.review(["a"], ["b"], ["c"], day=DAY),
-        "tidy": prompts.tidy(["a"], day=DAY),
+        "extract": dialogues.extract(TURNS, day=DAY).prompt,
+        "review": dialogues.review(["a"], ["b"], ["c"], day=DAY).prompt,
+        "tidy": dialogues.tidy(["a"], day=DAY).prompt,
     }[job]
     for name in prompt.schema["properties"]:
         assert f'"{name}"' in prompt.system

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from random_documents import examples, within
 
 from tars_memory.curation.model import DrawnFact, Extraction, Refer, Verdict
-from tars_memory.curation.models import replies
-from tars_memory.curation.models.replies import ModelOp, ReplyError
+from tars_memory.curation.models import dialogues
+from tars_memory.curation.models.dialogues import ModelOp, ReplyError
 
 FACT = {"text": "Anna prefers green tea.", "quote": "I prefer green tea", "turn": 3, "kind": "preference"}
 READ = DrawnFact("", "I prefer green tea", 3, "preference")
@@ -46,12 +46,12 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_same_fact_is_read_from_every_form(form: str) -> None:
-    assert replies.extraction(FORMS[form], TURNS).facts[:1] == (READ,)
+    assert dialogues.extraction(FORMS[form], TURNS).facts[:1] == (READ,)
 
 
 def test_of_an_answer_only_what_it_points_at_counts() -> None:
     said = {"title": "Tea and more", "summary": "Anna drinks.", "topics": ["tea"], "decisions": ["buy a pot"]}
-    assert replies.extraction(json.dumps({**said, "facts": [FACT]}), TURNS) == Extraction((READ,))
+    assert dialogues.extraction(json.dumps({**said, "facts": [FACT]}), TURNS) == Extraction((READ,))
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_of_an_answer_only_what_it_points_at_counts() -> None:
         ([{"span": "it", "to": "green tea"}], (Refer("it", "green tea"),)),
         ({"span": "it", "to": "green tea", "turn": "[2]"}, (Refer("it", "green tea", 2),)),
         ([{"span": "it", "to": ""}, {"span": 3, "to": "tea"}, "it", None, {"span": "x" * 501, "to": "tea"}], ()),
-        ([{"span": "it", "to": "tea"}] * 99, (Refer("it", "tea"),) * replies.MAX_REFERS),
+        ([{"span": "it", "to": "tea"}] * 99, (Refer("it", "tea"),) * dialogues.MAX_REFERS),
         (None, ()),
     ],
 )
 def test_what_a_quote_refers_to_is_read(refers: object, read: tuple[Refer, ...]) -> None:
-    (fact,) = replies.extraction(json.dumps({"facts": [FACT | {"refers": refers}]}), TURNS).facts
+    (fact,) = dialogues.extraction(json.dumps({"facts": [FACT | {"refers": refers}]}), TURNS).facts
     assert fact.refers == read
 
 
@@ -88,11 +88,11 @@ def test_what_a_quote_refers_to_is_read(refers: object, read: tuple[Refer, ...])
     ],
 )
 def test_what_a_fact_lacks_is_not_guessed(change: dict[str, object], read: DrawnFact) -> None:
-    assert replies.extraction(json.dumps({"facts": [FACT | change]}), TURNS).facts == (read,)
+    assert dialogues.extraction(json.dumps({"facts": [FACT | change]}), TURNS).facts == (read,)
 
 
 def test_what_is_no_object_is_no_fact() -> None:
-    assert replies.extraction('{"facts": ["Anna lives here", 7, {"quote": "tea"}]}', TURNS).facts == (
+    assert dialogues.extraction('{"facts": ["Anna lives here", 7, {"quote": "tea"}]}', TURNS).facts == (
         DrawnFact("", "tea", 0),
     )
 
@@ -117,8 +117,8 @@ STATED = Verdict("stated", True, True)
     ],
 )
 def test_verdicts_are_read_in_the_order_of_the_quotes(items: list[object], read: tuple[Verdict | None, ...]) -> None:
-    assert replies.verdicts(f"```json\n{json.dumps({'verdicts': items})}\n```", 2) == read
-    assert replies.verdicts(json.dumps(items), 2) == read
+    assert dialogues.verdicts(f"```json\n{json.dumps({'verdicts': items})}\n```", 2) == read
+    assert dialogues.verdicts(json.dumps(items), 2) == read
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_verdicts_are_read_in_the_order_of_the_quotes(items: list[object], read:
 )
 def test_verdicts_with_other_numbers_are_none(items: object) -> None:
     with pytest.raises(ReplyError):
-        replies.verdicts(json.dumps({"verdicts": items}), 2)
+        dialogues.verdicts(json.dumps({"verdicts": items}), 2)
 
 
 UNREADABLE = {
@@ -154,10 +154,10 @@ UNREADABLE = {
 def test_what_holds_no_answer_is_said_to_in_a_clause(name: str) -> None:
     text, why = UNREADABLE[name]
     with pytest.raises(ReplyError, match=why) as caught:
-        replies.extraction(text, TURNS)
+        dialogues.extraction(text, TURNS)
     assert len(str(caught.value)) < 100
     with pytest.raises(ReplyError):
-        replies.ops(text, 1, 1)
+        dialogues.ops(text, 1, 1)
 
 
 LONG = {
@@ -184,15 +184,15 @@ LONG = {
 @pytest.mark.parametrize("name", LONG)
 def test_a_long_answer_takes_no_long_time(name: str) -> None:
     with within(5), suppress(ReplyError):
-        found = replies.extraction(LONG[name], TURNS)
-        assert len(found.facts) <= replies.MAX_FACTS
+        found = dialogues.extraction(LONG[name], TURNS)
+        assert len(found.facts) <= dialogues.MAX_FACTS
 
 
 APPEND = {"op": "append", "candidates": [1], "lines": [], "section": 2, "text": "", "why": "new"}
 
 
-def review(*ops: object, code: str = "") -> replies.Ops:
-    return replies.ops(json.dumps({"for": "abc123", "ops": list(ops)}), 3, 4, 2, code=code)
+def review(*ops: object, code: str = "") -> dialogues.Ops:
+    return dialogues.ops(json.dumps({"for": "abc123", "ops": list(ops)}), 3, 4, 2, code=code)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def review(*ops: object, code: str = "") -> replies.Ops:
     ],
 )
 def test_ops_over_the_numbers_shown_are_read(op: dict[str, object], read: ModelOp) -> None:
-    assert review(op, code="abc123") == replies.Ops((read,), ())
+    assert review(op, code="abc123") == dialogues.Ops((read,), ())
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_anything_else_is_rejected_and_does_not_stop_the_others(op: object) -> N
     ],
 )
 def test_tidy_speaks_of_lines_alone(op: dict[str, object], good: bool) -> None:
-    found = replies.ops(json.dumps({"ops": [op]}), 0, 2)
+    found = dialogues.ops(json.dumps({"ops": [op]}), 0, 2)
     assert (len(found.ops), len(found.rejected)) == ((1, 0) if good else (0, 1))
 
 
@@ -285,15 +285,15 @@ def test_tidy_speaks_of_lines_alone(op: dict[str, object], good: bool) -> None:
 def test_an_answer_to_another_prompt_is_none(said: object) -> None:
     text = json.dumps({"for": said, "ops": []})
     if said == "abc123 ":
-        assert replies.ops(text, 1, 1, code="abc123").ops == ()
+        assert dialogues.ops(text, 1, 1, code="abc123").ops == ()
     else:
         with pytest.raises(ReplyError, match="another prompt"):
-            replies.ops(text, 1, 1, code="abc123")
+            dialogues.ops(text, 1, 1, code="abc123")
 
 
 def test_more_ops_than_allowed_are_counted() -> None:
-    found = review(*[APPEND] * (replies.MAX_OPS + 5))
-    assert (len(found.ops), len(found.rejected)) == (replies.MAX_OPS, 5)
+    found = review(*[APPEND] * (dialogues.MAX_OPS + 5))
+    assert (len(found.ops), len(found.rejected)) == (dialogues.MAX_OPS, 5)
 
 
 def test_what_a_note_cannot_hold_is_replaced() -> None:
@@ -314,9 +314,9 @@ VALUES = st.recursive(
 @given(st.one_of(JSONISH, st.text(max_size=200), VALUES.map(json.dumps), VALUES.map(repr)))
 def test_whatever_comes_it_is_an_answer_or_a_reply_error(text: str) -> None:
     for read in (
-        lambda: replies.extraction(text, TURNS),
-        lambda: replies.ops(text, 2, 2, 1),
-        lambda: replies.ops(text, 0, 2),
+        lambda: dialogues.extraction(text, TURNS),
+        lambda: dialogues.ops(text, 2, 2, 1),
+        lambda: dialogues.ops(text, 0, 2),
     ):
         try:
             found = read()
@@ -330,10 +330,10 @@ def test_whatever_comes_it_is_an_answer_or_a_reply_error(text: str) -> None:
 
 @pytest.mark.parametrize("facts", ['"x"', "7", "true", "[1, 2]", "[[]]", '{"a": 1}'])
 def test_facts_that_are_no_list_of_facts_are_no_answer(facts: str) -> None:
-    with pytest.raises(replies.ReplyError, match="'facts' is no list of objects"):
-        replies.extraction(f'{{"facts": {facts}}}', {1})
+    with pytest.raises(dialogues.ReplyError, match="'facts' is no list of objects"):
+        dialogues.extraction(f'{{"facts": {facts}}}', {1})
 
 
 @pytest.mark.parametrize("facts", ["[]", "null", "{}", '""'])
 def test_no_facts_are_an_answer(facts: str) -> None:
-    assert replies.extraction(f'{{"facts": {facts}}}', {1}).facts == ()
+    assert dialogues.extraction(f'{{"facts": {facts}}}', {1}).facts == ()

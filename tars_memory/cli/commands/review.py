@@ -266,9 +266,9 @@ def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, repl
         call.out.say("nothing waits that a model could sort")
         return not print_prompt
     if print_prompt:
-        call.out.data(clean(str(asked.prompt)))
+        call.out.data(clean(str(asked.dialogue.prompt)))
         return False
-    named = answering(call, asked.prompt, "review", model or "", reply)
+    named = answering(call, asked.dialogue.prompt, "review", model or "", reply)
     if named is None:
         return False
     with room.alone():

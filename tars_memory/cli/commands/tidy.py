@@ -89,12 +89,12 @@ def _ask(call: "Call", model: str, print_prompt: bool, reply: str | None) -> int
     context = call.memory().workspace.capture(writes=not (print_prompt or call.dry_run))
     asked = contradictions.material(context)
     if print_prompt:
-        call.out.data(clean(str(asked.prompt)))
+        call.out.data(clean(str(asked.dialogue.prompt)))
         return 0
     if len(asked.lines) < FEW:
         call.out.say("there are no two lines to compare")
         return 0
-    named = answering(call, asked.prompt, "tidy", model, reply)
+    named = answering(call, asked.dialogue.prompt, "tidy", model, reply)
     if named is None:
         return 0
     done = contradictions.compare(context, asked, named)

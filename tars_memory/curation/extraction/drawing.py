@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation import similarity
 from tars_memory.curation.extraction import grounding, rules
-from tars_memory.curation.models import llm, prompts, replies
+from tars_memory.curation.models import dialogues
 from tars_memory.errors import TarsError
 from tars_memory.language import statements
 from tars_memory.recall.packing.budget import characters
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.transcripts.turns import Transcript, Turn
     from tars_memory.curation.model import DrawnFact, Extraction
-    from tars_memory.curation.models.llm import LanguageModel, Prompt
+    from tars_memory.curation.models.dialogues import Dialogue
+    from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.vault.markdown.facts import Claim
     from tars_memory.vault.vault import Vault
 
@@ -73,12 +74,12 @@ class AskedPrompt(NamedTuple):
     """A prompt that would be sent.
 
     Attributes:
-        prompt: itself.
+        dialogue: it, with the reader of its answer.
         turns: that it shows, as it shows them.
         examined: numbers of those that facts may come from.
     """
 
-    prompt: Prompt
+    dialogue: Dialogue[Extraction]
     turns: tuple[Turn, ...]
     examined: tuple[int, ...]
 
@@ -118,10 +119,10 @@ def prompts_of(transcript: Transcript, after: int, when: Moments, known: Known) 
         turns = tuple(piece.turn._replace(text=piece.text) for piece in window.pieces)
         examined = window.examines
         day = when[examined[0]].date()
-        prompt = prompts.extract(
+        dialogue = dialogues.extract(
             turns, day=day, examine=examined, title=transcript.title, facts=facts, predicates=predicates
         )
-        yield AskedPrompt(prompt, turns, examined)
+        yield AskedPrompt(dialogue, turns, examined)
 
 
 def draw(
@@ -153,7 +154,7 @@ def draw(
     days = {number: moment.date() for number, moment in when.items()}
     named = len({turn.speaker for turn in transcript.turns if turn.role == "user"}) > 1
     for asked in prompts_of(transcript, after, when, known):
-        held = grounding.ground(_answer(model, asked), asked.turns, asked.examined, days, named=named)
+        held = grounding.ground(asked.dialogue.ask(model).facts, asked.turns, asked.examined, days, named=named)
         found += held.facts
         for why, count in held.dropped.items():
             dropped[why] = dropped.get(why, 0) + count
@@ -181,11 +182,6 @@ def _with_asked(found: Sequence[DrawnFact], by_rules: Sequence[DrawnFact]) -> li
 
     pointed = [fact._replace(asked=any(touches(fact, each) for each in asked)) for fact in found]
     return [*pointed, *(each for each in asked if not held(each))]
-
-
-def _answer(model: LanguageModel, asked: AskedPrompt) -> tuple[DrawnFact, ...]:
-    numbers = {turn.number for turn in asked.turns}
-    return llm.ask(model, asked.prompt, lambda text: replies.extraction(text, numbers)).facts
 
 
 def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:

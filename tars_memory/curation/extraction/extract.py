@@ -144,9 +144,9 @@ def asked(
             found += run.looked_at(task, opened)
             continue
         for one in drawing.prompts_of(task.shown, task.place.turns, task.when, run.known):
-            counted = llm.tokens(one.prompt.system + one.prompt.user), None
-            tokens, cost = counted if opened is None else llm.estimate(one.prompt, opened)
-            found.append(Priced(task.transcript.source, one.prompt, one.examined, tokens, cost))
+            counted = llm.tokens(one.dialogue.prompt.system + one.dialogue.prompt.user), None
+            tokens, cost = counted if opened is None else llm.estimate(one.dialogue.prompt, opened)
+            found.append(Priced(task.transcript.source, one.dialogue.prompt, one.examined, tokens, cost))
     endpoint = str(getattr(opened, "endpoint", ""))
     return Prompts(found, run.skipped, "" if opened is None else opened.name, endpoint, ctx.notices)
 

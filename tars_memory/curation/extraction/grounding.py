@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.curation.models import llm, prompts, replies
+from tars_memory.curation.models import dialogues
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.language.dates import absolute
 from tars_memory.language.sentences import own_words
@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     from tars_memory.capture.transcripts.turns import Turn
     from tars_memory.curation.extraction.drawing import Known
     from tars_memory.curation.model import DrawnFact, Verdict
-    from tars_memory.curation.models.llm import LanguageModel, Prompt
+    from tars_memory.curation.models.dialogues import Dialogue
+    from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.vault.markdown.facts import Claim
 
+    Look = Dialogue[tuple[Verdict | None, ...]]
 
 NO_QUOTE = "no quote"
 NOT_SAID = "quote not found"
@@ -312,10 +314,10 @@ def sorted_out(
     """
     offered: list[DrawnFact] = []
     left_out: list[DrawnFact] = []
-    shown = prompts_of(facts, turns) if model is not None else iter(())
-    for some, prompt in shown:
+    shown = looks_at(facts, turns) if model is not None else iter(())
+    for some, dialogue in shown:
         assert model is not None
-        for fact, verdict in zip(some, _verdicts(model, prompt, len(some)), strict=True):
+        for fact, verdict in zip(some, _verdicts(model, dialogue, len(some)), strict=True):
             judged = _judged(fact, verdict, days[fact.turn], known) if verdict else fact
             ends = judged.claim is not None and judged.claim.until is not None
             stays = not judged.seen or judged.seen in OFFERED or ends or judged.asked
@@ -323,13 +325,13 @@ def sorted_out(
     return tuple(offered if model is not None else facts), tuple(left_out)
 
 
-def prompts_of(facts: Sequence[DrawnFact], turns: Sequence[Turn]) -> Iterator[tuple[Sequence[DrawnFact], Prompt]]:
+def looks_at(facts: Sequence[DrawnFact], turns: Sequence[Turn]) -> Iterator[tuple[Sequence[DrawnFact], Look]]:
     """What a model is asked about some facts, :data:`A_CALL` of them at a time."""
     quoted = {fact.turn for fact in facts}
     texts = {turn.number: folded(turn.text) for turn in turns if turn.number in quoted}
     for start in range(0, len(facts), A_CALL):
         some = facts[start : start + A_CALL]
-        yield some, prompts.look([_shown(fact, texts[fact.turn]) for fact in some])
+        yield some, dialogues.look([_shown(fact, texts[fact.turn]) for fact in some])
 
 
 def _shown(fact: DrawnFact, text: str) -> dict[str, Any]:
@@ -341,9 +343,9 @@ def _shown(fact: DrawnFact, text: str) -> dict[str, Any]:
     return {"said": fact.said or fact.quote, "around": " ".join(filter(None, near)), "fact": read}
 
 
-def _verdicts(model: LanguageModel, prompt: Prompt, count: int) -> Sequence[Verdict | None]:
+def _verdicts(model: LanguageModel, dialogue: Look, count: int) -> Sequence[Verdict | None]:
     try:
-        return llm.ask(model, prompt, lambda text: replies.verdicts(text, count))
+        return dialogue.ask(model)
     except ModelUnavailableError:
         return [None] * count
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
-from tars_memory.curation.models import llm, prompts, replies
+from tars_memory.curation.models import dialogues
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.transaction import writing
 
@@ -65,8 +65,7 @@ def check(settings: Settings, model: LanguageModel) -> Checked:
     wrong: list[tuple[str, str, str]] = []
     for start in range(0, len(lines()), A_CALL):
         some = lines()[start : start + A_CALL]
-        prompt = prompts.look([{name: one[name] for name in ("said", "around", "fact")} for one in some])
-        found = llm.ask(model, prompt, partial(replies.verdicts, count=len(some)))
+        found = dialogues.look([{name: one[name] for name in ("said", "around", "fact")} for one in some]).ask(model)
         for one, verdict in zip(some, found, strict=True):
             wanted, answer = _told(one["kind"], one["holds"]), "nothing that is known"
             if verdict is not None:

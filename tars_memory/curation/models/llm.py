@@ -1,6 +1,6 @@
 """Asking a language model: one place where text leaves, with its limits.
 
-The model's words come back as text and stay text: :mod:`tars_memory.curation.models.replies` reads them, and only an
+The model's words come back as text and stay text: :mod:`tars_memory.curation.models.dialogues` reads them, and only an
 approved proposal ever changes a note. What is sent goes through :mod:`tars_memory.curation.models.remote`.
 """
 
@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from tars_memory.curation.models.replies import ReplyError
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.settings import LlmOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tars_memory.curation.models.remote import ProviderModel
     from tars_memory.settings import Settings
@@ -28,7 +27,10 @@ DEFAULT = "default"
 """The name of the model that is set in the configuration, where a name must be given."""
 
 INSTALL = "pip install 'tars-memory[llm]'"
-T = TypeVar("T")
+
+
+class ReplyError(ValueError):
+    """An answer that nothing can be read from; its words are for the model's second try, one clause."""
 
 
 class Prompt(NamedTuple):
@@ -146,41 +148,6 @@ class Reply:
 
 _VERDICTS = re.compile(r"[{\s](?P<mark>[\"']?)verdicts(?P=mark)\s*:")
 """What an answer to a second look has, and no quote can hold: there its quotation marks are escaped."""
-
-
-def ask(model: LanguageModel, prompt: Prompt, read: Callable[[str], T]) -> T:
-    """What the model's answer says; an unusable or cut one is asked for once more, with the reader's words.
-
-    Of two cut answers what can be read counts.
-
-    Args:
-        model: answers.
-        prompt: what it is asked.
-        read: makes sense of the text, or raises :class:`ReplyError`.
-
-    Raises:
-        ModelUnavailableError: it does not answer, or unusably twice.
-    """
-    first = model.complete(prompt)
-    held: list[T] = []
-    try:
-        held.append(read(first.text))
-        if not first.cut:
-            return held[0]
-        why = "it was cut off for want of room; be briefer"
-        if isinstance(model, Reply):
-            raise unusable(model.name, ReplyError("it is cut off"))
-    except ReplyError as error:
-        if isinstance(model, Reply):
-            raise unusable(model.name, error) from error
-        why = str(error)
-    again = f"{prompt.user.rstrip()}\n\nYour previous answer could not be used: {why}. Answer with the JSON only.\n"
-    try:
-        return read(model.complete(prompt._replace(user=again)).text)
-    except ReplyError as error:
-        if held:
-            return held[0]
-        raise unusable(model.name, error) from error
 
 
 def unusable(name: str, error: ReplyError) -> ModelUnavailableError:

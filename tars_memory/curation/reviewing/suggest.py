@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.model import Related
-from tars_memory.curation.models import llm, prompts, replies
+from tars_memory.curation.models import dialogues
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tars_memory.curation.model import Proposal
-    from tars_memory.curation.models.llm import LanguageModel, Prompt
-    from tars_memory.curation.models.replies import ModelOp
+    from tars_memory.curation.models.dialogues import Dialogue, ModelOp, Ops
+    from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.curation.reviewing.review import Review
     from tars_memory.vault.model import Entry
 
@@ -38,18 +38,13 @@ class ReviewMaterial(NamedTuple):
         candidates: proposals of the plain rules.
         lines: entries of Memory.md and Procedural.md.
         sections: headings of Memory.md.
-        prompt: that holds them, numbered.
+        dialogue: that shows them, numbered.
     """
 
     candidates: list[Proposal]
     lines: list[Entry]
     sections: list[str]
-    prompt: Prompt
-
-    @property
-    def code(self) -> str:
-        """What an answer to this prompt bears."""
-        return prompts.code(*_shown(self.candidates, self.lines), self.sections)
+    dialogue: Dialogue[Ops]
 
 
 class Suggested(NamedTuple):
@@ -84,8 +79,8 @@ def material(review: Review, *, expired: bool = False) -> ReviewMaterial:
     about = {(line.path, line.line) for proposal in waiting for line in proposal.conflicts}
     lines.sort(key=lambda entry: (entry.path, entry.line) not in about)
     lines = lines[:LINES]
-    prompt = prompts.review(*_shown(waiting, lines), sections, day=review.ctx.now.date())
-    return ReviewMaterial(waiting, lines, sections, prompt)
+    dialogue = dialogues.review(*_shown(waiting, lines), sections, day=review.ctx.now.date())
+    return ReviewMaterial(waiting, lines, sections, dialogue)
 
 
 def suggest(review: Review, asked: ReviewMaterial, model: LanguageModel) -> Suggested:
@@ -95,8 +90,7 @@ def suggest(review: Review, asked: ReviewMaterial, model: LanguageModel) -> Sugg
         ModelUnavailableError: the model does not answer, or unusably; nothing was written.
         UnwritableError: the vault can't be written.
     """
-    counts = (len(asked.candidates), len(asked.lines), len(asked.sections))
-    answer = llm.ask(model, asked.prompt, lambda text: replies.ops(text, *counts, code=asked.code))
+    answer = asked.dialogue.ask(model)
     notices = [f"left out of the answer: {reason}" for reason in answer.rejected]
     made: list[Proposal] = []
     used: set[int] = set()

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation.model import Related, day_of, question
-from tars_memory.curation.models import llm, prompts, replies
+from tars_memory.curation.models import dialogues
 from tars_memory.curation.tidying.tidy import quiet_ids
 from tars_memory.errors import NotFoundError, UsageError, counted
 from tars_memory.language import statements
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tars_memory.capture.caller import Caller
-    from tars_memory.curation.models.llm import LanguageModel, Prompt
-    from tars_memory.curation.models.replies import ModelOp
+    from tars_memory.curation.models.dialogues import Dialogue, ModelOp, Ops
+    from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.vault.model import Entry
 
 LINES = 400
@@ -38,12 +38,12 @@ class TidyMaterial(NamedTuple):
 
     Attributes:
         lines: top-level entries of Memory.md and Procedural.md, outside projects.
-        prompt: that holds them, numbered.
+        dialogue: that shows them, numbered.
         left_out: how many more there are.
     """
 
     lines: list[Entry]
-    prompt: Prompt
+    dialogue: Dialogue[Ops]
     left_out: int = 0
 
 
@@ -69,7 +69,7 @@ def material(ctx: Caller) -> TidyMaterial:
             continue
         lines += [entry for entry in found if not entry.depth]
     shown = lines[:LINES]
-    return TidyMaterial(shown, prompts.tidy(_shown(shown), day=ctx.now.date()), len(lines) - len(shown))
+    return TidyMaterial(shown, dialogues.tidy(_shown(shown), day=ctx.now.date()), len(lines) - len(shown))
 
 
 def compare(ctx: Caller, asked: TidyMaterial, model: LanguageModel) -> Compared:
@@ -79,8 +79,7 @@ def compare(ctx: Caller, asked: TidyMaterial, model: LanguageModel) -> Compared:
         ModelUnavailableError: the model does not answer, or unusably; nothing was written.
         UnwritableError: the vault can't be written.
     """
-    code = prompts.code(_shown(asked.lines))
-    answer = llm.ask(model, asked.prompt, lambda text: replies.ops(text, 0, len(asked.lines), code=code))
+    answer = asked.dialogue.ask(model)
     notices = [f"left out of the answer: {reason}" for reason in answer.rejected]
     if asked.left_out:
         notices.append(f"not compared, as a model is shown so many at once: {counted(asked.left_out, 'line')}")

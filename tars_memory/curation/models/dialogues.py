@@ -1,25 +1,41 @@
-"""What a model's words say: tolerant of their form, strict in their content. Pure.
+"""What a model is asked, and what its words say: wording out of ``wording/*.md``, material between marks, a reader.
 
-A model wraps its JSON in prose and fences, breaks off, quotes with the wrong marks, numbers its lines: all that is
-read. But it speaks only of the numbers that it was given: what names another candidate, line, section or turn is left
-out and counted, never guessed. Everything is bounded, for a model says what a transcript tells it to say.
+Pure but for the drawing of the mark. Material may hold anything, also what somebody wrote to steer the model. So each
+line of it begins with a sign of ours, it stands between tags with a mark drawn for each call, and what is invisible is
+taken out. That does not make a model obey us; so what it answers is bounded here, and decided by the person.
+
+An answer is read tolerant of its form, strict in its content: a model wraps its JSON in prose and fences, breaks off,
+quotes with the wrong marks, numbers its lines. But it speaks only of the numbers that it was given: what names another
+candidate, line, section or turn is left out and counted, never guessed.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import secrets
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cache, partial
+from importlib.resources import files
+from string import Template
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from tars_memory.curation.model import DrawnFact, Extraction, Refer, Verdict
+from tars_memory.curation.models.llm import Prompt, Reply, ReplyError, unusable
+from tars_memory.disk import sha256
+from tars_memory.recall.packing import fence
 from tars_memory.vault.markdown.facts import claim_of
 from tars_memory.vault.markdown.lines import SENTENCES
+from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from tars_memory.capture.transcripts.turns import Turn
+    from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.vault.markdown.facts import Claim
+
+T = TypeVar("T")
 
 MAX_REPLY = 1_000_000
 """Characters of an answer that are looked at at all."""
@@ -38,9 +54,8 @@ KINDS = ("fact", "preference", "decision", "correction")
 REVIEW_OPS = ("append", "replace", "same", "rule", "skip")
 TIDY_OPS = ("merge", "conflict", "stale")
 
-
-class ReplyError(ValueError):
-    """An answer that nothing can be read from; its words are for the model's second try, one clause."""
+EXTRACT_TOKENS, LOOK_TOKENS, OPS_TOKENS = 4_096, 1_024, 4_096
+"""Room for an answer: some thirty facts with their quotes, twenty verdicts, or forty ops."""
 
 
 class ModelOp(NamedTuple):
@@ -76,8 +91,264 @@ class Ops(NamedTuple):
     rejected: tuple[str, ...]
 
 
+class Dialogue(NamedTuple, Generic[T]):
+    """A question to a model, and what makes sense of its answer.
+
+    Attributes:
+        prompt: what it is asked.
+        read: what an answer says; raises :class:`ReplyError` for one that says nothing.
+    """
+
+    prompt: Prompt
+    read: Callable[[str], T]
+
+    def ask(self, model: LanguageModel) -> T:
+        """What the answer says; an unusable or cut one is asked for once more, with the reader's words.
+
+        Of two cut answers what can be read counts.
+
+        Raises:
+            ModelUnavailableError: the model does not answer, or unusably twice.
+        """
+        first = model.complete(self.prompt)
+        held: list[T] = []
+        try:
+            held.append(self.read(first.text))
+            if not first.cut:
+                return held[0]
+            why = "it was cut off for want of room; be briefer"
+            if isinstance(model, Reply):
+                raise unusable(model.name, ReplyError("it is cut off"))
+        except ReplyError as error:
+            if isinstance(model, Reply):
+                raise unusable(model.name, error) from error
+            why = str(error)
+        said = f"Your previous answer could not be used: {why}. Answer with the JSON only."
+        again = f"{self.prompt.user.rstrip()}\n\n{said}\n"
+        try:
+            return self.read(model.complete(self.prompt._replace(user=again)).text)
+        except ReplyError as error:
+            if held:
+                return held[0]
+            raise unusable(model.name, error) from error
+
+
+def extract(
+    turns: Sequence[Turn],
+    *,
+    day: date,
+    examine: Collection[int] | None = None,
+    title: str = "",
+    facts: Sequence[str] = (),
+    predicates: Sequence[str] = (),
+    draw: Callable[[int], bytes] = secrets.token_bytes,
+) -> Dialogue[Extraction]:
+    """Ask for the facts of one window of a conversation.
+
+    Args:
+        turns: of the window, in order; what tools and programs said is left out.
+        day: of the conversation; a turn with a time of its own says its own.
+        examine: the numbers of the turns to take facts from; None for all.
+        title: of the conversation, if it has one.
+        facts: that are known, a line each.
+        predicates: of facts, that are known.
+        draw: makes the mark.
+    """
+    spoken = [turn for turn in turns if turn.role in ("user", "assistant")]
+    numbers = [turn.number for turn in spoken if examine is None or turn.number in examine]
+    named = [f"title| {_line(title)[:200]}"] if title.strip() else []
+    shown = "\n".join((*named, *map(_turn, spoken)))
+    words = {
+        "turns": shown,
+        "day": f"{day:%Y-%m-%d}, a {_WEEKDAYS[day.weekday()]}",
+        "examine": _ranges(numbers) or "none",
+        "facts": "\n".join(f"| {_line(each)}" for each in facts) or "(none)",
+        "predicates": ", ".join(map(_line, predicates)) or "(none)",
+        "mark": fence.mark((shown, *facts), draw),
+    }
+    shown_numbers = {turn.number for turn in turns}
+    return Dialogue(_prompt("extract", words, _EXTRACTION, EXTRACT_TOKENS), partial(extraction, turns=shown_numbers))
+
+
+def look(
+    quotes: Sequence[dict[str, Any]], *, draw: Callable[[int], bytes] = secrets.token_bytes
+) -> Dialogue[tuple[Verdict | None, ...]]:
+    """Ask what kind of sentences some quotes are.
+
+    Args:
+        quotes: an object each, with ``said``, ``around`` and ``fact``; numbered from 1.
+        draw: makes the mark.
+    """
+    shown = [json.dumps({name: _plain(value) for name, value in each.items()}, ensure_ascii=False) for each in quotes]
+    words = {
+        "quotes": "\n".join(f"{number} {each}" for number, each in enumerate(shown, 1)),
+        "mark": fence.mark(shown, draw),
+    }
+    return Dialogue(_prompt("look", words, _LOOK, LOOK_TOKENS), partial(verdicts, count=len(quotes)))
+
+
+def review(
+    candidates: Sequence[str],
+    lines: Sequence[str],
+    sections: Sequence[str],
+    *,
+    day: date,
+    draw: Callable[[int], bytes] = secrets.token_bytes,
+) -> Dialogue[Ops]:
+    """Ask what should become of candidates.
+
+    Args:
+        candidates: their words, with date and kind as the person would see them; numbered from 1.
+        lines: what the tiers hold already, likewise.
+        sections: headings, likewise.
+        day: today.
+        draw: makes the mark.
+    """
+    lists = {
+        "candidates": _numbered("C", candidates),
+        "lines": _numbered("L", lines),
+        "sections": _numbered("S", sections),
+    }
+    prompt = _over(("review", REVIEW_OPS), lists, made_for := code(candidates, lines, sections), day, draw)
+    counts = (len(candidates), len(lines), len(sections))
+    return Dialogue(prompt, lambda text: ops(text, *counts, code=made_for))
+
+
+def tidy(lines: Sequence[str], *, day: date, draw: Callable[[int], bytes] = secrets.token_bytes) -> Dialogue[Ops]:
+    """Ask which lines contradict each other or say one thing.
+
+    Args:
+        lines: their words, with dates; numbered from 1.
+        day: today.
+        draw: makes the mark.
+    """
+    prompt = _over(("tidy", TIDY_OPS), {"lines": _numbered("L", lines)}, made_for := code(lines), day, draw)
+    return Dialogue(prompt, lambda text: ops(text, 0, len(lines), code=made_for))
+
+
+def code(*lists: Sequence[str]) -> str:
+    """Six characters of numbered lists: an answer that bears others is about other lists."""
+    digest = sha256()
+    for one in lists:
+        digest.update(b"%d;" % len(one))
+        for item in one:
+            data = item.encode("utf-8", "replace")
+            digest.update(b"%d:" % len(data) + data)
+    return digest.hexdigest()[:6]
+
+
+def _over(
+    job: tuple[str, Sequence[str]],
+    lists: dict[str, str],
+    made_for: str,
+    day: date,
+    draw: Callable[[int], bytes],
+) -> Prompt:
+    """A prompt over numbered lists."""
+    words = {**lists, "code": made_for, "day": f"{day:%Y-%m-%d}", "mark": fence.mark(lists.values(), draw)}
+    return _prompt(job[0], words, _ops_schema(job[1], made_for), OPS_TOKENS)
+
+
+def _prompt(job: str, words: dict[str, str], schema: dict[str, Any], max_tokens: int) -> Prompt:
+    """The prompt, credentials masked: it may also be printed for another program."""
+    system, user = _wording(job)
+    masked = {name: mask(value) for name, value in words.items()}
+    return Prompt(job, Template(system).substitute(masked), Template(user).substitute(masked), schema, max_tokens)
+
+
+@cache
+def _wording(job: str) -> tuple[str, str]:
+    """The two halves of a job's wording: the rules, and what the material stands in."""
+    text = files(__package__).joinpath("wording", f"{job}.md").read_text("utf-8")
+    system, _, user = text.replace("\r\n", "\n").partition("<!-- user -->\n")
+    return system.rstrip(), user.rstrip()
+
+
+def _turn(turn: Turn) -> str:
+    """A turn as the prompt shows it; only our own lines begin without the sign."""
+    when = f", {turn.time:%Y-%m-%d %H:%M}" if turn.time else ""
+    name = "" if turn.speaker.lower() == turn.role else f" ({_line(turn.speaker)[:60]})"
+    said = "\n".join(f"| {_shown(line)}" for line in re.split(r"\r\n|\r|\n", turn.text))
+    return f"[{turn.number}] {turn.role}{name}{when}\n{said}"
+
+
+def _numbered(letter: str, items: Sequence[str]) -> str:
+    """One line an item."""
+    return "\n".join(f"{letter}{number}| {_line(item)}" for number, item in enumerate(items, 1)) or "(none)"
+
+
+def _line(text: str) -> str:
+    return " ".join(_shown(text).split())
+
+
+def _plain(value: Any) -> Any:
+    """A text, or those of a list, as one line each."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return _line(value) if isinstance(value, str) else value
+
+
+def _shown(text: str) -> str:
+    """A line without what is invisible, and without the signs by which models tell roles apart."""
+    return _SIGN.sub(r"<\\", fence.visible(text))
+
+
+_SIGN = re.compile(r"<(?=/?(?:[|｜]|(?:s|bos|eos|think|start_of_turn|end_of_turn)>))")
+"""What begins a control sign of today's chat formats (``<|im_end|>``); local servers read them out of plain text."""
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """``1-4, 7``."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def _object(**fields: dict[str, Any]) -> dict[str, Any]:
+    """A JSON schema that every provider's strict mode takes: each field required, none besides."""
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+_TEXT: dict[str, Any] = {"type": "string"}
+_NUMBER: dict[str, Any] = {"type": "integer"}
+_NUMBERS: dict[str, Any] = {"type": "array", "items": _NUMBER}
+_CLAIM = _object(subject=_TEXT, predicate=_TEXT, object=_TEXT, since=_TEXT)
+_TRUE: dict[str, Any] = {"type": "boolean"}
+_REFER = _object(span=_TEXT, to=_TEXT, turn=_NUMBER)
+_FACT = _object(
+    quote=_TEXT,
+    turn=_NUMBER,
+    kind={"type": "string", "enum": list(KINDS)},
+    refers={"type": "array", "items": _REFER},
+    fact=_CLAIM,
+)
+_EXTRACTION = _object(facts={"type": "array", "items": _FACT})
+_VERDICT = _object(n=_NUMBER, kind={"type": "string", "enum": list(SENTENCES)}, alone=_TRUE, fact=_TRUE)
+_LOOK = _object(verdicts={"type": "array", "items": _VERDICT})
+
+
+def _ops_schema(kinds: Sequence[str], made_for: str) -> dict[str, Any]:
+    op = _object(
+        op={"type": "string", "enum": list(kinds)},
+        candidates=_NUMBERS,
+        lines=_NUMBERS,
+        section=_NUMBER,
+        text=_TEXT,
+        why=_TEXT,
+    )
+    fields: dict[str, dict[str, Any]] = {"for": {"type": "string", "enum": [made_for]}}
+    return _object(**fields, ops={"type": "array", "items": op})
+
+
 def extraction(text: str, turns: Collection[int]) -> Extraction:
-    """What an answer to :func:`prompts.extract` says.
+    """What an answer to :func:`extract` says.
 
     Args:
         text: the answer.
@@ -87,7 +358,7 @@ def extraction(text: str, turns: Collection[int]) -> Extraction:
     Raises:
         ReplyError: there is no answer in it.
     """
-    found = _object(text)
+    found = _found(text)
     if found is None:
         raise ReplyError(_why_not(text))
     if "facts" not in found:
@@ -104,7 +375,7 @@ def extraction(text: str, turns: Collection[int]) -> Extraction:
 
 
 def verdicts(text: str, count: int) -> tuple[Verdict | None, ...]:
-    """What an answer to :func:`prompts.look` says, one for each object that was shown; None for a kind nobody knows.
+    """What an answer to :func:`look` says, one for each object that was shown; None for a kind nobody knows.
 
     Args:
         text: the answer.
@@ -113,7 +384,7 @@ def verdicts(text: str, count: int) -> tuple[Verdict | None, ...]:
     Raises:
         ReplyError: there is no answer in it, or its numbers are not 1 to ``count``, each once.
     """
-    found = _object(text)
+    found = _found(text)
     items = found.get("verdicts") if found else None
     if not isinstance(items, list):
         raise ReplyError("there is no object with a list 'verdicts'")
@@ -129,7 +400,7 @@ def verdicts(text: str, count: int) -> tuple[Verdict | None, ...]:
 
 
 def ops(text: str, candidates: int, lines: int, sections: int = 0, *, code: str = "") -> Ops:
-    """What an answer to :func:`prompts.review` (with candidates) or :func:`prompts.tidy` (without) says.
+    """What an answer to :func:`review` (with candidates) or :func:`tidy` (without) says.
 
     Args:
         text: the answer.
@@ -141,7 +412,7 @@ def ops(text: str, candidates: int, lines: int, sections: int = 0, *, code: str 
     Raises:
         ReplyError: there is no answer in it, or it answers another prompt.
     """
-    found = _object(text)
+    found = _found(text)
     if found is None:
         raise ReplyError(_why_not(text))
     if "ops" not in found:
@@ -224,7 +495,7 @@ def _fact(item: object, turns: Collection[int]) -> DrawnFact | None:
     kind = item.get("kind")
     refers = tuple(each for one in _items(item.get("refers"))[:MAX_REFERS] if (each := _refer(one)))
     claim = _claim(item.get("fact"))
-    number = _turn(item.get("turn"))
+    number = _turn_number(item.get("turn"))
     number = number if number in turns else 0
     return DrawnFact("", quote, number, kind if kind in KINDS else "fact", claim, refers)
 
@@ -235,10 +506,10 @@ def _refer(item: object) -> Refer | None:
     span, to = item.get("span"), item.get("to")
     if not (isinstance(span, str) and isinstance(to, str) and span.strip() and to.strip()):
         return None
-    return Refer(span, to, _turn(item.get("turn"))) if max(len(span), len(to)) <= MAX_TEXT else None
+    return Refer(span, to, _turn_number(item.get("turn"))) if max(len(span), len(to)) <= MAX_TEXT else None
 
 
-def _turn(value: object) -> int:
+def _turn_number(value: object) -> int:
     """The number of a turn, as a number or as text; 0 for none."""
     if isinstance(value, str):
         digits = value.strip("[] ")
@@ -278,7 +549,7 @@ _LISTS = {"quote": "facts", "n": "verdicts"}
 """What a bare list of objects with such a member is a list of."""
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def _found(text: str) -> dict[str, Any] | None:
     """The JSON object in an answer, mended if need be; None if there is none.
 
     Raises:
