@@ -19,7 +19,7 @@ from random_documents import document as random_document
 from tars_memory.curation import similarity
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.drawing import Known
-from tars_memory.curation.tidying.tidy import expiry
+from tars_memory.curation.tidying import findings
 from tars_memory.errors import TarsError
 from tars_memory.jobs import doctor
 from tars_memory.memory import Memory
@@ -268,10 +268,10 @@ def test_the_same_bytes_are_masked_once(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_line_without_a_year_is_not_searched_for_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expiry, "STRONG", None)  # nobody goes through the patterns
-    assert expiry.ending("valid until the 3rd of May, bullet 123 of many", NOW.date()) is None
+    monkeypatch.setattr(findings, "STRONG", None)  # nobody goes through the patterns
+    assert findings.ending("valid until the 3rd of May, bullet 123 of many", NOW.date()) is None
     with pytest.raises(TypeError):
-        expiry.ending("valid until 2026-05-03", NOW.date())
+        findings.ending("valid until 2026-05-03", NOW.date())
 
 
 def test_the_lines_of_credentials_are_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

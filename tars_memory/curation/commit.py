@@ -1,8 +1,10 @@
 """The only place where proposals become text: what the person decided, in one transaction, all of it or nothing.
 
-Gates first; then everything is looked for in the notes as they are now, under the lock; then the notes are changed,
-each by one write: first those that the proposals are about, then the candidates' marks, last the inbox. A note that
-changed meanwhile, an error or a kill takes everything back (:meth:`tars_memory.vault.writing.store.Store.transaction`).
+Gates first: who may have which decision carried out, and on which notes, is asked before anything is looked at. Then
+everything is looked for in the notes as they are now, under the lock; then the notes are changed, each by one write:
+first those that the proposals are about, then the candidates' marks (many of one note from few parses of it, byte for
+byte as one after the other), last the inbox. A note that changed meanwhile, an error or a kill takes everything back
+(:meth:`tars_memory.vault.writing.store.Store.transaction`).
 """
 
 from __future__ import annotations
@@ -13,27 +15,29 @@ from collections import Counter
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tars_memory.curation.bundle import Sheet
-from tars_memory.curation.gates import check, is_candidate
-from tars_memory.curation.marking import Marked, marked
-from tars_memory.curation.model import Decision, Op, Proposal, Related
-from tars_memory.curation.patch import ended, locate, patch, splices_between
+from tars_memory.curation.model import OP_KINDS, Decision, Op, Proposal, Related
+from tars_memory.curation.patch import Sheet, ended, locate, patch, splices_between
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
-from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.markdown.edits import keeps_the_rest, mark_bullet, nested, stated
+from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import NEW_FACTS, Predicates
 from tars_memory.vault.model import Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.template import shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from tars_memory.capture.caller import Caller
+    from tars_memory.curation.model import Decision, Mark, Proposal
+    from tars_memory.vault.layout import Layout
     from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.writing.store import Transaction
+
 
 SOURCE = r"[^\[\]|\r\n]{1,400}#\^[A-Za-z0-9-]{1,100}"
 """A source that a line can link to; anything else says who proposes."""
@@ -433,3 +437,173 @@ def _fact(text: str) -> str:
 def _words(text: str, proposal: Proposal) -> str:
     box = grammar.task(text.lstrip()) if proposal.op == "replace" else ""
     return box + grammar.neutralise(text.lstrip()[len(box) :])
+
+
+def check(ctx: Caller, decisions: Sequence[Decision], *, by_tick: bool) -> None:
+    """Whether all this may be done by whoever asks.
+
+    Raises:
+        UsageError: it may not; nothing was done.
+    """
+    by_tick = by_tick and ctx.may_tick
+    ids = [decision.proposal.id for decision in decisions]
+    if len(set(ids)) < len(ids):
+        raise UsageError("two decisions about one proposal", "name each once")
+    for decision in decisions:
+        if decision.accept:
+            paths = {decision.proposal.target, *(line.path for line in decision.replaces)}
+            _check_accepted(ctx, decision.proposal, paths, by_tick=by_tick)
+
+
+def refused(layout: Layout, proposal: Proposal) -> str:
+    """Why a proposal can't be accepted by anybody; empty if it can."""
+    tier = layout.tier_of(proposal.target)
+    if proposal.op not in OP_KINDS or (proposal.op == "fact") != (proposal.fact is not None):
+        return f"nothing is known that is called {proposal.op[:40]!r}"
+    if proposal.op == "add_section":
+        try:
+            heading(proposal.section)
+        except UsageError:
+            return "it names no heading"
+    ours = tier is not Tier.NOTE or proposal.target in (layout.corrections, layout.rewards)
+    return "" if ours and proposal.target[-3:] == ".md" else f"it would change {proposal.target}, which is yours alone"
+
+
+def _check_accepted(ctx: Caller, proposal: Proposal, paths: Collection[str], *, by_tick: bool) -> None:
+    why = refused(ctx.layout, proposal)
+    if why:
+        raise UsageError(f"{proposal.id} can't be accepted: {why}", "reject it, or edit the note")
+    rule = any(ctx.layout.tier_of(path) is Tier.PROCEDURAL for path in paths)
+    missing = [] if by_tick or ctx.may_accept else ["unattended_review"]
+    if rule and not (by_tick or ctx.may_write_rules):
+        missing.append("unattended_rules")
+    if missing:
+        what = f"{proposal.id} is a rule: accepting it" if rule else f"accepting {proposal.id}"
+        allow = "allows" if len(missing) == 1 else "together allow"
+        raise UsageError(
+            f"{what} takes a person at a terminal, or a tick in Review.md",
+            f"run tars-memory review at a terminal; {' and '.join(missing)} under [permissions] {allow} it to scripts",
+        )
+
+
+def is_candidate(ctx: Caller, mark: Mark) -> bool:
+    """Whether it is in a note that candidates stand in; a proposal of the inbox may name any, and is not obeyed.
+
+    Args:
+        ctx: the command's view of the vault.
+        mark: of a proposal.
+    """
+    layout = ctx.layout
+    ours = layout.tier_of(mark.path) is Tier.DAILY or mark.path in (layout.corrections, layout.rewards)
+    return ours and ".." not in mark.path and re.fullmatch(r"[A-Za-z0-9-]{0,100}", mark.block_id) is not None
+
+
+LEAST = 2
+"""Marks that are worth a parse together."""
+
+
+class Marked(NamedTuple):
+    """What a candidate becomes.
+
+    Attributes:
+        mark: its line.
+        state: its new state.
+        children: words of bullets to nest under it.
+        named: whether it gets its block id.
+    """
+
+    mark: Mark
+    state: str
+    children: tuple[str, ...] = ()
+    named: bool = True
+
+
+def marked(note: Note, wanted: Sequence[Marked], chosen: Callable[[Entry | str, Marked], bool]) -> tuple[bytes, int]:
+    """A note with other states for some of its lines, and how many of them were marked.
+
+    Of lines that are alike in every byte the first one is taken: it says something else from then on, and a second mark
+    finds the next one.
+
+    Args:
+        note: as it is.
+        wanted: in order.
+        chosen: whether the entry that was found (or else why it can't be told) is to be marked; what it raises is
+            raised. It may be asked twice.
+    """
+    at, most, done = 0, len(wanted), 0
+    while at < len(wanted):
+        bundle = _Bundle(Sheet(note)) if most >= LEAST else None
+        count = bundle.take(wanted[at : at + most], chosen) if bundle else 0
+        after = bundle.after() if bundle and count >= LEAST else None
+        if bundle is not None and after is not None:
+            note, at, most, done = note.saying(after), at + count, len(wanted), done + bundle.count
+        elif count >= LEAST:
+            most = count // 2
+        else:
+            one = wanted[at]
+            entry = locate(note, one.mark.raw, occurrence=0)
+            if chosen(entry, one) and not isinstance(entry, str):
+                name = one.mark.block_id if one.named else ""
+                splices = mark_bullet(note, entry, one.state, block_id=name, children=one.children)
+                note, done = note.saying(apply(note.data, splices)), done + 1
+            at, most = at + 1, len(wanted)
+    return note.data, done
+
+
+class _Bundle:
+    """Marks on lines that have nothing to do with each other; ``count`` of them are planned."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        self.sheet = sheet
+        self._splices: list[Splice] = []
+        self._children: list[Splice] = []
+        self._come: list[tuple[int, int]] = []
+        """Of each nested bullet, behind which line it comes, how deep."""
+        self.count = 0
+        self._touched: set[int] = set()
+        self._changed: set[str] = set()
+
+    def take(self, wanted: Sequence[Marked], chosen: Callable[[Entry | str, Marked], bool]) -> int:
+        """Plan the first marks; how many of them were."""
+        for count, one in enumerate(wanted):
+            raw = re.sub(r"\r\n|\r", "\n", one.mark.raw)
+            entry = None if raw in self._changed else self.sheet.named(raw, 0)
+            if entry is None or entry.line in self._touched or not self._free(entry, one):
+                return count
+            if chosen(entry, one):
+                self._mark(entry, one)
+                self.count += 1
+        return len(wanted)
+
+    def after(self) -> bytes | None:
+        """The note with all of it done; None if a nested line would change what stands around it."""
+        data = self.sheet.data
+        bare = apply(data, sorted(self._splices, key=_place))
+        if not self._children:
+            return bare
+        whole = apply(data, sorted([*self._splices, *self._children], key=_place))
+        come = {line + number: depth for number, (line, depth) in enumerate(sorted(self._come), 1)}
+        return whole if keeps_the_rest(bare, whole, come) else None
+
+    def _free(self, entry: Entry, one: Marked) -> bool:
+        """Whether nothing else is nested where its own line would be."""
+        return not one.children or all(line != entry.end_line for line, _ in self._come)
+
+    def _mark(self, entry: Entry, one: Marked) -> None:
+        sheet = self.sheet
+        bullet = sheet.bullets[entry.line]
+        name = one.mark.block_id if one.named else ""
+        splices = stated(sheet.note, bullet, entry, one.state, block_id=name)
+        self._splices += splices
+        if one.children:
+            self._children.append(nested(sheet.document, bullet, one.children))
+            self._come += [(bullet.end_line, bullet.depth + 1)] * len(one.children)
+        first, last = sheet.document.lines[bullet.line - 1], sheet.document.lines[bullet.own_end_line - 1]
+        own = [splice._replace(start=splice.start - first.start, end=splice.end - first.start) for splice in splices]
+        new = apply(sheet.data[first.start : last.end], own).decode("utf-8", "surrogateescape")
+        self._changed |= {entry.raw, re.sub(r"\r\n|\r", "\n", new)}
+        self._touched.add(entry.line)
+
+
+def _place(splice: Splice) -> tuple[int, int]:
+    return splice.start, splice.end

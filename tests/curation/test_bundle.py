@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 from random_documents import document, scale, seeded
 
-from tars_memory.curation import bundle as bundling
-from tars_memory.curation import marking
-from tars_memory.curation.marking import Marked, marked
+from tars_memory.curation import commit
+from tars_memory.curation import patch as bundling
+from tars_memory.curation.commit import Marked, marked
 from tars_memory.curation.model import Mark, Op, Outcome
 from tars_memory.curation.patch import patch
 from tars_memory.errors import ConflictError
@@ -199,7 +199,7 @@ def test_five_hundred_marks_take_one_parse(monkeypatch: pytest.MonkeyPatch) -> N
         made.append(note.data)
         make(self, note)
 
-    monkeypatch.setattr(marking.Sheet, "__init__", counting)
+    monkeypatch.setattr(commit.Sheet, "__init__", counting)
     after, done = marked(Note("2026-11-20.md", data, timed=True), wanted, allowed)
     assert (done, len(made)) == (500, 1)
     assert after.decode() == "## Log\n" + "".join(

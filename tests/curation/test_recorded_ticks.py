@@ -231,7 +231,7 @@ def test_what_peoples_own_terminals_carry_is_no_mark(variable: str) -> None:
 
 def test_a_record_of_ticks_that_is_a_pipe_is_not_waited_for(vault: Vault) -> None:
     vault.memory(**AGENT).review().from_note()
-    path = vault.memory().state / ticks.RECORD
+    path = vault.memory().workspace.state / ticks.RECORD
     path.unlink()
     os.mkfifo(path)
     assert found(vault.memory()) == []

@@ -13,7 +13,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.capture.remember import ANSWER, QUESTION
-from tars_memory.curation.gates import refused
+from tars_memory.curation.commit import refused
 from tars_memory.curation.model import Ends, Instead, Mark, Proposal, Related, Stated
 from tars_memory.curation.patch import locate
 from tars_memory.errors import NotFoundError, TarsError, counted

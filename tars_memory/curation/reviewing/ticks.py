@@ -17,9 +17,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
-from tars_memory.curation import marking
-from tars_memory.curation.commit import commit
-from tars_memory.curation.marking import Marked
+from tars_memory.curation.commit import Marked, commit, marked
 from tars_memory.curation.model import Decision
 from tars_memory.curation.patch import splices_between
 from tars_memory.curation.reviewing import note
@@ -494,18 +492,16 @@ def settle(ctx: Caller, again: Callable[[], Gathered], found: Gathered, *, but: 
     count = 0
     with ctx.writing(COMMAND, None) as transaction:
         by_note = _by_note(again() if found.settled else found, but)
-        for path, marked in by_note.items():
-            timed = ctx.layout.timed(path)
+        for path, pairs in by_note.items():
             counts: list[int] = []
 
             def plan(
                 data: bytes | None,
                 path: str = path,
-                marked: Sequence[tuple[Mark, str]] = marked,
-                timed: bool = timed,
+                pairs: Sequence[tuple[Mark, str]] = pairs,
                 counts: list[int] = counts,
             ) -> Sequence[Splice]:
-                new, done = restated(data or b"", path, marked, timed=timed)
+                new, done = restated(Note.of(ctx.layout, path, data), pairs)
                 counts[:] = [done]
                 return splices_between(data or b"", new)
 
@@ -522,11 +518,11 @@ def _by_note(found: Gathered, but: Collection[Mark]) -> dict[str, list[tuple[Mar
     return by_note
 
 
-def restated(data: bytes, path: str, marked: Sequence[tuple[Mark, str]], *, timed: bool) -> tuple[bytes, int]:
+def restated(note: Note, pairs: Sequence[tuple[Mark, str]]) -> tuple[bytes, int]:
     """A note with other states for some of its candidates, and how many of them were found. Pure."""
 
     def chosen(entry: Entry | str, one: Marked) -> bool:
         return not isinstance(entry, str) and entry.state != one.state
 
-    wanted = [Marked(mark, state, named=False) for mark, state in marked]
-    return marking.marked(Note(path, data, timed=timed), wanted, chosen)
+    wanted = [Marked(mark, state, named=False) for mark, state in pairs]
+    return marked(note, wanted, chosen)
