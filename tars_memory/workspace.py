@@ -243,8 +243,7 @@ class Workspace:
             self.made_state(used=used) if makes else self.state,
             now=self.now,
             actor=self.actor,
-            lock_timeout=options.lock_timeout,
-            journal_days=options.journal_days,
+            options=options,
             dry_run=self.dry_run,
         )
         store.notices, store.night = self.notices, self.night

@@ -518,11 +518,13 @@ def adopt(workspace: Workspace, adoption: Adoption) -> None:
         return
     here = workspace.made_state(used=True)
     workspace.close()
-    timeout = workspace.store(writes=False).lock_timeout
+    options = workspace.store(writes=False).options
     _check_order(Journal(adoption.folder / "journal"), Journal(here / "journal"))
     for folder in (adoption.folder, here):  # what a killed process left there is settled on the notes as they are here
-        Store(workspace.root, folder, now=workspace.now, actor=workspace.actor, lock_timeout=timeout).recover()
-    locks = [VaultLock(folder / "lock", timeout=timeout, command="doctor") for folder in (adoption.folder, here)]
+        Store(workspace.root, folder, now=workspace.now, actor=workspace.actor, options=options).recover()
+    locks = [
+        VaultLock(folder / "lock", timeout=options.lock_timeout, command="doctor") for folder in (adoption.folder, here)
+    ]
     with locks[0].held(), locks[1].held(), writing(os.fspath(here)):
         _check_order(Journal(adoption.folder / "journal"), Journal(here / "journal"))
         _append(Journal(adoption.folder / "journal"), Journal(here / "journal"))

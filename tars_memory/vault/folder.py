@@ -189,7 +189,7 @@ class Folder:
         return name if self.fd is not None else os.path.join(self.path, name)
 
 
-class Note:
+class OpenNote:
     """A note as it was read: its bytes, what ``fstat`` said, and the open file that guards it (a lease) if it can.
 
     ``fd`` is None where an open file would be in the way of replacing it.
@@ -244,7 +244,7 @@ def steps(path: str) -> list[str]:
 
 def read_note(
     folder: Folder, name: str, *, leases: bool = True, keep: bool = True, trusted: str | None = None
-) -> Note | None:
+) -> OpenNote | None:
     """Read a note whole, never the half of a save; None if there is no such file.
 
     Args:
@@ -264,7 +264,7 @@ def read_note(
         note = _try_read(folder, name, leases, trusted)
         if note is None:
             return None
-        if isinstance(note, Note):
+        if isinstance(note, OpenNote):
             if note.data or not had_text:
                 if not keep:
                     note.close()
@@ -280,7 +280,7 @@ def read_note(
         wait = min(wait * 2, 0.02)
 
 
-def _try_read(folder: Folder, name: str, leases: bool, trusted: str | None) -> Note | str | None:
+def _try_read(folder: Folder, name: str, leases: bool, trusted: str | None) -> OpenNote | str | None:
     """One look: the note, None if there is none, or why it can't be believed yet (``cut``: it lost its text)."""
     try:
         fd = folder.file(name, os.O_RDONLY)
@@ -307,7 +307,7 @@ def _try_read(folder: Folder, name: str, leases: bool, trusted: str | None) -> N
             if 0 <= age < (SETTLE if data else EMPTY_WAIT) and digest(data) != trusted:
                 return "fresh"
         good = True
-        return Note(data, last, fd, answer == FREE)
+        return OpenNote(data, last, fd, answer == FREE)
     finally:
         if not good:
             close(fd)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tars_memory.vault.markdown.document import Document
     from tars_memory.vault.vault import Vault
 
 _BLOCK = r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$"
@@ -105,17 +105,6 @@ def resolve(vault: Vault, target: str) -> str | None:
     except (OSError, ValueError):
         return None
     return links_of(vault).resolve(target)
-
-
-def find_block(data: bytes, block_id: str) -> int | None:
-    """The 1-based line that bears a block id at its end; None if no block does. Case counts for nothing.
-
-    Args:
-        data: the note.
-        block_id: without the caret.
-    """
-    wanted = block_id.casefold()
-    return block_ids(Document(data)).get(wanted) if f"^{wanted}".encode() in data.lower() else None
 
 
 def block_ids(document: Document) -> dict[str, int]:

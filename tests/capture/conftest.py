@@ -10,7 +10,7 @@ import pytest
 
 from tars_memory.capture.caller import Caller
 from tars_memory.jobs.forgetting import forget
-from tars_memory.settings import LayoutOptions, PermissionOptions
+from tars_memory.settings import LayoutOptions, PermissionOptions, StoreOptions
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.spool import Spool
 from tars_memory.vault.writing.store import Store
@@ -30,7 +30,14 @@ class Bench:
         self.spool = Spool(self.state / "spool")
 
     def ctx(self, actor: Any = "person", *, interactive: bool = True, dry_run: bool = False, **more: Any) -> Caller:
-        store = Store(self.root, self.state, now=lambda: self.now, actor=actor, lock_timeout=0.05, dry_run=dry_run)
+        store = Store(
+            self.root,
+            self.state,
+            now=lambda: self.now,
+            actor=actor,
+            options=StoreOptions(lock_timeout=0.05),
+            dry_run=dry_run,
+        )
         vault = Vault(self.root, self.options)
         context = Caller(vault, store, now=self.now, interactive=interactive, allowed=PermissionOptions(**more))
         context.others = {"forget": lambda ctx, said: forget(ctx, said["target"])}

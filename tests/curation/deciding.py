@@ -9,7 +9,7 @@ from typing import Any
 
 from tars_memory.capture.caller import Caller
 from tars_memory.curation.model import Decision, Ends, Instead, Mark, Proposal, Stated
-from tars_memory.settings import LayoutOptions, PermissionOptions
+from tars_memory.settings import LayoutOptions, PermissionOptions, StoreOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
@@ -45,7 +45,14 @@ class Desk:
         return self
 
     def ctx(self, actor: Any = "person", *, interactive: bool = True, dry_run: bool = False, **more: Any) -> Caller:
-        store = Store(self.root, self.state, now=lambda: self.now, actor=actor, lock_timeout=0.05, dry_run=dry_run)
+        store = Store(
+            self.root,
+            self.state,
+            now=lambda: self.now,
+            actor=actor,
+            options=StoreOptions(lock_timeout=0.05),
+            dry_run=dry_run,
+        )
         allowed = PermissionOptions(**more)
         context = Caller(self.vault, store, now=self.now, interactive=interactive, allowed=allowed)
         store.notices = context.notices

@@ -18,7 +18,7 @@ from conversations import START
 from curation.extracting import NOW, dialogue
 from tars_memory.capture.caller import Caller
 from tars_memory.curation.extraction.extract import conversations, extract
-from tars_memory.settings import ExtractOptions
+from tars_memory.settings import ExtractOptions, StoreOptions
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.store import Store
 
@@ -30,7 +30,7 @@ TALK = dialogue(
 
 def context(vault: str, state: str) -> Caller:
     root = Path(vault)
-    store = Store(root, Path(state), now=lambda: NOW, actor="script", lock_timeout=300)
+    store = Store(root, Path(state), now=lambda: NOW, actor="script", options=StoreOptions(lock_timeout=300))
     return Caller(Vault(root), store, now=NOW)
 
 

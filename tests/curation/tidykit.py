@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tars_memory.capture.caller import Caller
-from tars_memory.settings import LayoutOptions
+from tars_memory.settings import LayoutOptions, StoreOptions
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.store import Store
 
@@ -26,7 +26,14 @@ class Desk:
         self.scope = ""
 
     def store(self, actor: Any = "person", *, dry_run: bool = False) -> Store:
-        return Store(self.root, self.state, now=lambda: self.now, actor=actor, lock_timeout=0.05, dry_run=dry_run)
+        return Store(
+            self.root,
+            self.state,
+            now=lambda: self.now,
+            actor=actor,
+            options=StoreOptions(lock_timeout=0.05),
+            dry_run=dry_run,
+        )
 
     def ctx(self, actor: Any = "person", *, dry_run: bool = False, **more: Any) -> Caller:
         store = self.store(actor, dry_run=dry_run)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tars_memory.errors import NotFoundError
+from tars_memory.settings import StoreOptions
 from tars_memory.vault.model import Splice
 from tars_memory.vault.writing.exchange import Exchange
 from tars_memory.vault.writing.store import Plan, Store, Written
@@ -42,7 +43,7 @@ class Place:
             self.state,
             now=self.clock,
             actor="person",
-            lock_timeout=lock_timeout,
+            options=StoreOptions(lock_timeout=lock_timeout),
             dry_run=dry_run,
             exchange=self.exchange,
         )

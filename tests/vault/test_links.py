@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tars_memory.vault.links import Links, find_block, links_of, resolve
+from tars_memory.vault.links import Links, block_ids, links_of, resolve
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.vault import Vault
 
 PATHS = [
@@ -111,9 +112,9 @@ WHERE |= dict.fromkeys(("d-e", "d-", "", "never", "ü"))
 
 
 @pytest.mark.parametrize(("block", "line"), WHERE.items())
-def test_find_block(block: str, line: int | None) -> None:
-    assert find_block(NOTE, block) == line
-    assert find_block(NOTE.replace(b"\n", b"\r\n"), block) == line
+def test_a_block_is_found_by_its_id(block: str, line: int | None) -> None:
+    for note in (NOTE, NOTE.replace(b"\n", b"\r\n")):
+        assert block_ids(Document(note)).get(block.casefold()) == line
 
 
 def test_letters_that_a_mac_takes_apart_are_the_same_letters() -> None:

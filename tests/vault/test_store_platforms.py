@@ -184,13 +184,6 @@ class TestEditing:
         assert place.is_settled()
         assert ("is back" in "".join(said)) == (b"theirs" in left)
 
-    def test_probe(self, place: Place) -> None:
-        assert place.exchange is not None
-        folder = Folder.open(place.root, handles=place.exchange.folder_handles)
-        assert exchanges.can_swap(place.exchange, folder)
-        folder.close()
-        assert place.files() == []
-
 
 class TestAppendingOnly:
     def test_appends_and_new_notes_work_and_edits_are_refused(self, poor_place: Place) -> None:
@@ -200,10 +193,6 @@ class TestAppendingOnly:
             poor_place.write("a.md", swap(b"one", b"ONE"))
         assert poor_place.get("a.md") == b"- one\n- two\n"
         assert poor_place.is_settled()
-        folder = Folder.open(poor_place.root)
-        assert poor_place.exchange is not None
-        assert not exchanges.can_swap(poor_place.exchange, folder)
-        folder.close()
         assert poor_place.files() == ["a.md"]
 
     def test_a_new_note_goes_again(self, poor_place: Place) -> None:

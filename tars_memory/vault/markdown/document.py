@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BOM = b"\xef\xbb\xbf"
 
 
-class Line(NamedTuple):
+class Extent(NamedTuple):
     """Byte offsets of one line: ``[start:end)`` is its text, ``[end:next)`` its line ending."""
 
     start: int
@@ -102,7 +102,7 @@ class Document:
 
     Attributes:
         data: the bytes, as given.
-        lines: one :class:`Line` each; line 1 starts after a byte order mark.
+        lines: one :class:`Extent` each; line 1 starts after a byte order mark.
         front_matter_lines: first and last line of the YAML block with its fences, or None.
         body_line: the first line after the front matter.
         sections: in order, each line after the front matter in exactly one.
@@ -117,7 +117,7 @@ class Document:
 
     def __init__(self, data: bytes, *, by_lines: bool = False) -> None:
         self.data = data
-        self.lines: Sequence[Line] = _lines(data)
+        self.lines: Sequence[Extent] = _lines(data)
         self.front_matter_lines = self._front_matter_lines()
         self.body_line = self.front_matter_lines[1] + 1 if self.front_matter_lines else 1
         self._quick = by_lines
@@ -372,14 +372,14 @@ def plain_heading(text: str) -> str:
     return " ".join(text.split())
 
 
-def _lines(data: bytes) -> list[Line]:
+def _lines(data: bytes) -> list[Extent]:
     start = len(BOM) if data.startswith(BOM) else 0
-    lines: list[Line] = []
+    lines: list[Extent] = []
     for match in re.finditer(rb"\r\n|\r|\n", data):
         end, after = match.span()
-        lines.append(Line(start, end, after))
+        lines.append(Extent(start, end, after))
         start = after
-    lines.append(Line(start, len(data), len(data)))
+    lines.append(Extent(start, len(data), len(data)))
     return lines
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import Document, Line, Section, apply, plain_heading
+from tars_memory.vault.markdown.document import Document, Extent, Section, apply, plain_heading
 from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Splice
 
@@ -350,7 +350,7 @@ def _encoded(bullet: str, indent: bytes = b"") -> list[bytes]:
     return [indent + line.encode("utf-8", "surrogateescape") for line in bullet.split("\n")]
 
 
-def _would_join(data: bytes, first: Line, last: Line) -> bool:
+def _would_join(data: bytes, first: Extent, last: Extent) -> bool:
     r"""Whether a ``\r`` before and a ``\n`` after the removed lines would become one line ending."""
     return data[first.start - 1 : first.start] == b"\r" and data[last.next : last.next + 1] == b"\n"
 

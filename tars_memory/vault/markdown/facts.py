@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.errors import UsageError
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document, apply, plain_heading, wiki_words
+from tars_memory.vault.markdown.lines import calendar_day
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def said(text: str) -> Said | None:
     days: dict[str, date] = {}
     for field in reversed([*_FIELD.finditer(rest)]):
         name, written = (part for part in field.groups() if part)
-        day = _day(written)
+        day = calendar_day(written)
         if day is None or name.lower() in days:
             continue
         days[name.lower()] = day
@@ -437,10 +438,3 @@ def _placed(note: Note, bullet: str, subject: str) -> list[Splice]:
 def _until(ending: Ending) -> str:
     fact = ending.fact
     return words(fact.predicate, fact.object, fact.since, ending.on)
-
-
-def _day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None

@@ -346,7 +346,7 @@ def note_end(values: dict[str, Any], *, session: bool = False) -> date | None:
     said = {key.strip().casefold(): value for key, value in values.items()}
     for name in (*PROPERTIES, OF_SESSIONS) if session else PROPERTIES:
         for day in _DATE.findall(str(said.get(name, ""))[:1_000]):
-            if (found := _day(day)) is not None:
+            if (found := calendar_day(day)) is not None:
                 return found
     return None
 
@@ -355,7 +355,7 @@ def end_in(words: str) -> date | None:
     """The end that a bullet's words say, the last of several; None if they say none, or no real day."""
     if "::" not in words:
         return None
-    days = [day for text in _UNTIL.findall(_CODE.sub("", words)) if (day := _day(text)) is not None]
+    days = [day for text in _UNTIL.findall(_CODE.sub("", words)) if (day := calendar_day(text)) is not None]
     return days[-1] if days else None
 
 
@@ -368,7 +368,7 @@ def typed_end(words: str) -> str:
 def begins_in(words: str) -> date | None:
     """The first day on which what a line says holds, if it says one."""
     said = _SINCE.search(_CODE.sub("", words)) if "::" in words else None
-    return _day(said[1]) if said else None
+    return calendar_day(said[1]) if said else None
 
 
 def ended_lines(document: Document, day: date, *, facts: bool = False, session: bool = False) -> list[tuple[int, int]]:
@@ -379,7 +379,8 @@ def ended_lines(document: Document, day: date, *, facts: bool = False, session: 
     return [(window.first, window.last) for window in windows_of(document, facts=facts) if window.until <= day]
 
 
-def _day(text: str) -> date | None:
+def calendar_day(text: str) -> date | None:
+    """The day of an ISO date; None if no calendar has it."""
     try:
         return date.fromisoformat(text)
     except ValueError:

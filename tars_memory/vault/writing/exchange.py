@@ -9,7 +9,6 @@ that gets no edits rather than a hope.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import platform
@@ -208,23 +207,6 @@ def of_this_system(system: str = sys.platform) -> Exchange:
     """What a system offers; whether a file system really can is seen at the first swap."""
     kinds: dict[str, type[Exchange]] = {"linux": LinuxExchange, "darwin": MacExchange, "win32": WindowsExchange}
     return kinds.get(system, Exchange)()
-
-
-def can_swap(exchange: Exchange, folder: Folder) -> bool:
-    """Try a swap of two small files of ours in a folder, for status and doctor."""
-    names = [f".{os.getpid()}.{part}.tars-tmp" for part in ("one", "two", "aside")]
-    try:
-        for name in names[:2]:
-            os.close(folder.file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        exchange.swap(folder, names[0], names[1], names[2])
-    except OSError:
-        return False
-    else:
-        return True
-    finally:
-        for name in names:
-            with contextlib.suppress(OSError):
-                folder.remove(name)
 
 
 def _c_library() -> Any:

@@ -339,7 +339,7 @@ def _is_record(record: Record) -> bool:
     """Whether the members that its readers rely on are there, and of their types."""
     for name, value in record.items():
         kind = _KINDS.get(name)
-        if kind is not None and not (type(value) in kind and (type(value) is not str or _is_text(value))):
+        if kind is not None and not (type(value) in kind and (type(value) is not str or is_text(value))):
             return False
     txn = record.get("txn")
     if txn is None or len(txn) > LENGTH or not txn.isalnum() or record.get("t") not in ("begin", "end", "mark"):
@@ -380,8 +380,8 @@ def _is_begin(record: Record) -> bool:
 def _is_span(span: Any) -> bool:
     if not isinstance(span, list) or len(span) != 5 or type(span[0]) is not int or span[0] < 0:
         return False
-    texts = all(isinstance(each, str) and _is_text(each) for each in span[1:3])
-    return texts and all(each is None or (isinstance(each, str) and _is_text(each)) for each in span[3:])
+    texts = all(isinstance(each, str) and is_text(each) for each in span[1:3])
+    return texts and all(each is None or (isinstance(each, str) and is_text(each)) for each in span[3:])
 
 
 def _is_in_order(record: Record) -> bool:
@@ -394,7 +394,8 @@ def _is_in_order(record: Record) -> bool:
     return record["op"] != "create" or at <= len(base_of(record))
 
 
-def _is_text(text: str) -> bool:
+def is_text(text: str) -> bool:
+    """Whether a text comes from bytes, so that it can be written."""
     if text.isascii():
         return True
     try:

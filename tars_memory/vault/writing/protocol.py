@@ -40,7 +40,7 @@ from tars_memory.vault.writing.journal import pack, text_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tars_memory.vault.folder import Folder, Note
+    from tars_memory.vault.folder import Folder, OpenNote
     from tars_memory.vault.markdown.spans import Span
     from tars_memory.vault.writing.exchange import Exchange
     from tars_memory.vault.writing.journal import Journal, Record
@@ -283,7 +283,7 @@ def _remove_unwritten(folder: Folder, name: str, known: os.stat_result, exchange
         note.close()
 
 
-def written_late(note: Note) -> bytes | None:
+def written_late(note: OpenNote) -> bytes | None:
     """What somebody wrote into a removed file after the last look, by an open file; None if nobody did."""
     if note.fd is None:
         return None
@@ -311,7 +311,7 @@ def save_late(folder: Folder, name: str, late: bytes, mode: int) -> None:
 # -- append: whole lines at the end of a note
 
 
-def append(job: Job, note: Note, payload: bytes, spans: Sequence[Span], line: int) -> bool:
+def append(job: Job, note: OpenNote, payload: bytes, spans: Sequence[Span], line: int) -> bool:
     """Append ``payload``, which is what ``spans`` say; False if the note changed meanwhile."""
     note.close()
     job.begin("append", spans, note.data, note.data + payload)
@@ -332,7 +332,7 @@ def append(job: Job, note: Note, payload: bytes, spans: Sequence[Span], line: in
     return job.end(done, line)
 
 
-def _append(job: Job, fd: int, note: Note, payload: bytes) -> bool | None:
+def _append(job: Job, fd: int, note: OpenNote, payload: bytes) -> bool | None:
     """The write itself; None if the note was saved since, and must be looked at when our own file is closed."""
     leased = job.exchange.leases and _lease_alone(fd)
     before = os.fstat(fd)
@@ -391,7 +391,7 @@ def _take_back(fd: int, size: int, written: bytes) -> bool:
 # -- edit, create, remove
 
 
-def edit(job: Job, note: Note, new: bytes, spans: Sequence[Span], line: int) -> bool:
+def edit(job: Job, note: OpenNote, new: bytes, spans: Sequence[Span], line: int) -> bool:
     """Exchange the note for one with the new text; the old one goes when it is known to be what was read."""
     job.begin("edit", spans, note.data, new)
     own = None
@@ -473,7 +473,7 @@ def _create_directly(job: Job, base: bytes, new: bytes, spans: Sequence[Span], l
     return job.end(True, line)
 
 
-def remove(job: Job, note: Note) -> bool:
+def remove(job: Job, note: OpenNote) -> bool:
     """Remove the note if it still is exactly what was read."""
     dress = [note.stat.st_mode & 0o7777, note.stat.st_mtime_ns]
     job.begin("remove", (), note.data, None, base=text_of(note.data), dress=dress)
@@ -506,7 +506,7 @@ def remove(job: Job, note: Note) -> bool:
     return True
 
 
-def _prepare(job: Job, new: bytes, note: Note | None, dress: tuple[int, int] | None = None) -> os.stat_result:
+def _prepare(job: Job, new: bytes, note: OpenNote | None, dress: tuple[int, int] | None = None) -> os.stat_result:
     """Write the new text beside the note, durable and dressed like it (or as told); answers what it is."""
     fd = job.folder.file(job.temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if note else 0o666)
     job.made = True
@@ -530,25 +530,25 @@ def _dress(fd: int, mode: int, modified: int) -> None:
         os.utime(fd, ns=(modified, modified))
 
 
-def _let_go(job: Job, note: Note) -> None:
+def _let_go(job: Job, note: OpenNote) -> None:
     """Close the note where an open file can't be replaced."""
     if not job.exchange.keeps_open:
         note.close()
 
 
-def _unchanged(job: Job, note: Note) -> bool:
+def _unchanged(job: Job, note: OpenNote) -> bool:
     """The last look before the change: the note is the file that was read, with the same bytes."""
     if not note.undisturbed() or not note.is_at(job.folder, job.name):
         return False
     return note.leased or _holds(job, job.name, note)
 
 
-def _as_read(job: Job, displaced: str, note: Note) -> bool:
+def _as_read(job: Job, displaced: str, note: OpenNote) -> bool:
     """The look after the change: what we moved away is the file that was read, and nobody is writing it."""
     return note.undisturbed() and note.is_at(job.folder, displaced) and _holds(job, displaced, note)
 
 
-def _holds(job: Job, name: str, note: Note) -> bool:
+def _holds(job: Job, name: str, note: OpenNote) -> bool:
     fd = job.folder.file(name, os.O_RDONLY)
     try:
         return read_all(fd, len(note.data)) == note.data
@@ -556,7 +556,7 @@ def _holds(job: Job, name: str, note: Note) -> bool:
         close(fd)
 
 
-def _finish(job: Job, note: Note, displaced: str, own: os.stat_result, spans: Sequence[Span], line: int) -> bool:
+def _finish(job: Job, note: OpenNote, displaced: str, own: os.stat_result, spans: Sequence[Span], line: int) -> bool:
     """Remove the old note, and make sure that the new one is what stands there."""
     try:
         job.folder.remove(displaced)

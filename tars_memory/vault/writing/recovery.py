@@ -18,7 +18,7 @@ from tars_memory.vault.writing.journal import Record, base_of, unpack
 from tars_memory.vault.writing.protocol import aside_of, keep_in_limbo, put_back
 
 if TYPE_CHECKING:
-    from tars_memory.vault.folder import Note
+    from tars_memory.vault.folder import OpenNote
     from tars_memory.vault.writing.exchange import Exchange
 
 
@@ -66,7 +66,7 @@ def settle(root: Folder, folder: Folder, name: str, record: Record, exchange: Ex
 
 
 def _settle_left(
-    root: Folder, folder: Folder, name: str, record: Record, exchange: Exchange, note: Note | None, left: str
+    root: Folder, folder: Folder, name: str, record: Record, exchange: Exchange, note: OpenNote | None, left: str
 ) -> Settled:
     """Settle an edit or a removal whose file is still there: our new text, the old text, or somebody's save."""
     kept = read_note(folder, left, leases=exchange.leases, keep=False)
@@ -106,7 +106,7 @@ def _removed(folder: Folder, name: str) -> list[str]:
     return []
 
 
-def _finish_new(folder: Folder, name: str, record: Record, note: Note) -> None:
+def _finish_new(folder: Folder, name: str, record: Record, note: OpenNote) -> None:
     """A new note that could only be written under its own name, and was cut off: write the rest."""
     new = _result(base_of(record), record)
     if len(note.data) < len(new) and new.startswith(note.data):
@@ -148,7 +148,7 @@ def _payload(record: Record, before: bytes) -> bytes:
     return span.after[len(before) - span.start :]
 
 
-def _stands(note: Note | None, record: Record) -> bool:
+def _stands(note: OpenNote | None, record: Record) -> bool:
     """Whether the note holds what the write was to bring about."""
     if record["op"] == "remove":
         return note is None

@@ -22,7 +22,7 @@ from tars_memory.errors import (
     TarsError,
     UnwritableError,
 )
-from tars_memory.vault.writing.journal import replace_file
+from tars_memory.vault.writing.journal import is_text, replace_file
 from tars_memory.vault.writing.lock import VaultLock
 
 if TYPE_CHECKING:
@@ -305,9 +305,9 @@ def _are_sound(arguments: dict[str, Any]) -> bool:
         if name in _FLAGS:
             fits = isinstance(value, bool)
         elif name == "tags":
-            fits = isinstance(value, list) and all(isinstance(each, str) and _is_text(each) for each in value)
+            fits = isinstance(value, list) and all(isinstance(each, str) and is_text(each) for each in value)
         else:
-            fits = (value is None and name in _OPTIONAL) or (isinstance(value, str) and _is_text(value))
+            fits = (value is None and name in _OPTIONAL) or (isinstance(value, str) and is_text(value))
         if not fits:
             return False
     return True
@@ -315,14 +315,6 @@ def _are_sound(arguments: dict[str, Any]) -> bool:
 
 _FLAGS = ("good", "interactive", "bare")
 _OPTIONAL = ("section", "question", "answer", "since", "until", "on", "asked_vault", "asked_project")
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _would_say(arguments: dict[str, Any], words: str) -> bool:

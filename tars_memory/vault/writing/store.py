@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory import disk
 from tars_memory.errors import SettingsError
+from tars_memory.settings import StoreOptions
 from tars_memory.vault.folder import TEMP_SUFFIX, Folder, digest
 from tars_memory.vault.writing import exchange as exchanges
 from tars_memory.vault.writing.journal import Journal
@@ -39,8 +40,7 @@ class Store:
         state: its state folder; made at the first write.
         now: the clock, giving aware times.
         actor: who writes (:data:`tars_memory.vault.model.Actor`).
-        lock_timeout: seconds to wait for another writer.
-        journal_days: how long undo is kept.
+        options: how long another writer is waited for, how long undo is kept.
         dry_run: plan and answer, but lock, journal and write nothing.
         exchange: what the system offers; tests take something away.
 
@@ -58,8 +58,7 @@ class Store:
         *,
         now: Callable[[], datetime],
         actor: str,
-        lock_timeout: float = 30.0,
-        journal_days: int = 90,
+        options: StoreOptions | None = None,
         dry_run: bool = False,
         exchange: Exchange | None = None,
     ) -> None:
@@ -67,8 +66,7 @@ class Store:
         self.state = state
         self.now = now
         self.actor = actor
-        self.lock_timeout = lock_timeout
-        self.journal_days = journal_days
+        self.options = options or StoreOptions()
         self.dry_run = dry_run
         self.exchange = exchange or exchanges.of_this_system()
         self.journal = Journal(state / "journal")
@@ -92,7 +90,7 @@ class Store:
         """
         with contextlib.ExitStack() as stack:
             if not self.dry_run:
-                lock = VaultLock(self.state / "lock", timeout=self.lock_timeout, command=command)
+                lock = VaultLock(self.state / "lock", timeout=self.options.lock_timeout, command=command)
                 stack.enter_context(lock.held())
             with writing(os.fspath(self.root)):
                 root = Folder.open(self.root, handles=self.exchange.folder_handles)

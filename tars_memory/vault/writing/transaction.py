@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError
-from tars_memory.vault.folder import Folder, Note, NotPlainError, digest, read_note, steps
+from tars_memory.vault.folder import Folder, NotPlainError, OpenNote, digest, read_note, steps
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.spans import (
     Span,
@@ -169,7 +169,11 @@ class Transaction:
                 last = {"txn": self.id}
             if last is not None and journal.begins_file:
                 # A clock that jumps ahead must not cost the history: a month after the last write at most is believed.
-                prune(journal, min(store.now(), time_of(str(last["txn"])) + timedelta(days=31)), store.journal_days)
+                prune(
+                    journal,
+                    min(store.now(), time_of(str(last["txn"])) + timedelta(days=31)),
+                    store.options.journal_days,
+                )
         self.id = next_txn(store.now(), str(last["txn"]) if last else None)
 
     @contextlib.contextmanager
@@ -404,7 +408,9 @@ class Transaction:
             if note is not None:
                 note.close()
 
-    def _planned_splices(self, path: str, plan: Plan, base: bytes | None, note: Note | None) -> Sequence[Splice] | None:
+    def _planned_splices(
+        self, path: str, plan: Plan, base: bytes | None, note: OpenNote | None
+    ) -> Sequence[Splice] | None:
         """What the plan says of a note; None if it finds no target because the note is only coming into being."""
         try:
             return list(plan(base))
@@ -480,10 +486,10 @@ class Transaction:
             folder = self._folders[key]
         return folder, name
 
-    def _read(self, path: str, *, keep: bool = True) -> Note | None:
+    def _read(self, path: str, *, keep: bool = True) -> OpenNote | None:
         if path in self._planned:  # only in a dry run
             planned = self._planned[path]
-            return None if planned is None else Note(planned, os.stat(self._store.root), None, False)
+            return None if planned is None else OpenNote(planned, os.stat(self._store.root), None, False)
         folder, name = self._folder(path)
         if folder is None:
             return None
