@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.disk import blake2b
 from tars_memory.errors import counted
 from tars_memory.index.intake import STAMP
-from tars_memory.index.talks import PART, Log, Said, Talk, TalkIndex
+from tars_memory.index.talks import PART, Log, OwnTurn, Talk, TalkIndex
 from tars_memory.settings import PROJECT_FILE, SourcesOptions, chosen_project, find_project
 
 if TYPE_CHECKING:
@@ -348,7 +348,7 @@ class Talks:
                 talks.append(Talk(name, self._scope(transcript.folder), transcript.folder, title, said[0].day, said))
         return talks
 
-    def _said(self, transcript: Transcript, data: bytes | None, lines: int) -> Iterator[Said]:
+    def _said(self, transcript: Transcript, data: bytes | None, lines: int) -> Iterator[OwnTurn]:
         """The person's turns."""
         own = [turn for turn in transcript.turns if turn.role == "user"]
         if not own or transcript.doubt:
@@ -369,7 +369,7 @@ class Talks:
                 answer = answers.get(turn.number, "")
                 if answer and self.withheld(answer, when, transcript.source, transcript.id):
                     answer = ""
-                yield Said(place, day, speaker, kept, answer, identity)
+                yield OwnTurn(place, day, speaker, kept, answer, identity)
 
 
 def _below(folder: str, found: dict[str, os.stat_result], notices: list[str], folders: dict[str, int]) -> None:

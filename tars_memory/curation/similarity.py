@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tars_memory.index.words import STOP_WORDS
+from tars_memory.index.fulltext import STOP_WORDS
 from tars_memory.language import statements
 from tars_memory.recall.ranking.stemming import stem
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.disk import blake2b
 from tars_memory.errors import counted
 from tars_memory.index import database
-from tars_memory.index.words import WORD, fold
+from tars_memory.index.fulltext import WORD, fold
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:

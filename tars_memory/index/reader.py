@@ -189,7 +189,7 @@ class IndexReader:
         """
         held: dict[int, int] = {}
         for string in dict.fromkeys(strings):
-            wanted = fulltext.fold(fulltext.clean(string)).strip()
+            wanted = fulltext.fold_signs(fulltext.clean(string)).strip()
             if wanted:
                 for chunk in self._holding(string, wanted, within):
                     held[chunk] = held.get(chunk, 0) + 1
@@ -588,7 +588,7 @@ class IndexReader:
             " ORDER BY c.day DESC, c.id LIMIT ?",
             (*asked, *values, CANDIDATES),
         )
-        return [int(chunk) for chunk, text in rows if wanted in fulltext.fold(text)]
+        return [int(chunk) for chunk, text in rows if wanted in fulltext.fold_signs(text)]
 
     def _totals(self) -> tuple[int, int]:
         """Chunks and words of the full-text table, from its own record of averages: varints, rows first."""

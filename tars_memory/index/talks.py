@@ -61,7 +61,7 @@ class Log(NamedTuple):
     before: bytes
 
 
-class Said(NamedTuple):
+class OwnTurn(NamedTuple):
     """One turn of the person.
 
     Attributes:
@@ -98,7 +98,7 @@ class Talk(NamedTuple):
     folder: str
     title: str
     day: str
-    said: tuple[Said, ...]
+    said: tuple[OwnTurn, ...]
 
 
 class Shown(NamedTuple):

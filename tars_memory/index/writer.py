@@ -16,12 +16,11 @@ from tars_memory.disk import blake2b
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.index import chunking, properties
 from tars_memory.index.chunking import SIZE, Chunk, Parsed, embedded_text, pieces
-from tars_memory.index.fulltext import clean, signs, worded
+from tars_memory.index.fulltext import clean, is_latin, signs, worded
 from tars_memory.index.intake import STAMP
 from tars_memory.index.naming import keys_of
 from tars_memory.index.schema import ALWAYS, BETWEEN, TIERS
 from tars_memory.index.talks import MOST_LINES, PART, log_of
-from tars_memory.index.words import is_latin
 from tars_memory.vault.model import Line, Tier
 from tars_memory.vault.secrets import veiled
 from tars_memory.vault.template import is_made_by_us
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tars_memory.index.talks import Said, Talk
+    from tars_memory.index.talks import OwnTurn, Talk
     from tars_memory.vault.vault import Vault
 
 
@@ -204,15 +203,7 @@ class Writer:
                     moved.append((position, chunk.start_line, chunk.end_line, chunk.until, known.pop()))
                     continue
                 number = self._take("chunks")
-                place = (
-                    chunk.start_line,
-                    chunk.end_line,
-                    int(chunk.partial),
-                    chunk.hash,
-                    chunk.until,
-                    is_latin(chunk.text),
-                )
-                chunk_rows.append((number, key, position, note.tier, scope, parsed.day, *place))
+                chunk_rows.append((number, key, position, note.tier, scope, parsed.day, *_place(chunk)))
                 text_rows.append((number, *texts))
                 sign_rows += [(number, marks)] if marks else ()
                 tag_rows += ((tag, number) for tag in chunk.tags)
@@ -253,15 +244,7 @@ class Writer:
         self._forget_words(key)
         for position, chunk in enumerate(more.chunks, at):
             number = self._take("chunks")
-            place = (
-                chunk.start_line,
-                chunk.end_line,
-                int(chunk.partial),
-                chunk.hash,
-                chunk.until,
-                is_latin(chunk.text),
-            )
-            one(_CHUNK, (number, key, position, tier, scope, day, *place))
+            one(_CHUNK, (number, key, position, tier, scope, day, *_place(chunk)))
             one(_TEXT, (number, *_texts(chunk)))
             one(_WORDS, (number, worded(chunk.head), worded(chunk.text)))
             marks = _signs(chunk.head, chunk.text, "" if position else about)
@@ -397,6 +380,11 @@ def _names(note: ReadNote) -> dict[str, str]:
     return {name: written for name, written in names.items() if not (dated and name.replace(" ", "").isdecimal())}
 
 
+def _place(chunk: Chunk) -> tuple[Any, ...]:
+    """What the row of a chunk says of it beside its note."""
+    return chunk.start_line, chunk.end_line, int(chunk.partial), chunk.hash, chunk.until, is_latin(chunk.text)
+
+
 def _lines(number: int, chunk: Chunk) -> list[tuple[Any, ...]]:
     """The rows of a chunk's lines."""
     both = zip(chunk.numbers, chunk.lines, strict=True)
@@ -477,7 +465,7 @@ def _release(connection: sqlite3.Connection, note: int, kept: str) -> None:
         connection.execute("UPDATE logs SET stamp = x'', before = x'' WHERE path = ?", (log_of(copy),))
 
 
-def _parsed(talk: Talk, said: Iterable[Said], after: int) -> Parsed:
+def _parsed(talk: Talk, said: Iterable[OwnTurn], after: int) -> Parsed:
     """A conversation as a note: its chunks, whose lines go on after those that are there."""
     note = Parsed()
     note.title, note.about = talk.title, ""
@@ -491,9 +479,9 @@ def _parsed(talk: Talk, said: Iterable[Said], after: int) -> Parsed:
     return note
 
 
-def _chunks(talk: Talk, said: Iterable[Said], after: int) -> Iterator[Chunk]:
+def _chunks(talk: Talk, said: Iterable[OwnTurn], after: int) -> Iterator[Chunk]:
     """What was said in a row on one day, packed up to the size of a chunk."""
-    rows: list[tuple[Said, str, str]] = []
+    rows: list[tuple[OwnTurn, str, str]] = []
     size = 0
     for one in said:
         texts = [part for text in one.texts[:MOST_LINES] for part in _fitting(text)]
@@ -516,7 +504,7 @@ def _fitting(text: str) -> Iterator[str]:
         yield from (text[start:stop] for start, stop in pieces(text))
 
 
-def _chunk(talk: Talk, rows: Sequence[tuple[Said, str, str]], after: int) -> Chunk:
+def _chunk(talk: Talk, rows: Sequence[tuple[OwnTurn, str, str]], after: int) -> Chunk:
     chunk = Chunk()
     chunk.start_line, chunk.end_line = after + 1, after + len(rows)
     chunk.text = "\n".join(text for _, text, _ in rows)

@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tars_memory.index.fulltext import STOP_WORDS, tokens
 from tars_memory.index.naming import folded as plain
-from tars_memory.index.words import STOP_WORDS, tokens
 from tars_memory.recall.ranking.words import unspaced_runs
 from tars_memory.recall.selecting import Names
 from tars_memory.vault.markdown.document import plain_heading

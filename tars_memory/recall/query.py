@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError, counted
-from tars_memory.index.words import STOP_WORDS, WORD, fold, tokens
+from tars_memory.index.fulltext import STOP_WORDS, WORD, fold, tokens
 from tars_memory.recall.ranking import dates
 from tars_memory.recall.ranking.words import ASKING_WORDS, symbols, unspaced_runs
 

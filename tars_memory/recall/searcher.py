@@ -245,7 +245,7 @@ class Searcher:
     def _reads(self, model: str, text: str) -> bool:
         """Whether the model knows the script of a text; what it can't read is found by its words alone."""
         from tars_memory.index.embedding.models import LATIN, manifest_of
-        from tars_memory.index.words import is_latin
+        from tars_memory.index.fulltext import is_latin
 
         if is_latin(text):
             return True

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from random_documents import examples
 
 from tars_memory.index import database, fulltext, schema
-from tars_memory.index.fulltext import expression, fold, signs
+from tars_memory.index.fulltext import expression, fold_signs, signs
 from tars_memory.index.indexer import Index
 from tars_memory.index.reader import Filter
 
@@ -127,7 +127,7 @@ def test_no_text_is_a_syntax_error(text: str, prefixes: list[str], negations: li
     ):
         if query:
             connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (query,)).fetchall()
-    assert "\0" not in fold(fulltext.clean(text))
+    assert "\0" not in fold_signs(fulltext.clean(text))
 
 
 _made = []
@@ -148,4 +148,4 @@ def _memory():
     ("one", "other"), [("Zürich", "zurich"), ("ÅNGSTRÖM", "angstrom"), ("東京", "東京"), ("ﬁne", "fine")]
 )
 def test_folding(one: str, other: str) -> None:
-    assert fold(one) == fold(other)
+    assert fold_signs(one) == fold_signs(other)

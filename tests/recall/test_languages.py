@@ -7,7 +7,7 @@ from recalled import Recalled
 
 from tars_memory.index.embedding.models import EMBEDDED, is_english
 from tars_memory.index.filters import Filter
-from tars_memory.index.words import is_latin
+from tars_memory.index.fulltext import is_latin
 from tars_memory.recall.ranking.languages import foreign
 
 NOTES = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tars_memory.index.words import STOP_WORDS, fold, plainer, tokens
+from tars_memory.index.fulltext import STOP_WORDS, fold, plainer, tokens
 from tars_memory.recall.highlight import spans
 from tars_memory.recall.query import parse
 from tars_memory.recall.ranking.lexical import Exclusion, Terms, bm25, idf

@@ -12,7 +12,7 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.index.words import STOP_WORDS, tokens
+from tars_memory.index.fulltext import STOP_WORDS, tokens
 from tars_memory.recall.ranking.stemming import stem
 
 if TYPE_CHECKING:

@@ -39,72 +39,41 @@ OPTIMISED_WEIGHTS = "model.onnx.data"
 """Weights beside the graph, so that they are mapped into memory and only pages in use are read."""
 
 
-class Manifest:
+class Manifest(NamedTuple):
     """What decides a vector: two models with equal manifests give equal vectors.
 
     Neither thread count nor the version of a runtime is part of it.
+
+    Attributes:
+        name: as the setting names it, for people.
+        files: relative path of each file that decides a vector -> its sha256.
+        model_file: which of them is the ONNX graph.
+        dimension: length of a vector.
+        max_tokens: word pieces the model sees; the rest of a text is cut.
+        pooling: ``mean`` over tokens, ``cls`` (the first), or ``own`` (fastembed knows).
+        normalised: whether the model's own recipe ends in L2 normalisation. Ours always does.
+        query_prefix: put before a query.
+        passage_prefix: put before a passage.
+        runner: ``onnxruntime`` (can be run directly), :data:`E5` (likewise, with word pieces and a graph of our own
+            making) or ``fastembed``.
+        scripts: ``Latin`` if the model reads no other; empty: any. It decides no vector, only what gets one.
     """
 
-    __slots__ = (
-        "dimension",
-        "files",
-        "max_tokens",
-        "model_file",
-        "name",
-        "normalised",
-        "passage_prefix",
-        "pooling",
-        "query_prefix",
-        "runner",
-        "scripts",
-    )
-
-    def __init__(
-        self,
-        *,
-        name: str,
-        files: Mapping[str, str],
-        model_file: str,
-        dimension: int,
-        max_tokens: int,
-        pooling: str = "mean",
-        normalised: bool = True,
-        query_prefix: str = "",
-        passage_prefix: str = "",
-        runner: str = "onnxruntime",
-        scripts: str = "",
-    ) -> None:
-        """Describe a model.
-
-        Args:
-            name: as the setting names it, for people.
-            files: relative path of each file that decides a vector -> its sha256.
-            model_file: which of them is the ONNX graph.
-            dimension: length of a vector.
-            max_tokens: word pieces the model sees; the rest of a text is cut.
-            pooling: ``mean`` over tokens, ``cls`` (the first), or ``own`` (fastembed knows).
-            normalised: whether the model's own recipe ends in L2 normalisation. Ours always does.
-            query_prefix: put before a query.
-            passage_prefix: put before a passage.
-            runner: ``onnxruntime`` (can be run directly), :data:`E5` (likewise, with word pieces and a graph of our own
-                making) or ``fastembed``.
-            scripts: ``Latin`` if the model reads no other; empty: any. It decides no vector, only what gets one.
-        """
-        self.name = name
-        self.files = dict(files)
-        self.model_file = model_file
-        self.dimension = dimension
-        self.max_tokens = max_tokens
-        self.pooling = pooling
-        self.normalised = normalised
-        self.query_prefix = query_prefix
-        self.passage_prefix = passage_prefix
-        self.runner = runner
-        self.scripts = scripts
+    name: str
+    files: Mapping[str, str]
+    model_file: str
+    dimension: int
+    max_tokens: int
+    pooling: str = "mean"
+    normalised: bool = True
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    runner: str = "onnxruntime"
+    scripts: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """The manifest as plain values, for ``manifest.json``."""
-        return {key: getattr(self, key) for key in self.__slots__}
+        return self._asdict()
 
     @property
     def is_direct(self) -> bool:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index.embedding import models
 from tars_memory.index.embedding.queryvector import QueryVector
-from tars_memory.index.words import STOP_WORDS, WORD, fold
+from tars_memory.index.fulltext import STOP_WORDS, WORD, fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from itertools import pairwise
 
-from tars_memory.index.words import WORD
+from tars_memory.index.fulltext import WORD
 
 _MONTHS = {
     name: number

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from tars_memory.index.words import STOP_WORDS
+from tars_memory.index.fulltext import STOP_WORDS
 
 _SCRIPTS = (
     ("Greek", "\u0370-\u03ff\u1f00-\u1fff"),

@@ -11,8 +11,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from tars_memory.index.fulltext import fold as fold_signs
-from tars_memory.index.words import WORD, fold
+from tars_memory.index.fulltext import WORD, fold, fold_signs
 from tars_memory.recall.ranking.stemming import stem
 from tars_memory.recall.ranking.words import symbols
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tars_memory.index.words import tokens
+from tars_memory.index.fulltext import tokens
 
 
 class Speakers:
