@@ -8,9 +8,8 @@ then found at any length and any position by the same engine; among the words, a
 Whatever a person types ends up inside quotes: FTS5's operators are never reachable from outside.
 
 FTS5 takes marks from Latin letters alone. People leave out others, too (``елка`` for ``ёлка``, ``ΨΩΜΙ`` for ``ψωμί``,
-``Strasse`` for ``Straße``), so what FTS5 is given is made :func:`plainer` first, in the index and in queries. Which
-words get a vector of their own when a note is embedded, and which words of a query are looked for, is said by this
-one definition.
+``Strasse`` for ``Straße``), so what FTS5 is given is made :func:`plainer` first, in the index and in queries. The one
+definition of a word serves both sides: which ones get a vector of their own, and which ones of a query are looked for.
 """
 
 from __future__ import annotations
