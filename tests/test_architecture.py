@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+from grimp import build_graph
+
+from tars_memory.cli.app import COMMANDS
 
 PACKAGE = Path(__file__).parents[1] / "tars_memory"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -129,3 +133,80 @@ def test_what_a_line_is_recall_reads_from_rows() -> None:
         if room(path) in ("recall", "index") and path.name not in fields and packing not in path.parts
     }
     assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+# --- what no room may have
+
+
+LIBRARIES_CALL = [
+    *("readinto", "resolve_command", "collect_usage_pieces", "verify_request", "handle_error", "on_any_event"),
+    *("daemon_threads", "block_on_close", "request_queue_size", "suppress_debug_info", "disable_hf_tokenizer_download"),
+    *("drop_params", "telemetry", "log_severity_level", "inter_op_num_threads", "intra_op_num_threads"),
+    *("graph_optimization_level", "optimized_model_filepath", "enable_cpu_mem_arena"),
+]
+"""Names that a library asks for: typer, socketserver, watchdog, litellm, onnxruntime."""
+BY_NAME = ["__getattr__", "review_model", "tidy_model", "FrozenClock", "advance", "make_vault", "ScriptedLLM"]
+"""Settings that are read by a job's name, and what ``testing.py`` ships for other programs."""
+
+
+def test_nothing_is_unused() -> None:
+    """A function, class, attribute or constant that only tests use is unused as well."""
+    from vulture import Vulture
+
+    names = [name for group in COMMANDS.values() for name in group]
+    look = Vulture(ignore_names=[*LIBRARIES_CALL, *BY_NAME, *(name.upper() for name in names)])
+    look.scavenge([PACKAGE, PACKAGE.parent / "bench", PACKAGE.parent / "eval"])
+    assert [each.get_report() for each in look.get_unused_code()] == []
+
+
+CIRCLES = [9, 7, 6, 5, 4, 3]
+"""Files in each circle of imports that is left; a circle of two may be. This list may only shrink."""
+
+
+def test_imports_go_in_no_circles() -> None:
+    """Those inside functions and those for types alone are imports as well."""
+    graph = build_graph("tars_memory", cache_dir=None, exclude_type_checking_imports=False)
+    below = {name: set(graph.find_modules_directly_imported_by(name)) for name in graph.modules}
+    reached: dict[str, set[str]] = {}
+    for name in below:
+        seen: set[str] = set()
+        to_do = [name]
+        while to_do:
+            to_do += (new := below[to_do.pop()] - seen)
+            seen |= new
+        reached[name] = seen
+    circles = {frozenset({n, *(m for m in reached[n] if n in reached[m])}) for n in below if n in reached[n]}
+    large = sorted((sorted(each) for each in circles if len(each) > 2), key=len, reverse=True)
+    assert len(large) <= len(CIRCLES), large
+    assert all(len(found) <= most for found, most in zip(large, CIRCLES, strict=False)), large
+
+
+CLASSES = {"Block", "Difference", "Finding", "Line", "Note", "Run", "Said", "Terms", "Unit"}
+"""Names of classes that still mean two things. This list may only shrink."""
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    names = Counter(
+        node.name for tree in map(tree_of, FILES) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+    )
+    assert {name for name, count in names.items() if count > 1 and name[0] != "_"} <= CLASSES
+
+
+WIDE = {
+    *("recall/packing/context.py:context", "recall/packing/context.py:__init__", "recall/model.py:__init__"),
+    *("recall/ranking/candidates.py:__init__", "index/embedding/models.py:__init__", "vault/writing/store.py:__init__"),
+}
+"""Functions that still take nine values or more. This list may only shrink."""
+
+
+def test_no_function_takes_nine_values() -> None:
+    """A command's options are its parameters; for anything else they are one value, like ``SearchRequest``."""
+    found = set()
+    for path in FILES:
+        for node in ast.walk(tree_of(path)) if "commands" not in path.parts else ():
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                taken = node.args
+                count = len([*taken.posonlyargs, *taken.args, *taken.kwonlyargs])
+                if count + bool(taken.vararg) + bool(taken.kwarg) >= 9:
+                    found.add(f"{path.relative_to(PACKAGE).as_posix()}:{node.name}")
+    assert found <= WIDE

@@ -285,7 +285,7 @@ def answering(call: Call, prompt: Prompt, job: str, model: str, reply: str | Non
     Args:
         call: the call.
         prompt: what is asked.
-        job: whose model is set, see :data:`tars_memory.curation.models.llm.JOBS`.
+        job: whose model is set: ``extract``, ``review`` or ``tidy``.
         model: the name of another one; may be empty.
         reply: the file that holds the answer.
 

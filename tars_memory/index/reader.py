@@ -231,11 +231,6 @@ class IndexReader:
         """How many chunks there are, in all scopes."""
         return self._totals()[0]
 
-    def average_length(self) -> float:
-        """Words of an average chunk, head included."""
-        count, words = self._totals()
-        return words / count if count else 0.0
-
     def newest(self, within: Filter, k: int) -> list[int]:
         """The k chunks of the latest dates, for a query that only filters; in a note, in order."""
         conditions, values = self._conditions(within)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ITEM, MACHINERY = "item", "machinery"
 """Kinds of lines of the index; their grammar, which costs a start its regexes, is only read where a session answers."""
-APPROVED, CANDIDATE, FACT, QUOTE, TURN = range(5)
+APPROVED, CANDIDATE, FACT, QUOTE = range(4)
 """What a line is of its statement. One of a kind stands for those behind it, never for another of its own kind."""
 
 APPROVED_IN = frozenset({"semantic", "procedural"})

@@ -154,7 +154,8 @@ def fill(data: bytes, title: str, when: datetime, layout: Layout) -> bytes:
         if kind == "title":
             return found[0] if form else title
         try:
-            return moment.render((form or "").strip() or getattr(layout, f"{kind}_format"), when)
+            usual = layout.date_format if kind == "date" else layout.time_format
+            return moment.render((form or "").strip() or usual, when)
         except ValueError:
             return found[0]
 

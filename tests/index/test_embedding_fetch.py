@@ -11,7 +11,7 @@ import pytest
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.index.embedding import models, prepare
 from tars_memory.index.embedding import passages as embedding
-from tars_memory.index.embedding.queryvector import query_vector
+from tars_memory.index.embedding.queryvector import QueryVectors
 from tars_memory.settings import EmbeddingOptions
 
 MEAN = "sentence-transformers/all-MiniLM-L6-v2"
@@ -35,8 +35,8 @@ def test_a_model_from_a_folder_is_then_ready_without_it(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "files")
     assert (manifest.name, manifest.runner, manifest.pooling, manifest.max_tokens) == (MEAN, "onnxruntime", "mean", 256)
     options = EmbeddingOptions(model=MEAN)
-    vector = query_vector("tea", options, cache).vector
-    assert prepare.distance(vector, query_vector("tea", EmbeddingOptions(), cache).vector) <= 1e-5
+    vector = QueryVectors(options, cache).query("tea").vector
+    assert prepare.distance(vector, QueryVectors(EmbeddingOptions(), cache).query("tea").vector) <= 1e-5
     embedder = embedding.open_embedder(options, cache)
     many = list(embedder.embed_passages(["tea"] * (embedding.FEW + 1)))
     assert prepare.distance(many[0].vector, vector) <= 1e-5
@@ -61,10 +61,10 @@ def test_a_model_that_we_would_run_otherwise_goes_through_fastembed(
     options = EmbeddingOptions(model=MEAN)
     embedder = embedding.open_embedder(options, tmp_path)
     (tea,) = embedder.embed_passages(["tea"])
-    assert prepare.distance(tea.vector, query_vector("tea", options, tmp_path).vector) <= 1e-5
+    assert prepare.distance(tea.vector, QueryVectors(options, tmp_path).query("tea").vector) <= 1e-5
     (lines,) = embedder.embed_passages(["tea\nand\nmilk"])
     assert (lines.counts, lines.bits) == (b"\0\0", b"")
-    assert query_vector("tea", options, tmp_path).words == ()
+    assert QueryVectors(options, tmp_path).query("tea").words == ()
     assert len(models.installed(tmp_path)) == 1
 
 

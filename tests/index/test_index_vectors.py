@@ -127,7 +127,6 @@ def test_every_rung_gives_the_same_answers(make_index, monkeypatch, rung: str) -
             [chunk for chunk, _ in near],
             {f"near {chunk}": score for chunk, score in near} | {f"words {chunk}": score for chunk, score in words},
             reader.word_bits([chunk for chunk, _ in near]),
-            round(reader.average_length(), 3),
         ]
 
     before = answers(index)

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tars_memory.recall.ranking.dates import named_dates, parse_day
+from tars_memory.recall.ranking.dates import dated, parse_day
 
 TODAY = date(2026, 11, 21)  # a Saturday
 
 
 def spans(text: str, today: date = TODAY) -> list[tuple[str, str, bool]]:
-    return [(str(named.start), str(named.end), named.yearless) for named in named_dates(text, today)]
+    return [(str(named.start), str(named.end), named.yearless) for named, _ in dated(text, today)]
 
 
 @pytest.mark.parametrize(
@@ -75,14 +75,14 @@ def test_what_only_looks_like_a_date(text):
 
 
 def test_distance():
-    may = named_dates("3 May 2023", TODAY)[0]
+    may = dated("3 May 2023", TODAY)[0][0]
     assert [may.distance(date(2023, 5, day)) for day in (1, 3, 10)] == [-2, 0, 7]
-    anyyear = named_dates("in May", TODAY)[0]
+    anyyear = dated("in May", TODAY)[0][0]
     assert anyyear.distance(date(1999, 5, 20)) == 0
     assert anyyear.distance(date(2024, 6, 2)) == 2
     assert anyyear.distance(date(2024, 4, 29)) == -2
-    assert named_dates("December", TODAY)[0].distance(date(2024, 1, 2)) == 2
-    assert named_dates("29 February", TODAY)[0].distance(date(2024, 2, 29)) == 0
+    assert dated("December", TODAY)[0][0].distance(date(2024, 1, 2)) == 2
+    assert dated("29 February", TODAY)[0][0].distance(date(2024, 2, 29)) == 0
 
 
 @pytest.mark.parametrize(
@@ -116,12 +116,12 @@ def test_no_date(value):
 
 @given(st.text(max_size=80), st.dates(date(1950, 1, 1), date(2090, 1, 1)))
 def test_any_text_is_scanned(text, today):
-    for named in named_dates(text, today):
+    for named, _ in dated(text, today):
         assert named.start <= named.end
 
 
 @given(st.dates(date(1900, 1, 1), date(2099, 12, 31)))
 def test_every_iso_date_is_found_and_its_own_distance_is_zero(day):
     for text in (day.isoformat(), f"{day.day} {day:%B} {day.year}", f"{day:%b} {day.day}, {day.year}"):
-        assert [(n.start, n.end) for n in named_dates(f"met on {text} there", TODAY)] == [(day, day)]
-        assert named_dates(text, TODAY)[0].distance(day + timedelta(3)) == 3
+        assert [(n.start, n.end) for n, _ in dated(f"met on {text} there", TODAY)] == [(day, day)]
+        assert dated(text, TODAY)[0][0].distance(day + timedelta(3)) == 3

@@ -17,7 +17,6 @@ from tars_memory.settings import AUTO, PROJECT, HookOptions, Settings, find_vaul
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import FrameType
 
 OK = 0
 
@@ -165,7 +164,7 @@ def _set_timer(seconds: float) -> Any:
     return before
 
 
-def _late(_number: int, _frame: "FrameType | None") -> None:
+def _late(_number: int, _frame: object) -> None:
     raise Late
 
 

@@ -19,11 +19,8 @@ from tars_memory.cli.recent import recall
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.recall.model import obsidian_url
 
-PLUS_LINE = {"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro", "joe", "ne", "kak", "mg", "gvim", "ed"}
-"""Editors that take ``+LINE path``; also tried with any editor not listed in :data:`COLON_LINE`."""
-
 COLON_LINE = {"hx", "helix", "subl", "zed"}
-"""Editors that take ``path:LINE``."""
+"""Editors that take ``path:LINE``; any other is given ``+LINE path``, which vi, nano, emacs and most others take."""
 
 GOTO = {"code", "codium", "code-insiders", "cursor"}
 """Editors that take ``--goto path:LINE``."""

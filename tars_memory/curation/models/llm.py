@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tars_memory.curation.models.remote import ProviderModel
     from tars_memory.settings import Settings
 
-JOBS = ("extract", "review", "tidy")
-"""What a model can be asked for; each may have a model of its own in the settings."""
 LOOK = "look"
 """The job of a prompt that asks the model of ``extract`` for a second look."""
 DEFAULT = "default"
@@ -37,7 +35,7 @@ class Prompt(NamedTuple):
     """What a model is asked.
 
     Attributes:
-        job: one of :data:`JOBS`, or :data:`LOOK`.
+        job: ``extract``, ``review`` or ``tidy``, or :data:`LOOK`.
         system: the rules.
         user: the material, fenced.
         schema: JSON schema of the answer, for providers that hold a model to it.
@@ -173,7 +171,7 @@ def open_llm(settings: Settings, job: str, *, model: str = "") -> ProviderModel 
 
     Args:
         settings: the environment in them (with the provider's key) is the asking process's own.
-        job: one of :data:`JOBS`.
+        job: ``extract``, ``review`` or ``tidy``.
         model: instead of the one that is set, which :data:`DEFAULT` names, too.
 
     Raises:

@@ -119,7 +119,7 @@ class Weights:
         if head[:2] != (b"E5S1", 1):
             raise unexpected
         self.hidden, self.layers, self.heads, self.inner = head[2:6]
-        self.words, self.positions = head[6:8]
+        self.words = head[6]
         self.epsilon = float(head[9])
         self.count, self.bos, self.eos, _, self.unknown, blob = head[11:17]
         self._pieces = _HEADER.size

@@ -123,15 +123,6 @@ def forget(cache: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def query_vector(text: str, options: EmbeddingOptions, cache: Path) -> QueryVector:
-    """The vectors of one query, for a process that asks once; see :class:`QueryVectors`.
-
-    Raises:
-        ModelUnavailableError: they aren't remembered and the model can't be used; never waits for a network.
-    """
-    return QueryVectors(options, cache).query(text)
-
-
 def _open(model: str, cache: Path) -> Callable[[str], QueryVector]:
     manifest, folder = models.ready(model, cache)
     if manifest.is_direct:

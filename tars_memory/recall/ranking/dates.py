@@ -73,18 +73,13 @@ class NamedDate:
         return min(moved, key=abs, default=366)
 
 
-def named_dates(text: str, today: date) -> list[NamedDate]:
-    """Every date that the text names, in order.
+def dated(text: str, today: date) -> list[tuple[NamedDate, list[str]]]:
+    """Every date that the text names, in order, each with the words that name it.
 
     Args:
         text: a question or note text.
         today: what relative words (``yesterday``, ``last week``, ``3 days ago``) count from.
     """
-    return [named for named, _ in dated(text, today)]
-
-
-def dated(text: str, today: date) -> list[tuple[NamedDate, list[str]]]:
-    """Every date that the text names, in order, each with the words that name it."""
     scan = _Scan(text[:_LONGEST], today)
     return [(named, scan.words[first:last]) for named, first, last in scan.run()]
 
