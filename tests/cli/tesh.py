@@ -153,6 +153,10 @@ class Sitting:
     def __init__(self, base: Path, programs: Path) -> None:
         self.vault = base / "vault"
         self.vault.mkdir()
+        models = programs / "models"  # preparing the model takes half a second: all sittings share what the first made
+        models.mkdir(exist_ok=True)
+        (base / "home" / "cache").mkdir(parents=True)
+        (base / "home" / "cache" / "models").symlink_to(models)
         self.env = environment(base / "home", TERM="xterm", HOME=str(base), EDITOR="true")
         self.env["PATH"] = f"{programs}{os.pathsep}{self.env['PATH']}"
 
