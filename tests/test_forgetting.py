@@ -149,7 +149,7 @@ def test_earlier_wordings_of_an_archived_line_are_purged_too(tmp_path: Path) -> 
 
 FULL = OSError(28, "No space left on device")
 STEPS = {
-    "the journal": "tars_memory.vault.writing.journal.replace_file",
+    "the journal": "tars_memory.vault.writing.withheld.purge",
     "the index": "tars_memory.index.indexer.Index.rebuild",
     "the spool": "tars_memory.vault.writing.spool.Spool.purge",
     "proposals": "tars_memory.vault.inbox.purge",

@@ -169,7 +169,7 @@ def purge(transaction: Transaction, vault: Vault, words: str) -> int:
     Returns:
         how many proposals and decisions held them.
     """
-    from tars_memory.vault.writing.journal import file_says
+    from tars_memory.vault.writing.withheld import file_says
 
     count = 0
     for path in _files(vault, INBOX, ".json"):
@@ -214,7 +214,7 @@ def _there(transaction: Transaction, path: str) -> bytes | None:
 
 def _silenced(data: bytes, words: str) -> list[Splice]:
     """For each line of decided things that has the words, the same line without any."""
-    from tars_memory.vault.writing.journal import says
+    from tars_memory.vault.writing.withheld import says
 
     found: list[Splice] = []
     start = 0

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.disk import sha256
 from tars_memory.errors import UsageError
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.visible import visible as without_unseen
 from tars_memory.vault.model import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tars_memory.vault.markdown.document import Document
 
 STATES = ("extracted", "promoted", "rejected", "expired")
 """What may have become of a machine-extracted candidate, in square brackets before its words."""
@@ -342,8 +342,6 @@ def holds(text: str, words: str) -> bool:
     """Whether one of the entries in some lines of a note has exactly these words, whatever stands around them."""
     if not all(word in text for word in words.split()):
         return False  # spares the parse
-    from tars_memory.vault.markdown.document import Document
-
     document = Document(text.encode("utf-8", "surrogateescape"))
     return any(entry.text == words for timed in (False, True) for entry in read("", document, timed=timed))
 

@@ -14,7 +14,6 @@ rule, and what was promoted by review: ``context`` and ``why`` ask for them year
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
 import re
@@ -195,7 +194,7 @@ class Journal:
         Raises:
             OSError: nothing was written.
         """
-        data = b"".join(json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n" for record in records)
+        data = b"".join(map(as_line, records))
         new = self._fd is None
         if self._fd is None:
             self._fd = os.open(self._name, _FLAGS | os.O_CREAT, 0o600)
@@ -491,16 +490,13 @@ def _number(txn: str) -> int:
     return number
 
 
-# -- what goes with time, what stays for ever, what is to be forgotten
+# -- what goes with time, and what stays for ever
 
 
 FOREVER = "review"
 """The command whose writes are kept: they are decisions of the person."""
 
 _RULES = re.compile(r"(?:projects/[^/]+/)?Procedural\.md")
-
-_HEAD = ("t", "txn", "n", "time", "command", "actor", "file", "op", "undoes", "settles", "whole")
-"""What a purged record keeps."""
 
 
 def prune(journal: Journal, now: datetime, days: int) -> list[str]:
@@ -519,7 +515,7 @@ def prune(journal: Journal, now: datetime, days: int) -> list[str]:
         if (now.date() - ended).days <= days:
             break
         lines = path.read_bytes().split(b"\n")[:-1]
-        stays = [_line(record | {"kept": True}) for record in _forever(lines, kept)]
+        stays = [as_line(record | {"kept": True}) for record in _forever(lines, kept)]
         if len(stays) == len(lines):
             continue
         if stays:
@@ -531,57 +527,6 @@ def prune(journal: Journal, now: datetime, days: int) -> list[str]:
                 continue
         less.append(path.name)
     return less
-
-
-def purge(journal: Journal, texts: Sequence[str]) -> int:
-    """Take texts out of every record that holds one; such a write can't be undone any more.
-
-    The newest file comes last, so that the removal of an entry is told until all older files are done.
-
-    Returns:
-        how many records held one.
-
-    Raises:
-        OSError: a file could not be rewritten; it is as it was.
-    """
-    journal.close()
-    purged = 0
-    for path in journal.files():
-        lines, found = [], 0
-        for line in io.BytesIO(path.read_bytes()):
-            record = parse(line)
-            if record is not None and any(_holds(record, text) for text in texts):
-                found += 1
-                line = _line({key: record[key] for key in _HEAD if key in record} | {"purged": True, "spans": []})
-            lines.append(line)
-        if found:
-            replace_file(path, b"".join(lines))
-            purged += found
-    return purged
-
-
-def says(value: Any, words: str) -> bool:
-    """Whether somewhere in a JSON value a text holds these words, or an entry with them."""
-    from tars_memory.vault.markdown.entries import holds
-    from tars_memory.vault.writing.withheld import mentions, units
-
-    if isinstance(value, str):
-        return (
-            " ".join(value.split()) == " ".join(words.split()) or holds(value, words) or mentions(value, [units(words)])
-        )
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(says(part, words) for part in parts)
-
-
-def file_says(text: str, words: str) -> bool:
-    """Whether one of our JSON files has the words: the whole of it, or one of its lines, is a JSON value."""
-    for part in (text, *re.split(r"\r\n|\r|\n", text)):
-        try:
-            if says(json.loads(part), words):
-                return True
-        except (ValueError, RecursionError):
-            continue
-    return False
 
 
 def _forever(lines: list[bytes], kept: set[str]) -> Iterator[Record]:
@@ -607,19 +552,6 @@ def _forever(lines: list[bytes], kept: set[str]) -> Iterator[Record]:
             yield record
 
 
-def _line(record: Record) -> bytes:
+def as_line(record: Record) -> bytes:
+    """A record as it stands in the journal."""
     return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
-
-
-def _holds(record: Record, words: str) -> bool:
-    from tars_memory.vault.inbox import OURS
-    from tars_memory.vault.markdown.entries import holds
-    from tars_memory.vault.writing.withheld import mentions, units
-
-    said = [units(words)]
-    texts = [part for span in record.get("spans", ()) for part in span[1:] if part]
-    texts += [record["base"]] if record.get("base") else []
-    within = file_says if str(record.get("file", "")).startswith(OURS) else holds
-    return mentions(str(record.get("file", "")), said) or any(
-        within(text, words) or mentions(text, said) for text in texts
-    )

@@ -192,7 +192,7 @@ class Store:
         Returns:
             how many records held one.
         """
-        from tars_memory.vault.writing.journal import purge
+        from tars_memory.vault.writing.withheld import purge
 
         with self.transaction("purge"), writing(os.fspath(self.journal.folder)):
             return 0 if self.dry_run else purge(self.journal, texts)

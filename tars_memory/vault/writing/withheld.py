@@ -6,10 +6,13 @@ beside journal and index, and survives a rebuild of either.
 
 A sentence is found inside a longer text, case, blanks and punctuation aside: as a run of the same words; of scripts
 that part no words, of the same signs. One of less than three words must be a whole sentence of the text.
+
+The words themselves are taken out of the journal's records, which then can't be undone (:func:`purge`).
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -20,6 +23,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory import disk
 from tars_memory.disk import blake2b
 from tars_memory.errors import SettingsError
+from tars_memory.vault.inbox import OURS
+from tars_memory.vault.markdown.entries import holds
+from tars_memory.vault.writing.journal import Journal, Record, as_line, parse, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -169,8 +175,6 @@ class Withheld:
         return {record.txn for record in self._records if record.txn}
 
     def _write(self) -> None:
-        from tars_memory.vault.writing.journal import replace_file
-
         lines: list[dict[str, Any]] = [{"salt": self._salt.hex()}]
         lines += [
             {"at": record.at.isoformat(), "txn": record.txn, "logs": record.logs, "said": record.said}
@@ -248,3 +252,68 @@ def _read(path: Path) -> tuple[bytes, list[_Forgotten], list[bytes]]:
             "put it back from a backup; or move it away: old conversations may then bring back what was forgotten",
         )
     return salt or os.urandom(16), found, odd
+
+
+# -- taking words out of the journal for good
+
+
+_HEAD = ("t", "txn", "n", "time", "command", "actor", "file", "op", "undoes", "settles", "whole")
+"""What a purged record keeps."""
+
+
+def purge(journal: Journal, texts: Sequence[str]) -> int:
+    """Take texts out of every record that holds one; such a write can't be undone any more.
+
+    The newest file comes last, so that the removal of an entry is told until all older files are done.
+
+    Returns:
+        how many records held one.
+
+    Raises:
+        OSError: a file could not be rewritten; it is as it was.
+    """
+    journal.close()
+    purged = 0
+    for path in journal.files():
+        lines, found = [], 0
+        for line in io.BytesIO(path.read_bytes()):
+            record = parse(line)
+            if record is not None and any(_holds(record, text) for text in texts):
+                found += 1
+                line = as_line({key: record[key] for key in _HEAD if key in record} | {"purged": True, "spans": []})
+            lines.append(line)
+        if found:
+            replace_file(path, b"".join(lines))
+            purged += found
+    return purged
+
+
+def says(value: Any, words: str) -> bool:
+    """Whether somewhere in a JSON value a text holds these words, or an entry with them."""
+    if isinstance(value, str):
+        return (
+            " ".join(value.split()) == " ".join(words.split()) or holds(value, words) or mentions(value, [units(words)])
+        )
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(says(part, words) for part in parts)
+
+
+def file_says(text: str, words: str) -> bool:
+    """Whether one of our JSON files has the words: the whole of it, or one of its lines, is a JSON value."""
+    for part in (text, *re.split(r"\r\n|\r|\n", text)):
+        try:
+            if says(json.loads(part), words):
+                return True
+        except (ValueError, RecursionError):
+            continue
+    return False
+
+
+def _holds(record: Record, words: str) -> bool:
+    said = [units(words)]
+    texts = [part for span in record.get("spans", ()) for part in span[1:] if part]
+    texts += [record["base"]] if record.get("base") else []
+    within = file_says if str(record.get("file", "")).startswith(OURS) else holds
+    return mentions(str(record.get("file", "")), said) or any(
+        within(text, words) or mentions(text, said) for text in texts
+    )
