@@ -209,7 +209,7 @@ class Caller:
         return self.receipt(f"{inbox.INBOX}/{proposal['id']}.json", 1, proposal["id"], text)
 
     @contextlib.contextmanager
-    def writing(self, command: str, arguments: dict[str, Any] | None, *, whole: bool = False) -> Iterator[Transaction]:
+    def writing(self, command: str, arguments: dict[str, Any] | None, *, atomic: bool = False) -> Iterator[Transaction]:
         """A transaction; if the vault can't be written, the command and its arguments go to the spool.
 
         What waits in the spool is placed first.
@@ -217,7 +217,7 @@ class Caller:
         Args:
             command: as history shows it; :func:`place_spool` calls it again.
             arguments: of the use case, JSON values; None keeps nothing: it can't be done later.
-            whole: all of its writes or none, see :meth:`tars_memory.vault.writing.store.Store.transaction`.
+            atomic: all of its writes or none, see :meth:`tars_memory.vault.writing.store.Store.transaction`.
 
         Raises:
             UnwritableError: with ``spooled`` set to the spool item, unless this is a dry run.
@@ -225,7 +225,7 @@ class Caller:
         try:
             if self.settles is None and not self.store.dry_run:
                 place_spool(self)
-            with self.store.transaction(command, settles=self.settles or self.item, whole=whole) as transaction:
+            with self.store.transaction(command, settles=self.settles or self.item, atomic=atomic) as transaction:
                 yield transaction
         except UnwritableError as error:
             if arguments is not None and self.settles is None and not self.store.dry_run and error.spooled is None:

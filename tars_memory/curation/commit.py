@@ -117,7 +117,7 @@ def commit(
     if not decisions:
         return Committed(None, (), ctx.notices)
     tick = {"recorded": ticked} if by_tick else None
-    with _acting(ctx, tick), ctx.writing(command, None, whole=True) as transaction:
+    with _acting(ctx, tick), ctx.writing(command, None, atomic=True) as transaction:
         batch = _Batch(ctx, transaction, decisions)
         batch.look()
         batch.write()

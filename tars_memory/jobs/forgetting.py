@@ -412,7 +412,7 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
     copies, withheld = copies_of(ctx, target), Withheld(ctx.store.state)
     entry, places = copies.first, copies.places()
     arguments = {"target": entry.ref, "text": mask(entry.text)} if later else None
-    with ctx.writing("forget", arguments, whole=len(places) > 1) as transaction:
+    with ctx.writing("forget", arguments, atomic=len(places) > 1) as transaction:
         if ctx.must_propose(entry.path):
             kept = ctx.proposed(transaction, "remove", entry.path, entry.section, "", ASKED, entry.raw)
             kept.text = entry.text

@@ -344,7 +344,7 @@ def test_notes_that_never_rest_share_one_time_to_try(place: Place, monkeypatch: 
         return plan
 
     def write_all() -> None:
-        with place.store().transaction("x", whole=True) as transaction:
+        with place.store().transaction("x", atomic=True) as transaction:
             for name, times in (("a.md", 2), ("b.md", 2), ("c.md", 1000)):
                 transaction.write(name, plan_while_saved(name, times))
 

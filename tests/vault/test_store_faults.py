@@ -164,7 +164,7 @@ def test_no_file_can_be_removed_for_good(tmp_path: Path, name: str, number: int)
 
 
 def extract(place: Place) -> None:
-    with place.store().transaction("extract", whole=True) as transaction:
+    with place.store().transaction("extract", atomic=True) as transaction:
         transaction.write("session.md", add(b"- session\n"))
         transaction.write("a.md", swap(b"one", b"ours"))
         transaction.write("a.md", add(b"- ours\n"))

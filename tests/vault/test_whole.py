@@ -28,7 +28,7 @@ class Stopped(Exception):
 
 
 def write_all(place: Place, *, stop: bool = True) -> None:
-    with place.store().transaction("batch", whole=True) as transaction:
+    with place.store().transaction("batch", atomic=True) as transaction:
         transaction.write("a.md", add(b"- one\n"))
         transaction.write("b.md", swap(b"- b", b"- c"))
         transaction.write("new/c.md", add(b"- new\n"))
@@ -134,7 +134,7 @@ def test_an_edit_beside_it_is_kept(place: Place) -> None:
 def test_an_undo_that_finds_nothing_left_to_do(place: Place) -> None:
     """Somebody else took every line back already: it counts as undone all the same."""
     before = notes(place)
-    with place.store().transaction("batch", whole=True) as transaction:
+    with place.store().transaction("batch", atomic=True) as transaction:
         transaction.write("a.md", add(b"- one\n"))
         transaction.write("b.md", swap(b"- b", b"- c"))
     for name, data in before.items():
@@ -160,7 +160,7 @@ def test_an_undo_of_several_that_fails_leaves_all_of_them(place: Place) -> None:
 
 def test_a_dry_run_has_nothing_to_take_back(place: Place) -> None:
     before = notes(place)
-    with suppress(Stopped), place.store(dry_run=True).transaction("batch", whole=True) as transaction:
+    with suppress(Stopped), place.store(dry_run=True).transaction("batch", atomic=True) as transaction:
         transaction.write("a.md", add(b"- one\n"))
         raise Stopped
     assert notes(place) == before
@@ -176,7 +176,7 @@ def test_a_month_turns_between_the_kill_and_the_next_writer(place: Place) -> Non
 
 
 def test_nothing_written_says_nothing(place: Place) -> None:
-    with place.store().transaction("batch", whole=True) as transaction:
+    with place.store().transaction("batch", atomic=True) as transaction:
         transaction.write("a.md", lambda data: [])
     assert list(Journal(place.state / "journal").records()) == []
 

@@ -378,7 +378,7 @@ class Examiner:
         assert self._writer is not None
         ctx = self._writer()
         seen, self._seen = self._seen, None  # if this fails, what was to be written is not known
-        with ctx.writing("extract", None, whole=True) as transaction:
+        with ctx.writing("extract", None, atomic=True) as transaction:
             if self._latest() != seen:
                 self._look()
                 if self._place(transcript) != task.place:

@@ -159,7 +159,7 @@ def keep_said(ctx: Caller, transcript: Transcript, when: Moments, path: str, wit
     turns = tuple(_turns(own, when, "full", set(), when[transcript.turns[0].number]))
     if turns:
         new = note._replace(kept=turns, facts=(), summary="")
-        with ctx.writing("sleep", None, whole=True) as transaction:
+        with ctx.writing("sleep", None, atomic=True) as transaction:
             transaction.write(path, lambda data: sessions.grow(data or b"", new))
     return len(turns)
 

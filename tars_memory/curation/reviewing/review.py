@@ -354,7 +354,7 @@ def approve(ctx: Caller, rules: Sequence[UnapprovedRule]) -> str | None:
     """
     if not ctx.attended:
         raise UsageError("approving a rule takes a person at a terminal", "run tars-memory review --rules there")
-    with ctx.writing("review", None, whole=True) as transaction:
+    with ctx.writing("review", None, atomic=True) as transaction:
         for path in dict.fromkeys(rule.path for rule in rules):
             transaction.vouch(path, {line for rule in rules if rule.path == path for line in rule.raw})
     return next((written.txn for written in transaction.written if written.txn), None)
@@ -436,7 +436,7 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
             "tars-memory review --left-out lists what is",
         )
     chosen = [there[name] for name in dict.fromkeys(ids)]
-    with ctx.writing(COMMAND, None, whole=True) as transaction:
+    with ctx.writing(COMMAND, None, atomic=True) as transaction:
         daily = Dailies(ctx, transaction)
         kept = daily.write([daily.add(_fact(one.said), _moment(one, ctx.now), one.said.speaker) for one in chosen])
         for one, line in zip(chosen, kept, strict=True):

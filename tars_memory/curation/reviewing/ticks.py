@@ -274,7 +274,7 @@ def _commit(
     If that can't be, one by one, and what can't be done is told.
     """
     if not chosen:
-        with ctx.writing("review", None, whole=True) as transaction:
+        with ctx.writing("review", None, atomic=True) as transaction:
             clear(transaction, ctx.vault, stale, taken)
         return [], []
 

@@ -112,7 +112,7 @@ def compress(ctx: Caller, terms: Terms, *, apply: bool = False, allowed: bool = 
     summaries = propose(ctx, seen, terms.lines)
     if not apply or not (summaries or ctx.store.pending()):
         return Compressed(seen.steps, summaries, None, [], ctx.notices)
-    with ctx.writing("tidy", None, whole=True) as transaction:
+    with ctx.writing("tidy", None, atomic=True) as transaction:
         now = survey(ctx, terms, last=seen)
         if now != seen and all(step.action == "keep" for step in now.steps):
             return Compressed(now.steps, [], None, [], ctx.notices)  # another process did it meanwhile

@@ -95,7 +95,7 @@ class Exchange:
         """Rename unless the name is taken, where there are no links."""
         raise UnsupportedError(errno.EOPNOTSUPP, "no rename without replacing here", name)
 
-    def dress(self, source: int, target: int, found: os.stat_result) -> None:
+    def copy_attributes(self, source: int, target: int, found: os.stat_result) -> None:
         """Give the new file the mode, owner and attributes of the one it replaces.
 
         Raises:
@@ -123,8 +123,8 @@ class LinuxExchange(Exchange):
     def rename_new(self, folder: Folder, temp: str, name: str) -> None:
         self._rename(folder, temp, name, RENAME_NOREPLACE)
 
-    def dress(self, source: int, target: int, found: os.stat_result) -> None:
-        super().dress(source, target, found)
+    def copy_attributes(self, source: int, target: int, found: os.stat_result) -> None:
+        super().copy_attributes(source, target, found)
         if sys.platform == "linux":
             try:
                 names = os.listxattr(source)
@@ -168,9 +168,9 @@ class MacExchange(Exchange):
     def rename_new(self, folder: Folder, temp: str, name: str) -> None:
         self._rename(folder, temp, name, RENAME_EXCL)
 
-    def dress(self, source: int, target: int, found: os.stat_result) -> None:
+    def copy_attributes(self, source: int, target: int, found: os.stat_result) -> None:
         _check(self._load().fcopyfile(source, target, None, COPYFILE_ACL | COPYFILE_XATTR), "attributes")
-        super().dress(source, target, found)
+        super().copy_attributes(source, target, found)
 
     def _rename(self, folder: Folder, old: str, new: str, flags: int) -> None:
         fd = -2 if folder.fd is None else folder.fd  # AT_FDCWD
@@ -199,7 +199,7 @@ class WindowsExchange(Exchange):
         os.rename(folder.at(temp), folder.at(name))  # refuses a taken name by itself on Windows
         return True
 
-    def dress(self, source: int, target: int, found: os.stat_result) -> None:
+    def copy_attributes(self, source: int, target: int, found: os.stat_result) -> None:
         """Nothing to do: ReplaceFileW does it."""
 
 

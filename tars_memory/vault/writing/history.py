@@ -500,8 +500,10 @@ def _take_back(transaction: Transaction, entry: JournalEntry, undoes: str | None
         raise ConflictError(f"the text of {entry.txn} was forgotten for good", "it can't be undone")
     if entry.op == "remove":
         base = base_of(record)
-        dress = (int(record["dress"][0]), int(record["dress"][1])) if "dress" in record else None
-        transaction.write(entry.file, _restore(entry, base), create=base, undoes=undoes, restore=True, dress=dress)
+        attributes = (int(record["dress"][0]), int(record["dress"][1])) if "dress" in record else None
+        transaction.write(
+            entry.file, _restore(entry, base), create=base, undoes=undoes, restore=True, attributes=attributes
+        )
         return
     if entry.op == "create" and transaction.remove(entry.file, record["new"], undoes=undoes):
         return

@@ -422,7 +422,7 @@ def edit(job: Job, note: OpenNote, new: bytes, spans: Sequence[Span], line: int)
 
 
 def create(
-    job: Job, base: bytes, new: bytes, spans: Sequence[Span], line: int, dress: tuple[int, int] | None = None
+    job: Job, base: bytes, new: bytes, spans: Sequence[Span], line: int, attributes: tuple[int, int] | None = None
 ) -> bool:
     """Make a note that appears with its whole text, unless somebody made it first.
 
@@ -432,12 +432,12 @@ def create(
         new: its text.
         spans: from the one to the other.
         line: of the first change.
-        dress: mode and time of modification (ns) of the note that it stands for; None for those of a new one.
+        attributes: mode and time of modification (ns) of the note that it stands for; None for those of a new one.
     """
     job.begin("create", spans, None, new, base=text_of(base))
     own = None
     try:
-        own = _prepare(job, new, None, dress)
+        own = _prepare(job, new, None, attributes)
         clean = job.exchange.place(job.folder, job.temp, job.name)
         job.folder.sync()
     except FileExistsError:
@@ -475,8 +475,8 @@ def _create_directly(job: Job, base: bytes, new: bytes, spans: Sequence[Span], l
 
 def remove(job: Job, note: OpenNote) -> bool:
     """Remove the note if it still is exactly what was read."""
-    dress = [note.stat.st_mode & 0o7777, note.stat.st_mtime_ns]
-    job.begin("remove", (), note.data, None, base=text_of(note.data), dress=dress)
+    attributes = [note.stat.st_mode & 0o7777, note.stat.st_mtime_ns]
+    job.begin("remove", (), note.data, None, base=text_of(note.data), dress=attributes)
     try:
         if not _unchanged(job, note):
             return job.end(False)
@@ -506,23 +506,23 @@ def remove(job: Job, note: OpenNote) -> bool:
     return True
 
 
-def _prepare(job: Job, new: bytes, note: OpenNote | None, dress: tuple[int, int] | None = None) -> os.stat_result:
+def _prepare(job: Job, new: bytes, note: OpenNote | None, attributes: tuple[int, int] | None = None) -> os.stat_result:
     """Write the new text beside the note, durable and dressed like it (or as told); answers what it is."""
     fd = job.folder.file(job.temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if note else 0o666)
     job.made = True
     try:
         write_all(fd, new)
         if note is not None and note.fd is not None:
-            job.exchange.dress(note.fd, fd, note.stat)
-        if dress is not None:
-            _dress(fd, *dress)
+            job.exchange.copy_attributes(note.fd, fd, note.stat)
+        if attributes is not None:
+            _set_attributes(fd, *attributes)
         sync(fd)
         return os.fstat(fd)
     finally:
         close(fd)
 
 
-def _dress(fd: int, mode: int, modified: int) -> None:
+def _set_attributes(fd: int, mode: int, modified: int) -> None:
     """Give a file a mode and a time of modification (ns), where the system can."""
     if os.chmod in os.supports_fd:
         os.fchmod(fd, mode)

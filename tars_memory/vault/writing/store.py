@@ -75,14 +75,14 @@ class Store:
         self.tick: dict[str, str] | None = None
 
     @contextlib.contextmanager
-    def transaction(self, command: str, *, settles: str | None = None, whole: bool = False) -> Iterator[Transaction]:
+    def transaction(self, command: str, *, settles: str | None = None, atomic: bool = False) -> Iterator[Transaction]:
         """Lock the vault, settle what a killed process left, and write.
 
         Args:
             command: what history shows (``remember``).
             settles: the spool item that is being placed, so that it is placed once only.
-            whole: all of its writes or none: if it fails, or is killed, what it has written is taken back (after a kill
-                by the next writer).
+            atomic: all of its writes or none: if it fails, or is killed, what it has written is taken back (after a
+                kill by the next writer).
 
         Raises:
             BusyError: another process held the lock all the time.
@@ -94,7 +94,7 @@ class Store:
                 stack.enter_context(lock.held())
             with writing(os.fspath(self.root)):
                 root = Folder.open(self.root, handles=self.exchange.folder_handles)
-            transaction = Transaction(self, root, command, settles, whole=whole)
+            transaction = Transaction(self, root, command, settles, atomic=atomic)
             stack.callback(transaction.close)
             if not self.dry_run:
                 transaction.begin()

@@ -139,14 +139,14 @@ class Transaction:
         written: what was done so far.
     """
 
-    def __init__(self, store: Store, root: Folder, command: str, settles: str | None, *, whole: bool = False) -> None:
+    def __init__(self, store: Store, root: Folder, command: str, settles: str | None, *, atomic: bool = False) -> None:
         self.id = ""
         self.command = command
         self.written: list[Written] = []
         self._store = store
         self._root = root
         self._settles = settles
-        self._whole = whole
+        self._whole = atomic
         self._taking_back: str | None = None
         self._marked = False
         self._count = 0
@@ -247,7 +247,7 @@ class Transaction:
         create: bytes = b"",
         undoes: str | None = None,
         restore: bool = False,
-        dress: tuple[int, int] | None = None,
+        attributes: tuple[int, int] | None = None,
     ) -> Written:
         """Change one note, or make it.
 
@@ -257,7 +257,7 @@ class Transaction:
             create: the text that a new note begins with; the plan is called on it.
             undoes: the transaction that this write takes back.
             restore: make the note even if the plan leaves ``create`` as it is.
-            dress: mode and time of modification (ns) that a new note takes from the one it stands for.
+            attributes: mode and time of modification (ns) that a new note takes from the one it stands for.
 
         Raises:
             ConflictError: the plan's target changed, or the note changed again and again.
@@ -266,7 +266,7 @@ class Transaction:
         with writing(path):
             tried: list[tuple[bytes, Sequence[Span]]] = []
             for _ in self._attempts():
-                written = self._attempt(path, plan, create, undoes, restore, dress, tried)
+                written = self._attempt(path, plan, create, undoes, restore, attributes, tried)
                 if written is not None:
                     break
             else:
@@ -347,7 +347,7 @@ class Transaction:
             self._store.journal.append([record], durable=True)
 
     def _attempts(self) -> Iterator[None]:
-        """Each time to try; the time that a vain one took is taken from the patience of the whole transaction."""
+        """Yield once per attempt; failed attempts count against the transaction's time budget."""
         for attempt in range(ATTEMPTS):
             began = time.monotonic()
             if attempt:  # give whoever saves the note time to end
@@ -365,7 +365,7 @@ class Transaction:
         create: bytes,
         undoes: str | None,
         restore: bool,
-        dress: tuple[int, int] | None,
+        attributes: tuple[int, int] | None,
         tried: list[tuple[bytes, Sequence[Span]]],
     ) -> Written | None:
         """One attempt; None if somebody else was faster: what it would have written is put into ``tried``."""
@@ -394,7 +394,7 @@ class Transaction:
                 return Written("", path, new, spans, line=line, created=note is None)
             job = self._job(path, undoes, make=note is None)
             if note is None:
-                done = create_note(job, base, new, spans, line, dress)
+                done = create_note(job, base, new, spans, line, attributes)
             elif payload is not None:
                 done = append(job, note, payload, spans, line)
             else:
@@ -556,8 +556,8 @@ def move(transaction: Transaction, vault: Vault, path: str, to: str) -> bool:
     found, data = vault.look(path), transaction.read(path)
     if found is None or data is None:
         return False
-    dress = (found.st_mode & 0o7777, found.st_mtime_ns)
-    written = transaction.write(to, lambda _: (), create=data, restore=True, dress=dress)
+    attributes = (found.st_mode & 0o7777, found.st_mtime_ns)
+    written = transaction.write(to, lambda _: (), create=data, restore=True, attributes=attributes)
     if written.text != data:
         return False
     moved = False
