@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tars_memory.disk import VAULT_FOLDER
-from tars_memory.errors import UnwritableError, VaultError
+from tars_memory.errors import TarsError, UnwritableError, VaultError
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.markdown import moment
 
@@ -134,8 +134,6 @@ def daily_note(vault: Vault, path: str, when: datetime, notices: list[str]) -> b
     name = vault.layout.daily_template_path
     if not name:
         return b""
-    from tars_memory.errors import TarsError
-
     try:
         return fill(vault.read(name), path.rpartition("/")[2][:-3], when, vault.layout)
     except TarsError as error:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.disk import sha256
 from tars_memory.errors import UsageError
-from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.document import Document, plain_heading
 from tars_memory.vault.markdown.visible import visible as without_unseen
 from tars_memory.vault.model import Entry
 
@@ -266,8 +266,6 @@ def heading(title: str) -> str:
         words = neutralise(re.sub(r"^#{1,6}[ \t]+", "", words))
     except UsageError:
         words = ""
-    from tars_memory.vault.markdown.document import plain_heading
-
     if not plain_heading(words):
         raise UsageError(f"{title!r} is no heading", "name the section in words: --section Work")
     return words
