@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import NotFoundError, TarsError, UnwritableError
@@ -111,7 +112,7 @@ class Caller:
         self.kept: Path | None = None
         self.others: Mapping[str, Callable[[Caller, dict[str, Any]], Receipt]] = {}
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """Where the tiers live in this vault."""
         return self.vault.layout

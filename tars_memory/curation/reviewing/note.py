@@ -240,7 +240,7 @@ def unmarked(path: str, data: bytes) -> list[str]:
     told = []
     for entry in grammar.read(NOTE, document):
         own = entry.line + entry.raw.count("\n")
-        below = [document.text(number) for number in range(own + 1, entry.end_line + 1)]
+        below = _rows(document, own + 1, entry.end_line)
         box = _BOX.match(entry.text)
         ours = bool(below) and all(_OURS.match(line) or not line.strip(" \t") for line in below)
         if box and box[1].strip() and ours and not (_MARK.search(entry.raw) or _is_above(entry)):
@@ -264,7 +264,7 @@ def without(data: bytes, ids: Collection[str]) -> bytes:
         if first <= last:
             continue
         own = first + entry.raw.count("\n")
-        below = [document.text(number) for number in range(own + 1, end + 1)]
+        below = _rows(document, own + 1, end)
         if all(_OURS.match(line) or not line.strip(" \t") for line in below):
             splices.append(_removal(document, first, end))
             last = end
@@ -308,7 +308,7 @@ def count(data: bytes) -> int:
 def is_bare(data: bytes) -> bool:
     """Whether nothing but what we wrote at its beginning is left of the note."""
     document = Document(data)
-    lines = {document.text(number).strip() for number in range(1, len(document.lines) + 1)}
+    lines = {row.strip() for row in _rows(document, 1, len(document.lines))}
     return lines <= {"", TITLE, *INTRO, BEFORE, f"## {HEADING}"}
 
 
@@ -406,9 +406,14 @@ def _doubt(document: Document, entry: Entry, words: str) -> str:
         return MISPLACED
     if not words:
         return GONE
-    if all(_UNSURE.fullmatch(document.text(number)) for number in range(own + 1, len(document.lines) + 1)):
+    if all(map(_UNSURE.fullmatch, _rows(document, own + 1, len(document.lines)))):
         return CUT
     return ""
+
+
+def _rows(document: Document, first: int, last: int) -> list[str]:
+    """Lines of the note, from the first to the last one; none if that comes before."""
+    return re.split(r"\r\n|\r|\n", document.text(first, last)) if first <= last else []
 
 
 def _removal(document: Document, first: int, last: int) -> Splice:
