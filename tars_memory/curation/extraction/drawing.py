@@ -22,10 +22,10 @@ from tars_memory.recall.packing.budget import characters
 from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries, facts
-from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.facts import claim_in, heading_for
 from tars_memory.vault.markdown.lines import FACT
 from tars_memory.vault.model import Tier
+from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import mask
 from tars_memory.vault.sessions import LEFT_OUT
 from tars_memory.vault.suspicion import MARK
@@ -509,5 +509,5 @@ def _lines(vault: Vault, notices: list[str]) -> Iterator[_Line]:
                 yield _Line(tier, parts.text, parts.state, link, day=layout.day_of(path))
             continue
         of_facts = path == layout.facts
-        for entry in entries.read(path, Document(data)):
+        for entry in Note(path, data).entries:
             yield _Line(tier, entry.text, entry.state, fact=facts.fact_of(entry) if of_facts else None)

@@ -18,10 +18,10 @@ from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import sessions
 from tars_memory.vault.links import links_of
 from tars_memory.vault.markdown import edits, entries
-from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import claim_line
 from tars_memory.vault.model import Splice
+from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import find, mask
 from tars_memory.vault.sessions import SessionFact, SessionNote, SessionTurn
 from tars_memory.vault.template import daily_note
@@ -206,7 +206,7 @@ class Dailies:
         found = {
             (path, entry.block_id): entry
             for path, text in texts.items()
-            for entry in entries.read(path, Document(text), timed=True)
+            for entry in Note(path, text, timed=True).entries
         }
         if texts:
             links = links_of(self._ctx.vault)

@@ -21,7 +21,6 @@ from tars_memory.settings import PROJECTS
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
-from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import ME, WE, Claim, Predicates, claim_in, folded, heading_for
 from tars_memory.vault.model import Tier
@@ -116,7 +115,7 @@ def read(vault: Vault, *, expired: bool = False) -> Waiting:
             continue
         data = _data(vault, path, notices)
         if any(f"[{state}]".encode() in data for state in (*states, "rejected")):
-            entries = grammar.read(path, Document(data), timed=True)
+            entries = Note.of(layout, path, data).entries
             marks = _Marks(entries)
             found += (
                 WaitingLine(marks.of(entry), entry.text, day, state=entry.state, line=entry.line, ref=entry.ref)
@@ -179,7 +178,7 @@ def said(vault: Vault, block_ids: Collection[str]) -> dict[str, tuple[str, Sessi
 
 
 def _feedback(path: str, data: bytes, kind: str) -> Iterator[WaitingLine]:
-    entries = grammar.read(path, Document(data), timed=True)
+    entries = Note(path, data, timed=True).entries
     marks = _Marks(entries, "f")
     for number, entry in enumerate(entries):
         if entry.depth or entry.state or not entry.time:
@@ -260,14 +259,13 @@ class StatedFacts:
     """``Facts.md`` as it stands, to hold claims against.
 
     Args:
-        path: of the note.
-        data: the note; empty if there is none.
+        note: empty if there is none.
         options: how predicates stand in time, and who the person is.
     """
 
-    def __init__(self, path: str, data: bytes, options: FactsOptions) -> None:
-        self._path = path
-        self._read = facts.read(path, data)
+    def __init__(self, note: Note, options: FactsOptions) -> None:
+        self._path = note.path
+        self._read = note.facts
         self._facts = self.all = [fact for _, fact in self._read]
         self._entries = {fact.ref: entry for entry, fact in self._read}
         self._predicates = Predicates.of(options)

@@ -24,7 +24,7 @@ from tars_memory.language import statements
 from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.note import Note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -230,7 +230,6 @@ class _Standing:
         self._sections: dict[str, Sections] = {}
         self.entries: list[Entry] = []
         self.promoted: set[str] = set()
-        data = b""
         for path in (layout.memory, layout.procedural, layout.facts):
             try:
                 data = vault.read(path) if vault.look(path) is not None else b""
@@ -239,14 +238,14 @@ class _Standing:
             except TarsError as error:
                 notices.append(error.message)
                 data = b""
-            document = Document(data)
-            entries = [*grammar.read(path, document), *grammar.unlisted(path, document)]
+            tier = Note.of(layout, path, data)
+            entries = [*tier.entries, *grammar.unlisted(path, tier.document)]
             self.entries += entries
             self.promoted |= {entry.provenance.casefold() for entry in entries if entry.provenance}
-            titles = [section.title for section in document.sections if section.level > 1]
+            titles = [section.title for section in tier.document.sections if section.level > 1]
             self._sections[path] = Sections(entries, titles, layout.notes_section)
         self._said = {_words(entry.text) for entry in self.entries}
-        self.facts = candidates.StatedFacts(layout.facts, data, options)
+        self.facts = candidates.StatedFacts(tier, options)
         self._about: dict[int, Fact] = {fact.line: fact for fact in self.facts.all}
         self._facts_note = layout.facts
         copies = Counter((entry.path, entry.raw) for entry in self.entries)

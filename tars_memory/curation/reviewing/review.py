@@ -27,9 +27,8 @@ from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoun
 from tars_memory.recall.packing.loaded import Loaded
 from tars_memory.recall.packing.rules import by_approval
 from tars_memory.vault import sessions
-from tars_memory.vault.markdown import edits, entries
+from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Tier
 from tars_memory.vault.note import Note
@@ -408,9 +407,9 @@ def left_out(ctx: Caller) -> list[LeftOut]:
     found: list[LeftOut] = []
     for path, data in ctx.readable(sorted(paths, reverse=True)):
         if _TITLE in data:
-            document = Document(data)
-            day = str(document.front_matter.get("date", ""))
-            found += (LeftOut(*one, day) for one in sessions.facts_of(entries.read(path, document), LEFT_OUT))
+            note = Note.of(layout, path, data)
+            day = str(note.properties.get("date", ""))
+            found += (LeftOut(*one, day) for one in sessions.facts_of(note.entries, LEFT_OUT))
     return found
 
 

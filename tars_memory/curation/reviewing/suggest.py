@@ -12,7 +12,7 @@ from tars_memory.curation.models import dialogues
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
@@ -70,12 +70,12 @@ def material(review: Review, *, expired: bool = False) -> ReviewMaterial:
     layout = review.ctx.layout
     for path in (layout.memory, layout.procedural):
         try:
-            document = Document(review.ctx.vault.read(path))
+            note = Note.of(layout, path, review.ctx.vault.read(path))
         except NotFoundError:
             continue
-        lines += [entry for entry in grammar.read(path, document) if not entry.depth]
+        lines += [entry for entry in note.entries if not entry.depth]
         if path == layout.memory:
-            sections = list(dict.fromkeys(section.title for section in document.sections if section.level > 1))
+            sections = list(dict.fromkeys(section.title for section in note.document.sections if section.level > 1))
     about = {(line.path, line.line) for proposal in waiting for line in proposal.conflicts}
     lines.sort(key=lambda entry: (entry.path, entry.line) not in about)
     lines = lines[:LINES]

@@ -19,8 +19,8 @@ from tars_memory.language import statements as grammar
 from tars_memory.vault import summaries as notes
 from tars_memory.vault.links import Links
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Tier
+from tars_memory.vault.note import Note
 from tars_memory.vault.suspicion import suspicious
 from tars_memory.vault.vault import has_markers
 
@@ -395,7 +395,7 @@ def read_session(path: str, data: bytes, day: date, states: Mapping[str, str]) -
         day: of the session.
         states: what became of candidates, by the block id of their line, in lower case.
     """
-    found = entries.read(path, Document(data))
+    found = Note(path, data).entries
     statements: list[SessionStatement] = []
     waiting: list[str] = []
     left_out = 0

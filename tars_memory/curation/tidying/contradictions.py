@@ -17,7 +17,7 @@ from tars_memory.errors import NotFoundError, UsageError, counted
 from tars_memory.language import statements
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import mask
 from tars_memory.vault.writing.history import written_days
 
@@ -64,7 +64,7 @@ def material(ctx: Caller) -> TidyMaterial:
     lines: list[Entry] = []
     for path in (ctx.layout.memory, ctx.layout.procedural):
         try:
-            found = grammar.read(path, Document(ctx.vault.read(path)))
+            found = Note.of(ctx.layout, path, ctx.vault.read(path)).entries
         except NotFoundError:
             continue
         lines += [entry for entry in found if not entry.depth]
@@ -154,9 +154,8 @@ def _numbers(text: str) -> list[str]:
 def _proposal(
     ctx: Caller, op: str, line: Entry, why: str, *, text: str = "", others: Sequence[Entry] = ()
 ) -> dict[str, Any]:
-    same = [
-        entry.line for entry in grammar.read(line.path, Document(ctx.vault.read(line.path))) if entry.raw == line.raw
-    ]
+    note = Note.of(ctx.layout, line.path, ctx.vault.read(line.path))
+    same = [entry.line for entry in note.entries if entry.raw == line.raw]
     return {
         "id": inbox.proposal_id(op, line.path, line.section, text, line.raw),
         "op": op,
