@@ -312,7 +312,7 @@ def test_a_models_ops_become_proposals_of_the_inbox_and_nothing_else(vault: Vaul
     model = ScriptedLLM(
         [
             answer(
-                asked.code,
+                asked.dialogue.prompt.schema["properties"]["for"]["enum"][0],
                 {"op": "append", "candidates": [number[ANNA]], "text": "Anna moves to Cork\n## x", "section": 2},
                 {
                     "op": "rule",
