@@ -198,6 +198,12 @@ def _value(text: str, at: int) -> tuple[str, int]:
     return text[at:end], end
 
 
+def _beside(day: date, by: int) -> date:
+    """The day after or before; the calendar's first and last day have none, and stay."""
+    number = day.toordinal() + by
+    return day.fromordinal(number) if 0 < number <= day.max.toordinal() else day
+
+
 class _Reading:
     """The pieces of one query on their way into it."""
 
@@ -220,9 +226,9 @@ class _Reading:
             if named is None:
                 raise UsageError(f"{name}: {value!r} is no date", f"give {dates.ACCEPTED}")
             if (name == "since") != negated:
-                query.since = named.start if name == "since" else named.end
+                query.since = _beside(named.end, 1) if negated else named.start
             else:
-                query.until = named.end if name == "until" else named.start
+                query.until = _beside(named.start, -1) if negated else named.end
             return
         if name == "tier":
             value = value.strip().lower()

@@ -87,6 +87,13 @@ def test_negated_filters():
     assert (query.not_tags, query.not_paths, query.not_tiers) == (("cold",), ("old/",), ("note",))
 
 
+def test_the_opposite_of_a_day_is_before_or_after_it():
+    query = read("tea -since:2026-03-15")
+    assert (query.since, query.until) == (None, date(2026, 3, 14))
+    query = read("tea -until:2026-03")
+    assert (query.since, query.until) == (date(2026, 4, 1), None)
+
+
 def test_an_empty_field_is_text():
     assert read("tag:").words == ("tag",)
     assert read("since: the beginning").words == ("since", "beginning")
