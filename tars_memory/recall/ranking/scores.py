@@ -95,7 +95,8 @@ def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: boo
     words = [_with_before(line) for line in lines]
     by_words = fusion.scale(words)
     nearest = [mean(line.nearest) for line in lines] if by_meaning else [0.0] * len(lines)
-    by_nearest = _scale_above(nearest)
+    floor = pool.scale.lines_above
+    by_nearest = _scale_above(nearest, floor)
     own_words = fusion.scale(line.words for line in lines)
     chunk_words = fusion.scale(chunk.words for chunk in chunks)
     chunk_meaning = fusion.scale((chunk.meaning or 0.0 for chunk in chunks), fusion.LEAST_MEANING)
@@ -109,13 +110,13 @@ def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: boo
         best = fusion.BEST_CHUNK_WORDS * around + pool.scale.best_meaning * meant
         for line in chunk.lines:
             said = words[i] * by_words
-            close = _above(nearest[i]) * by_nearest if by_nearest else line.words * own_words
+            close = _above(nearest[i], floor) * by_nearest if by_nearest else line.words * own_words
             held = sum(share for term, share in as_written.items() if term in line.counts) if as_written else 0.0
             line.parts = (
                 fusion.SPREAD * fusion.LINE_WORDS * said,
                 fusion.SPREAD * fusion.LINE_CHUNK_WORDS * around,
                 fusion.SPREAD * fusion.LINE_CHUNK_MEANING * meant,
-                fusion.SPREAD * fusion.LINE_NEAREST * close,
+                fusion.SPREAD * pool.scale.line_nearest * close,
                 fusion.SPREAD * fusion.LINE_SPEAKER * line.speaker,
                 fusion.SPREAD * fusion.LINE_EXACT * held,
                 fusion.SPREAD * fusion.LINE_BESIDE * near,
@@ -152,7 +153,7 @@ def _add_notes(chunks: list[Candidate], pool: Pool, query: Query, notes: dict[in
     by_note = _scale_above(mean(note.nearest) for note in notes.values())
     by_line = _scale_above(note.line_nearest for note in notes.values())
     names = (chunk.name_meaning for chunk in chunks)
-    by_name = pool.scale.names * fusion.scale(names, fusion.LEAST_MEANING) if by_meaning else 0.0
+    by_name = pool.scale.name(query.meaning) * fusion.scale(names, fusion.LEAST_MEANING) if by_meaning else 0.0
     for chunk in chunks:
         note = notes[chunk.row.note_id]
         parts = (
@@ -221,14 +222,14 @@ def _beside(chunks: list[Candidate], nearest: list[float], by_words: float) -> l
     ]
 
 
-def _above(nearest: float) -> float:
+def _above(nearest: float, floor: float = fusion.NEAREST_FLOOR) -> float:
     """How much nearer than by chance."""
-    return max(nearest - fusion.NEAREST_FLOOR, 0.0)
+    return max(nearest - floor, 0.0)
 
 
-def _scale_above(values: Iterable[float]) -> float:
+def _scale_above(values: Iterable[float], floor: float = fusion.NEAREST_FLOOR) -> float:
     """What brings the nearest of all to 1; 0 if none is nearer than by chance."""
-    return fusion.scale((_above(value) for value in values), fusion.LEAST_NEAREST)
+    return fusion.scale((_above(value, floor) for value in values), fusion.LEAST_NEAREST)
 
 
 def _as_written(pool: Pool, query: Query) -> dict[str, float]:
