@@ -337,7 +337,7 @@ def _expire(memory: Memory) -> tuple[str, dict[str, int], str]:
     from tars_memory.curation.reviewing.ticks import settle
 
     review = memory.review()
-    count = settle(review.ctx, review.gather, review.gather())
+    count = settle(review, review.gather())
     return f"{counted(count, 'candidate')} marked: too old, or kept already" if count else "", {"marked": count}, ""
 
 

@@ -504,6 +504,20 @@ def test_a_related_line_that_changed_waits_and_is_told_and_the_others_are_done(v
     assert "[x] dentist on 16 Oct" in vault["Review.md"]
 
 
+def test_what_was_ticked_and_could_not_be_done_does_not_age(vault: Vault) -> None:
+    vault.review().write_note(limit=100, expired=True)
+    old = vault["2026-10-20.md"]
+    vault["2026-10-20.md"] = old.replace("[expired]", "[extracted]")
+    tick(vault, "An old thing", "x")
+    (line,) = [line for line in vault["Review.md"].split("\n") if "An old thing" in line]
+    vault["Review.md"] = vault["Review.md"].replace(line, f"{line}\n{line.replace('[x]', '[-]')}")
+    tick(vault, "Anna moves to Cork in March 2027", "x")
+    done = vault.review().from_note()
+    assert [each.proposal.text for each in done.decided] == ["Anna moves to Cork in March 2027"]
+    assert any(note.TWICE in notice for notice in done.notices)
+    assert "[extracted] an old thing" in vault["2026-10-20.md"]
+
+
 def test_two_that_replace_one_line_both_stand(vault: Vault) -> None:
     vault["2026-11-20.md"] = vault["2026-11-20.md"] + "- 20:00 [extracted] dentist on 17 Oct ^d-zzzzzzz\n"
     lines = waiting(vault)["dentist on 16 Oct"].choices

@@ -227,7 +227,7 @@ class Review:
     def commit(self, chosen: Sequence[Decision], found: Gathered) -> Reviewed:
         """Do what was decided; what has aged is marked first, in a transaction of its own."""
         if self.ctx.may_accept or not any(each.accept for each in chosen):
-            ticks.settle(self.ctx, self.gather, found, but={mark for each in chosen for mark in each.marks})
+            ticks.settle(self, found, but={mark for each in chosen for mark in each.marks})
 
         def also(transaction: Transaction) -> None:
             ids = {one.id for each in chosen for one in (each.proposal, *each.instead)}
@@ -259,7 +259,7 @@ class Review:
             Its path, and how many proposals it holds now.
         """
         self.settle()
-        ticks.settle(self.ctx, self.gather, self.gather())
+        ticks.settle(self, self.gather())
         return ticks.write_note(self, self.waiting(limit=limit, expired=expired).proposals)
 
     def gather(self, *, expired: bool = False, told: int | None = 0) -> Gathered:

@@ -255,7 +255,7 @@ def take(review: Review) -> Taken:
         notices.append(f"{note.NOTE}: left for later: {error.message}")
         chosen = [each for each in chosen if not each.instead]
     deciding = {mark for each in chosen for mark in each.marks}
-    settle(ctx, lambda: review.gather(expired=True), found, but=deciding)
+    settle(review, found, but=deciding, expired=True)
     taken = {item.state for each in items.values() for item in each if item.id in said}
     seen = {each.id: each.time for each in recorded(ctx)}
     done, more = _commit(ctx, chosen, stale, taken, seen)
@@ -471,15 +471,17 @@ COMMAND = "expire"
 """As history shows it."""
 
 
-def settle(ctx: Caller, again: Callable[[], Gathered], found: Gathered, *, but: Collection[Mark] = ()) -> int:
+def settle(review: Review, found: Gathered, *, but: Collection[Mark] = (), expired: bool = False) -> int:
     """Mark what has aged and what is settled, in one transaction; nothing is written if there is neither.
 
+    Under the lock it is gathered anew: what stood in a tier note a moment ago may be half of a commit that was cut off,
+    and is taken back by now. What the person has ticked in the note does not age, though it could not be done yet.
+
     Args:
-        ctx: the command's view of the vault.
-        again: gathers anew, under the lock: what stood in a tier note a moment ago may be half of a commit that was
-            cut off, and is taken back by now.
+        review: of the vault.
         found: what was gathered.
         but: lines that are being decided.
+        expired: what has aged was gathered, too.
 
     Returns:
         How many lines were marked. One that changed meanwhile is passed over: the next look finds it.
@@ -487,11 +489,14 @@ def settle(ctx: Caller, again: Callable[[], Gathered], found: Gathered, *, but: 
     Raises:
         UnwritableError: the vault can't be written.
     """
+    ctx = review.ctx
+    if found.aged:
+        but = {*but, *_ticked(review)}
     if not _by_note(found, but):
         return 0
     count = 0
     with ctx.writing(COMMAND, None) as transaction:
-        by_note = _by_note(again() if found.settled else found, but)
+        by_note = _by_note(review.gather(expired=expired) if found.settled else found, but)
         for path, pairs in by_note.items():
             counts: list[int] = []
 
@@ -508,6 +513,14 @@ def settle(ctx: Caller, again: Callable[[], Gathered], found: Gathered, *, but: 
             if transaction.write(path, plan).changed:
                 count += counts[0]
     return count
+
+
+def _ticked(review: Review) -> set[Mark]:
+    """The candidates that the person has decided in the note or a copy of it, done or not."""
+    items = (item for data in _texts(review.ctx.vault).values() for item in note.read(data))
+    said = {item.id for item in items if item.decided}
+    offered = review.gather(expired=True).offered if said else {}
+    return {mark for name in said & offered.keys() for mark in offered[name].marks}
 
 
 def _by_note(found: Gathered, but: Collection[Mark]) -> dict[str, list[tuple[Mark, str]]]:
