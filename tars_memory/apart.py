@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ def spawn(argv: list[str], env: Mapping[str, str], last_words: str) -> None:
 
 def _spawn_elsewhere(argv: list[str], env: Mapping[str, str], last_words: str) -> None:
     """The same on Windows."""
-    import subprocess
-
     apart = getattr(subprocess, "DETACHED_PROCESS", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
     with open(last_words, "wb") as said:
         subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=said, creationflags=apart)

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import math
 import os
+import re
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,8 +110,6 @@ def json_of(data: bytes, path: object, *, text: bool = True) -> Any:
     Raises:
         SettingsError: it is none, or one that no honest program writes: too deep, with huge numbers or half characters.
     """
-    import json  # a millisecond, which a start without such a file need not pay
-
     try:
         return _sound(json.loads(data, parse_constant=_no_number), text=text)
     except (ValueError, RecursionError, MemoryError) as error:
@@ -146,7 +146,6 @@ def toml_table(path: Path, within: Path | None = None) -> dict[str, Any]:
     data = read(path, within, links=within is None)
     if data is None:
         return {}
-    import re
     import tomllib  # only who has a configuration file pays for the parser
 
     try:
@@ -282,8 +281,6 @@ class Places:
         used = used or (same and known["used"])
         record = {"id": vault_id or known.get("id"), "path": str(root), "place": _place(root), "used": used}
         if create and held != record:
-            import json
-
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             temporary = folder / f".vault.json.{os.getpid()}"
             temporary.write_text(json.dumps(record), "utf-8")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -221,8 +222,6 @@ class Memory:
 
     def history(self, limit: int | None = 20, path: str | None = None) -> builtins.list[JournalEntry]:
         """What was written in our scope, newest first."""
-        from itertools import islice
-
         from tars_memory.vault.writing.history import of_scope
 
         ours = of_scope(self.workspace.store(writes=False).history(path=path), self.workspace.vault.layout)

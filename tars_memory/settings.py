@@ -9,7 +9,10 @@ The environment name of ``[section] key`` is ``TARS_MEMORY_SECTION_KEY``.
 
 from __future__ import annotations
 
+import json
 import os
+import re
+from difflib import get_close_matches  # only who mistypes pays for it
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -448,8 +451,6 @@ class Settings:
         Raises:
             UnwritableError: it can't be written.
         """
-        import json
-
         path = self.places.config / "config.toml"
         try:
             text = path.read_text("utf-8") if path.exists() else ""
@@ -497,8 +498,6 @@ class Settings:
 
 def _with(text: str, section: str, line: str, key: str) -> str:
     """A configuration with one line of a section set: in place, else below the section's name, else at the end."""
-    import re
-
     lines = text.split("\n")
     head = next((at for at, each in enumerate(lines) if re.match(rf"\s*\[{section}\]\s*(#.*)?$", each)), None)
     if head is None:
@@ -558,8 +557,6 @@ def _typed(value: object, default: object, where: str) -> object:
 
 def _nearest(name: str, known: Iterable[str], prefix: str = "") -> str:
     """What was meant, as the end of a sentence; empty if nothing is near."""
-    from difflib import get_close_matches  # only who mistypes pays for it
-
     same = [each.removeprefix(prefix) for each in known if each.startswith(prefix)]
     near = get_close_matches(name.removeprefix(prefix), same, n=1, cutoff=0.65)
     return f"; did you mean {prefix}{near[0]}?" if near else ""

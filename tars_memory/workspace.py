@@ -34,6 +34,7 @@ from tars_memory.settings import (
     PermissionOptions,
     ReviewOptions,
     Settings,
+    SourcesOptions,
     StoreOptions,
     agent_mark,
     chosen_project,
@@ -399,8 +400,6 @@ class Workspace:
 
         What was forgotten meanwhile, by another process, is withheld from here on.
         """
-        from tars_memory.settings import SourcesOptions
-
         options = self.settings.options("sources", SourcesOptions)
         if options.paths:
             from tars_memory.vault.writing.withheld import Withheld

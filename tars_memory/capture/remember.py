@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.errors import NotFoundError, UnwritableError, UsageError
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document, line_of
+from tars_memory.vault.markdown.lines import begins_in, end_in, typed_end
 from tars_memory.vault.model import Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.template import daily_note, shipped
@@ -90,7 +91,6 @@ def doubts(words: str, day: date) -> list[str]:
     """
     if "::" not in words:
         return []
-    from tars_memory.vault.markdown.lines import begins_in, end_in, typed_end
 
     end, begun, typed = end_in(words), begins_in(words), typed_end(words)
     if end is not None and begun is not None and end <= begun:

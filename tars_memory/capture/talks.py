@@ -20,6 +20,7 @@ from tars_memory.errors import counted
 from tars_memory.index.intake import STAMP
 from tars_memory.index.talks import PART, Log, OwnTurn, Talk, TalkIndex
 from tars_memory.settings import PROJECT_FILE, SourcesOptions, chosen_project, find_project
+from tars_memory.vault.secrets import mask, veil
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -438,8 +439,6 @@ def _day(moment: datetime | None) -> str:
 
 def _masked(texts: Sequence[str]) -> list[list[str]]:
     """The lines of each text, credentials masked: a label and its value may stand in two turns."""
-    from tars_memory.vault.secrets import veil
-
     counts = [text.count("\n") + 1 for text in texts]
     lines = iter(veil("\n".join(texts)).replace("\r", " ").split("\n"))
     return [[next(lines, "") for _ in range(count)] for count in counts]
@@ -447,8 +446,6 @@ def _masked(texts: Sequence[str]) -> list[list[str]]:
 
 def _answers(turns: Iterable[Turn]) -> dict[int, str]:
     """By the number of a turn of the person how the first answer to it begins."""
-    from tars_memory.vault.secrets import mask
-
     found: dict[int, str] = {}
     asked = 0
     for turn in turns:

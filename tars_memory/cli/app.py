@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from difflib import get_close_matches  # typer has imported it
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -128,8 +129,6 @@ def load(name: str) -> Command:
 
 
 def _similar(name: str, names: list[str]) -> str:
-    from difflib import get_close_matches  # typer has imported it
-
     close = get_close_matches(name, names, n=2)
     return f"did you mean {' or '.join(close)}?" if close else f"{PROGRAM} --help lists them"
 

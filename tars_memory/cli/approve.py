@@ -22,6 +22,7 @@ from tars_memory.cli.output import ClosedOutput, clean, counted, line
 from tars_memory.cli.screen import console
 from tars_memory.curation.model import BESIDE
 from tars_memory.curation.reviewing.note import shown
+from tars_memory.curation.reviewing.review import approve
 from tars_memory.errors import ConflictError, TarsError, UsageError
 
 if TYPE_CHECKING:
@@ -243,8 +244,6 @@ class Walk:
 
 def walk_rules(call: Call, ctx: Caller, found: Sequence[UnapprovedRule]) -> int:
     """One rule after another that nobody approved here: approve it, all that are left, or none; the exit code."""
-    from tars_memory.curation.reviewing.review import approve
-
     approved: list[UnapprovedRule] = []
     for number, rule in enumerate(found, 1):
         head = Text(f"\n{number} of {len(found)}  ", style="bold")

@@ -22,13 +22,13 @@ from tars_memory.index.files import BACKGROUND, IndexFiles
 from tars_memory.index.intake import WRITER_WAIT, RefreshBudget
 from tars_memory.index.live import detached
 from tars_memory.jobs.hooks import Desk, holds
+from tars_memory.memory import Memory
 from tars_memory.settings import HookOptions, Settings
 from tars_memory.vault.writing.lock import alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tars_memory.memory import Memory
 
 NICENESS = 10
 
@@ -141,8 +141,6 @@ def finish(vault: str) -> int:
     Returns:
         The exit code, always 0: nobody waits for it.
     """
-    from tars_memory.memory import Memory
-
     _go_aside(0)
     try:
         with Memory(vault) as memory, IndexFiles(memory.workspace.made_state()).lock(0.0, BACKGROUND) as mine:

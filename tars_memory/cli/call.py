@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.cli.output import Output, here, within
-from tars_memory.errors import UsageError
+from tars_memory.errors import Passing, UsageError
 from tars_memory.settings import AGENT_MARKS as AGENT_MARKS
-from tars_memory.settings import agent_mark
+from tars_memory.settings import StrangeVaultError, agent_mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from datetime import datetime
     from pathlib import Path
 
     from tars_memory.memory import Memory
@@ -154,8 +155,6 @@ class Call:
         Raises:
             VaultError: there is no vault, or only one that the person never used and does not say is his.
         """
-        from tars_memory.settings import StrangeVaultError
-
         try:
             return self._open(self.vault)
         except StrangeVaultError as error:
@@ -236,8 +235,6 @@ class Call:
 
         Who started us with a signal ignored (``nohup``) has it ignored.
         """
-        import signal
-
         names = ("SIGTERM", "SIGHUP", "SIGINT") if ignoring else ("SIGTERM", "SIGHUP")
         for number in (getattr(signal, name) for name in names if hasattr(signal, name)):
             before = signal.getsignal(number)
@@ -256,8 +253,6 @@ class Call:
     def close(self) -> None:
         """Let go of the vault, if it was opened, and of signals."""
         if self._heard:
-            import signal
-
             for number, before in self._heard.items():
                 signal.signal(number, before)
         if self._memory is not None:
@@ -276,8 +271,6 @@ class Call:
 
     def _new_today(self, notices: list[str]) -> list[str]:
         """The notices without those that pass by themselves and were told today already."""
-        from tars_memory.errors import Passing
-
         if self._memory is None or not any(isinstance(each, Passing) for each in notices):
             return notices
         from tars_memory.cli.recent import told_today
@@ -333,8 +326,6 @@ def instant(text: str, where: str) -> datetime:
     Raises:
         UsageError: it is none.
     """
-    from datetime import datetime
-
     try:
         return datetime.fromisoformat(text.strip()).astimezone()
     except (ValueError, OverflowError, OSError) as error:

@@ -6,11 +6,14 @@ import errno
 import os
 import sys
 import traceback
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tars_memory.cli.call import read_stdin
 from tars_memory.cli.output import PROGRAM, clean, hidden, masked, to_json
+from tars_memory.disk import Places
 from tars_memory.errors import (
     AmbiguousError,
     ConflictError,
@@ -21,7 +24,7 @@ from tars_memory.errors import (
     UsageError,
     VaultError,
 )
-from tars_memory.settings import here
+from tars_memory.settings import AUTHOR, PROJECT, Settings, here
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,10 +119,6 @@ def _is_refusal(error: BaseException, command: str) -> bool:
 
 def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
     """Put the words where the next writing command finds them; a sentence that says so, or repeats them."""
-    from datetime import datetime
-
-    from tars_memory.disk import Places
-    from tars_memory.settings import AUTHOR, PROJECT
     from tars_memory.vault.writing.spool import Spool
 
     memory = call.opened
@@ -149,7 +148,6 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
 
 def _aside(call: Call, text: str, command: str) -> str:
     """Make a file of words that no command can place; a sentence that says where."""
-    from tars_memory.disk import Places
     from tars_memory.vault.writing.spool import keep_aside, new_item
 
     text = text if call.interactive else masked(text)
@@ -162,8 +160,6 @@ def _aside(call: Call, text: str, command: str) -> str:
 
 def _left_in_the_pipe(argv: Sequence[str]) -> str:
     """What a command would have read, had it been called rightly."""
-    from tars_memory.cli.call import read_stdin
-
     wanted = any(word in ("remember", "log") for word in argv) and "--stdin" in argv
     try:
         if not wanted or sys.stdin is None or sys.stdin.isatty():
@@ -184,9 +180,6 @@ def _masked(said: dict[str, Any]) -> dict[str, Any]:
 
 def _mistyped(error: TarsError, call: Call) -> list[str]:
     """Variables that set nothing, where no vault was found: one of them may have been to name it."""
-    from tars_memory.disk import Places
-    from tars_memory.settings import Settings
-
     if not isinstance(error, VaultError):
         return []
     try:
@@ -232,10 +225,8 @@ def _bug(error: Exception, call: Call) -> tuple[str, str]:
 def _save(text: str, call: Call) -> str | None:
     """Write the trace into the state folder (0600), keep the newest few; the path, or None."""
     import tempfile
-    from datetime import datetime
 
     from tars_memory import __version__
-    from tars_memory.disk import Places
 
     head = f"{PROGRAM} {__version__}, Python {sys.version}, {sys.platform}\n\n"
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")

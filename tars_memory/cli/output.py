@@ -11,7 +11,9 @@ or another machine reads those.
 from __future__ import annotations
 
 import errno
+import json
 import os
+import re
 import sys
 import threading
 import time
@@ -52,8 +54,6 @@ def clean(text: str) -> str:
     from tars_memory.vault.markdown.visible import visible
 
     if not text.isprintable():
-        import re
-
         text = re.sub(SEQUENCES, "", re.sub(r"\r\n?|[\u2028\u2029]", "\n", text))
         text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)
     return visible(text)
@@ -66,9 +66,6 @@ def line(text: str) -> str:
 
 def to_json(value: Any, indent: int | None = None) -> str:
     """JSON with verbatim text; invisible characters and lone surrogates are escaped."""
-    import json
-    import re
-
     from tars_memory.vault.markdown.visible import visible
 
     def escaped(signs: str) -> str:

@@ -8,6 +8,7 @@ TEXT commands may begin with a dash.
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -199,8 +200,6 @@ def validity(call: Call, as_of: str | None, *, expired: bool) -> dict[str, Any]:
 
 def today(call: Call) -> date:
     """The user's own day."""
-    from datetime import datetime
-
     return (call.now or datetime.now().astimezone()).date()
 
 

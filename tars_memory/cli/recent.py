@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from tars_memory import disk
@@ -37,8 +38,6 @@ def told_today(state: Path, notice: str, day: date) -> bool:
 
     Where that can't be kept it is told again.
     """
-    import re
-
     key = " ".join(re.sub(r"[0-9]+", "#", notice).split())
     first = day.isoformat()
     try:

@@ -15,21 +15,25 @@ block is not looked at.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
 
 from tars_memory.disk import blake2b
 from tars_memory.index.fulltext import clean
 from tars_memory.index.properties import of_note
 from tars_memory.index.schema import ALWAYS
 from tars_memory.index.schema import CHUNKER as CHUNKER
+from tars_memory.vault.markdown import frontmatter
 from tars_memory.vault.markdown import lines as grammar
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.frontmatter import MAX_CHARACTERS
 from tars_memory.vault.markdown.lines import FENCE, TITLE, may_end, note_end, windows_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
-    from datetime import date
 
-    from tars_memory.vault.markdown.document import Document
     from tars_memory.vault.model import Line
 
 
@@ -163,15 +167,12 @@ def _targets(line: str) -> Iterator[str]:
         if wiki:
             yield wiki.strip()
         elif "://" not in address and not address.startswith(("#", "mailto:")):
-            from urllib.parse import unquote
-
             yield unquote(address.partition("#")[0])
 
 
 def _names_and_tags(properties: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if not properties:
         return (), ()
-    from tars_memory.vault.markdown import frontmatter
 
     tags = dict.fromkeys(clean(tag).strip("/").lower() for tag in frontmatter.tags(properties))
     return tuple(clean(alias) for alias in frontmatter.aliases(properties)), tuple(tag for tag in tags if tag)
@@ -184,18 +185,13 @@ def _day(stem: str, properties: dict[str, Any], day: date | None, modified: date
     said = _first_date(stem)
     if said:
         return said, "name"
-    if properties:
-        from tars_memory.vault.markdown import frontmatter
-
-        if (stated := frontmatter.day(properties)) is not None:
-            return _number(stated), "property"
+    if properties and (stated := frontmatter.day(properties)) is not None:
+        return _number(stated), "property"
     return (_number(modified), "mtime") if modified is not None else (0, "")
 
 
 def _first_date(text: str) -> int:
     """The first real date in a text as yyyymmdd, 0 if there is none."""
-    from datetime import date
-
     for year, month, day in _DATE.findall(text):
         try:
             return _number(date(int(year), int(month), int(day)))
@@ -310,8 +306,6 @@ def pieces(line: str) -> Iterator[tuple[int, int]]:
 
 def _overlap_start(ends: Sequence[int], start: int, stop: int, line: str) -> int:
     """Where the next piece begins: at a sentence at most an overlap before the cut, else at a word there."""
-    from bisect import bisect_left
-
     index = bisect_left(ends, max(start + 1, stop - OVERLAP))
     if index < len(ends) and ends[index] < stop:
         return ends[index]
@@ -427,8 +421,6 @@ def bare_headings(units: Sequence[Unit]) -> list[bool]:
 
 def _structure(data: bytes, *, facts: bool) -> Structure:
     """Lines, units, properties and first body line by the product's one parser."""
-    from tars_memory.vault.markdown.document import Document
-
     document = Document(data, by_lines=True)
     lines = [data[start:end].decode("utf-8", "replace") for start, end, _ in document.lines[: document.last_line]]
     units: list[Unit] = []
@@ -484,17 +476,12 @@ def _scan(data: bytes, *, facts: bool) -> Structure:
         else:
             unit.end = number
     if may_end(data):
-        from tars_memory.vault.markdown.document import Document
-
         units = _parted(lines, units, Document(data, by_lines=True), facts=facts)
     return Structure(lines, units, {}, 1, ALWAYS)
 
 
 def _front_matter(data: bytes) -> dict[str, Any]:
     """The front matter of a huge note, without parsing what is behind it."""
-    from tars_memory.vault.markdown.document import Document
-    from tars_memory.vault.markdown.frontmatter import MAX_CHARACTERS
-
     return Document(data[:MAX_CHARACTERS]).front_matter if data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---") else {}
 
 

@@ -18,6 +18,7 @@ import os
 import sys
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UsageError
@@ -154,8 +155,6 @@ def _cannot_load(module: Any, vec: str | None) -> str:
 
 def _vec_library() -> str | None:
     """The path of the ``vec0`` library inside the sqlite_vec package, without its suffix."""
-    from importlib.util import find_spec
-
     spec = find_spec("sqlite_vec")
     if spec is None or not spec.origin:
         return None

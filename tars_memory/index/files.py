@@ -11,11 +11,14 @@ everything else.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import sys
 import time
 from contextlib import contextmanager
+from pathlib import Path
+from shutil import copyfile
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UnwritableError
@@ -26,7 +29,6 @@ from tars_memory.index.schema import VERSION
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 _NAME = re.compile(rf"index-{VERSION}\.(\d+)\.db")
@@ -140,8 +142,6 @@ if sys.platform == "win32":
 else:
 
     def _try_lock(handle: int) -> bool:
-        import fcntl
-
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -315,8 +315,6 @@ def _as_it_stands(path: Path) -> sqlite3.Connection:
 
 
 def _copied(path: Path) -> sqlite3.Connection:
-    from pathlib import Path
-    from shutil import copyfile
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="tars-memory-", ignore_cleanup_errors=True) as folder:

@@ -399,8 +399,6 @@ class VectorCache:
 
     def _create(self) -> None:
         """Make the file under a name of our own and link it into place: two processes may do so at once."""
-        import os
-
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         temporary.unlink(missing_ok=True)
         database.create(temporary)

@@ -10,6 +10,7 @@ from tars_memory.errors import UnwritableError, VaultError, counted
 from tars_memory.index import database, intake, schema
 from tars_memory.index.files import IndexFiles, OpenIndex, create, spoken
 from tars_memory.index.intake import FIRST_WAIT, READING, WRITER_WAIT, RefreshBudget, RefreshReport
+from tars_memory.index.reader import IndexReader
 
 if TYPE_CHECKING:
     import sqlite3
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.index.embedding.passages import Embedder
-    from tars_memory.index.reader import IndexReader
     from tars_memory.settings import LimitsOptions
     from tars_memory.vault.vault import Vault
 
@@ -88,8 +88,6 @@ class Index:
 
     def reader(self) -> IndexReader:
         """What recall asks, on the file that answers now; never refreshed by itself."""
-        from tars_memory.index.reader import IndexReader
-
         return IndexReader(self.connection(), self.cache / schema.CACHE_FILE)
 
     # --- refresh

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import UsageError
@@ -45,8 +46,6 @@ def of_note(properties: dict[str, Any], lines: Iterable[str]) -> tuple[tuple[str
         properties: of the front matter.
         lines: of the whole note.
     """
-    from itertools import islice
-
     pairs = ((_folded(key), _folded(value)) for key, value in (*_front(properties), *_inline(lines)))
     return tuple(islice(dict.fromkeys(pair for pair in pairs if pair[0]), MOST))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.index import database, fulltext
 from tars_memory.index.filters import Filter, conditions_of, ended, vector_conditions
+from tars_memory.index.naming import NameTable
 from tars_memory.index.schema import BETWEEN, TIERS
 from tars_memory.vault.model import Line
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-    from tars_memory.index.naming import NameTable
     from tars_memory.index.properties import LinkTable
     from tars_memory.vault.markdown.facts import Fact
 
@@ -489,8 +489,6 @@ class IndexReader:
 
     def names(self, scope: str = "") -> NameTable:
         """What tells of whom, and of what: see :class:`tars_memory.index.naming.NameTable`."""
-        from tars_memory.index.naming import NameTable
-
         return NameTable(self._connection, scope)
 
     def notes_where(self, conditions: Sequence[str]) -> set[int]:

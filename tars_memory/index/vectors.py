@@ -8,6 +8,7 @@ compared row by row: the same neighbours, by numpy if it is installed and in pla
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 import sys
@@ -215,8 +216,6 @@ def nearest(found: Iterable[tuple[int, float]], k: int) -> list[tuple[int, float
 
 def compare(vector: bytes, rows: Iterable[tuple[int, bytes]], k: int) -> list[tuple[int, float]]:
     """The k nearest of (chunk, vector) rows, exactly, without sqlite-vec."""
-    import heapq
-
     scored = (pair for block in _blocks(rows) for pair in zip(block[0], _cosines(vector, block[1]), strict=True))
     return nearest(heapq.nlargest(k + TIES, scored, key=lambda pair: (pair[1], -pair[0])), k)
 

@@ -17,12 +17,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory.capture.remember import SECTION
 from tars_memory.disk import read_id
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, SettingsError, TarsError, UsageError, counted
 from tars_memory.jobs.status import loaded, model_of, refreshed
 from tars_memory.recall.packing.growth import DAYS
+from tars_memory.vault import secrets
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.edits import insert_bullet
+from tars_memory.vault.markdown.spans import bare, lines_of
 from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import has_markers, is_conflict_copy, lacks, numbered, original_of
+from tars_memory.vault.writing.history import RESTORE
 from tars_memory.vault.writing.journal import Journal
 from tars_memory.vault.writing.lock import VaultLock
 from tars_memory.vault.writing.spool import ELSEWHERE, Spool
@@ -34,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.vault.layout import Layout
-    from tars_memory.vault.markdown.document import Document
     from tars_memory.vault.writing.history import LostLine
     from tars_memory.vault.writing.store import Written
     from tars_memory.workspace import Workspace
@@ -379,8 +384,6 @@ def _tiers(workspace: Workspace) -> Iterator[Finding]:
 
 def _secrets(workspace: Workspace) -> Iterator[Finding]:
     """Credentials that stand in notes: where and what kind, never the value."""
-    from tars_memory.vault import secrets
-
     for path in sorted(path for path in workspace.vault.paths()):
         try:
             text = workspace.vault.read(path).decode("utf-8", "surrogateescape")
@@ -602,7 +605,6 @@ def restore(workspace: Workspace, txn: str) -> list[Written]:
     if not lost:
         said = "no line is lost" if txn == ALL else f"no line of {txn} is lost"
         raise NotFoundError(said, "tars-memory doctor lists those that are")
-    from tars_memory.vault.writing.history import RESTORE
 
     context = workspace.capture()
     with context.writing(RESTORE, None) as transaction:
@@ -638,10 +640,6 @@ def _made(data: bytes | None, line: LostLine) -> Sequence[Splice]:
 
 def _placed(data: bytes, lines: Sequence[LostLine], layout: Layout) -> Sequence[Splice]:
     """One bullet under its heading, unless it stands there by now."""
-    from tars_memory.vault.markdown.document import Document
-    from tars_memory.vault.markdown.edits import insert_bullet
-    from tars_memory.vault.markdown.spans import bare, lines_of
-
     first = lines[0]
     if [bare(each) for each in lines_of(data)].count(_bytes(first.text)) >= first.wanted:
         return []
@@ -667,8 +665,6 @@ def _section(document: Document, line: LostLine) -> str:
 
 def _usual(layout: Layout, path: str) -> str:
     """Where a new line of such a note goes."""
-    from tars_memory.capture.remember import SECTION
-
     if layout.day_of(path) is not None:
         return layout.log_heading
     return SECTION if layout.timed(path) else layout.notes_section

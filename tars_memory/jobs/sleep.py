@@ -15,7 +15,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory.capture.talks import source_paths
+from tars_memory.capture.transcripts import Unknown
+from tars_memory.curation.extraction.extract import conversations, examiner
+from tars_memory.curation.extraction.keeping import Record
+from tars_memory.curation.reviewing.ticks import settle
 from tars_memory.errors import ModelUnavailableError, NotFoundError, TarsError, UsageError, counted
+from tars_memory.recall.packing.growth import DAYS
 from tars_memory.settings import (
     AUTO,
     PROJECTS,
@@ -33,10 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
-    from tars_memory.capture.transcripts import Unknown
     from tars_memory.capture.transcripts.turns import Transcript
     from tars_memory.curation.extraction.extract import Examiner
-    from tars_memory.curation.extraction.keeping import Record
     from tars_memory.memory import Memory
 
 
@@ -111,11 +115,9 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     memory.workspace.store(writes=not memory.workspace.dry_run)
     begun = time.monotonic()
     options = memory.workspace.settings.options("sleep", SleepOptions)
-    from tars_memory.capture.talks import source_paths
 
     own = [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
     named = [*sources] or [*dict.fromkeys([*own, *source_paths(memory.workspace.settings)])]
-    from tars_memory.curation.extraction.keeping import Record
 
     with _alone(memory):
         record = Record(memory.workspace.state / "sleep.json")
@@ -142,8 +144,6 @@ def undo(memory: Memory) -> list[str]:
         BusyError: another night's work is going on.
         ConflictError: a note has moved on too far; what was taken back before it stays taken back.
     """
-    from tars_memory.curation.extraction.keeping import Record
-
     with _alone(memory):
         txns = _written(memory)
         if not txns:
@@ -224,7 +224,6 @@ def _why(error: Exception) -> str:
 
 def _extract(memory: Memory, sources: list[str], record: Record) -> tuple[str, dict[str, int], str]:
     """Examine what is new in the sources, file by file; a file counts as seen when its candidates stand."""
-    from tars_memory.curation.extraction.extract import examiner
     from tars_memory.curation.models.llm import open_llm
 
     if not sources:
@@ -254,9 +253,6 @@ def _extract(memory: Memory, sources: list[str], record: Record) -> tuple[str, d
 
 def _keep(memory: Memory, record: Record) -> tuple[str, dict[str, int], str]:
     """Keep what the person said in logs that their program is about to delete, as turns of their session notes."""
-    from tars_memory.capture.transcripts import Unknown
-    from tars_memory.curation.extraction.extract import conversations, examiner
-
     talks = memory.workspace.talks()
     going = record.going(talks.going(memory.workspace.now().timestamp())) if talks is not None else {}
     if not going or memory.workspace.dry_run or not may_run_by_itself(memory.workspace.settings.env):
@@ -293,8 +289,6 @@ def _examine(
 
     A conversation belongs to the project of the folder in which it was held, else to the one that is chosen.
     """
-    from tars_memory.curation.extraction.extract import conversations
-
     row = 0
     for number, (path, stamp) in enumerate(waiting.items(), 1):
         why = ""
@@ -334,8 +328,6 @@ def _project_of(transcript: Transcript | Unknown) -> str:
 
 
 def _expire(memory: Memory) -> tuple[str, dict[str, int], str]:
-    from tars_memory.curation.reviewing.ticks import settle
-
     review = memory.review()
     count = settle(review, review.gather())
     return f"{counted(count, 'candidate')} marked: too old, or kept already" if count else "", {"marked": count}, ""
@@ -380,8 +372,6 @@ def _compress(memory: Memory) -> tuple[str, dict[str, int], str]:
 
 def _size(memory: Memory) -> tuple[str, dict[str, int], str]:
     """How big the notes are that every prompt begins with; told if they leave little room, or find none."""
-    from tars_memory.recall.packing.growth import DAYS
-
     found = memory.loaded()
     counts = {"tokens": found.tokens, "grown": found.grown, "left_out": found.left_out}
     if not any(note.heavy for note in found.notes):

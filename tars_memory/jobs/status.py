@@ -7,17 +7,27 @@ import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from tars_memory.capture.talks import source_paths
+from tars_memory.curation.reviewing import ticks
 from tars_memory.curation.reviewing.ticks import recorded
 from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError
+from tars_memory.index.embedding import models as known
+from tars_memory.index.embedding import prepare
+from tars_memory.index.intake import RefreshReport
+from tars_memory.index.live import detached
+from tars_memory.recall.packing.growth import DAYS, growth
+from tars_memory.recall.packing.rules import unapproved
+from tars_memory.recall.ranking.languages import foreign
+from tars_memory.recall.searcher import Searcher
 from tars_memory.settings import EmbeddingOptions
 from tars_memory.vault import inbox
+from tars_memory.vault.writing.history import entries, typed_lines
 from tars_memory.vault.writing.spool import Spool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.index.indexer import Progress
-    from tars_memory.index.intake import RefreshReport
     from tars_memory.recall.packing.growth import Growth
     from tars_memory.settings import Settings
     from tars_memory.workspace import Workspace
@@ -54,8 +64,6 @@ def status(workspace: Workspace) -> dict[str, Any]:
         notices += filter(None, [workspace.covers(report.pending_vectors)])
     doubtful = _unapproved(workspace, notices)
     if workspace.vault.look(workspace.vault.layout.review) is not None:
-        from tars_memory.curation.reviewing import ticks
-
         notices += ticks.left(workspace.vault)
     return {
         "vault": {
@@ -87,8 +95,6 @@ def status(workspace: Workspace) -> dict[str, Any]:
 
 def _sources(workspace: Workspace) -> dict[str, int] | None:
     """How much of conversations is searched."""
-    from tars_memory.capture.talks import source_paths
-
     if not source_paths(workspace.settings):
         return None
     told = sources(workspace)
@@ -106,8 +112,6 @@ def background(workspace: Workspace, pending: int) -> dict[str, Any]:
         ``running``; ``covers`` (percent of the passages that have a vector), ``left`` (seconds that the rest takes
         here, None if nothing is left or that isn't known), ``ended`` (why the last one stopped before the end).
     """
-    from tars_memory.index.live import detached
-
     chunks = workspace.index().status()["chunks"] or 0
     running = detached.is_running(workspace.state)
     return {
@@ -120,10 +124,6 @@ def background(workspace: Workspace, pending: int) -> dict[str, Any]:
 
 def loaded(workspace: Workspace) -> Growth:
     """How big the notes are that every prompt begins with, how fast they grow, and what of them finds no room."""
-    from tars_memory.recall.packing.growth import DAYS, growth
-    from tars_memory.recall.searcher import Searcher
-    from tars_memory.vault.writing.history import entries
-
     since = (workspace.now() - timedelta(days=DAYS)).isoformat()[:10]
     journal = workspace.store(writes=False).journal
 
@@ -141,9 +141,6 @@ def loaded(workspace: Workspace) -> Growth:
 
 def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]]:
     """The rules that ``context`` does not trust, said with what can be done."""
-    from tars_memory.recall.packing.rules import unapproved
-    from tars_memory.vault.writing.history import typed_lines
-
     journal = workspace.store(writes=False).journal
     found = unapproved(workspace.vault, lambda path: typed_lines(journal, path))
     for path, lines in found.items():
@@ -157,8 +154,6 @@ def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]
 
 def refreshed(workspace: Workspace) -> RefreshReport:
     """The index brought in step with the vault; where there is none and none can be made, all of the vault is stale."""
-    from tars_memory.index.intake import RefreshReport
-
     try:
         return workspace.look()
     except UnwritableError as error:
@@ -175,9 +170,6 @@ def models(workspace: Workspace) -> list[dict[str, Any]]:
     ``languages`` and ``megabytes`` where they are known; ``seconds`` that the vectors of this vault take, where the
     model's speed was measured.
     """
-    from tars_memory.index.embedding import models as known
-    from tars_memory.index.embedding import prepare
-
     cache = workspace.settings.places.cache
     current = workspace.settings.options("embedding", EmbeddingOptions).model
     names = {manifest.name: True for manifest in known.installed(cache)}
@@ -207,9 +199,6 @@ def recommended(workspace: Workspace) -> dict[str, Any] | None:
         ``model``, ``languages`` (with the share of the notes looked at), ``megabytes``, ``seconds`` that the vectors
         take, ``installed``.
     """
-    from tars_memory.index.embedding import models as known
-    from tars_memory.recall.ranking.languages import foreign
-
     current = workspace.settings.options("embedding", EmbeddingOptions).model
     paths = sorted(workspace.vault.paths())
     found: dict[str, int] = {}
@@ -244,8 +233,6 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
         ModelUnavailableError: it can't be fetched or doesn't work.
         UnwritableError: the configuration can't be written.
     """
-    from tars_memory.index.embedding import prepare
-
     name = prepare.use_model(name, workspace.settings.places.cache, folder).name
     path = workspace.settings.places.config / "config.toml"
     workspace.settings.write("embedding", "model", name)
@@ -255,8 +242,6 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
 
 def model_of(workspace: Workspace) -> dict[str, Any]:
     """The model that is set: ``name``, ``usable``; its ``fingerprint``, or ``reason`` and ``hint``."""
-    from tars_memory.index.embedding import models as known
-
     name = workspace.settings.options("embedding", EmbeddingOptions).model
     try:
         if workspace.embedder is None:  # one that was given stands for it
@@ -267,8 +252,6 @@ def model_of(workspace: Workspace) -> dict[str, Any]:
 
 
 def _usable(settings: Settings, name: str) -> bool:
-    from tars_memory.index.embedding import models as known
-
     try:
         known.ready(name, settings.places.cache)
     except ModelUnavailableError:
@@ -285,8 +268,6 @@ EXPIRES_AFTER = 30
 
 def sources(workspace: Workspace) -> dict[str, Any]:
     """The sources and what was read of them: see :meth:`tars_memory.memory.Memory.sources`."""
-    from tars_memory.capture.talks import source_paths
-
     paths = source_paths(workspace.settings)
     talks = workspace.talks()
     counts = talks.index.counts() if talks is not None and talks.index.exists else {}
@@ -308,8 +289,6 @@ def add_source(workspace: Workspace, path: str, progress: Progress | None) -> di
         UsageError: it is no file or folder, or its name holds what the settings can't.
         UnwritableError: the settings or the index can't be written.
     """
-    from tars_memory.capture.talks import source_paths
-
     whole = os.path.abspath(os.path.expanduser(path))
     if not path or not os.path.exists(whole):
         raise UsageError(f"{path or 'no file'} is not there", "name a file or a folder of logs")
@@ -343,8 +322,6 @@ def remove_source(workspace: Workspace, path: str) -> dict[str, Any]:
         UsageError: it is none.
         UnwritableError: the settings or the index can't be written.
     """
-    from tars_memory.capture.talks import source_paths
-
     whole = os.path.abspath(os.path.expanduser(path))
     before = workspace.talks()
     known = source_paths(workspace.settings)

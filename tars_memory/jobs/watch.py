@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ModelUnavailableError, TarsError
+from tars_memory.index.embedding import models
 from tars_memory.index.intake import WRITER_WAIT, RefreshBudget
 from tars_memory.index.live.warm import SOCKET
 from tars_memory.settings import EmbeddingOptions
@@ -167,8 +168,6 @@ class Watching:
         memory.workspace.embedder = self._embedder
 
     def _serve(self, memory: Memory, notices: list[str]) -> None:
-        from tars_memory.index.embedding import models
-
         assert self._embedder is not None
         identity = models.manifest_of(self._model, memory.workspace.settings.places.cache).identity
         try:

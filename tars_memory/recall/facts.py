@@ -5,6 +5,7 @@ touches. Pure.
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from tars_memory.index.fulltext import STOP_WORDS, tokens
@@ -45,8 +46,6 @@ def about(facts: Iterable[Fact], name: str) -> list[Fact]:
 
 def near(facts: Iterable[Fact], name: str) -> list[str]:
     """Subjects, as written, that are spelt much like a name or hold a word that is; the likest first, at most three."""
-    from difflib import get_close_matches
-
     subjects = dict.fromkeys(fact.subject for fact in facts)
     spelt: dict[str, list[str]] = {}
     for subject in subjects:

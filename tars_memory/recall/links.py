@@ -6,6 +6,8 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import NotFoundError, UsageError, counted
+from tars_memory.index.filters import Filter
+from tars_memory.index.naming import key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,9 +54,6 @@ def called(reader: IndexReader, name: str, *, scope: str) -> str:
         NotFoundError: there is none; names that are spelt alike are told.
         UsageError: several have the name.
     """
-    from tars_memory.index.filters import Filter
-    from tars_memory.index.naming import key
-
     notes = reader.called([key(name)], Filter(scope=scope)).get(key(name), [])
     if len(notes) == 1:
         return notes[0][1]

@@ -7,10 +7,18 @@ among what the notes say. What it needs of an open vault it takes from the works
 from __future__ import annotations
 
 import os
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ModelUnavailableError, NotFoundError, Passing, UnwritableError, UsageError, counted
+from tars_memory.index.fulltext import is_latin
+from tars_memory.index.schema import CHUNKER
+from tars_memory.recall import query as queries
+from tars_memory.recall.once import untold
+from tars_memory.recall.ranking.ranked import Answer, narrowed_by, ranked
+from tars_memory.recall.request import SearchRequest
 from tars_memory.settings import ALLOWED, EmbeddingOptions, FactsOptions, RecallOptions, WindowOptions
+from tars_memory.vault.suspicion import suspicious
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +32,6 @@ if TYPE_CHECKING:
     from tars_memory.recall.model import Hit, SearchResult
     from tars_memory.recall.packing.context import Context as Packed
     from tars_memory.recall.query import Query
-    from tars_memory.recall.ranking.ranked import Answer
-    from tars_memory.recall.request import SearchRequest
     from tars_memory.recall.selecting import Selection
     from tars_memory.recall.talks import Conversations
     from tars_memory.workspace import Workspace
@@ -139,10 +145,6 @@ class Searcher:
         Raises:
             UsageError: no such mode, or a project that can't be one.
         """
-        from datetime import date
-
-        from tars_memory.recall.request import SearchRequest
-
         if isinstance(request, str):
             request = SearchRequest(request)
         scalar = (str, int, date, type(None))
@@ -245,7 +247,6 @@ class Searcher:
     def _reads(self, model: str, text: str) -> bool:
         """Whether the model knows the script of a text; what it can't read is found by its words alone."""
         from tars_memory.index.embedding.models import LATIN, manifest_of
-        from tars_memory.index.fulltext import is_latin
 
         if is_latin(text):
             return True
@@ -275,7 +276,6 @@ class Searcher:
             return name
         if self.workspace.embedder is None:
             from tars_memory.index.embedding.models import made_by
-            from tars_memory.index.schema import CHUNKER
 
             former = made_by(held, str(CHUNKER), self.workspace.settings.places.cache)
             if former is not None:
@@ -331,7 +331,6 @@ class Search:
             UsageError: a bad date or tier.
             ModelUnavailableError: the model can't be used, and the search is by meaning alone.
         """
-        from tars_memory.recall import query as queries
         from tars_memory.recall.search import search
 
         workspace, request = self.workspace, self.request
@@ -364,8 +363,6 @@ class Search:
 
     def answers(self, query: Query) -> list[Answer]:
         """The lines that answer a question, best first."""
-        from tars_memory.recall.ranking.ranked import narrowed_by, ranked
-
         report, meant = self._refresh(query)
         if report.stale and not report.reading:
             behind = f"the index is behind by {counted(report.stale, 'file')}"
@@ -417,8 +414,6 @@ class Search:
 
     def _within(self, reader: TalkReader, query: Query) -> Filter:
         """Which conversations may answer: those of the project, or outside projects those of none."""
-        from tars_memory.recall.ranking.ranked import narrowed_by
-
         scope, session = self.request.project or "", self.request.session
         reader.most = None if session is None else HURRIED
         return narrowed_by(query, scope, reader.outside(scope), reader.of_log(session) if session else ())
@@ -469,7 +464,6 @@ class Search:
 
     def _merge(self, result: SearchResult, said: list[Hit], query: Query, reader: IndexReader, talks: Talks) -> None:
         """Put the hits of conversations among those of the vault."""
-        from tars_memory.recall.once import untold
         from tars_memory.recall.talks import Shares, Told, merged
 
         shares = talks.index.read(lambda other: Shares(query, (reader, other)))
@@ -488,7 +482,6 @@ class Search:
     ) -> list[Answer]:
         """The lines of conversations that answer, as a prompt shows them: with day and speaker."""
         from tars_memory.index.talks import log_of
-        from tars_memory.recall.ranking.ranked import Answer, ranked
 
         found: list[Answer] = []
         mode = self.request.mode or "hybrid"
@@ -539,8 +532,6 @@ class Search:
 
 def _shown(text: str) -> str:
     """A query without credentials: what is looked for is remembered, and notes are indexed without them as well."""
-    from tars_memory.vault.suspicion import suspicious
-
     if not suspicious(text):
         return text
     from tars_memory.vault.secrets import mask

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from tars_memory.errors import UsageError
 from tars_memory.index.naming import folded, spaced
@@ -231,8 +232,6 @@ def targets_in(text: str) -> Iterator[str]:
         if wiki:
             yield wiki.strip().casefold()
         elif address:
-            from urllib.parse import unquote
-
             yield unquote(address).casefold()
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import signal
 import stat
@@ -338,8 +339,6 @@ def write_all(fd: int, data: bytes) -> None:
 def sync(fd: int) -> None:
     """Make a file durable; on macOS past the drive's own cache too."""
     if sys.platform == "darwin":
-        import fcntl
-
         try:
             fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
         except OSError:  # a file system without it

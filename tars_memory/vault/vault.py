@@ -18,13 +18,13 @@ from tars_memory.disk import ID_FILE, VAULT_FOLDER, read_id
 from tars_memory.errors import NotFoundError, PartialError, UnwritableError, VaultError
 from tars_memory.settings import LayoutOptions, LimitsOptions
 from tars_memory.vault import folder as beneath
+from tars_memory.vault.layout import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import date
 
     from tars_memory.errors import TarsError
-    from tars_memory.vault.layout import Layout
 
 
 READ_TRIES = 5
@@ -93,8 +93,6 @@ class Vault:
     def layout(self) -> Layout:
         """Where the tiers live; read once."""
         if self._layout is None:
-            from tars_memory.vault.layout import Layout
-
             self._layout = Layout.of(self.root, self._options, scope=self.scope)
             self._layout.problem = self._layout.problem or self.problem
         return self._layout

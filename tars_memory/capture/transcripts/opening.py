@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import os
@@ -205,8 +206,6 @@ def _is_utf_16(head: bytes) -> bool:
 
 def _utf8(stream: Peeked) -> BinaryIO:
     """UTF-16, as some shells write it, as UTF-8."""
-    import codecs
-
     decoded = codecs.getreader("utf-16")(io.BufferedReader(stream), "replace")
 
     class Encoded(io.RawIOBase):

@@ -7,6 +7,7 @@ import typer
 from tars_memory.cli.output import Output, counted, line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
+from tars_memory.recall.evaluation import UNNAMED
 
 if TYPE_CHECKING:
     from tars_memory.recall.evaluation import Run
@@ -64,8 +65,6 @@ def _missing(paths: list[str]) -> list[str]:
 
 def _show_run(out: Output, run: "Run") -> None:
     """A row for all questions, and one for each category if there are any."""
-    from tars_memory.recall.evaluation import UNNAMED
-
     rows = [("all", run.means()), *((name, run.means(name)) for name in run.categories())]
     cells = [[run.mode, "n", *HEADINGS.values()]]
     cells += [

@@ -8,7 +8,9 @@ import typer
 from tars_memory.cli.call import Call
 from tars_memory.cli.output import clean, counted, line
 from tars_memory.cli.parsing import PrintPrompt, answer_in, call_of, command
+from tars_memory.curation.models.llm import Reply
 from tars_memory.errors import ModelUnavailableError, UsageError
+from tars_memory.settings import LlmOptions
 
 if TYPE_CHECKING:
     from tars_memory.curation.extraction.extract import Extracted, Prompts
@@ -63,8 +65,6 @@ def extract(
 
 def _has_model(call: Call, named: str | None) -> bool:
     """Whether a model would be asked."""
-    from tars_memory.settings import LlmOptions
-
     options = call.memory().workspace.settings.options("llm", LlmOptions)
     return named != "none" and bool(named or options.extract_model or options.model)
 
@@ -75,8 +75,6 @@ def _answers(names: list[str]) -> Any:
     Raises:
         UsageError: a file can't be read.
     """
-    from tars_memory.curation.models.llm import Reply
-
     texts = [text for name in names for text in answer_in(name).split(BETWEEN)]
     return Reply(texts)
 

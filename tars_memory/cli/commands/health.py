@@ -13,6 +13,7 @@ from tars_memory.cli.call import Call
 from tars_memory.cli.output import clean, counted, duration, line, show_rows, show_tree, within
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
+from tars_memory.index.live import detached
 
 if TYPE_CHECKING:
     from tars_memory.memory import Memory
@@ -266,8 +267,6 @@ def reindex(
 
 def _await_others(memory: "Memory", report: Any) -> None:
     """Wait for the process that makes the vectors already, and show how far it is."""
-    from tars_memory.index.live import detached
-
     pending = report.pending_vectors
     while pending and detached.is_running(memory.workspace.state):
         if memory.workspace.progress is not None:

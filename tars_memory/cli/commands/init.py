@@ -1,6 +1,6 @@
 """``init``: make a vault."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -9,9 +9,8 @@ from tars_memory.cli.call import Call
 from tars_memory.cli.output import counted, duration, line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
-
-if TYPE_CHECKING:
-    from tars_memory.memory import Memory
+from tars_memory.index.intake import FIRST_BATCH
+from tars_memory.memory import Memory
 
 
 def init(
@@ -25,8 +24,6 @@ def init(
     Prints the vault's folder. From then on the vault is found from inside its folder. If the embedding model can't
     read the languages of your notes, init names one that can and asks at a terminal whether to use it.
     """
-    from tars_memory.memory import Memory
-
     call = call_of(ctx)
     if path == "" or call.vault == "":
         raise UsageError("PATH is empty", "name the folder, or stand in it and leave PATH out")
@@ -50,8 +47,6 @@ def init(
 
 def begin_reading(call: Call, memory: "Memory") -> None:
     """Let a vault of many notes be read in the background, before anybody asks."""
-    from tars_memory.index.intake import FIRST_BATCH
-
     memory.workspace.apart = True
     notes = len(memory.workspace.vault.paths())
     if notes > FIRST_BATCH and memory.workspace.goes_on():

@@ -6,6 +6,7 @@ import typer
 
 from tars_memory.cli.output import duration, line, show_rows, show_tree
 from tars_memory.cli.parsing import call_of, command
+from tars_memory.curation.models import check, llm
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,8 +66,6 @@ def models(
 
 def _checked(call: "Call", name: str) -> int:
     """How a language model judges sentences; exit 1 if its verdicts don't count."""
-    from tars_memory.curation.models import check, llm
-
     settings = call.memory().workspace.settings
     done = check.check(settings, llm.required(settings, "extract", name))
     notices = call.notices()

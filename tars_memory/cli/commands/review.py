@@ -6,9 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from tars_memory.cli.approve import Walk, show, walk_rules
 from tars_memory.cli.call import Call
 from tars_memory.cli.output import clean, counted, line
 from tars_memory.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command
+from tars_memory.curation.reviewing import suggest
+from tars_memory.curation.reviewing.review import left_out, offer, unapproved
 from tars_memory.errors import UsageError
 
 PARTLY, CONFLICT = 3, 6
@@ -106,7 +109,6 @@ def review(
             return _noted(call, room.write_note(limit=limit, expired=expired))
     if looking:
         return _list(call, room.waiting(limit=limit, expired=expired))
-    from tars_memory.cli.approve import Walk
 
     with room.alone():
         return Walk(call, room, limit=limit, expired=expired).run()
@@ -150,8 +152,6 @@ def _list(call: Call, listed: Any) -> int:
     elif not listed.proposals:
         call.out.say("nothing else waits for a decision" if listed.unsettled else "nothing waits for a decision")
     elif call.out.screen:
-        from tars_memory.cli.approve import show
-
         show(call, listed.proposals)
     else:
         for each in (one for proposal in listed.proposals for one in proposal.each):
@@ -166,8 +166,6 @@ def _list(call: Call, listed: Any) -> int:
 
 def _left_out(call: Call, room: Any, limit: int | None) -> int:
     """What a second look left out, newest conversation first: id, kind and words; how many of each kind."""
-    from tars_memory.curation.reviewing.review import left_out
-
     found = left_out(room.ctx)
     shown = found[:limit] if limit else found
     kinds = dict(Counter(one.said.kind for one in found).most_common())
@@ -184,8 +182,6 @@ def _left_out(call: Call, room: Any, limit: int | None) -> int:
 
 def _offered(call: Call, room: Any, ids: list[str]) -> int:
     """Where the lines stand that are proposed after all."""
-    from tars_memory.curation.reviewing.review import offer
-
     with room.alone():
         kept = offer(room.ctx, ids)
     notices = call.notices([*room.ctx.notices, *(["dry run: nothing was written"] if call.dry_run else [])])
@@ -200,9 +196,6 @@ def _offered(call: Call, room: Any, ids: list[str]) -> int:
 
 def _rules(call: Call) -> int:
     """Walk through the rules that nobody approved here; elsewhere than at a terminal list them."""
-    from tars_memory.cli.approve import walk_rules
-    from tars_memory.curation.reviewing.review import unapproved
-
     asks = call.interactive and call.out.screen and not (call.out.json or call.out.quiet)
     context = call.memory().workspace.capture(writes=asks)
     found = unapproved(context)
@@ -259,8 +252,6 @@ def _noted(call: Call, written: tuple[str, int]) -> int:
 
 def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, reply: str | None, expired: bool) -> bool:
     """Let a model sort what waits; False if that was all (a prompt was shown, or nothing waits)."""
-    from tars_memory.curation.reviewing import suggest
-
     asked = suggest.material(room, expired=expired)
     if not asked.candidates:
         call.out.say("nothing waits that a model could sort")

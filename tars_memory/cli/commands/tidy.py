@@ -9,6 +9,7 @@ import typer
 from tars_memory.cli.asking import show_plan
 from tars_memory.cli.output import clean, counted, line
 from tars_memory.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command, day
+from tars_memory.curation.tidying import contradictions
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -84,8 +85,6 @@ def tidy(
 
 def _ask(call: "Call", model: str, print_prompt: bool, reply: str | None) -> int:
     """Show what a model would be asked, or ask it, and tell what waits for review then."""
-    from tars_memory.curation.tidying import contradictions
-
     context = call.memory().workspace.capture(writes=not (print_prompt or call.dry_run))
     asked = contradictions.material(context)
     if print_prompt:

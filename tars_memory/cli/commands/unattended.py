@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import plistlib
 import shlex
 import shutil
 import signal
@@ -17,6 +18,9 @@ from tars_memory.cli.call import Call
 from tars_memory.cli.output import PROGRAM, counted, line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
+from tars_memory.index.live.watcher import Watcher
+from tars_memory.jobs import sleep as nights
+from tars_memory.jobs.watch import Watching
 from tars_memory.settings import SleepOptions
 
 PARTLY = 3
@@ -51,7 +55,6 @@ def sleep(
         if not sources and not memory.workspace.settings.options("sleep", SleepOptions).sources:
             call.out.say("no conversations will be examined: name SOURCES, or set [sleep] sources")
         return 0
-    from tars_memory.jobs import sleep as nights
 
     if undo:
         txns = nights.undo(memory)
@@ -115,8 +118,6 @@ def watch(
 
     While it runs, searches find the model loaded. One watcher a vault; no search needs one.
     """
-    from tars_memory.jobs.watch import Watching
-
     call = call_of(ctx)
     if poll is not None and not poll >= LEAST_POLL:
         raise UsageError(f"--poll {poll:g} is too short", f"give {LEAST_POLL:g} seconds or more")
@@ -125,7 +126,6 @@ def watch(
 
         call.out.data(unit(print_service, call.memory().workspace.root, call.env), of_notes=False)
         return 0
-    from tars_memory.index.live.watcher import Watcher
 
     watcher = Watcher(call.memory().workspace.root, poll=poll)
     watching = Watching(call.fresh_memory, watcher)
@@ -324,8 +324,6 @@ def _is_control(sign: str) -> bool:
 
 
 def _launchd(words: list[str], places: dict[str, str], *, night: bool) -> str:
-    import plistlib
-
     if not all(map(_is_unicode, [*words, *places.values()])) or any(
         map(_is_control, "".join([*words, *places.values()]))
     ):

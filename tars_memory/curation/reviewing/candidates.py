@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.capture.remember import ANSWER, QUESTION
 from tars_memory.curation.commit import refused
+from tars_memory.curation.extraction.rules import stated
 from tars_memory.curation.model import Ends, Instead, Mark, Proposal, Related, Stated
 from tars_memory.curation.patch import locate
 from tars_memory.errors import NotFoundError, TarsError, counted
@@ -432,8 +433,6 @@ def _folded(text: str) -> str:
 
 def _anew(candidate: WaitingLine, subject: str) -> Claim | None:
     """What a line states as it stands now; whoever said "I" before says so still."""
-    from tars_memory.curation.extraction.rules import stated
-
     claim = stated(candidate.text, candidate.day)
     return claim._replace(subject=subject) if claim and claim.subject == ME != subject != WE else claim
 

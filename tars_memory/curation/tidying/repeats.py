@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from tars_memory.curation import similarity
+from tars_memory.curation.extraction.rules import stated
 from tars_memory.curation.model import Related, question
 from tars_memory.curation.tidying.findings import Finding
 from tars_memory.language import statements
@@ -274,8 +275,6 @@ def _values(note: TidyNote, world: World) -> Iterator[Asked]:
             known[key].append((entry, Related(path, fact.line, fact.ref, f"{fact.predicate} {fact.object}", since)))
             values[key].add(truth.object_key(fact.object))
     if note.role == "memory":
-        from tars_memory.curation.extraction.rules import stated
-
         for entry in _short(note):
             claim = stated(entry.text, world.today)
             if claim and predicates.replaces(claim.predicate):

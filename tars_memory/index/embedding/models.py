@@ -11,6 +11,8 @@ It is built under a temporary name and renamed, so two processes may prepare at 
 
 from __future__ import annotations
 
+import os
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
@@ -140,8 +142,6 @@ COSTS = {EMBEDDED: Cost("English", 23, 40.0), MULTILINGUAL: Cost("about a hundre
 
 def seconds(model: str, passages: int) -> int | None:
     """About how long so many passages take here, by the clock; None for a model that was not measured."""
-    import os
-
     cost = COSTS.get(model)
     return None if cost is None else round(passages / cost.speed / min(2, os.cpu_count() or 1))
 
@@ -284,8 +284,6 @@ def made_by(fingerprint: str, chunker: str, cache: Path) -> Manifest | None:
 
 def forget_others(manifest: Manifest, cache: Path) -> None:
     """Remove what was prepared of other versions of the model of that name."""
-    from shutil import rmtree
-
     for folder in _folders(cache, manifest.name):
         other = read_manifest(folder)
         if other is not None and other.name == manifest.name and other.identity != manifest.identity:

@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from struct import unpack
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory import disk
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.index.embedding import models
-from tars_memory.index.embedding.session import load_fastembed, load_onnxruntime
+from tars_memory.index.embedding.passages import open_fastembed
+from tars_memory.index.embedding.session import Session, load_fastembed, load_onnxruntime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,8 +66,6 @@ def packaged_sources(manifest: models.Manifest) -> dict[str, Path]:
     Raises:
         ModelUnavailableError: a package is not installed, or a file is not the expected one.
     """
-    from importlib.util import find_spec
-
     found: dict[str, Path] = {}
     for name in manifest.files:
         package, inside = SOURCES[name]
@@ -315,9 +315,6 @@ def prefixes(name: str) -> tuple[str, str]:
 
 def agrees(manifest: models.Manifest, folder: Path) -> bool:
     """Whether the model, run directly, gives what fastembed gives."""
-    from tars_memory.index.embedding.passages import open_fastembed
-    from tars_memory.index.embedding.session import Session
-
     reference = open_fastembed(manifest, folder)
     try:
         session = Session(manifest, folder)

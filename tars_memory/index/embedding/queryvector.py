@@ -14,6 +14,7 @@ from zlib import crc32
 
 from tars_memory.disk import sha256
 from tars_memory.index.embedding import models
+from tars_memory.index.live import warm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,8 +91,6 @@ class QueryVectors:
         if known is not None:
             return known
         if self._warm is not None and self._embed is None:
-            from tars_memory.index.live import warm
-
             answered = warm.ask(self._warm, self.identity, self.dimension, text)
             if answered is not None:
                 _write(path, answered)

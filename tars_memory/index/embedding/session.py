@@ -17,7 +17,11 @@ from bisect import bisect_left
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import onnxruntime
+import tokenizers
+
 from tars_memory.errors import ModelUnavailableError
+from tars_memory.index.chunking import SEPARATOR
 from tars_memory.index.embedding import models
 from tars_memory.index.embedding.queryvector import QueryVector
 from tars_memory.index.fulltext import STOP_WORDS, WORD, fold
@@ -123,8 +127,6 @@ class Session:
         Eight bits a number are enough: a cosine differs by .001. The passages of a note follow each other, so that its
         name is embedded about once.
         """
-        from tars_memory.index.chunking import SEPARATOR
-
         name = text.split("\n", 1)[0].split(SEPARATOR, 1)[0]
         if not name.strip():
             return b""
@@ -162,8 +164,6 @@ class _Tokenizer:
 
     def __init__(self, np: Any, file: Path, most: int) -> None:
         """Open the file; a text is cut at ``most`` tokens, those that open and end it included."""
-        import tokenizers
-
         self._np = np
         self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
         self._tokenizer.no_padding()
@@ -363,7 +363,6 @@ def load_onnxruntime() -> Any:
     """Import onnxruntime without its telemetry; processes started from this one inherit that."""
     load_numpy()
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    import onnxruntime
 
     return onnxruntime
 

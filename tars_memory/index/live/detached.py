@@ -6,12 +6,15 @@ dead one is not taken for it. What it does stands in a small file beside the ind
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.apart import spawn
+from tars_memory.disk import own_object
 from tars_memory.index.files import BACKGROUND, IndexFiles
 
 if TYPE_CHECKING:
@@ -50,8 +53,6 @@ class Work(NamedTuple):
 
 def told(state: Path) -> Work:
     """What the process of this vault last said of itself; of a damaged note, or none, nothing is known."""
-    from tars_memory.disk import own_object
-
     said = own_object(state / NOTE)
     known: list[Any] = [said.get(name, default) for name, default in Work._field_defaults.items()]
     alike = {str: (str,), int: (int,), float: (int, float)}
@@ -61,8 +62,6 @@ def told(state: Path) -> Work:
 
 def tell(state: Path, work: Work) -> None:
     """Write down what the process is at; that must not stop it, so a full disk only costs the news."""
-    import json
-
     path = state / NOTE
     temporary = path.with_name(f".{NOTE}.{os.getpid()}")
     try:
@@ -141,8 +140,6 @@ def _linux_says(supplies: str) -> bool:
 
 
 def _mac_says() -> bool:
-    import subprocess
-
     asked = subprocess.run(["/usr/bin/pmset", "-g", "batt"], capture_output=True, text=True, timeout=5, check=False)
     return "'Battery Power'" in asked.stdout
 

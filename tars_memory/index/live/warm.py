@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -42,8 +43,6 @@ def ask(path: Path, identity: str, dimension: int, text: str) -> QueryVector | N
         dimension: of its vectors.
         text: the query.
     """
-    import time
-
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > LONGEST_QUERY or not is_ours(path):
         return None

@@ -7,6 +7,7 @@ fit, the lines that answer first), other rules, User.md, daily notes, facts, and
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -479,8 +480,6 @@ def _body(lines: list[str]) -> int:
 
 def _plain(question: str) -> str:
     """The question without what search takes for operators: a prompt is no query."""
-    import re
-
     text = re.sub(rf"\b({'|'.join(query.FIELDS)}):", r"\1 ", question)
     return re.sub(r"(?<!\S)-+(?=\S)", " ", text.replace('"', " "))
 

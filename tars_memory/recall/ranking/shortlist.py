@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
+from tars_memory.index.fulltext import expression
 from tars_memory.recall.ranking import fusion
 from tars_memory.recall.ranking.words import is_run
 
@@ -55,8 +56,6 @@ def name_by_words(reader: IndexReader, query: Query, narrowed: Filter, named: Sh
 
     Never fewer than the hits that are wanted.
     """
-    from tars_memory.index.fulltext import expression
-
     most = max(CHUNKS_BY_WORDS, limit)
     match = _expression(query)
     if match:
@@ -88,8 +87,6 @@ def _add_signs(reader: IndexReader, runs: Sequence[str], narrowed: Filter, named
 
 def _expression(query: Query) -> str:
     """The FTS5 query for its words and phrases, any of them."""
-    from tars_memory.index.fulltext import expression
-
     return expression([*query.words, *(" ".join(phrase) for phrase in query.phrases)])
 
 

@@ -14,6 +14,7 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.frontmatter import MAX_CHARACTERS
 from tars_memory.vault.model import Line
 
@@ -276,8 +277,6 @@ def plain(line: str) -> str:
     if "replaced:: " in line and _REPLACED.match(line):
         return ""
     if ("^" in line or "[" in line) and _MACHINERY.search(line):
-        from tars_memory.vault.markdown import entries
-
         line = entries.unsigned(entries.plain(line))
     return line.replace("**", "")
 

@@ -6,6 +6,7 @@ were made through.
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
 import re
@@ -574,8 +575,6 @@ def _refuse_twins(data: bytes, entry: JournalEntry, spans: Sequence[Span]) -> No
 
 def _difference(path: str, spans: Sequence[Span]) -> str:
     """What undo would change, as a unified diff."""
-    import difflib
-
     lines: list[str] = []
     for span in spans:
         after = [text_of(line).rstrip("\r\n") for line in lines_of(span.after)]

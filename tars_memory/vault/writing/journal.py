@@ -17,7 +17,7 @@ import contextlib
 import json
 import os
 import re
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ConflictError, UnwritableError
@@ -26,7 +26,6 @@ from tars_memory.vault.markdown.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
     from pathlib import Path
 
 
@@ -478,8 +477,6 @@ def next_txn(now: datetime, last: str | None) -> str:
 
 def time_of(txn: str) -> datetime:
     """When a transaction began, or a little later if the clock had gone back."""
-    from datetime import UTC, datetime
-
     return datetime.fromtimestamp(_number(txn) / 1000, UTC)
 
 

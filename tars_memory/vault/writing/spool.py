@@ -22,6 +22,7 @@ from tars_memory.errors import (
     TarsError,
     UnwritableError,
 )
+from tars_memory.vault.markdown.entries import neutralise
 from tars_memory.vault.writing.journal import is_text, replace_file
 from tars_memory.vault.writing.lock import VaultLock
 
@@ -319,7 +320,6 @@ _OPTIONAL = ("section", "question", "answer", "since", "until", "on", "asked_vau
 
 def _would_say(arguments: dict[str, Any], words: str) -> bool:
     """Whether the item, once placed, would be an entry of exactly these words (with its tags or without)."""
-    from tars_memory.vault.markdown.entries import neutralise
     from tars_memory.vault.secrets import mask
     from tars_memory.vault.writing.withheld import mentions, units
 
