@@ -156,6 +156,7 @@ class Workspace:
         self.progress: Progress | None = None
         self.apart = False
         self.reading = 0
+        self._state: tuple[str | None, Path] | None = None
         self._opened: Index | None = None
         self._talks: Talks | None = None
         self._withheld: Withheld | None = None
@@ -221,7 +222,9 @@ class Workspace:
     @property
     def state(self) -> Path:
         """The vault's state folder: journal, index, spool. It may not exist yet."""
-        return self.settings.places.vault_state(self.root, self.vault.id, create=False)
+        if self._state is None or self._state[0] != self.vault.id:
+            self._state = (self.vault.id, self.settings.places.vault_state(self.root, self.vault.id, create=False))
+        return self._state[1]
 
     def store(self, *, writes: bool = True, anew: bool = False) -> Store:
         """The door for writes; with ``writes=False`` only for looking, and nothing is made.

@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.cli.output import Output, here, within
@@ -117,7 +118,7 @@ class Call:
         """Whether a person sits here: both ends of the conversation are a terminal, and no agent says it is one."""
         return self.actor == "person"
 
-    @property
+    @cached_property
     def actor(self) -> Actor:
         """Who calls. The environment may make less of a caller, never a person of one without a terminal."""
         if agent_mark(self.env):
