@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import re
+from bisect import bisect_right
 from collections import Counter
 from datetime import date
 from difflib import get_close_matches
@@ -108,7 +109,7 @@ class TidyNote:
         parents: for each bullet's line the line of the bullet that it is nested in; 0 for none.
     """
 
-    __slots__ = ("day", "document", "entries", "parents", "path", "role")
+    __slots__ = ("_headings", "day", "document", "entries", "parents", "path", "role")
 
     def __init__(self, note: Note, role: Role, *, day: date | None = None) -> None:
         self.path = note.path
@@ -116,6 +117,7 @@ class TidyNote:
         self.day = day
         self.document = note.document
         self.entries = note.entries
+        self._headings = [section.start_line for section in self.document.sections]
         self.parents: dict[int, int] = {}
         above: list[tuple[int, int]] = []
         for bullet in self.document.bullets:
@@ -126,7 +128,7 @@ class TidyNote:
 
     def place(self, line: int) -> tuple[int, int]:
         """Where a bullet stands: the first line of its section, and of the bullet around it (0: none)."""
-        return self.document.section_at(line).start_line, self.parents.get(line, 0)
+        return self._headings[max(0, bisect_right(self._headings, line) - 1)], self.parents.get(line, 0)
 
 
 class World(NamedTuple):
@@ -486,13 +488,14 @@ def dead_links(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
     """Links whose note, heading or block is not there."""
     anchors: dict[str, frozenset[str] | None] = {}
     for line in _lines(note):
-        if len(note.document.text(line)) > LONG_NOTE:
+        said = note.document.text(line)
+        if len(said) > LONG_NOTE or not ("[" in said or "<" in said):
             continue
-        text = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)|%%.*?%%", "", note.document.text(line))
+        text = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)|%%.*?%%", "", said)
         for link in dict.fromkeys(outlinks(text)):
             why = _why_dead(link, note, world, anchors)
             if why:
-                words = re.sub(r"^[ \t]*(?:[-*+][ \t]+)?", "", note.document.text(line)).strip()
+                words = re.sub(r"^[ \t]*(?:[-*+][ \t]+)?", "", said).strip()
                 sentence = f"{shown(str(link))} {why}"
                 yield Finding("", "dead-link", note.path, line, words, sentence), f"{link}\0{words}"
 
