@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.markdown import edits, entries, facts
-from tars_memory.vault.markdown.facts import NEW_FACTS, Claim, Predicates, add_fact
+from tars_memory.vault.markdown.edits import add_fact
+from tars_memory.vault.markdown.facts import NEW_FACTS, Claim, Predicates
 from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import mask
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tars_memory.capture.caller import Caller, Receipt
-    from tars_memory.vault.markdown.facts import Adding, Fact
+    from tars_memory.vault.markdown.edits import Adding
+    from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.writing.transaction import Written
 

@@ -25,8 +25,9 @@ from tars_memory.errors import TarsError, counted
 from tars_memory.vault.markdown import edits, facts
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
+from tars_memory.vault.markdown.edits import add_fact
 from tars_memory.vault.markdown.entries import heading
-from tars_memory.vault.markdown.facts import Claim, Predicates, add_fact
+from tars_memory.vault.markdown.facts import Claim, Predicates
 from tars_memory.vault.markdown.spans import lines_of
 from tars_memory.vault.model import Splice
 

@@ -21,9 +21,9 @@ from tars_memory.index.intake import STAMP
 from tars_memory.index.naming import keys_of
 from tars_memory.index.schema import ALWAYS, BETWEEN, TIERS
 from tars_memory.index.talks import MOST_LINES, PART, log_of
+from tars_memory.vault.layout import is_made_by_us
 from tars_memory.vault.model import Line, Tier
 from tars_memory.vault.secrets import veiled
-from tars_memory.vault.template import is_made_by_us
 from tars_memory.vault.vault import has_markers
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from tars_memory.settings import (
     may_run_by_itself,
     project_name,
 )
-from tars_memory.vault.inbox import OURS
+from tars_memory.vault.layout import OURS
 from tars_memory.vault.writing.lock import alone
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.disk import VAULT_FOLDER, sha256
 from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.vault.layout import DECIDED, OURS
 from tars_memory.vault.markdown.spans import newline_of
 from tars_memory.vault.model import Splice
 
@@ -25,11 +26,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import Transaction
 
-OURS = f"{VAULT_FOLDER}/"
-"""Where our own files are, which are JSON and no notes."""
-
-INBOX = f"{VAULT_FOLDER}/inbox"
-DECIDED = f"{VAULT_FOLDER}/decided.jsonl"
+INBOX = f"{OURS}inbox"
 
 FIELDS = ("id", "op", "target", "section", "text", "quote", "source", "date", "why", "conflicts")
 """Of a proposal, in the order in which ``review --list --json`` shows them."""

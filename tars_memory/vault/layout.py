@@ -8,6 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tars_memory import disk
+from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.settings import PROJECTS, LayoutOptions
 from tars_memory.vault.model import Tier
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+
+OURS = f"{VAULT_FOLDER}/"
+"""Where our own files are, which are JSON and no notes."""
+DECIDED = f"{OURS}decided.jsonl"
+"""What was decided about proposals."""
 
 DAILY_FORMAT = "YYYY-MM-DD"
 ARCHIVE = "archive"
@@ -375,3 +381,25 @@ def _choices(text: str) -> int:
     for group in re.split(r"[()]", plain):
         ways *= 1 + group.count("|")
     return ways
+
+
+# -- how Review.md begins when we make it: by this it is told from a note of the person's that has the same name
+
+
+TITLE = "# Review"
+MADE = (
+    "`[x]` keeps a line, `[-]` rejects it, `[+]` keeps it and the line it would replace. Change its words in place if",
+    "you like. Whatever you leave waits. Decisions are taken by `tars-memory review --from-note`, or by the next",
+)
+"""What it has begun with from the first."""
+BEFORE = "command that writes, which then takes these lines away."
+"""What followed in notes of older versions."""
+INTRO = (
+    *MADE,
+    f"{BEFORE} `[x]` at `replace: …` below a line puts the line in its place; `Keep all …` decides every line below.",
+)
+
+
+def is_made_by_us(data: bytes) -> bool:
+    """Whether a note of that name is a list of proposals: what stands in it stands in other notes already."""
+    return all(line.encode("ascii") in data for line in MADE)

@@ -11,6 +11,7 @@ from tars_memory.curation.commit import commit
 from tars_memory.curation.model import Decision, Mark
 from tars_memory.errors import ConflictError, UnwritableError, UsageError
 from tars_memory.vault import inbox
+from tars_memory.vault.layout import DECIDED
 from tars_memory.vault.writing.transaction import Transaction
 
 
@@ -39,7 +40,7 @@ def test_a_promoted_line_links_to_its_day_and_the_day_says_so(desk: Desk) -> Non
     history = list(desk.ctx().store.history())
     assert {entry.txn for entry in history} == {done.txn}
     assert [(entry.command, entry.actor, entry.file) for entry in history] == [
-        ("review", "person", inbox.DECIDED),
+        ("review", "person", DECIDED),
         ("review", "person", DAY),
         ("review", "person", "Memory.md"),
     ]

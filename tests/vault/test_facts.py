@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tars_memory.settings import FactsOptions
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import apply
-from tars_memory.vault.markdown.facts import Claim, Ending, Fact, Predicates, Said, add_fact
+from tars_memory.vault.markdown.edits import add_fact
+from tars_memory.vault.markdown.facts import Claim, Ending, Fact, Predicates, Said
 from tars_memory.vault.note import Note
 
 TODAY = date(2026, 11, 21)

@@ -11,6 +11,7 @@ import pytest
 from storekit import Place
 
 from tars_memory.vault import inbox
+from tars_memory.vault.layout import DECIDED
 from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import Vault
 
@@ -103,7 +104,7 @@ def test_decided_things_of_all_copies(place: Place) -> None:
     for name, decision, day in (("a", "rejected", 1), ("b", "ignored", 1), ("a", "rejected", 2), ("c", "accepted", 2)):
         with place.store().transaction("test") as transaction:
             inbox.decide(transaction, [(name, "ünsaid")], decision, date(2026, 11, day))
-    file = place.root / inbox.DECIDED
+    file = place.root / DECIDED
     assert file.read_text("utf-8").count("\n") == 3
     assert json.loads(file.read_text("utf-8").split("\n")[0]) == {
         "id": "a",
@@ -133,6 +134,6 @@ def test_what_another_machine_decided_is_no_lost_line(place: Place) -> None:
     place.write("Memory.md", lambda data: [Splice(0, 0, b"- lost\n")])
     with place.store().transaction("test") as transaction:
         inbox.decide(transaction, [("a", "x")], "ignored", date(2026, 11, 1))
-    for path in (f"{inbox.INBOX}/{name}.json", inbox.DECIDED, "Memory.md"):
+    for path in (f"{inbox.INBOX}/{name}.json", DECIDED, "Memory.md"):
         (place.root / path).unlink()
     assert [line.file for line in place.store().lost_lines()] == ["Memory.md"]

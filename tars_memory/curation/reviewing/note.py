@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.model import BESIDE, NEW
 from tars_memory.errors import UsageError, counted
-from tars_memory.vault.layout import Layout
+from tars_memory.vault.layout import BEFORE, INTRO, TITLE, Layout
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
 from tars_memory.vault.model import Splice
-from tars_memory.vault.template import BEFORE, INTRO, TITLE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -10,18 +10,20 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ConflictError
-from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import Document, Extent, Section, apply, plain_heading
 from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import date
 
     from tars_memory.vault.markdown.document import Bullet
+    from tars_memory.vault.markdown.facts import Claim, Ending, Plan, Predicates
     from tars_memory.vault.model import Entry
     from tars_memory.vault.note import Note
 
@@ -438,3 +440,74 @@ def _state(note: Note, bullet: Bullet, entry: Entry, state: str) -> Iterator[Spl
         yield Splice(bullet.start + at + 1, bullet.start + at + 1 + len(entry.state), state.encode("ascii"))
     else:
         yield Splice(bullet.start + at, bullet.start + at, f"[{state}] ".encode("ascii"))
+
+
+# -- facts over time: the new line, and the ends of those that it replaces
+
+
+class Adding(NamedTuple):
+    """What adding a fact comes to.
+
+    Attributes:
+        plan: see :class:`Plan`; if it has a ``same``, nothing is to be done.
+        words: of the new line.
+        ended: the entries that it ends, each with its new words, in the order of ``plan.endings``.
+        splices: all of it, in order; empty if nothing is to be done.
+    """
+
+    plan: Plan
+    words: str
+    ended: tuple[tuple[Entry, str], ...]
+    splices: tuple[Splice, ...]
+
+
+def add_fact(
+    note: Note,
+    new: Claim,
+    *,
+    today: date,
+    predicates: Predicates,
+    link: tuple[str, str] | None = None,
+    author: str = "",
+) -> Adding:
+    """What to splice into ``Facts.md`` to add a fact: its own line, and the ends of those that it replaces.
+
+    Args:
+        note: without a text if there is none.
+        new: the fact: its subject as a heading takes it, its predicate as it can stand before ``::``, its object
+            neutralised.
+        today: the day on which it was said.
+        predicates: how predicates stand in time.
+        link: target and label of its provenance.
+        author: who says so; empty for nobody in particular.
+
+    Raises:
+        ConflictError: no place takes the line without changing what stands around it.
+    """
+    found = note.facts
+    known = {fact.ref: entry for entry, fact in found}
+    planned = facts.plan((fact for _, fact in found), new, today=today, predicates=predicates)
+    said = facts.words(new.predicate, new.object, planned.since, planned.until)
+    if planned.same is not None:
+        return Adding(planned, said, (), ())
+    ended = tuple((known[ending.fact.ref], _until(ending)) for ending in planned.endings)
+    target, label = link or (None, None)
+    bullet = entries.render(entries.Parts(said, provenance=target, label=label, author=author or None))
+    splices = [splice for entry, text in ended for splice in replace_bullet(note, entry, text)]
+    return Adding(planned, said, ended, tuple(sorted([*splices, *_placed(note, bullet, new.subject)])))
+
+
+def _placed(note: Note, bullet: str, subject: str) -> list[Splice]:
+    """The bullet under its subject; one that is called as the note itself gets a heading of its own."""
+    data, section = note.data, note.document.find_section(subject)
+    if section is None or not facts.is_title(note.path, section.title, section.level):
+        return insert_bullet(data, bullet, section=subject)
+    (heading,) = insert_heading(data, subject)
+    after = apply(data, [heading])
+    after = apply(after, insert_bullet(after, bullet, section=subject))
+    return [Splice(heading.start, len(data), after[heading.start :])]
+
+
+def _until(ending: Ending) -> str:
+    fact = ending.fact
+    return facts.words(fact.predicate, fact.object, fact.since, ending.on)

@@ -1,4 +1,4 @@
-"""Facts over time: the grammar of ``Facts.md``, what is true when, and what adding a fact does. Pure.
+"""Facts over time: the grammar of ``Facts.md``, and what is true when. Pure.
 
 A ``## Subject`` section each, one bullet a fact, in Obsidian's inline-field convention, so that Dataview reads it too:
 ``- lives in:: Cork [since:: 2026-11-14] [until:: 2027-05-01] ([[2026-11-14#^d-…|2026-11-14]])``. A bullet without
@@ -15,17 +15,15 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import UsageError
-from tars_memory.vault.markdown import edits, entries
-from tars_memory.vault.markdown.document import Document, apply, plain_heading, wiki_words
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.document import Document, plain_heading, wiki_words
 from tars_memory.vault.markdown.lines import calendar_day
-from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tars_memory.settings import FactsOptions
     from tars_memory.vault.model import Entry
-    from tars_memory.vault.note import Note
 
 
 HOW = 'name a real day once, as "Cork [since:: 2026-11-14] [until:: 2027-05-01]"; TARS_AUTHOR says whose words they are'
@@ -370,71 +368,3 @@ def claim_in(line: str) -> Claim | None:
     if found is None or stray(found.object) or not subject.strip(" \t") or _UNFIT.search(subject):
         return None
     return Claim(subject.strip(" \t"), found.predicate, found.object, found.since, found.until)
-
-
-class Adding(NamedTuple):
-    """What adding a fact comes to.
-
-    Attributes:
-        plan: see :class:`Plan`; if it has a ``same``, nothing is to be done.
-        words: of the new line.
-        ended: the entries that it ends, each with its new words, in the order of ``plan.endings``.
-        splices: all of it, in order; empty if nothing is to be done.
-    """
-
-    plan: Plan
-    words: str
-    ended: tuple[tuple[Entry, str], ...]
-    splices: tuple[Splice, ...]
-
-
-def add_fact(
-    note: Note,
-    new: Claim,
-    *,
-    today: date,
-    predicates: Predicates,
-    link: tuple[str, str] | None = None,
-    author: str = "",
-) -> Adding:
-    """What to splice into ``Facts.md`` to add a fact: its own line, and the ends of those that it replaces.
-
-    Args:
-        note: without a text if there is none.
-        new: the fact: its subject as a heading takes it, its predicate as it can stand before ``::``, its object
-            neutralised.
-        today: the day on which it was said.
-        predicates: how predicates stand in time.
-        link: target and label of its provenance.
-        author: who says so; empty for nobody in particular.
-
-    Raises:
-        ConflictError: no place takes the line without changing what stands around it.
-    """
-    found = note.facts
-    known = {fact.ref: entry for entry, fact in found}
-    planned = plan((fact for _, fact in found), new, today=today, predicates=predicates)
-    said = words(new.predicate, new.object, planned.since, planned.until)
-    if planned.same is not None:
-        return Adding(planned, said, (), ())
-    ended = tuple((known[ending.fact.ref], _until(ending)) for ending in planned.endings)
-    target, label = link or (None, None)
-    bullet = entries.render(entries.Parts(said, provenance=target, label=label, author=author or None))
-    splices = [splice for entry, text in ended for splice in edits.replace_bullet(note, entry, text)]
-    return Adding(planned, said, ended, tuple(sorted([*splices, *_placed(note, bullet, new.subject)])))
-
-
-def _placed(note: Note, bullet: str, subject: str) -> list[Splice]:
-    """The bullet under its subject; one that is called as the note itself gets a heading of its own."""
-    data, section = note.data, note.document.find_section(subject)
-    if section is None or not is_title(note.path, section.title, section.level):
-        return edits.insert_bullet(data, bullet, section=subject)
-    (heading,) = edits.insert_heading(data, subject)
-    after = apply(data, [heading])
-    after = apply(after, edits.insert_bullet(after, bullet, section=subject))
-    return [Splice(heading.start, len(data), after[heading.start :])]
-
-
-def _until(ending: Ending) -> str:
-    fact = ending.fact
-    return words(fact.predicate, fact.object, fact.since, ending.on)

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError, counted
 from tars_memory.vault.folder import FOLDER_HANDLES, Folder, digest, read_note, steps
-from tars_memory.vault.inbox import DECIDED, OURS
+from tars_memory.vault.layout import DECIDED, MADE, OURS
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.spans import bare, changed, lines_of, reversed_by_text, reversed_exactly, still_there
 from tars_memory.vault.model import Splice
-from tars_memory.vault.template import MADE
 from tars_memory.vault.writing.journal import base_of, parse, text_of, unpack
 
 if TYPE_CHECKING:

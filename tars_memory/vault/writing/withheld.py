@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory import disk
 from tars_memory.disk import blake2b
 from tars_memory.errors import SettingsError
-from tars_memory.vault.inbox import OURS
+from tars_memory.vault.layout import OURS
 from tars_memory.vault.markdown.entries import holds
 from tars_memory.vault.writing.journal import Journal, Record, as_line, parse, replace_file
 
