@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from typing import TypedDict, TypeVar
 
     from tars_memory.capture.caller import Caller, Receipt
-    from tars_memory.capture.talks import Talks
     from tars_memory.curation.reviewing.review import Review
     from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.indexer import Index, Progress, RefreshReport
     from tars_memory.index.reader import IndexReader
+    from tars_memory.talks import Talks
     from tars_memory.vault.model import Actor
     from tars_memory.vault.writing.spool import Spool
     from tars_memory.vault.writing.store import Store
@@ -413,7 +413,7 @@ class Workspace:
                 self.notices.append(f"conversations are not searched: {error.message}; {error.hint}")
                 return None
         if self._talks is None and options.paths:
-            from tars_memory.capture.talks import Talks, source_paths
+            from tars_memory.talks import Talks, source_paths
 
             folder, places, paths = self.state / "talks", self.settings.places, source_paths(self.settings)
             self._talks = Talks(paths, folder, places, self.root, self.withheld, options.vectors)

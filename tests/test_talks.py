@@ -146,7 +146,7 @@ def test_a_resumed_copy_counts_once_and_stands_in_when_the_first_goes(world: Wor
 def test_a_growing_log_is_read_from_where_it_ended(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     path = world.write("a.jsonl", *HARBOUR)
     world.add()
-    from tars_memory.capture import talks
+    from tars_memory import talks
 
     taken: list[bytes] = []
     read = talks.Talks._talks
@@ -234,7 +234,7 @@ def test_what_is_withheld_is_neither_indexed_nor_shown(world: World, monkeypatch
 def test_a_reader_says_what_it_has_not_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.add()
     world.write("a.jsonl", *HARBOUR)
-    from tars_memory.capture import talks
+    from tars_memory import talks
 
     monkeypatch.setattr(talks, "AT_A_GLANCE", 10)
     result = world.search("walnut floors")
@@ -536,7 +536,7 @@ def test_turns_of_the_same_thing_are_shown_and_withheld_if_they_are_named(world:
 def test_a_look_at_folders_at_rest_opens_none_and_sees_what_comes_and_goes(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tars_memory.capture import talks
+    from tars_memory import talks
 
     world.write("p/a.jsonl", *HARBOUR)
     world.add()

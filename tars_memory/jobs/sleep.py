@@ -15,7 +15,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.capture.talks import source_paths
 from tars_memory.capture.transcripts import Unknown
 from tars_memory.curation.extraction.extract import conversations, examiner
 from tars_memory.curation.extraction.keeping import Record
@@ -32,6 +31,7 @@ from tars_memory.settings import (
     may_run_by_itself,
     project_name,
 )
+from tars_memory.talks import source_paths
 from tars_memory.vault.layout import OURS
 from tars_memory.vault.writing.lock import alone
 

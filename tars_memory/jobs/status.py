@@ -7,7 +7,6 @@ import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.capture.talks import source_paths
 from tars_memory.curation.reviewing import ticks
 from tars_memory.curation.reviewing.ticks import recorded
 from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError
@@ -20,6 +19,7 @@ from tars_memory.recall.packing.rules import unapproved
 from tars_memory.recall.ranking.languages import foreign
 from tars_memory.recall.searcher import Searcher
 from tars_memory.settings import EmbeddingOptions
+from tars_memory.talks import source_paths
 from tars_memory.vault import inbox
 from tars_memory.vault.writing.history import entries, typed_lines
 from tars_memory.vault.writing.spool import Spool
@@ -95,6 +95,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
 
 def _sources(workspace: Workspace) -> dict[str, int] | None:
     """How much of conversations is searched."""
+
     if not source_paths(workspace.settings):
         return None
     told = sources(workspace)
@@ -268,6 +269,7 @@ EXPIRES_AFTER = 30
 
 def sources(workspace: Workspace) -> dict[str, Any]:
     """The sources and what was read of them: see :meth:`tars_memory.memory.Memory.sources`."""
+
     paths = source_paths(workspace.settings)
     talks = workspace.talks()
     counts = talks.index.counts() if talks is not None and talks.index.exists else {}
@@ -289,6 +291,7 @@ def add_source(workspace: Workspace, path: str, progress: Progress | None) -> di
         UsageError: it is no file or folder, or its name holds what the settings can't.
         UnwritableError: the settings or the index can't be written.
     """
+
     whole = os.path.abspath(os.path.expanduser(path))
     if not path or not os.path.exists(whole):
         raise UsageError(f"{path or 'no file'} is not there", "name a file or a folder of logs")
@@ -322,6 +325,7 @@ def remove_source(workspace: Workspace, path: str) -> dict[str, Any]:
         UsageError: it is none.
         UnwritableError: the settings or the index can't be written.
     """
+
     whole = os.path.abspath(os.path.expanduser(path))
     before = workspace.talks()
     known = source_paths(workspace.settings)

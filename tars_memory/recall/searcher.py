@@ -23,7 +23,6 @@ from tars_memory.vault.suspicion import suspicious
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tars_memory.capture.talks import Talks
     from tars_memory.index.embedding.queryvector import QueryVector, QueryVectors
     from tars_memory.index.filters import Filter
     from tars_memory.index.intake import RefreshReport
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from tars_memory.recall.query import Query
     from tars_memory.recall.selecting import Selection
     from tars_memory.recall.talks import Conversations
+    from tars_memory.talks import Talks
     from tars_memory.workspace import Workspace
 
 HURRIED = 20_000
