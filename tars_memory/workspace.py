@@ -464,9 +464,15 @@ class Workspace:
             facts_options=self.settings.options("facts", FactsOptions),
             author=author,
         )
-        context.others = self.others
+        context.again = self._again
         context.notices, context.kept = self.notices, self.kept
         return context
+
+    def _again(self, caller: Caller, command: str, said: dict[str, Any]) -> Receipt:
+        from tars_memory.capture.amend import again
+
+        other = self.others.get(command)
+        return other(caller, said) if other else again(caller, command, said)
 
     def keeping(self, text: str) -> Caller:
         """What capture is given to write this text.

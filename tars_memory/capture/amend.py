@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tars_memory.capture.remember import doubts, landed
+from tars_memory.capture.remember import doubts, feedback, landed, log, remember
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.markdown import edits, facts
 from tars_memory.vault.markdown import entries as grammar
@@ -256,3 +256,24 @@ def undo(ctx: Caller, txn: str | None = None, *, last: int = 1) -> list[Written]
                     f"run it at a terminal: tars-memory undo {name}",
                 )
     return ctx.store.undo(txn, last=last)
+
+
+def again(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
+    """Carry out a command that waited in the spool.
+
+    Raises:
+        ValueError: no command of capture has this name.
+    """
+    from tars_memory.capture import facts as over_time
+
+    if command == "remember":
+        return remember(ctx, said["text"], tier=said["tier"], section=said["section"], tags=said["tags"])
+    if command == "log":
+        return log(ctx, said["text"])
+    if command == "feedback":
+        return feedback(ctx, said["good"], said["text"], said["question"], said["answer"])
+    if command == "edit":
+        return edit(ctx, said["target"], said["text"], tags=said.get("tags", ()), bare=said.get("bare", False))
+    if command.startswith("facts "):
+        return over_time.again(ctx, command, said)
+    raise ValueError(f"no command {command!r} can be placed")

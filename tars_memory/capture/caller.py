@@ -14,7 +14,7 @@ from tars_memory.vault.suspicion import suspicious
 from tars_memory.vault.writing.spool import Spool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from tars_memory.vault.layout import Layout
@@ -83,7 +83,7 @@ class Caller:
         item: the name under which the words of this command go to the spool if they can't be written, or None; what is
             written bears it, so that whoever keeps the words as well never has them written twice.
         kept: the folder of words that are given up; None keeps them nowhere.
-        others: by name, commands of other rooms that may wait in the spool, to be called again with its arguments.
+        again: calls a command by its name with the arguments that waited in the spool; None leaves them there.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Caller:
         self.settles: str | None = None
         self.item: str | None = None
         self.kept: Path | None = None
-        self.others: Mapping[str, Callable[[Caller, dict[str, Any]], Receipt]] = {}
+        self.again: Callable[[Caller, str, dict[str, Any]], Receipt] | None = None
 
     @cached_property
     def layout(self) -> Layout:
@@ -246,6 +246,9 @@ def place_spool(ctx: Caller) -> int:
         How many items were placed; the notices tell of the others, see
         :meth:`tars_memory.vault.writing.spool.Spool.place`.
     """
+    carry_out = ctx.again
+    if carry_out is None:
+        return 0
 
     def again(item: SpooledItem) -> list[str]:
         said = item.arguments
@@ -259,32 +262,8 @@ def place_spool(ctx: Caller) -> int:
             facts_options=ctx.facts_options,
             author=str(said.get("author", "")),
         )
-        then.settles, then.others = item.id, ctx.others
-        receipt = _call(then, item.command, said)
+        then.settles, then.again = item.id, carry_out
+        receipt = carry_out(then, item.command, said)
         return [f"placed from the spool: {receipt.path}:{receipt.line}", *then.notices]
 
     return ctx.spool.place(ctx.store, ctx.vault.scope, again, ctx.notices, ctx.kept)
-
-
-def _call(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
-    """The use case of that name.
-
-    Raises:
-        ValueError: there is none.
-    """
-    from tars_memory.capture import facts, remember
-    from tars_memory.capture.amend import edit
-
-    if command in ctx.others:
-        return ctx.others[command](ctx, said)
-    if command == "remember":
-        return remember.remember(ctx, said["text"], tier=said["tier"], section=said["section"], tags=said["tags"])
-    if command == "log":
-        return remember.log(ctx, said["text"])
-    if command == "feedback":
-        return remember.feedback(ctx, said["good"], said["text"], said["question"], said["answer"])
-    if command == "edit":
-        return edit(ctx, said["target"], said["text"], tags=said.get("tags", ()), bare=said.get("bare", False))
-    if command.startswith("facts "):
-        return facts.again(ctx, command, said)
-    raise ValueError(f"no command {command!r} can be placed")

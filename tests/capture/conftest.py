@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tars_memory.capture.amend import again
 from tars_memory.capture.caller import Caller
 from tars_memory.jobs.forgetting import forget
 from tars_memory.settings import LayoutOptions, PermissionOptions, StoreOptions
@@ -16,6 +17,10 @@ from tars_memory.vault.writing.spool import Spool
 from tars_memory.vault.writing.store import Store
 
 ZONE = timezone(timedelta(hours=1))
+
+
+def carried_out(ctx: Caller, command: str, said: dict[str, Any]) -> Any:
+    return forget(ctx, said["target"]) if command == "forget" else again(ctx, command, said)
 
 
 class Bench:
@@ -40,7 +45,7 @@ class Bench:
         )
         vault = Vault(self.root, self.options)
         context = Caller(vault, store, now=self.now, interactive=interactive, allowed=PermissionOptions(**more))
-        context.others = {"forget": lambda ctx, said: forget(ctx, said["target"])}
+        context.again = carried_out
         return context
 
     def put(self, path: str, data: bytes | str) -> None:
