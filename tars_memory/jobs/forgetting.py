@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 OUT_OF_REACH = "what your sync or Obsidian keeps of old versions is out of reach"
 
 COPIES = [
-    "copies remain in the journal (for undo) and in the index until the next search: forget --everywhere purges both",
+    "copies remain in journal and index: forget --everywhere purges them",
     OUT_OF_REACH,
 ]
 """What ``forget`` says of copies that it leaves."""
@@ -607,7 +607,7 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> l
             "make room or mend that, then give the same forget --everywhere again: it purges what is left",
         )
     held = counted(counts["held"], "record")
-    done = [f"purged from {held} of journal and spool, from the index and its caches; this can't be undone"]
+    done = [f"purged from {held} of journal and spool, index and caches; it can't be undone"]
     done += [f"purged from proposals and decisions about them: {counts['waiting']}"] if counts["waiting"] else []
     return [*done, *also, OUT_OF_REACH]
 

@@ -237,7 +237,7 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
     name = prepare.use_model(name, workspace.settings.places.cache, folder).name
     path = workspace.settings.places.config / "config.toml"
     workspace.settings.write("embedding", "model", name)
-    notices = ["tars-memory reindex makes its vectors; those of the other model answer until they are there"]
+    notices = ["tars-memory reindex makes its vectors; until then the old ones answer"]
     return {"model": name, "config": str(path), "notices": notices}
 
 

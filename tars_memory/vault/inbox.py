@@ -184,7 +184,7 @@ def purge(transaction: Transaction, vault: Vault, words: str) -> int:
 
 def kept_for_review(proposal: dict[str, Any]) -> str:
     """The notice that tells of a proposal."""
-    return f"a rule needs a person: proposal {proposal['id']} waits in {INBOX}, {proposal['target']} is unchanged"
+    return f"a rule needs a person: proposal {proposal['id']} waits: tars-memory review"
 
 
 def _files(vault: Vault, folder: str, ending: str) -> list[str]:

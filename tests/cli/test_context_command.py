@@ -19,7 +19,7 @@ Run = Callable[..., Any]
 def test_text_is_the_prompt_and_nothing_else(tm: Run, memory: Any) -> None:
     answer = tm("context", "who", "likes", "-tea")
     assert (answer.code, answer.out) == (0, "<memory-x>\nMemory.md:7\n- likes tea\n</memory-x>\n")
-    assert answer.err == "tars-memory: left out: 3 lines: over the budget (--format json lists them)\n"
+    assert answer.err == "tars-memory: left out: 3 lines: over the budget (--json lists them)\n"
     assert memory.asked == [("context", ("who likes -tea",), {})]
 
 

@@ -162,7 +162,7 @@ def test_an_agent_ticks_and_nothing_comes_of_it_until_somebody_else_is_there(she
         told = shell("--from-note", **env)
         assert told.returncode == 3
         assert "\trecorded\tReview.md:" in told.stdout
-        assert "run tars-memory review outside of the agent" in told.stderr
+        assert "run tars-memory review yourself" in told.stderr
         assert {name: shell.note(name) for name in before} == before
     listed = json.loads(shell("--list", "--json").stdout)
     assert [(each["decision"], each["path"]) for each in listed["recorded"]] == [("accepted", "Review.md")]

@@ -39,7 +39,7 @@ def test_an_agents_process_records_and_does_nothing(vault: Vault) -> None:
     told = vault.memory(**AGENT).review().from_note()
     assert told.decided == [] and told.txn is None
     assert sorted(each.decision for each in told.recorded) == ["accepted", "accepted", "rejected"]
-    assert "run tars-memory review outside of the agent" in told.notices[-1]
+    assert "run tars-memory review yourself" in told.notices[-1]
     assert vault.files() == before
     assert len(list(vault.memory().history())) == journal
     again = vault.memory(**AGENT).review().from_note()
@@ -101,7 +101,7 @@ def test_the_walk_decides_them_like_any_other(vault: Vault) -> None:
     vault.memory(**AGENT).review().from_note()
     listed = vault.review().waiting()
     assert len(listed.recorded) == 3
-    assert "an agent found them, who may have set them" in listed.notices[-1]
+    assert "an agent may have set them" in listed.notices[-1]
     ids = {each.text: each.id for each in listed.proposals}
     vault.review().decide(reject=[ids["prefers tea"]])
     assert found(vault.memory()) == ["accepted", "rejected"]

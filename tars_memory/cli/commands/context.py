@@ -82,15 +82,17 @@ def context(
 
 def _say_left_out(call: Call, packed: "Context") -> None:
     """One sentence about what was left out, by reason; not about what is no content anyway."""
+    from tars_memory.recall.packing.loaded import ALONE
+
     reasons: dict[str, int] = {}
     for gone in packed.dropped:
-        if gone.why not in (COMMENT, FRONT_MATTER):
+        if gone.why not in (ALONE, COMMENT, FRONT_MATTER):
             reasons[gone.why] = reasons.get(gone.why, 0) + gone.end_line - gone.start_line + 1
     ordered = sorted(reasons.items(), key=lambda pair: -pair[1])
     told = "; ".join(f"{counted(count, 'line')}: {why}" for why, count in ordered[:MOST_REASONS])
     if told:
         more = "; …" if len(ordered) > MOST_REASONS else ""
-        call.out.say(f"left out: {told}{more} (--format json lists them)")
+        call.out.say(f"left out: {told}{more} (--json lists them)")
 
 
 CONTEXT = command(

@@ -244,7 +244,7 @@ def _noted(call: Call, written: tuple[str, int]) -> int:
         call.out.record({"path": path, "proposals": count, "notices": notices})
     elif count:
         call.out.data(call.out.path(path))
-        call.out.say(f"{counted(count, 'proposal')} to decide there; tars-memory review --from-note does what you tick")
+        call.out.say(f"{counted(count, 'proposal')} there; tars-memory review --from-note does what you tick")
     else:
         call.out.say("nothing waits for a decision")
     return 0 if count else 1

@@ -43,7 +43,7 @@ def _tell(call: Call, found: dict[str, Any]) -> int:
         conversations = counted(found["conversations"], "conversation")
         call.out.say(f"{conversations} in {counted(found['logs'], 'log')} can be searched")
     else:
-        call.out.say("no conversations are searched: tars-memory sources add ~/.claude/projects")
+        call.out.say("no conversations yet: tars-memory sources add ~/.claude/projects")
     return 0
 
 

@@ -122,10 +122,10 @@ def _show(call: "Call", told: "Tidied") -> int:
                 call.out.data(f"  {found.id}  {line(found.suggestion)}")
         if told.findings:
             fixable = sum(found.fixable and found.id not in done_ids for found in told.findings)
-            how = "; tars-memory tidy --apply mends those" if fixable else ""
-            call.out.say(f"{counted(len(told.findings), 'finding')}, {fixable} can go without loss{how}")
+            how = f"tars-memory tidy --apply mends {fixable}" if fixable else "none can go without loss"
+            call.out.say(f"{counted(len(told.findings), 'finding')}; {how}")
         elif not told.applied and not told.ignored:
-            waits = f"{counted(told.waiting, 'proposal')} of tidy to decide: tars-memory review"
+            waits = f"{counted(told.waiting, 'proposal')} to decide: tars-memory review"
             call.out.say(f"nothing else to tidy; {waits}" if told.waiting else "all is tidy")
     return LEFT if told.findings else 0
 

@@ -53,7 +53,7 @@ def sleep(
         more += ["--", *(os.path.abspath(os.path.expanduser(source)) for source in sources)] if sources else []
         call.out.data(unit(print_schedule, memory.workspace.root, call.env, night=True, more=more), of_notes=False)
         if not sources and not memory.workspace.settings.options("sleep", SleepOptions).sources:
-            call.out.say("no conversations will be examined: name SOURCES, or set [sleep] sources")
+            call.out.say("no conversations to examine: name SOURCES, or set [sleep] sources")
         return 0
 
     if undo:

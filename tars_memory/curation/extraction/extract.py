@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.sessions import SessionNote
 
 
-BY_RULES = "no language model is set: only what was plainly said was looked for, by the built-in rules"
+BY_RULES = "no language model is set: the built-in rules find plain statements"
 
 
 def conversations(sources: Iterable[str | os.PathLike[str] | BinaryIO]) -> Iterator[Transcript | Unknown]:

@@ -121,7 +121,7 @@ class Review:
         told += [*ticks.waiting(self.ctx, recorded), *ticks.left(self.ctx.vault)]
         asked = 0 if expired else len(found.asked)
         if asked:
-            told.append(f"asked before: {asked} more in other words than what you refused; --expired lists them")
+            told.append(f"you refused {asked} more in other words; --expired lists them")
         return Listed(shown, len(every), [*found.notices, *told], bool(left), recorded, asked)
 
     def line_of(self, name: str) -> str:

@@ -92,8 +92,8 @@ def waiting(ctx: Caller, found: Sequence[Recorded]) -> list[str]:
     where = f"{note.NOTE}:{', '.join(str(each.line) for each in found[:5])}{', …' * (len(found) > 5)}"
     what = f"{len(found)} tick{'s' * (len(found) > 1)} recorded, not done ({where})"
     if ctx.may_tick:
-        return [f"{what}: an agent found them, who may have set them; decide here, or review --from-note does them"]
-    return [f"{what}: an agent runs this, so they wait for you; run tars-memory review outside of the agent"]
+        return [f"{what}: an agent may have set them; tars-memory review decides"]
+    return [f"{what}: an agent runs this; run tars-memory review yourself"]
 
 
 def recorded(ctx: Caller) -> list[Recorded]:

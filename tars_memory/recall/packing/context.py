@@ -16,7 +16,17 @@ from tars_memory.recall import facts as about
 from tars_memory.recall import query
 from tars_memory.recall.packing import fence
 from tars_memory.recall.packing.budget import characters, tokens
-from tars_memory.recall.packing.loaded import COMMENT, ENDED, EXPIRED, FRONT_MATTER, REPLACED, Loaded, dismissed, key
+from tars_memory.recall.packing.loaded import (
+    ALONE,
+    COMMENT,
+    ENDED,
+    EXPIRED,
+    FRONT_MATTER,
+    REPLACED,
+    Loaded,
+    dismissed,
+    key,
+)
 from tars_memory.recall.packing.packing import LOADED, NO_ROOM, Packing, Unit, by_worth
 from tars_memory.recall.packing.prompt import Block, Context
 from tars_memory.recall.packing.reading import Reading, within
@@ -195,7 +205,7 @@ class _Filling(Reading):
             self._load(part.kind, part.note, part.units)
             if rest := part.units:
                 stand = "stands" if len(rest) == 1 else "stand"
-                said = f"{counted(len(rest), 'rule')}, not typed or approved here, {stand} with the data"
+                said = f"{counted(len(rest), 'rule')}, not approved here, {stand} with the data"
                 self.notices.append(f"{part.note.path}: {said}")
         for note in self.read([USER]):
             self._load("user", note, note.units)
@@ -456,7 +466,7 @@ class _Filling(Reading):
         """Headings that no line of theirs brought along."""
         for heading in note.headings:
             if not self.packing.holds(heading.path, heading.start_line):
-                self.leave_out(heading.path, heading.start_line, heading.end_line, "nothing under it is shown")
+                self.leave_out(heading.path, heading.start_line, heading.end_line, ALONE)
 
 
 def _places(unit: Unit) -> Iterable[tuple[str, int]]:

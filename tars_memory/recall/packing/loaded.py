@@ -28,6 +28,7 @@ _DISMISSED = re.compile(
 COMMENT = "a comment"
 ENDED = "no longer true, or not yet"
 FRONT_MATTER = "front matter"
+ALONE = "nothing under it is shown"
 REJECTED = "rejected in review"
 EXPIRED = "expired in review"
 REPLACED = "replaced in review"
