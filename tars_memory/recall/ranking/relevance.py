@@ -106,11 +106,11 @@ def answers(query: Query, pool: Pool, mode: str) -> bool:
     return any(chunk.words >= floor * most for chunk in pool.chunks)
 
 
-def _by_language(query: Query, pool: Pool) -> float:
-    """How much more is asked for because the query is in the vault's language, and that isn't English: of English ones
-    no function words are looked for.
+def _by_language(query: Query, pool: Pool, best: Sequence[Candidate]) -> float:
+    """How much more is asked for because the query is in the language of the ``best`` chunks, and that isn't English:
+    of English ones no function words are looked for.
     """
-    if query.is_sentence or len(pool.idfs) <= WORDS_OF_A_NAME or unspaced_runs(query.meaning):
+    if query.is_sentence or len(pool.idfs) <= WORDS_OF_A_NAME or unspaced_runs(query.meaning) or _unspaced(best):
         return 0.0
     unheld = idf(max(pool.rows, 1), 0)
     held = sum(value < unheld for value in pool.idfs.values())
@@ -130,10 +130,14 @@ def _by_script(query: Query, pool: Pool, best: Sequence[Candidate]) -> float:
     if not scale.same_unspaced and not scale.other_script:
         return 0.0
     mine = bool(unspaced_runs(query.meaning))
-    theirs = 2 * sum(bool(unspaced_runs(chunk.row.text)) for chunk in best) >= len(best)
-    if mine != theirs:
+    if mine != _unspaced(best):
         return scale.other_script
     return scale.same_unspaced if mine else 0.0
+
+
+def _unspaced(best: Sequence[Candidate]) -> bool:
+    """Whether half of the chunks are in a script without blanks, or more."""
+    return 2 * sum(bool(unspaced_runs(chunk.row.text)) for chunk in best) >= len(best)
 
 
 def _comes_near(query: Query, pool: Pool, known: bool, shares: Mapping[int, float]) -> bool:
@@ -146,7 +150,8 @@ def _comes_near(query: Query, pool: Pool, known: bool, shares: Mapping[int, floa
     near = {id(chunk): nearness(chunk, shares.get(id(chunk), 0.0)) for chunk in pool.chunks}
     chunks = sorted(pool.chunks, key=lambda chunk: -near[id(chunk)])
     found = [near[id(chunk)] for chunk in chunks]
-    scale, more = pool.scale, _by_script(query, pool, chunks[:SCRIPT_OF]) + _by_language(query, pool)
+    scale, best = pool.scale, chunks[:SCRIPT_OF]
+    more = _by_script(query, pool, best) + _by_language(query, pool, best)
     floor = scale.floor + more
     if not known:
         floor = scale.floor_unknown + more + _stranger(pool)
