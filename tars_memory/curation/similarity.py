@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.index.fulltext import STOP_WORDS
 from tars_memory.language import statements
-from tars_memory.recall.ranking.stemming import stem
+from tars_memory.recall.ranking.words import stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

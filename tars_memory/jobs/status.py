@@ -16,7 +16,7 @@ from tars_memory.index.intake import RefreshReport
 from tars_memory.index.live import detached
 from tars_memory.recall.packing.growth import DAYS, growth
 from tars_memory.recall.packing.rules import unapproved
-from tars_memory.recall.ranking.languages import foreign
+from tars_memory.recall.ranking.words import foreign
 from tars_memory.recall.searcher import Searcher
 from tars_memory.settings import EmbeddingOptions
 from tars_memory.talks import source_paths
@@ -200,6 +200,8 @@ def recommended(workspace: Workspace) -> dict[str, Any] | None:
         ``model``, ``languages`` (with the share of the notes looked at), ``megabytes``, ``seconds`` that the vectors
         take, ``installed``.
     """
+    from tars_memory.index.embedding import models as known
+
     current = workspace.settings.options("embedding", EmbeddingOptions).model
     paths = sorted(workspace.vault.paths())
     found: dict[str, int] = {}

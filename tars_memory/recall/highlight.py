@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.recall.ranking.lexical import Terms
+from tars_memory.recall.ranking.words import Terms
 
 if TYPE_CHECKING:
     from tars_memory.recall.query import Query

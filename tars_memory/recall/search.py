@@ -10,8 +10,8 @@ from tars_memory.recall.model import Hit, SearchResult, obsidian_url
 from tars_memory.recall.once import once
 from tars_memory.recall.ranking.candidates import decided, silent, unasked
 from tars_memory.recall.ranking.fusion import LINE_NAMED
-from tars_memory.recall.ranking.passages import passages, whole
 from tars_memory.recall.ranking.ranked import narrowed_by, scored
+from tars_memory.recall.ranking.scores import passages, whole
 from tars_memory.recall.verify import note_lines, verified
 
 if TYPE_CHECKING:

@@ -255,7 +255,7 @@ class Searcher:
     def _unknown_language(self, query: Query, model: str) -> list[str]:
         """A sentence, once, if the model that answers knows English alone and the query is in another language."""
         from tars_memory.index.embedding.models import is_english
-        from tars_memory.recall.ranking.languages import foreign, warning
+        from tars_memory.recall.ranking.words import foreign, warning
 
         language = foreign(query.meaning) if self.workspace.embedder is None and is_english(model) else ""
         if not language or language in self._languages:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from tars_memory.recall.ranking.lexical import Terms, idf
+from tars_memory.recall.ranking.words import Terms, idf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 from recalled import TODAY, Recalled
 
-from tars_memory.recall.ranking import dates, standing
+from tars_memory.recall.ranking import dates, fusion
 from tars_memory.vault.markdown import lines
 
 
@@ -25,37 +25,37 @@ from tars_memory.vault.markdown import lines
     ],
 )
 def test_recency_halves_with_the_tiers_own_speed(tier, day, worth):
-    assert standing.recency(tier, day, TODAY) == pytest.approx(worth * standing.RECENCY_WORTH)
-    assert standing.recency(tier, day, None) == 0.0
+    assert fusion.recency(tier, day, TODAY) == pytest.approx(worth * fusion.RECENCY_WORTH)
+    assert fusion.recency(tier, day, None) == 0.0
 
 
 @pytest.mark.parametrize(
     ("line", "worth"),
     [
-        ("- 14:30 [rejected] likes coffee ^d-abcdefg", standing.REFUSED),
-        ("  - [rejected] likes coffee", standing.REFUSED),
-        ("- [expired] likes coffee", standing.OVER),
+        ("- 14:30 [rejected] likes coffee ^d-abcdefg", fusion.REFUSED),
+        ("  - [rejected] likes coffee", fusion.REFUSED),
+        ("- [expired] likes coffee", fusion.OVER),
         ("- [extracted] likes coffee", 0.0),
         ("he wrote [rejected] on the form", 0.0),
-        ("- lives in:: Cork [since:: 2019-01-01] [until:: 2024-05-01]", standing.OVER),
+        ("- lives in:: Cork [since:: 2019-01-01] [until:: 2024-05-01]", fusion.OVER),
         ("- lives in:: Cork [until:: 2027-05-01]", 0.0),
-        ("- lives in:: Cork (until:: 2024-05-01)", standing.OVER),
+        ("- lives in:: Cork (until:: 2024-05-01)", fusion.OVER),
         ("plain words", 0.0),
     ],
 )
 def test_validity_of_a_line(line, worth):
-    assert standing.validity(lines.read([line])[0], TODAY) == worth
+    assert fusion.validity(lines.read([line])[0], TODAY) == worth
 
 
 def test_an_ended_fact_is_as_good_as_any_for_a_question_about_its_time():
     line = "- lives in:: Cork [until:: 2024-05-01]"
     asked = [day for day, _ in dates.dated("where did I live in 2021", TODAY)]
-    assert standing.validity(lines.read([line])[0], TODAY, asked) == 0.0
+    assert fusion.validity(lines.read([line])[0], TODAY, asked) == 0.0
     assert (
-        standing.validity(
+        fusion.validity(
             lines.read([line])[0], TODAY, [day for day, _ in dates.dated("where did I live in 2025", TODAY)]
         )
-        == standing.OVER
+        == fusion.OVER
     )
 
 
@@ -82,7 +82,7 @@ def test_of_equal_lines_the_newer_comes_first(recalled):
     assert paths(vault, "oolong kettle shelf", "lexical") == [f"{day}.md" for day in sorted(days, reverse=True)]
     worth = [hit.explain["note: recency"] for hit in vault.search("oolong kettle", explain=True).hits]
     assert len(set(worth)) == 4
-    assert max(worth) < standing.RECENCY_WORTH
+    assert max(worth) < fusion.RECENCY_WORTH
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
@@ -92,8 +92,8 @@ def test_of_equal_lines_memory_comes_before_the_day_it_was_said(recalled, mode):
     hits = vault.search("oolong kettle shelf", mode, explain=True).hits
     order = [hit.path for hit in hits]
     assert order.index("Memory.md") < order.index(f"{TODAY}.md")
-    assert hits[order.index("Memory.md")].explain["note: tier"] == standing.TIER_WORTH["semantic"]
-    assert hits[order.index(f"{TODAY}.md")].explain["note: recency"] == pytest.approx(standing.RECENCY_WORTH)
+    assert hits[order.index("Memory.md")].explain["note: tier"] == fusion.TIER_WORTH["semantic"]
+    assert hits[order.index(f"{TODAY}.md")].explain["note: recency"] == pytest.approx(fusion.RECENCY_WORTH)
     for hit in hits:
         assert sum(hit.explain.values()) == pytest.approx(hit.score)
 

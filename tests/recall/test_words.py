@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from tars_memory.index.fulltext import STOP_WORDS, fold, plainer, tokens
 from tars_memory.recall.highlight import spans
 from tars_memory.recall.query import parse
-from tars_memory.recall.ranking.lexical import Exclusion, Terms, bm25, idf
-from tars_memory.recall.ranking.stemming import stem
-from tars_memory.recall.ranking.words import symbols, unspaced_runs
+from tars_memory.recall.ranking.words import Exclusion, Terms, bm25, idf, stem, symbols, unspaced_runs
 
 TODAY = date(2026, 11, 21)
 SUFFIXES = (

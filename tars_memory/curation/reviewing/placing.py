@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.index.fulltext import STOP_WORDS, tokens
-from tars_memory.recall.ranking.stemming import stem
+from tars_memory.recall.ranking.words import stem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,5 @@
-"""The candidates of one query: chunks that SQL names, the best of them opened into lines. Raw parts, no weights yet.
+"""The candidates of one query: chunks that SQL names by words, meaning, date and the names of notes, the best of them
+opened into lines. Raw parts, no weights yet.
 
 Two steps, so that a query costs a few milliseconds however large the vault is: the index gives numbers for a few
 hundred chunks, a rough sum of these picks those that are read line by line.
@@ -7,34 +8,23 @@ hundred chunks, a rough sum of these picks those that are read line by line.
 from __future__ import annotations
 
 import math
+from datetime import date
+from functools import lru_cache
 from operator import mul
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.recall.ranking import fusion, interaction
-from tars_memory.recall.ranking.lexical import Exclusion, bm25, idf
-from tars_memory.recall.ranking.names import called, shares
-from tars_memory.recall.ranking.shortlist import (
-    CHUNKS_BY_MEANING,
-    CHUNKS_READ,
-    COMPARED,
-    NOTES_OPENED,
-    Shortlist,
-    best,
-    date_fit,
-    name_by_date,
-    name_by_words,
-    openings,
-)
-from tars_memory.recall.ranking.words import is_run
+from tars_memory.index.naming import key, keys_within, name_parts, names_of
+from tars_memory.recall.ranking import fusion
+from tars_memory.recall.ranking.words import Exclusion, bm25, heads_of, idf, is_run, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from tars_memory.index.embedding.queryvector import QueryVector
     from tars_memory.index.filters import Filter
-    from tars_memory.index.reader import ChunkRow, IndexReader
+    from tars_memory.index.reader import ChunkRow, IndexReader, NoteRow
     from tars_memory.recall.query import Query
-    from tars_memory.recall.ranking.lexical import Terms
+    from tars_memory.recall.ranking.words import Terms
 
 
 _ITEMS = frozenset({"item", "machinery", "replaced"})
@@ -56,7 +46,7 @@ class Line:
         words: BM25 among the lines read.
         nearest: for each word of the query how near the nearest word of the line is; empty without word vectors.
         speaker: how much of its speaker's name the query holds.
-        validity: what it loses for being refused or over (:mod:`tars_memory.recall.ranking.standing`).
+        validity: what it loses for being refused or over (:mod:`tars_memory.recall.ranking.fusion`).
         before: the line before it, if that is a candidate too.
         parts: of the score, weighted, by :data:`tars_memory.recall.ranking.scores.PARTS`.
         score: their sum.
@@ -207,7 +197,7 @@ def gather(
         further = reader.cosines(vector.vector, [i for i in rows if i not in named.near])
         named.near.update((chunk, scale.meaning(cosine)) for chunk, cosine in further.items())
     nearest = max(named.near.values(), default=0.0)
-    asked = interaction.numbers(vector.words) if vector is not None else []
+    asked = fusion.numbers(vector.words) if vector is not None else []
     bits = reader.word_bits(list(rows)) if asked or scale.names else {}
     excluded = Exclusion(query.negations)
     told, hidden = decided(reader, rows.values())
@@ -379,10 +369,10 @@ def _front(row: ChunkRow, texts: Sequence[str]) -> set[int]:
 def _compare(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes, chance: float) -> None:
     """How near the words of each line are to those of the query."""
     width = len(bits) // (sum(counts) or 1)
-    words = interaction.by_line(counts, bits, width)
+    words = fusion.by_line(counts, bits, width)
     for line in chunk.lines:
         found = words[line.index] if line.index < len(words) else ()
-        line.nearest = interaction.nearest(asked, found, 8 * width, chance)
+        line.nearest = fusion.nearest(asked, found, 8 * width, chance)
 
 
 def _compare_names(chunks: Sequence[Candidate], vector: QueryVector, bits: Mapping[int, tuple[bytes, bytes]]) -> None:
@@ -409,9 +399,9 @@ def _idfs(reader: IndexReader, terms: Terms, chunks: Sequence[Candidate], total:
     held = dict(reader.frequencies(terms.stems)) if terms.stems else {}
     runs = [literal for literal in terms.literals if is_run(literal)]
     held.update(reader.sign_frequencies(runs))
-    for key in terms.keys[len(terms.stems) :]:
-        if key not in held:
-            held[key] = sum(key in chunk.counts for chunk in chunks)
+    for other in terms.keys[len(terms.stems) :]:
+        if other not in held:
+            held[other] = sum(other in chunk.counts for chunk in chunks)
     return {term: idf(max(total, 1), min(held.get(term, 0), total)) for term in terms.keys}
 
 
@@ -449,3 +439,245 @@ def _banned(row: ChunkRow, texts: Sequence[str], excluded: Exclusion) -> frozens
         if i < len(texts) and text.strip():
             block.append(i)
     return frozenset(banned)
+
+
+# --- what the index names, and which of it is worth reading
+
+
+CHUNKS_BY_WORDS = 300
+NOTES_BY_WORDS = 200
+CHUNKS_BY_MEANING = 100
+CHUNKS_BY_DATE = 100
+CHUNKS_BY_PREFIX = 500
+"""How many candidates each way names at most. sqlite-vec's selection costs rows times neighbours: 100 at 150,000 rows
+cost a tenth more than 10, 300 cost half as much again."""
+CHUNKS_READ = 50
+"""How many of them are read line by line: 40 to 200 score alike on three sets (docs/development/ranking.md)."""
+COMPARED = 80
+"""Of so many of the best by words it is asked how many have a vector."""
+DATED_READ = 20
+"""Of the days that the query names at least that many of the best are read: a word that hundreds of days hold (``gym
+yesterday``) names the day's own chunk no sooner than the others."""
+CHUNKS_OF_NOTE = 3
+"""So many of its chunks speak for a note in a script without blanks; whole notes are indexed by words alone."""
+NOTES_OPENED = 10
+"""Of that many best notes at least the first chunk is read: an alias or a property may be all that matched."""
+LONGEST_DATE = 40
+"""Days: a longer stretch (a year) names no candidates by itself, it only lifts those that words or meaning name."""
+LOST_BY_STEMMING = 5
+"""Letters that the stem of a word may be shorter than a beginning of it: ``runni*`` has to find ``run``."""
+
+
+class Shortlist:
+    """What the index says of the chunks that it names."""
+
+    def __init__(self) -> None:
+        self.words: dict[int, float] = {}
+        self.notes: dict[int, float] = {}
+        self.literal: dict[int, float] = {}
+        self.near: dict[int, float] = {}
+        self.dated: list[int] = []
+
+
+def name_by_words(reader: IndexReader, query: Query, narrowed: Filter, named: Shortlist, limit: int) -> None:
+    """BM25 by chunk and by note; chunks that hold a literal or a beginning of a word, with the share of those held.
+
+    Never fewer than the hits that are wanted.
+    """
+    from tars_memory.index.fulltext import expression
+
+    most = max(CHUNKS_BY_WORDS, limit)
+    match = _expression(query)
+    if match:
+        named.words = dict(reader.match_chunks(match, narrowed, most))
+        named.notes = dict(reader.match_notes(match, narrowed, NOTES_BY_WORDS))
+    runs = [literal for literal in query.literals if is_run(literal)]
+    if runs:
+        _add_signs(reader, runs, narrowed, named, most)
+    others = [literal for literal in query.literals if literal not in runs]
+    for chunk, held in reader.match_text(others, narrowed, most) if others else ():
+        named.literal[chunk] = held / len(others)
+    if query.prefixes:
+        match = expression((), prefixes=[prefix[: max(3, len(prefix) - LOST_BY_STEMMING)] for prefix in query.prefixes])
+        for chunk, _ in reader.match_chunks(match, narrowed, CHUNKS_BY_PREFIX):
+            named.literal.setdefault(chunk, 1.0)
+
+
+def _add_signs(reader: IndexReader, runs: Sequence[str], narrowed: Filter, named: Shortlist, most: int) -> None:
+    """BM25 of what is written without blanks; of whole notes that of their best chunks."""
+    scored = dict(reader.match_signs(runs, narrowed, most))
+    of_note: dict[int, list[float]] = {}
+    for chunk, (note, _) in reader.places(scored).items():
+        named.words[chunk] = named.words.get(chunk, 0.0) + scored[chunk]
+        of_note.setdefault(note, []).append(scored[chunk])
+    for note, found in of_note.items():
+        named.notes[note] = named.notes.get(note, 0.0) + sum(sorted(found)[-CHUNKS_OF_NOTE:])
+    named.notes = dict(sorted(named.notes.items(), key=lambda pair: -pair[1])[:NOTES_BY_WORDS])
+
+
+def _expression(query: Query) -> str:
+    """The FTS5 query for its words and phrases, any of them."""
+    from tars_memory.index.fulltext import expression
+
+    return expression([*query.words, *(" ".join(phrase) for phrase in query.phrases)])
+
+
+def name_by_date(reader: IndexReader, query: Query, narrowed: Filter, named: Shortlist) -> None:
+    """Chunks of the days that the query names: they may answer without holding one of its words.
+
+    Where words have named as many chunks as they may, those of the day can be missing among them: they are weighed too.
+    """
+    match = _expression(query) if len(named.words) >= CHUNKS_BY_WORDS else ""
+    for stretch in query.dates:
+        if (stretch.end - stretch.start).days <= LONGEST_DATE and not stretch.yearless:
+            inside = _between(narrowed, stretch.start.isoformat(), stretch.end.isoformat())
+            if match:
+                by_words = dict(reader.match_chunks(match, inside, CHUNKS_BY_DATE))
+                named.words.update(by_words)
+                named.dated += by_words
+            named.dated += reader.newest(inside, CHUNKS_BY_DATE)
+    named.dated = list(dict.fromkeys(named.dated))
+
+
+def _between(narrowed: Filter, start: str, end: str) -> Filter:
+    """The same filter, for these days at most."""
+    return narrowed._replace(since=max(start, narrowed.since or start), until=min(end, narrowed.until or end))
+
+
+def best(
+    reader: IndexReader, query: Query, named: Shortlist, ids: Sequence[int], most: int, near_read: int = 0
+) -> list[int]:
+    """The chunks worth reading, by the sum of what the index says of them; the ``near_read`` nearest in any case."""
+    if len(ids) <= most:
+        return list(ids)
+    notes = {chunk: note for chunk, (note, _) in reader.places(ids).items()}
+    dates: dict[int, float] = {}
+    if query.dates:
+        dates = {row.id: date_fit(query, row) for row in reader.notes(set(notes.values())).values()}
+    words = fusion.shares_of(named.words)
+    note_words = fusion.shares_of(named.notes)
+    near = fusion.shares_of(named.near)
+    beyond = min(near.values(), default=0.0)  # what the KNN did not name is no nearer than the last that it did
+    rough = {
+        chunk: fusion.ROUGH_WORDS * max(words.get(chunk, 0.0), named.literal.get(chunk, 0.0))
+        + fusion.ROUGH_MEANING * near.get(chunk, beyond)
+        + fusion.ROUGH_NOTE * note_words.get(note, 0.0)
+        + fusion.ROUGH_DATE * dates.get(note, 0.0)
+        for chunk, note in notes.items()
+    }
+    order = sorted(rough, key=lambda chunk: (-rough[chunk], chunk))
+    dated = set(named.dated)
+    of_day = [chunk for chunk in order[most:] if chunk in dated][: max(0, DATED_READ - len(dated & set(order[:most])))]
+    certain = {*of_day, *list(named.near)[:near_read]}
+    others = [chunk for chunk in order if chunk not in certain][: most - len(certain)]
+    return [*others, *(chunk for chunk in order if chunk in certain)]
+
+
+def openings(
+    reader: IndexReader, notes: Iterable[int], rows: Mapping[int, ChunkRow], narrowed: Filter
+) -> dict[int, ChunkRow]:
+    """The first chunks of those of the notes that no chunk stands for yet."""
+    present = {row.note_id for row in rows.values()}
+    absent = list(dict.fromkeys(note for note in notes if note not in present))
+    if not absent:
+        return {}
+    return reader.chunks([ids[0] for ids in reader.note_chunks(absent, narrowed).values() if ids])
+
+
+def date_fit(query: Query, row: ChunkRow | NoteRow) -> float:
+    """How well a chunk's or a note's own day fits the dates that the query names, 0 to 1."""
+    if not query.dates or row.date is None or row.date_is_weak:
+        return 0.0
+    try:
+        day = date.fromisoformat(row.date)
+    except ValueError:
+        return 0.0
+    return max(fusion.date_worth(named.distance(day)) for named in query.dates)
+
+
+# --- notes that a query names: who types a note's name wants that note, whatever else holds the word
+
+
+NAMESAKES = 3
+"""A name that more notes share names none of them."""
+
+
+class Called(NamedTuple):
+    """The notes that a query names.
+
+    Attributes:
+        whole: those whose name it is.
+        inside: those whose name stands in it, the former too.
+        blank: the paths of the former that hold nothing.
+    """
+
+    whole: frozenset[int]
+    inside: frozenset[int]
+    blank: tuple[str, ...]
+
+
+def called(reader: IndexReader, query: Query, within: Filter) -> Called:
+    """The notes that the query names, of those that may answer."""
+    whole: list[tuple[int, str, bool]] = []
+    inside: set[int] = set()
+    if query.meaning and query.selection is None:
+        asked = key(query.meaning)
+        for name, notes in reader.called(keys_within(query.meaning), within).items():
+            if len(notes) <= NAMESAKES:
+                inside.update(note for note, _, _ in notes)
+                if name == asked:
+                    whole = notes
+    blank = tuple(path for _, path, is_blank in whole if is_blank)
+    return Called(frozenset(note for note, _, _ in whole), frozenset(inside), blank)
+
+
+@lru_cache(maxsize=8192)
+def stems_of(name: str) -> frozenset[str]:
+    """The words of a name as they are compared with a query's."""
+    return frozenset(map(stem, name_parts(name)))
+
+
+def shares(
+    reader: IndexReader, rows: Iterable[ChunkRow], terms: Terms, idfs: Mapping[str, float], total: int
+) -> dict[int, float]:
+    """How much of the query names each note: the share of its idf that a name covers, times the share of the name's idf
+    that is covered. Of several names the best counts.
+
+    Args:
+        reader: the index.
+        rows: of the notes in question.
+        terms: of the query.
+        idfs: of these.
+        total: chunks in the index.
+    """
+    pairs = (literal for literal in terms.literals if len(literal) < 3 or not is_run(literal))
+    asked = {term: idfs[term] for term in (*terms.stems, *pairs) if len(term) > 1 and term in idfs}
+    known = sum(asked.values())
+    if not known:
+        return {}
+    heads = {head[:3] for head in heads_of(tuple(asked))}
+    notes = {row.note_id: row for row in rows}
+    named: dict[str, list[int]] = {}
+    parts_of: dict[str, frozenset[str]] = {}
+    for note, row in notes.items():
+        for name in names_of(row.path, row.title, row.aliases):
+            if name.isascii() and not any(map(name.lower().__contains__, heads)):
+                continue
+            parts = stems_of(name)
+            if not parts.isdisjoint(asked) and (one := key(name)):
+                parts_of.setdefault(one, parts)
+                if note not in (others := named.setdefault(one, [])):
+                    others.append(note)
+    shared = reader.shared_names(named, NAMESAKES)
+    rest = {part for one in named if one not in shared for part in parts_of[one]} - asked.keys()
+    held = reader.frequencies(rest)
+    found: dict[int, float] = {}
+    for one, those in named.items():
+        if one in shared:
+            continue
+        covered = sum(asked[part] for part in parts_of[one] if part in asked)
+        whole = covered + sum(idf(max(total, 1), min(held[part], total)) for part in parts_of[one] if part in held)
+        share = min(1.0, covered / known) * (covered / whole if whole else 0.0)
+        for note in those:
+            found[note] = max(found.get(note, 0.0), share)
+    return found

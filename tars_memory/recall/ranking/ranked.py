@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from tars_memory.recall.ranking import relevance
 from tars_memory.recall.ranking import scores as ranking
 from tars_memory.recall.ranking.candidates import gather
-from tars_memory.recall.ranking.lexical import Terms
-from tars_memory.recall.ranking.passages import told_day
+from tars_memory.recall.ranking.scores import told_day
+from tars_memory.recall.ranking.words import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,12 +9,9 @@ import unicodedata
 from math import exp, log
 from typing import TYPE_CHECKING
 
-from tars_memory.recall.ranking.fusion import DEFAULT, STRANGE, UNTOLD
-from tars_memory.recall.ranking.interaction import mean
-from tars_memory.recall.ranking.lexical import idf
-from tars_memory.recall.ranking.shortlist import CHUNKS_READ
-from tars_memory.recall.ranking.stemming import stem
-from tars_memory.recall.ranking.words import unspaced_runs
+from tars_memory.recall.ranking.candidates import CHUNKS_READ
+from tars_memory.recall.ranking.fusion import DEFAULT, STRANGE, UNTOLD, mean
+from tars_memory.recall.ranking.words import idf, stem, unspaced_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

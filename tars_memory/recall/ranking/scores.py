@@ -1,4 +1,4 @@
-"""The score of every candidate line, part by part. Pure.
+"""The score of every candidate line, part by part, and the passages around the best of them. Pure.
 
 Notes are ranked by what they hold as wholes and by their best chunk and line; a line then stands below its note's
 score by as much as it is worse than the best line there. So notes come in the right order, and the lines of the good
@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.recall.ranking import fusion, standing
-from tars_memory.recall.ranking.interaction import mean
-from tars_memory.recall.ranking.lexical import phrase_key
-from tars_memory.recall.ranking.names import NAMESAKES
-from tars_memory.recall.ranking.speakers import Speakers
-from tars_memory.recall.ranking.words import unspaced_runs
+from tars_memory.index.fulltext import tokens
+from tars_memory.recall.model import Hit
+from tars_memory.recall.once import statement_of
+from tars_memory.recall.ranking import fusion
+from tars_memory.recall.ranking.candidates import NAMESAKES
+from tars_memory.recall.ranking.fusion import REFUSED, mean
+from tars_memory.recall.ranking.words import phrase_key, unspaced_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from tars_memory.index.reader import ChunkRow
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranking.candidates import Candidate, Line, Pool
+
 
 PARTS = (
     "note: words", "note: date", "note: best line", "note: nearest words of a chunk", "note: nearest words",
@@ -54,13 +57,13 @@ def rank(pool: Pool, query: Query) -> None:
     for line in lines:
         known = line.chunk.row.lines[line.index]
         line.speaker = named.share(known.speaker)
-        line.validity = standing.validity(known, query.today, query.dates)
+        line.validity = fusion.validity(known, query.today, query.dates)
         if line.index in line.chunk.decided:
-            line.validity = min(line.validity, standing.OVER)  # what was rejected is not among the lines at all
+            line.validity = min(line.validity, fusion.OVER)  # what was rejected is not among the lines at all
     alike = _alike(pool.chunks)
     for line in lines if alike else ():
         if line.chunk.texts[line.index] in alike:
-            line.validity = min(line.validity, standing.BOILERPLATE)
+            line.validity = min(line.validity, fusion.BOILERPLATE)
     compared = [chunk for chunk in pool.chunks if chunk.meaning is not None]
     if not compared or pool.coverage >= 1:
         _score(pool.chunks, pool, query, by_meaning=bool(compared))
@@ -122,10 +125,10 @@ def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: boo
                 fusion.SPREAD * fusion.LINE_BESIDE * near,
             )
             line.score = sum(line.parts)
-            if line.validity > standing.BOILERPLATE:  # the others say nothing for their note
+            if line.validity > fusion.BOILERPLATE:  # the others say nothing for their note
                 note.best = max(note.best, best + fusion.BEST_WORDS * said + fusion.BEST_SPEAKER * line.speaker)
                 note.exact = max(note.exact, held)
-            if line.validity > standing.REFUSED:
+            if line.validity > fusion.REFUSED:
                 note.top = max(note.top, line.score)
             i += 1
     _add_notes(chunks, pool, query, notes, by_meaning=by_meaning)
@@ -167,8 +170,8 @@ def _add_notes(chunks: list[Candidate], pool: Pool, query: Query, notes: dict[in
             fusion.NOTE_EXACT * note.exact,
             by_name * chunk.name_meaning,
             fusion.NOTE_NAME * chunk.name,
-            standing.tier_worth(chunk.row.tier),
-            0.0 if chunk.row.date_is_weak else standing.recency(chunk.row.tier, chunk.row.date, query.today),
+            fusion.tier_worth(chunk.row.tier),
+            0.0 if chunk.row.date_is_weak else fusion.recency(chunk.row.tier, chunk.row.date, query.today),
         )
         top = max(note.top, 0.0)  # below that if all that was read of it was refused
         base = sum(parts) - top
@@ -183,7 +186,7 @@ def first_lines(pool: Pool) -> list[Line]:
     for chunk in pool.chunks:
         for line in chunk.lines if chunk.is_named else ():
             known = best.get(chunk.row.note_id)
-            if line.validity > standing.REFUSED and (known is None or line.score > known.score):
+            if line.validity > fusion.REFUSED and (known is None or line.score > known.score):
                 best[chunk.row.note_id] = line
     return list(best.values())
 
@@ -195,7 +198,7 @@ def _collect_nearest(chunks: list[Candidate], notes: dict[int, _Note]) -> list[f
         note = notes[chunk.row.note_id]
         best: list[float] = []
         for line in chunk.lines:
-            if not line.nearest or line.validity <= standing.REFUSED:
+            if not line.nearest or line.validity <= fusion.REFUSED:
                 continue
             best = list(map(max, best, line.nearest)) if best else line.nearest
             both = line.nearest
@@ -249,3 +252,120 @@ def _as_written(pool: Pool, query: Query) -> dict[str, float]:
 def _with_before(line: Line) -> float:
     """BM25 of a line with what it inherits of the line before."""
     return line.words + fusion.BEFORE * line.before.words if line.before is not None else line.words
+
+
+# --- whether the question names who says a line
+
+
+class Speakers:
+    """The people that a question names."""
+
+    def __init__(self, question: str) -> None:
+        self._words = frozenset(tokens(question))
+        self._shares: dict[str, float] = {"": 0.0}
+
+    def share(self, name: str) -> float:
+        """Which share of the name's words the question holds; a single letter alone names nobody."""
+        share = self._shares.get(name)
+        if share is None:
+            parts = tokens(name)
+            named = [part for part in parts if part in self._words]
+            share = len(named) / len(parts) if any(len(part) > 1 for part in named) else 0.0
+            self._shares[name] = share
+        return share
+
+
+# --- passages: the few whole lines around the line that answers
+
+
+DATED = frozenset({"daily", "episodic", "talk"})
+"""The tiers whose lines tell what was so on a day."""
+ENOUGH = 180
+"""Characters of a passage worth reading: the anchor line is widened towards its better neighbour until it has as many.
+
+A lone "Yes, I did!" gets the question that it answers; 100 to 300 differ by less than a point of coverage.
+"""
+
+
+def passages(lines: Sequence[Line]) -> Iterator[Hit]:
+    """Disjoint passages, the one with the best anchor first; made only as far as they are asked for."""
+    taken: set[tuple[int, int]] = set()
+    for anchor in sorted(lines, key=lambda line: -line.score):
+        row = anchor.chunk.row
+        if (row.note_id, anchor.number) in taken:
+            continue
+        first, last = _widened(anchor, taken)
+        taken.update((row.note_id, row.start_line + i) for i in range(first.index, last.index + 1))
+        texts = anchor.chunk.texts[first.index : last.index + 1]
+        hit = _hit(row, first.number, last.number, "\n".join(texts))
+        hit.best = anchor.index - first.index
+        hit.score = anchor.score
+        hit.day = told_day(row, anchor.index)
+        hit.statement = statement_of(row, anchor.index)
+        hit.explain = dict(zip(PARTS, anchor.parts, strict=True))
+        yield hit
+
+
+def _widened(anchor: Line, taken: set[tuple[int, int]]) -> tuple[Line, Line]:
+    """The first and the last line of the passage around a line."""
+    lines, texts, note = anchor.chunk.lines, anchor.chunk.texts, anchor.chunk.row.note_id
+    first = last = lines.index(anchor)
+    size = anchor.length
+
+    def free(inner: int, outer: int) -> bool:
+        """Whether the passage may go on over this neighbour: not shown yet, not rejected, nothing left out between."""
+        if not 0 <= outer < len(lines) or (note, lines[outer].number) in taken:
+            return False
+        if lines[outer].validity <= REFUSED < anchor.validity:
+            return False
+        between = sorted((lines[inner].index, lines[outer].index))
+        return not any(text.strip() for text in texts[between[0] + 1 : between[1]])
+
+    while size < ENOUGH:
+        around = [at for inner, at in ((first, first - 1), (last, last + 1)) if free(inner, at)]
+        if not around:
+            break
+        wider = max(around, key=lambda at: lines[at].score)
+        size += lines[wider].length + 1
+        first, last = min(first, wider), max(last, wider)
+    return lines[first], lines[last]
+
+
+def whole(row: ChunkRow, left_out: Collection[int]) -> Iterator[Hit]:
+    """A chunk as it is; in parts where lines of it, by their index, are left out."""
+    if not left_out:
+        yield _hit(row, row.start_line, row.end_line, row.text)
+        return
+    texts = row.text.split("\n")
+    kept = [index for index in range(len(texts)) if index not in left_out and texts[index].strip()]
+    starts = [index for index in kept if index - 1 not in kept]
+    for start in starts:
+        end = next(index for index in range(start, len(texts)) if index + 1 not in kept)
+        yield _hit(row, row.start_line + start, row.start_line + end, "\n".join(texts[start : end + 1]))
+
+
+def told_day(row: ChunkRow, index: int) -> str:
+    """The ISO day on which a line of a chunk was said or began to hold, as far as it or its note tells; else ''."""
+    day = row.lines[index].day
+    return day or (row.date or "" if row.tier in DATED and not row.date_is_weak else "")
+
+
+def _hit(row: ChunkRow, start_line: int, end_line: int, text: str) -> Hit:
+    return Hit(
+        path=row.path,
+        start_line=start_line,
+        end_line=end_line,
+        text=text,
+        tier=row.tier,
+        date=row.date,
+        title=row.title,
+        headings=row.headings,
+        block_id=_block_id(row, start_line, end_line),
+        partial=row.partial,
+    )
+
+
+def _block_id(row: ChunkRow, start_line: int, end_line: int) -> str | None:
+    """The id that Obsidian can jump to: of a line of the passage, else of the whole chunk."""
+    ids = row.block_ids
+    return next((ids[number] for number in range(start_line, end_line + 1) if number in ids), row.block_id)
