@@ -518,6 +518,22 @@ def test_what_was_ticked_and_could_not_be_done_does_not_age(vault: Vault) -> Non
     assert "[extracted] an old thing" in vault["2026-10-20.md"]
 
 
+def test_two_that_replace_each_other_wait_and_hold_up_no_other_tick(vault: Vault) -> None:
+    vault["2026-11-20.md"] = (
+        "## Log\n- 10:00 [extracted] I prefer aisle seats ^d-eaaaaaa\n"
+        "- 10:01 [extracted] I prefer window seats ^d-eaaaaab\n"
+        "- 10:02 [extracted] dentist on 16 Oct ^d-eaaaaac\n- 10:03 [extracted] the dentist is Dr. Weiss ^d-eaaaaad\n"
+    )
+    vault.review().write_note()
+    choose(vault, "I prefer aisle seats")
+    choose(vault, "I prefer window seats")
+    choose(vault, "dentist on 16 Oct")
+    done = vault.review().from_note()
+    assert [each.proposal.text for each in done.decided] == ["The dentist is Dr. Weiss"]
+    assert any("replace each other" in notice for notice in done.notices)
+    assert vault["Review.md"].count("- [x] replace: I prefer") == 2 and "seats" not in vault["Memory.md"]
+
+
 def test_two_that_replace_one_line_both_stand(vault: Vault) -> None:
     vault["2026-11-20.md"] = vault["2026-11-20.md"] + "- 20:00 [extracted] dentist on 17 Oct ^d-zzzzzzz\n"
     lines = waiting(vault)["dentist on 16 Oct"].choices

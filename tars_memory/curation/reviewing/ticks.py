@@ -249,11 +249,15 @@ def take(review: Review) -> Taken:
         for name, what in said.items()
         if name not in offered and name not in known
     ]
-    try:
-        chosen = resolved(chosen)
-    except UsageError as error:
-        notices.append(f"{note.NOTE}: left for later: {error.message}")
-        chosen = [each for each in chosen if not each.instead]
+    order = [each.proposal.id for each in chosen]
+    groups, chosen = _entangled(chosen), []
+    for group in groups:
+        try:
+            chosen += resolved(group)
+        except UsageError as error:
+            notices.append(f"{note.NOTE}: left for later: {error.message}")
+            chosen += [each for each in group if not each.instead]
+    chosen.sort(key=lambda each: order.index(each.proposal.id))
     deciding = {mark for each in chosen for mark in each.marks}
     settle(review, found, but=deciding, expired=True)
     taken = {item.state for each in items.values() for item in each if item.id in said}
@@ -437,6 +441,18 @@ def accepted(
         proposal = beside(proposal)
     taken = tuple(lines[name] for name in chosen if name in lines)
     return Decision(proposal, accept=True, text=text, replaces=taken, instead=tuple(instead.values()))
+
+
+def _entangled(decisions: Sequence[Decision]) -> list[list[Decision]]:
+    """The decisions in groups: what one takes the place of, or shares with another one, is in its own group."""
+    groups: list[tuple[set[str], list[Decision]]] = []
+    for each in decisions:
+        names, group = {one.id for one in (each.proposal, *each.instead)}, [each]
+        for others in [others for others in groups if others[0] & names]:
+            groups.remove(others)
+            names, group = names | others[0], [*others[1], *group]
+        groups.append((names, group))
+    return [group for _, group in groups]
 
 
 def resolved(decisions: Sequence[Decision]) -> list[Decision]:
