@@ -119,7 +119,8 @@ class SearchResult:
         mode: how it was answered: ``hybrid``, ``lexical`` or ``semantic``.
         hits: best first.
         abstained: something came near, but nothing is relevant enough to be shown.
-        stale: number of notes that the index is behind the vault; 0 when it matches.
+        stale: number of notes and logs that the index is behind; 0 when it matches.
+        unread_logs: how many of these are logs of conversations; a notice tells of them.
         did_you_mean: names of notes that the query may be misspelt for, if it found nothing.
         unmounted: the vault looks unmounted or emptied; without hits that says nothing of what is in it.
         more: how many hits a larger limit would add; counted where the request limits the hits of a note.
@@ -138,6 +139,7 @@ class SearchResult:
         "query",
         "stale",
         "unmounted",
+        "unread_logs",
     )
 
     def __init__(
@@ -156,6 +158,7 @@ class SearchResult:
         self.hits = hits or []
         self.abstained = abstained
         self.stale = stale
+        self.unread_logs = 0
         self.unmounted = False
         self.did_you_mean: list[str] = []
         self.more = 0

@@ -475,6 +475,7 @@ class Search:
         for rank, hit in enumerate(result.hits, start=1):
             hit.rank = rank
         result.abstained = not result.hits
+        result.unread_logs = self._unread
         result.stale += self._unread
 
     def _told(

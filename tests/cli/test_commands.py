@@ -190,6 +190,16 @@ def test_nothing_is_said_and_never_as_if_all_had_been_read(tm: Run, memory: Any)
     assert tm("search", "qqqxyzzy", "--json").json["stale"] == 3
 
 
+@pytest.mark.parametrize("hits", [[], [hit()]])
+def test_logs_that_are_not_read_are_told_by_their_notice_alone(tm: Run, memory: Any, hits: list[Any]) -> None:
+    found = result(*hits, stale=2, notices=["2 logs of conversations are not searched yet: tars-memory reindex"])
+    found.unread_logs = 2
+    memory.answers["search"] = found
+    answer = tm("search", "tea")
+    assert "behind by" not in answer.err and answer.err.count("reindex") == 1
+    assert ("nothing found so far\n" in answer.err) is not bool(hits)
+
+
 def test_many_queries_one_object_a_line(tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     memory.answers["search"] = lambda text, **_: result(hit(), query=text) if text != "none" else result(query=text)
     monkeypatch.setattr(sys, "stdin", Stdin("tea\n\n-\r\nnone\nZ\udcff".encode("utf-8", "surrogateescape")))

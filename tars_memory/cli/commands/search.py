@@ -180,7 +180,8 @@ def _answer(
         wanted: the number of hits was asked for.
         one_of_many: other questions are answered, too.
     """
-    behind = [_behind(result.stale)] if result.stale and result.hits and not call.memory().workspace.reading else []
+    unread = result.stale - result.unread_logs
+    behind = [_behind(unread)] if unread and result.hits and not call.memory().workspace.reading else []
     notices = call.notices(result.notices, behind)
     if call.out.json:
         call.out.record({**result.to_json(), "notices": notices}, lines=one_of_many)
@@ -217,8 +218,10 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
         from tars_memory.recall.links import did_you_mean
 
         call.out.say(f"nothing relevant{about}; {did_you_mean([line(name) for name in result.did_you_mean])}")
+    elif unread := result.stale - result.unread_logs:
+        call.out.say(f"nothing found so far{about}, but {_behind(unread)}")
     elif result.stale:
-        call.out.say(f"nothing found so far{about}, but {_behind(result.stale)}")
+        call.out.say(f"nothing found so far{about}")
     else:
         call.out.say(f"nothing relevant{about}")
 
