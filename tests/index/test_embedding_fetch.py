@@ -117,4 +117,7 @@ def test_the_embedded_model_can_be_named_too(tmp_path: Path) -> None:
 def test_fastembeds_models_are_listed() -> None:
     known = prepare.known_models()
     assert ("BAAI/bge-small-en-v1.5", 384, 0.067, "English") in known
-    assert "many" in {languages for *_, languages in known}
+    languages = {name: spoken for name, _, _, spoken in known}
+    assert "many" in languages.values()
+    assert languages["nomic-ai/nomic-embed-text-v1.5"] == "English"  # of "Multimodal (text, image), English, …"
+    assert languages["jinaai/jina-embeddings-v3"] == "many"  # of "multi-lingual (~100), 8192 input tokens …"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -300,9 +301,10 @@ def known_models() -> list[tuple[str, int, float, str]]:
 
 def _languages(description: str) -> str:
     """``English`` of "Text embeddings, Unimodal (text), English, 512 input tokens truncation, …"."""
-    parts = description.split(", ")
-    found = parts[2] if len(parts) > 3 and "input tokens" not in parts[2] else ""
-    return "many" if found.lower().startswith("multilingual") else found
+    parts = re.split(r", (?![^()]*\))", description)
+    end = next((number for number, part in enumerate(parts) if "input tokens" in part), 3)
+    found = parts[end - 1] if 0 < end < len(parts) else ""
+    return "many" if re.match("(?i)multi-?lingual", found) else found
 
 
 def prefixes(name: str) -> tuple[str, str]:
