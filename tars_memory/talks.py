@@ -55,6 +55,8 @@ ANSWER = 300
 """Characters of an answer that are shown beside what was said."""
 KEPT_AFTER = 25
 """Days without a word after which a night keeps what the person said in a log."""
+DOUBTFUL_TOLD = 3
+"""So many logs of a look are named that are left out because it isn't sure who speaks; the others are counted."""
 NEAR = 4_096
 """Bytes at both ends of what was read that are compared when a log has grown."""
 
@@ -107,6 +109,7 @@ class Talks:
         self._root = root
         self._projects: dict[str, str] = {}
         self._named: dict[str, bool] = {}
+        self._doubtful: dict[str, str] = {}
 
     def close(self) -> None:
         """Let go of the index."""
@@ -119,10 +122,14 @@ class Talks:
             seconds: to spend at most on reading; the rest is told as stale. None: all is read.
             progress: told how many logs are read.
         """
-        return self.index.mended(lambda: self._refreshed(seconds, progress))
+        report = self.index.mended(lambda: self._refreshed(seconds, progress))
+        if seconds is None:
+            report.notices.extend(self._left_out())
+        return report
 
     def _refreshed(self, seconds: float | None, progress: Progress | None) -> TalkReport:
         notices: list[str] = []
+        self._doubtful.clear()
         wait = PATIENCE if seconds is None else WAIT
         self._settle_scopes(wait)
         if seconds is not None and self._looks_the_same():
@@ -166,6 +173,13 @@ class Talks:
             logs = counted(stale, "log of conversations is", "logs of conversations are")
             notices.append(f"{logs} not searched yet: tars-memory reindex reads them")
         return TalkReport(read, stale, notices)
+
+    def _left_out(self) -> list[str]:
+        """The logs just read that can't be searched, a sentence each for the first ones."""
+        doubtful = sorted(self._doubtful.items())
+        told = [f"{path} is not searched: {why}" for path, why in doubtful[:DOUBTFUL_TOLD]]
+        more = len(doubtful) - len(told)
+        return [*told, f"nor {counted(more, 'other log')} in which it isn't sure who speaks"] if more else told
 
     def rebuild(self, progress: Progress | None = None) -> TalkReport:
         """Read all logs anew into a new file: what is withheld by now is in none of its pages, nor in a vector."""
@@ -352,6 +366,8 @@ class Talks:
     def _said(self, transcript: Transcript, data: bytes | None, lines: int) -> Iterator[OwnTurn]:
         """The person's turns."""
         own = [turn for turn in transcript.turns if turn.role == "user"]
+        if own and transcript.doubt:
+            self._doubtful[transcript.source] = transcript.doubt
         if not own or transcript.doubt:
             return
         texts = _masked([turn.text[:LONGEST] for turn in own])

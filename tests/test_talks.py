@@ -511,6 +511,16 @@ def test_what_is_no_text_in_a_folder_of_logs_costs_nothing_else(world: World) ->
     assert world.found("walnut")
 
 
+def test_a_log_in_which_it_is_not_sure_who_speaks_is_named(world: World) -> None:
+    for number in range(5):
+        (world.logs / f"{number}.txt").write_text("User: I ride a tandem.\nAssistant: Fine.\nUser: It is blue.\n")
+    told = world.add()
+    assert told["conversations"] == 0 and world.found("tandem") == []
+    named = [notice for notice in told["notices"] if "is not searched: no blank lines part its turns" in notice]
+    assert [notice.split(" is ")[0] for notice in named] == [str(world.logs / f"{number}.txt") for number in range(3)]
+    assert "nor 2 other logs in which it isn't sure who speaks" in told["notices"]
+
+
 def test_turns_of_the_same_thing_are_shown_and_withheld_if_they_are_named(world: World) -> None:
     world.write("a.jsonl", *HARBOUR, turn("user", "is walnut a good floor for the flat", "2026-11-02T10:05"))
     world.write("b.jsonl", turn("user", "the ferry is yellow", "2026-11-03T10:00"))
