@@ -194,6 +194,9 @@ def test_corrections_become_rules_in_the_persons_words(tmp_path: Path, said: str
     ("said", "line", "target", "section"),
     [
         ("Always answer in metric units", "Always answer in metric units", "Procedural.md", "Notes"),
+        ("Please never use emojis", "Please never use emojis", "Procedural.md", "Notes"),
+        ("please always use tabs", "Please always use tabs", "Procedural.md", "Notes"),
+        ("Please never mind the cat", "Please never mind the cat", "Memory.md", "Notes"),
         ("never push to main", "Never push to main", "Procedural.md", "Notes"),
         ("Always loved the sea", "Always loved the sea", "Memory.md", "Notes"),
         ("let's go with SQLite", "We go with SQLite", "Memory.md", "Decisions"),

@@ -257,8 +257,9 @@ def fact(said: str) -> FeedbackRule:
     first = re.match(r"[^\W\d_]+", words)
     if first and first[0] in _STARTERS:
         words = _begun(words)
-    told = _ALWAYS.match(words)
-    asks = told is not None and _imperative(words[told.end() :])
+    plain = _POLITE.sub("", words)
+    told = _ALWAYS.match(plain)
+    asks = told is not None and _imperative(plain[told.end() :])
     return FeedbackRule(_begun(words) if asks else words, factual=not (asks or _ANSWERS.match(words)))
 
 
