@@ -101,6 +101,16 @@ class NameTable:
                     found[name] = (wrong, written)
         return [written for _, written in sorted(found.values())[:OFFERED]]
 
+    def beginning(self, text: str) -> list[str]:
+        """Names that begin with the text, the shortest first; names of sessions are none."""
+        asked = key(text)
+        sql = (
+            f"SELECT m.written FROM names m JOIN notes n ON n.id = m.note {_OF_SCOPE}"
+            " AND substr(m.name, 1, ?) = ? AND n.tier <> ? ORDER BY length(m.name), n.path"
+        )
+        found = self._connection.execute(sql, (self._scope, len(asked), asked, TIERS.index("episodic")))
+        return list(dict.fromkeys(written for (written,) in found))[:OFFERED]
+
     def telling(self, found: Named, held_in: Callable[[str], bool]) -> tuple[frozenset[str], set[int]]:
         """The notes that tell of somebody or something as wholes, and all chunks in which something does.
 

@@ -51,7 +51,7 @@ def called(reader: IndexReader, name: str, *, scope: str) -> str:
     """The path of the note of that name, or at that path.
 
     Raises:
-        NotFoundError: there is none; names that are spelt alike are told.
+        NotFoundError: there is none; names that are spelt alike are told, else those that begin so.
         UsageError: several have the name.
     """
     notes = reader.called([key(name)], Filter(scope=scope)).get(key(name), [])
@@ -67,7 +67,8 @@ def called(reader: IndexReader, name: str, *, scope: str) -> str:
             f"{counted(len(paths), 'note')} are called {name!r}: {', '.join(paths[:SHOWN])}{more}",
             "name one by its path",
         )
-    near = reader.names(scope).near(name)
+    names = reader.names(scope)
+    near = names.near(name) or names.beginning(name)
     raise NotFoundError(
         f"no note is called {name!r}", did_you_mean(near) if near else f"tars-memory search {name} looks inside notes"
     )

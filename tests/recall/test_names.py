@@ -8,6 +8,7 @@ from recalled import Recalled
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.index.naming import keys_within, mistakes
 from tars_memory.memory import Memory
+from tars_memory.recall.links import called
 from tars_memory.recall.ranking.fusion import LINE_NAMED, NOTE_NAME
 from tars_memory.testing import make_vault
 
@@ -153,6 +154,27 @@ def test_what_finds_nothing_is_told_the_names_that_are_spelt_alike(vault, text, 
         assert result.did_you_mean == offered
         assert result.to_json().get("did_you_mean", []) == offered
     assert vault.index.read(lambda reader: reader.names().near(text)) == offered
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("obsidian", ["Obsidian 官方同步简介"]),
+        ("한국어", ["한국어 문법"]),
+        ("groesse", []),
+        ("custom", ["Custom domains"]),
+        ("domains", []),
+        ("!", []),
+    ],
+)
+def test_of_a_name_that_no_note_has_the_ones_that_begin_so_are_offered(vault, text, offered):
+    def ask(reader):
+        with pytest.raises(NotFoundError) as told:
+            called(reader, text, scope="")
+        return str(told.value.hint)
+
+    hint = vault.index.read(ask)
+    assert hint == (f"did you mean {offered[0]}?" if offered else f"tars-memory search {text} looks inside notes")
 
 
 def test_who_finds_something_is_offered_no_other_name(vault):
