@@ -95,7 +95,6 @@ def status(workspace: Workspace) -> dict[str, Any]:
 
 def _sources(workspace: Workspace) -> dict[str, int] | None:
     """How much of conversations is searched."""
-
     if not source_paths(workspace.settings):
         return None
     told = sources(workspace)
@@ -271,7 +270,6 @@ EXPIRES_AFTER = 30
 
 def sources(workspace: Workspace) -> dict[str, Any]:
     """The sources and what was read of them: see :meth:`tars_memory.memory.Memory.sources`."""
-
     paths = source_paths(workspace.settings)
     talks = workspace.talks()
     counts = talks.index.counts() if talks is not None and talks.index.exists else {}
@@ -293,7 +291,6 @@ def add_source(workspace: Workspace, path: str, progress: Progress | None) -> di
         UsageError: it is no file or folder, or its name holds what the settings can't.
         UnwritableError: the settings or the index can't be written.
     """
-
     whole = os.path.abspath(os.path.expanduser(path))
     if not path or not os.path.exists(whole):
         raise UsageError(f"{path or 'no file'} is not there", "name a file or a folder of logs")
@@ -327,7 +324,6 @@ def remove_source(workspace: Workspace, path: str) -> dict[str, Any]:
         UsageError: it is none.
         UnwritableError: the settings or the index can't be written.
     """
-
     whole = os.path.abspath(os.path.expanduser(path))
     before = workspace.talks()
     known = source_paths(workspace.settings)
