@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from tars_memory.jobs.forgetting import Copies, Forgotten, TalkLine
     from tars_memory.recall.evaluation import Evaluation
     from tars_memory.recall.links import NoteLinks
-    from tars_memory.recall.model import SearchResult
     from tars_memory.recall.packing.context import Context as Packed
     from tars_memory.recall.packing.growth import Growth
     from tars_memory.recall.request import SearchRequest
+    from tars_memory.recall.results import SearchResult
     from tars_memory.recall.searcher import Searcher
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Actor, Entry

@@ -16,7 +16,7 @@ from tars_memory.cli.output import Output
 from tars_memory.cli.screen import show_hits
 from tars_memory.errors import UsageError
 from tars_memory.memory import Memory
-from tars_memory.recall.model import SearchResult
+from tars_memory.recall.results import SearchResult
 from tars_memory.testing import make_vault
 from tars_memory.workspace import Workspace
 

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from tars_memory.cli.output import SEQUENCES, clean, line
 from tars_memory.disk import Places
-from tars_memory.recall.highlight import spans
+from tars_memory.recall.ranking.words import Terms
 from tars_memory.settings import OFF, Settings, TerminalOptions
 from tars_memory.vault.markdown.lines import plain
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from tars_memory.cli.call import Call
     from tars_memory.cli.output import Output
-    from tars_memory.recall.model import Hit, SearchResult
     from tars_memory.recall.query import Query
+    from tars_memory.recall.results import Hit, SearchResult
 
 
 NOTE = "magenta"
@@ -305,7 +305,7 @@ def _excerpt(out: Output, hit: Hit, query: Query, room: int) -> Text:
     if cell_len(said) <= room:
         return _lit(query, said)
     cut = sign(out, "…", "...")
-    found = spans(query, said)
+    found = Terms(query).spans(said)
     start = _best_start(said, found, room)
     before = cut if start else ""
     end = _end(said, start, room - len(before))
@@ -354,7 +354,7 @@ def _end(text: str, start: int, cells: int) -> int:
 def _lit(query: Query, text: str) -> Text:
     """The text with what matches standing out."""
     shown = Text(text)
-    for start, end in spans(query, text):
+    for start, end in Terms(query).spans(text):
         shown.stylize(MATCH, start, end)
     return shown
 

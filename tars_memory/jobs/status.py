@@ -15,7 +15,7 @@ from tars_memory.index.embedding import prepare
 from tars_memory.index.intake import RefreshReport
 from tars_memory.index.live import detached
 from tars_memory.recall.packing.growth import DAYS, growth
-from tars_memory.recall.packing.rules import unapproved
+from tars_memory.recall.packing.loaded import unapproved
 from tars_memory.recall.ranking.words import foreign
 from tars_memory.recall.searcher import Searcher
 from tars_memory.settings import EmbeddingOptions

@@ -15,14 +15,14 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import TarsError, UsageError
-from tars_memory.recall.packing.budget import CHARACTERS_PER_TOKEN
+from tars_memory.recall.packing.packing import CHARACTERS_PER_TOKEN
 from tars_memory.recall.query import parse
-from tars_memory.recall.verify import note_lines
+from tars_memory.recall.results import note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from tars_memory.recall.model import Hit, SearchResult
+    from tars_memory.recall.results import Hit, SearchResult
 
 NOTE_CUTS = (1, 5, 10)
 RANKS = 10

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from tars_memory.index.reader import ChunkRow, IndexReader
-    from tars_memory.recall.model import Hit
     from tars_memory.recall.ranking.candidates import Line
+    from tars_memory.recall.results import Hit
 
 ITEM, MACHINERY = "item", "machinery"
 """Kinds of lines of the index; their grammar, which costs a start its regexes, is only read where a session answers."""

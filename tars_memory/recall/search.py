@@ -6,13 +6,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import TarsError
-from tars_memory.recall.model import Hit, SearchResult, obsidian_url
 from tars_memory.recall.once import once
 from tars_memory.recall.ranking.candidates import decided, silent, unasked
 from tars_memory.recall.ranking.fusion import LINE_NAMED
 from tars_memory.recall.ranking.ranked import narrowed_by, scored
 from tars_memory.recall.ranking.scores import passages, whole
-from tars_memory.recall.verify import note_lines, verified
+from tars_memory.recall.results import Hit, SearchResult, note_lines, obsidian_url, verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -20,11 +20,10 @@ from tars_memory.curation.why import Trace, Trail
 from tars_memory.errors import NotFoundError
 from tars_memory.recall.evaluation import Evaluation, Question, evaluate
 from tars_memory.recall.links import NoteLinks
-from tars_memory.recall.model import Hit, SearchResult
 from tars_memory.recall.packing.fence import Run
-from tars_memory.recall.packing.packing import Dropped
-from tars_memory.recall.packing.prompt import Block, Context
+from tars_memory.recall.packing.packing import Block, Context, Dropped
 from tars_memory.recall.query import parse
+from tars_memory.recall.results import Hit, SearchResult
 from tars_memory.vault.markdown.facts import Fact
 
 if TYPE_CHECKING:

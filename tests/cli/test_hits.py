@@ -13,8 +13,8 @@ from terminal import OURS, environment, on_a_terminal, program, rows
 
 from tars_memory.cli.output import Output
 from tars_memory.cli.screen import show_hits
-from tars_memory.recall.model import Hit, SearchResult
 from tars_memory.recall.query import parse
+from tars_memory.recall.results import Hit, SearchResult
 
 LONG = "Far before it all there were words and more words, " * 8 + "then green tea for Anna, " + "and after that, " * 9
 

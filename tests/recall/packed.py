@@ -14,7 +14,7 @@ from tars_memory.recall.packing import fence
 from tars_memory.recall.packing.context import Context, context
 from tars_memory.recall.packing.loaded import key
 from tars_memory.recall.ranking.ranked import Answer
-from tars_memory.recall.verify import note_lines
+from tars_memory.recall.results import note_lines
 from tars_memory.vault.layout import Layout
 
 NOW = datetime(2026, 11, 21, 10, 15, tzinfo=UTC)

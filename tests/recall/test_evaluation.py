@@ -12,9 +12,8 @@ import pytest
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.recall import evaluation
 from tars_memory.recall.evaluation import METRICS, Question, Run, bootstrap, compare, evaluate, questions, score
-from tars_memory.recall.model import Hit, SearchResult
 from tars_memory.recall.query import parse
-from tars_memory.recall.verify import note_lines
+from tars_memory.recall.results import Hit, SearchResult, note_lines
 
 LINES = {"a.md": ["x" * 399] * 20, "b.md": ["y" * 799] * 20, "c.md": ["z"] * 20}
 """A line of a.md costs 100 tokens, of b.md 200, of c.md half a one."""

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from random_documents import examples
 
 from tars_memory.recall.packing import fence
-from tars_memory.recall.packing.budget import characters, tokens
-from tars_memory.recall.packing.packing import LONG_NOTE, Packing, Unit, by_worth
+from tars_memory.recall.packing.packing import LONG_NOTE, Packing, Unit, by_worth, characters, tokens
 
 
 @settings(max_examples=examples(200))

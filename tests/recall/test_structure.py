@@ -11,7 +11,7 @@ from typing import Any
 
 from tars_memory.memory import Memory
 from tars_memory.recall.packing import context as packing
-from tars_memory.recall.packing.prompt import Context
+from tars_memory.recall.packing.packing import Context
 from tars_memory.settings import PROJECTS
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.vault import Vault

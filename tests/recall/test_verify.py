@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tars_memory.recall.model import Hit, obsidian_url
-from tars_memory.recall.verify import located, note_lines, verified
+from tars_memory.recall.results import Hit, located, note_lines, obsidian_url, verified
 
 
 def hit(text: str, start: int, *, path: str = "a.md", partial: bool = False) -> Hit:

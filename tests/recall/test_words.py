@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tars_memory.index.fulltext import STOP_WORDS, fold, plainer, tokens
-from tars_memory.recall.highlight import spans
 from tars_memory.recall.query import parse
 from tars_memory.recall.ranking.words import Exclusion, Terms, bm25, idf, stem, symbols, unspaced_runs
 
@@ -120,13 +119,13 @@ def test_bm25_prefers_rare_words_and_short_texts():
     ],
 )
 def test_what_is_lit(query, text, lit):
-    assert [text[a:b] for a, b in spans(parse(query, TODAY), text)] == lit
+    assert [text[a:b] for a, b in Terms(parse(query, TODAY)).spans(text)] == lit
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_lit_spans_are_ordered_and_disjoint(question, text):
     question = question.replace(":", " ")
-    found = spans(parse(question, TODAY), text)
+    found = Terms(parse(question, TODAY)).spans(text)
     ends = [0]
     for start, end in found:
         assert ends[-1] <= start < end <= len(text)

@@ -11,7 +11,7 @@ from tars_memory.errors import UsageError
 from tars_memory.recall.packing.loaded import COMMENT, FRONT_MATTER
 
 if TYPE_CHECKING:
-    from tars_memory.recall.packing.prompt import Context
+    from tars_memory.recall.packing.packing import Context
 
 FORMATS = ("text", "json")
 MOST_REASONS = 3

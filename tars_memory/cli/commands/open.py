@@ -17,7 +17,7 @@ from tars_memory.cli.output import line, show_rows
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.cli.recent import recall
 from tars_memory.errors import NotFoundError, UsageError
-from tars_memory.recall.model import obsidian_url
+from tars_memory.recall.results import obsidian_url
 
 COLON_LINE = {"hx", "helix", "subl", "zed"}
 """Editors that take ``path:LINE``; any other is given ``+LINE path``, which vi, nano, emacs and most others take."""

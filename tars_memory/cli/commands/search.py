@@ -14,7 +14,7 @@ from tars_memory.errors import UsageError, VaultError
 if TYPE_CHECKING:
     from datetime import date
 
-    from tars_memory.recall.model import SearchResult
+    from tars_memory.recall.results import SearchResult
 
 MODES = ("hybrid", "lexical", "semantic")
 PLACES = ("cwd", "vault")

@@ -18,7 +18,7 @@ from tars_memory.curation.extraction import grounding, rules
 from tars_memory.curation.models import dialogues
 from tars_memory.errors import TarsError
 from tars_memory.language import statements
-from tars_memory.recall.packing.budget import characters
+from tars_memory.recall.packing.packing import characters
 from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries, facts

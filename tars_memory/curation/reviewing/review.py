@@ -24,8 +24,7 @@ from tars_memory.curation.reviewing.candidates import COMMAND, arrived, earliest
 from tars_memory.curation.reviewing.gather import gather
 from tars_memory.curation.reviewing.ticks import accepted, resolved
 from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UsageError, counted
-from tars_memory.recall.packing.loaded import Loaded
-from tars_memory.recall.packing.rules import by_approval
+from tars_memory.recall.packing.loaded import Loaded, by_approval
 from tars_memory.vault import sessions
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar

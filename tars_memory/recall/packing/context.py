@@ -15,7 +15,6 @@ from tars_memory.errors import UsageError, counted
 from tars_memory.recall import facts as about
 from tars_memory.recall import query
 from tars_memory.recall.packing import fence
-from tars_memory.recall.packing.budget import characters, tokens
 from tars_memory.recall.packing.loaded import (
     ALONE,
     COMMENT,
@@ -24,29 +23,43 @@ from tars_memory.recall.packing.loaded import (
     FRONT_MATTER,
     REPLACED,
     Loaded,
+    Reading,
+    by_approval,
     dismissed,
     key,
+    within,
 )
-from tars_memory.recall.packing.packing import LOADED, NO_ROOM, Packing, Unit, by_worth
-from tars_memory.recall.packing.prompt import Block, Context
-from tars_memory.recall.packing.reading import Reading, within
-from tars_memory.recall.packing.rules import by_approval
-from tars_memory.recall.packing.structure import Facts, newest_first, weighs
+from tars_memory.recall.packing.packing import (
+    LOADED,
+    NO_ROOM,
+    Block,
+    Context,
+    Packing,
+    Unit,
+    by_worth,
+    characters,
+    tokens,
+)
 from tars_memory.recall.ranking.ranked import settled
 from tars_memory.settings import PROJECTS, FactsOptions
-from tars_memory.vault.markdown import facts
+from tars_memory.vault.markdown import entries, facts
+from tars_memory.vault.markdown.document import plain_heading
+from tars_memory.vault.markdown.facts import folded
 from tars_memory.vault.markdown.lines import candidates_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date, datetime
 
+    from tars_memory.recall.packing.loaded import Loaded
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranking.ranked import Answer
     from tars_memory.recall.selecting import Selection
     from tars_memory.recall.talks import Conversations
+    from tars_memory.vault.markdown.facts import Fact, Predicates
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
+
 
 __all__ = ["Block", "Context", "context"]
 
@@ -502,3 +515,104 @@ def _check(budget: int, days: int, file_cap: int, project: str | None) -> None:
         raise UsageError(f"{counted(days, 'day')} of daily notes: too many", f"at most {MOST_DAYS}")
     if project and (project in (".", "..") or "/" in project or "\\" in project or "\0" in project):
         raise UsageError(f"{project!r} is no project", f"name the folder below {PROJECTS}/")
+
+
+# --- what structure alone says of lines that can't both hold: facts of one subject and single-valued predicate, and
+# dated decisions of one note
+#
+# Nothing is concluded from the words of two lines, and nothing is left out: of facts both are told, and beside them a
+# sentence that says which one holds; how to read all other disagreement one fixed sentence says: `fence.preface`.
+
+
+QUOTED = 160
+"""Characters of a fact that a sentence repeats; the fact itself stands in the prompt."""
+
+_MARK = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
+
+
+def newest_first(note: Loaded) -> list[Unit]:
+    """The units of a note in the order in which room is given to them: of its decisions the newest first."""
+    days = {at: _decided(note, unit) for at, unit in enumerate(note.units) if _under_decisions(unit)}
+    found = [*note.units]
+    for at, newest in zip(days, sorted(days, key=lambda at: days[at], reverse=True), strict=True):
+        found[at] = note.units[newest]
+    return found
+
+
+def weighs(note: Loaded) -> bool:
+    """Whether the note holds decisions of several days, of which the newest holds."""
+    days = (_decided(note, unit) for unit in note.units if _under_decisions(unit))
+    return len({day for day in days if day}) > 1
+
+
+class Facts:
+    """The facts of the notes so far, of which one value holds at a time, and how the next note's stand to them.
+
+    Args:
+        predicates: a subject has one value of some at a time; only these can stand against each other.
+        me: the subjects that mean the user.
+    """
+
+    def __init__(self, predicates: Predicates, me: Iterable[str]) -> None:
+        self._predicates = predicates
+        self._me = {folded(name) for name in me}
+        self._held: dict[tuple[str, str], Fact] = {}
+        self._picked: set[tuple[str, str]] = set()
+
+    def told(self, holding: Sequence[Fact], picked: list[Fact]) -> tuple[list[Fact], dict[tuple[str, int], Unit]]:
+        """The facts of one note to be told, and by its place each that gives way, with the sentence that says so.
+
+        Args:
+            holding: those of the note that hold, of the project's note first.
+            picked: those of the note that belong into the prompt.
+        """
+        sentences: dict[tuple[str, int], Unit] = {}
+        newest: dict[tuple[str, str], Fact] = {}
+        single = [fact for fact in holding if self._predicates.replaces(fact.predicate)]
+        for fact in sorted(single, key=lambda fact: (str(fact.since or ""), fact.line), reverse=True):
+            about = self._about(fact)
+            mine = self._held.get(about)
+            other = mine or newest.setdefault(about, fact)
+            if folded(other.object) == folded(fact.object):
+                continue
+            if mine is not None:
+                text = f"The project says {_said(mine)}, outside projects {_said(fact)}: the project's holds here."
+            else:
+                holds = "the newer one does" if other.since != fact.since else "no date says which one does"
+                text = f"Of {_said(other)} and {_said(fact)} only one can hold: {holds}."
+            sentences[fact.path, fact.line] = Unit(fact.path, fact.line, [f"- {text}"])
+        told = {self._about(fact) for fact in picked} | self._picked
+        known = {fact.line for fact in picked}
+        more = [fact for fact in single if (fact.path, fact.line) in sentences and fact.line not in known]
+        more = [fact for fact in more if self._about(fact) in told]
+        self._held |= newest
+        self._picked = told
+        return [*picked, *more], sentences
+
+    def _about(self, fact: Fact) -> tuple[str, str]:
+        subject = folded(fact.subject)
+        return "" if subject in self._me else subject, folded(fact.predicate)
+
+
+def _under_decisions(unit: Unit) -> bool:
+    heading = unit.headings[-1].texts if unit.headings else []
+    wanted = entries.DECISIONS.casefold()
+    if not heading or wanted not in heading[0].casefold():
+        return False  # spares the reading of most headings
+    return plain_heading(heading[0].lstrip("# ")).casefold() == wanted
+
+
+def _decided(note: Loaded, unit: Unit) -> str:
+    """When a decision was made: its instant, the day that it begins with, or that of the line it came from."""
+    text = " ".join(each.strip() for each in note.lines[unit.start_line - 1 : unit.end_line])
+    mark = _MARK.match(text)
+    parts = entries.parse(text[mark.end() :] if mark else text, timed=True)
+    day = _DAY.match(parts.text) or _DAY.search(f"{parts.label or ''} {parts.provenance or ''}")
+    return entries.instant(parts.time or "") or (day[0] if day else "")
+
+
+def _said(fact: Fact) -> str:
+    text = fence.shown(f"{fact.subject} {fact.predicate}: {fact.object}").strip().lstrip("\\")
+    text = text if len(text) <= QUOTED else f"{text[: QUOTED - 1].rstrip()}…"
+    return f"“{text}”{f' (since {fact.since})' if fact.since else ''}"

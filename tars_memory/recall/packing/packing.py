@@ -7,13 +7,15 @@ lines from several notes, a large one whole stretches of long notes, without a s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tars_memory.recall.packing import fence
-from tars_memory.recall.packing.budget import characters
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from tars_memory.recall.packing.fence import Run
+
 
 RANK = 7
 """A line of rank r is worth 1 / (r + 7). Flat between 5 and 10 on locomo-dev."""
@@ -272,3 +274,85 @@ def by_worth(
         for (path, number), value in worth.items()
     }
     return sorted(weighed, key=lambda place: (-weighed[place], order[place]))
+
+
+# --- what text costs in a prompt: the one place that says so
+
+
+CHARACTERS_PER_TOKEN = 4
+"""English prose under the tokenizers of today's models has about four characters a token. It is an estimate: scripts
+without spaces cost up to four times as much, so leave room if your notes are in one of them."""
+
+
+def tokens(characters: int) -> int:
+    """Tokens of so many characters, rounded up."""
+    return -(-characters // CHARACTERS_PER_TOKEN)
+
+
+def characters(tokens: int) -> int:
+    """Characters that so many tokens pay for."""
+    return max(tokens, 0) * CHARACTERS_PER_TOKEN
+
+
+# --- what packing hands out: a prompt text, and where each of its lines stands
+
+
+class Block:
+    """Consecutive lines of one note in the prompt.
+
+    Attributes:
+        kind: ``procedural``, ``memory``, ``unapproved``, ``user``, ``daily``, ``facts`` or ``recalled``.
+        path: of the note.
+        start_line: 1-based.
+        end_line: inclusive.
+        text: its lines as the prompt has them, one for each line of the note.
+        tokens: that it takes up, tags and place around it included.
+    """
+
+    __slots__ = ("end_line", "kind", "path", "start_line", "text", "tokens")
+
+    def __init__(self, run: Run, cost: int) -> None:
+        self.kind = run.kind
+        self.path = run.path
+        self.start_line = run.start_line
+        self.end_line = run.end_line
+        self.text = "\n".join(run.texts)
+        self.tokens = cost
+
+
+class Context:
+    """A packed prompt.
+
+    Attributes:
+        budget: tokens that were allowed.
+        used: tokens of ``text``, everything counted.
+        text: for the prompt; '' if there is nothing to say.
+        blocks: what stands in it, in its order.
+        dropped: what was considered and left out, with why.
+        notices: sentences for the person.
+    """
+
+    __slots__ = ("blocks", "budget", "dropped", "notices", "text", "used")
+
+    def __init__(self, budget: int, text: str, blocks: list[Block], dropped: list[Dropped], notices: list[str]) -> None:
+        self.budget = budget
+        self.text = text
+        self.used = tokens(len(text))
+        self.blocks = blocks
+        self.dropped = dropped
+        self.notices = notices
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented object of ``context --format json``."""
+        return {
+            "budget": self.budget,
+            "used": self.used,
+            "text": self.text,
+            "blocks": [{name: getattr(block, name) for name in _BLOCK} for block in self.blocks],
+            "dropped": [{name: getattr(gone, name) for name in _DROPPED} for gone in self.dropped],
+            "notices": self.notices,
+        }
+
+
+_BLOCK = ("kind", "path", "start_line", "end_line", "text", "tokens")
+_DROPPED = ("path", "start_line", "end_line", "why")
