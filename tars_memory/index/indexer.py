@@ -210,7 +210,7 @@ class Index:
         meta: dict[str, Any],
         stored: dict[str, bytes],
         found: dict[str, bytes],
-        difference: intake.Difference,
+        difference: intake.Diff,
         report: RefreshReport,
     ) -> bool:
         other = meta.get("device") not in (None, str(os.stat(self.vault.root).st_dev))

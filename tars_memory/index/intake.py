@@ -127,7 +127,7 @@ BRAKE_COUNT = 20
 """More than both vanished and nothing new: rather a share that isn't mounted than a person tidying up (design 4)."""
 
 
-class Difference:
+class Diff:
     """The difference between two looks.
 
     Attributes:
@@ -203,10 +203,10 @@ def is_racy(stamp: bytes, now_ns: int) -> bool:
     return bool(changed + window >= now_ns)
 
 
-def diff(stored: Mapping[str, bytes], found: Mapping[str, bytes]) -> Difference:
+def diff(stored: Mapping[str, bytes], found: Mapping[str, bytes]) -> Diff:
     """Compare the stamps of the last sweep with those of this one; each list sorted by path."""
     if stored == found:
-        return Difference([], [], [], [])
+        return Diff([], [], [], [])
     added = sorted(found.keys() - stored.keys())
     missing = sorted(stored.keys() - found.keys())
     changed: list[str] = []
@@ -215,10 +215,10 @@ def diff(stored: Mapping[str, bytes], found: Mapping[str, bytes]) -> Difference:
         was = stored.get(path, now)
         if was != now:
             (unsure if was == now + UNSURE else changed).append(path)
-    return Difference(added, sorted(changed), missing, sorted(unsure))
+    return Diff(added, sorted(changed), missing, sorted(unsure))
 
 
-def brake(stored: int, found: int, difference: Difference, *, other_device: bool = False) -> str | None:
+def brake(stored: int, found: int, difference: Diff, *, other_device: bool = False) -> str | None:
     """Why this sweep should not be believed, or None.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tars_memory.index.intake import RACY_NS, STAMP, Difference, Sweep, brake, diff, is_racy
+from tars_memory.index.intake import RACY_NS, STAMP, Diff, Sweep, brake, diff, is_racy
 
 SECOND = 1_000_000_000
 
@@ -64,6 +64,6 @@ def test_racy(changed: int, now: int, racy: bool) -> None:
     ],
 )
 def test_brake(stored: int, missing: int, added: int, other: bool, trips: bool) -> None:
-    changes = Difference([f"+{n}" for n in range(added)], [], [f"-{n}" for n in range(missing)], [])
+    changes = Diff([f"+{n}" for n in range(added)], [], [f"-{n}" for n in range(missing)], [])
     found = stored - missing + added
     assert (brake(stored, found, changes, other_device=other) is not None) is trips
