@@ -26,7 +26,7 @@ test: $(VENV)/.installed  ## the tests, the same cases each time (three minutes)
 	@mkdir -p $(TMPDIR)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not prove"
 
-check: $(VENV)/.installed  ## ruff, mypy, import contracts, docs in step with the code
+check: $(VENV)/.installed  ## ruff, mypy, import contracts, unused code, docs in step with the code
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
