@@ -34,7 +34,7 @@ def schedule(place: Path, kind: str, *words: str) -> str:
     command = program("--vault", str(place / ODD), "sleep", "--print-schedule", kind, *words)
     env = environment(place / "home", TARS_MEMORY_HOME=str(place / "h"))
     done = subprocess.run(command, cwd=place, env=env, capture_output=True, text=True, check=True)
-    assert ("no conversations will be examined" in done.stderr) is (not words)
+    assert ("no conversations to examine" in done.stderr) is (not words)
     return done.stdout
 
 
