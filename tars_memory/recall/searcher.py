@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from tars_memory.index.talks import TalkReader
     from tars_memory.recall.packing.context import Context as Packed
     from tars_memory.recall.query import Query
-    from tars_memory.recall.ranking.ranked import Answer
-    from tars_memory.recall.request import SearchRequest
     from tars_memory.recall.results import Hit, SearchResult
     from tars_memory.recall.selecting import Selection
     from tars_memory.recall.talks import Conversations
