@@ -10,7 +10,7 @@ import pytest
 
 from curation.tidykit import Desk
 from tars_memory.curation.models import dialogues
-from tars_memory.curation.tidying.contradictions import LINES, Compared, compare, material
+from tars_memory.curation.tidying.contradictions import LINES, compare, material
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.testing import ScriptedLLM
 from tars_memory.vault import inbox
@@ -29,7 +29,7 @@ def desk(tmp_path: Path) -> Desk:
     return desk
 
 
-def told(desk: Desk, *ops: dict[str, Any], actor: Any = "cron", text: str | None = None) -> Compared:
+def told(desk: Desk, *ops: dict[str, Any], actor: Any = "cron", text: str | None = None) -> dialogues.Offered:
     ctx = desk.ctx(actor)
     asked = material(ctx)
     code = next(line for line in asked.dialogue.prompt.user.split("\n") if '"for"' in line).rpartition('"for": "')[2][

@@ -91,6 +91,18 @@ class Ops(NamedTuple):
     rejected: tuple[str, ...]
 
 
+class Offered(NamedTuple):
+    """What came of a model's answer.
+
+    Attributes:
+        kept: ids of the proposals that it became.
+        notices: what was left out, and why.
+    """
+
+    kept: list[str]
+    notices: list[str]
+
+
 class Dialogue(NamedTuple, Generic[T]):
     """A question to a model, and what makes sense of its answer.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.model import Related
 from tars_memory.curation.models import dialogues
+from tars_memory.curation.models.dialogues import Offered
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
@@ -47,18 +48,6 @@ class ReviewMaterial(NamedTuple):
     dialogue: Dialogue[Ops]
 
 
-class Suggested(NamedTuple):
-    """What came of a model's answer.
-
-    Attributes:
-        kept: ids of the proposals that it became.
-        notices: what was left out, and why.
-    """
-
-    kept: list[str]
-    notices: list[str]
-
-
 def material(review: Review, *, expired: bool = False) -> ReviewMaterial:
     """What there is to ask about; ``candidates`` is empty if nothing waits."""
     found = review.waiting(limit=0, expired=expired)
@@ -83,7 +72,7 @@ def material(review: Review, *, expired: bool = False) -> ReviewMaterial:
     return ReviewMaterial(waiting, lines, sections, dialogue)
 
 
-def suggest(review: Review, asked: ReviewMaterial, model: LanguageModel) -> Suggested:
+def suggest(review: Review, asked: ReviewMaterial, model: LanguageModel) -> Offered:
     """Ask, and keep what the answer comes to in the inbox.
 
     Raises:
@@ -107,13 +96,13 @@ def suggest(review: Review, asked: ReviewMaterial, model: LanguageModel) -> Sugg
             continue
         used |= set(op.candidates)
     if not made:
-        return Suggested([], notices)
+        return Offered([], notices)
     kept: list[str] = []
     with review.ctx.writing("review", None) as transaction:
         for proposal in made:
             marks = [list(mark) for mark in proposal.marks]
             kept.append(inbox.keep(transaction, {**proposal.as_dict(), "marks": marks, "occurrence": None}))
-    return Suggested(kept, notices)
+    return Offered(kept, notices)
 
 
 def _proposal(review: Review, asked: ReviewMaterial, op: ModelOp, name: str) -> Proposal:

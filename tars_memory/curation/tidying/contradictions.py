@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation.model import Related, day_of, question
 from tars_memory.curation.models import dialogues
+from tars_memory.curation.models.dialogues import Offered
 from tars_memory.curation.tidying.tidy import quiet_ids
 from tars_memory.errors import NotFoundError, UsageError, counted
 from tars_memory.language import statements
@@ -47,18 +48,6 @@ class TidyMaterial(NamedTuple):
     left_out: int = 0
 
 
-class Compared(NamedTuple):
-    """What came of a model's answer.
-
-    Attributes:
-        kept: ids of the proposals that it became.
-        notices: what was left out, and why.
-    """
-
-    kept: list[str]
-    notices: list[str]
-
-
 def material(ctx: Caller) -> TidyMaterial:
     """What there is to ask about; nothing is asked yet."""
     lines: list[Entry] = []
@@ -72,7 +61,7 @@ def material(ctx: Caller) -> TidyMaterial:
     return TidyMaterial(shown, dialogues.tidy(_shown(shown), day=ctx.now.date()), len(lines) - len(shown))
 
 
-def compare(ctx: Caller, asked: TidyMaterial, model: LanguageModel) -> Compared:
+def compare(ctx: Caller, asked: TidyMaterial, model: LanguageModel) -> Offered:
     """Ask, and keep what the answer comes to in the inbox.
 
     Raises:
@@ -98,9 +87,9 @@ def compare(ctx: Caller, asked: TidyMaterial, model: LanguageModel) -> Compared:
         used |= set(op.lines)
         made += [each for each in proposals if each["id"] not in quiet]
     if not made:
-        return Compared([], notices)
+        return Offered([], notices)
     with ctx.writing("tidy", None) as transaction:
-        return Compared([inbox.keep(transaction, proposal) for proposal in made], notices)
+        return Offered([inbox.keep(transaction, proposal) for proposal in made], notices)
 
 
 def _proposals(ctx: Caller, lines: list[Entry], op: ModelOp, name: str) -> Iterator[dict[str, Any]]:
