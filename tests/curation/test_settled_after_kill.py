@@ -13,7 +13,7 @@ def test_a_candidate_of_a_commit_that_is_taken_back_waits_as_before(tmp_path: Pa
     words = "Anna moves to Cork in March 2027"
     with vault.memory() as before:
         before.log("the journal begins")
-        journal = next((before.store().journal.folder).glob("*.jsonl"))
+        journal = next((before.workspace.store().journal.folder).glob("*.jsonl"))
     size = len(journal.read_bytes())
     vault.review().decide(accept=[vault.ids()[words]])
     assert words in vault["Memory.md"]
