@@ -8,7 +8,7 @@ from tars_memory.cli.call import Call, read_stdin
 from tars_memory.cli.output import clean, counted
 from tars_memory.cli.parsing import AsOf, Expired, call_of, command, validity
 from tars_memory.errors import UsageError
-from tars_memory.recall.packing.loaded import COMMENT, FRONT_MATTER
+from tars_memory.recall.packing.loaded import ALONE, COMMENT, FRONT_MATTER
 
 if TYPE_CHECKING:
     from tars_memory.recall.packing.packing import Context
@@ -82,8 +82,6 @@ def context(
 
 def _say_left_out(call: Call, packed: "Context") -> None:
     """One sentence about what was left out, by reason; not about what is no content anyway."""
-    from tars_memory.recall.packing.loaded import ALONE
-
     reasons: dict[str, int] = {}
     for gone in packed.dropped:
         if gone.why not in (ALONE, COMMENT, FRONT_MATTER):
