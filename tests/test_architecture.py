@@ -179,7 +179,7 @@ def test_nothing_is_unused() -> None:
     assert [each.get_report() for each in look.get_unused_code()] == []
 
 
-CIRCLES = [7, 6, 5, 4, 3]
+CIRCLES = [7, 6, 5, 3, 3]
 """Files in each circle of imports that is left; a circle of two may be. This list may only shrink."""
 
 
@@ -201,7 +201,7 @@ def test_imports_go_in_no_circles() -> None:
     assert all(len(found) <= most for found, most in zip(large, CIRCLES, strict=False)), large
 
 
-CLASSES = {"Block", "Difference", "Finding", "Line", "Note", "Run", "Said", "Terms", "Unit"}
+CLASSES = {"Block", "Finding", "Line", "Run", "Terms", "Unit"}
 """Names of classes that still mean two things. This list may only shrink."""
 
 
@@ -213,8 +213,10 @@ def test_a_public_class_has_a_name_of_its_own() -> None:
 
 
 WIDE = {
-    *("recall/packing/context.py:context", "recall/packing/context.py:__init__", "recall/results.py:__init__"),
-    *("recall/ranking/candidates.py:__init__", "index/embedding/models.py:__init__", "vault/writing/store.py:__init__"),
+    "recall/packing/context.py:__init__",
+    "recall/packing/context.py:context",
+    "recall/ranking/candidates.py:__init__",
+    "recall/results.py:__init__",
 }
 """Functions that still take nine values or more. This list may only shrink."""
 
