@@ -13,11 +13,15 @@ import pytest
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index.embedding import models, queryvector
-from tars_memory.index.embedding.queryvector import QueryVector, QueryVectors, query_vector
+from tars_memory.index.embedding.queryvector import QueryVector, QueryVectors
 from tars_memory.settings import EmbeddingOptions
 from tars_memory.testing import HashEmbedder
 
 OPTIONS = EmbeddingOptions()
+
+
+def query_vector(text: str, options: EmbeddingOptions, cache: Path) -> QueryVector:
+    return QueryVectors(options, cache).query(text)
 
 
 def expected(text: str) -> QueryVector:
@@ -133,9 +137,9 @@ def test_a_remembered_query_imports_nothing_heavy_and_needs_no_model(tmp_path: P
     query_vector("tea", OPTIONS, tmp_path)
     code = (
         "import sys; from pathlib import Path\n"
-        "from tars_memory.index.embedding.queryvector import query_vector\n"
+        "from tars_memory.index.embedding.queryvector import QueryVectors\n"
         "from tars_memory.settings import EmbeddingOptions\n"
-        "print([*map(len, query_vector('tea', EmbeddingOptions(), Path(sys.argv[1]))[:2])])\n"
+        "print([*map(len, QueryVectors(EmbeddingOptions(), Path(sys.argv[1])).query('tea')[:2])])\n"
         "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'fastembed', 'sqlite3', 'importlib.metadata', 'asyncio'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
@@ -146,9 +150,9 @@ def test_a_remembered_query_imports_nothing_heavy_and_needs_no_model(tmp_path: P
 def test_the_real_model_answers_and_is_quiet(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path\n"
-        "from tars_memory.index.embedding.queryvector import query_vector\n"
+        "from tars_memory.index.embedding.queryvector import QueryVectors\n"
         "from tars_memory.settings import EmbeddingOptions\n"
-        "print([*map(len, query_vector('tea', EmbeddingOptions(), Path(sys.argv[1]))[:2])])\n"
+        "print([*map(len, QueryVectors(EmbeddingOptions(), Path(sys.argv[1])).query('tea')[:2])])\n"
         "print('fastembed' in sys.modules, 'OPENBLAS_NUM_THREADS' in os.environ)"
     )
     env = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
