@@ -113,26 +113,29 @@ class Searcher:
             budget, recall = self._shares(window)
         scope = request.project or ""
         told_of = (request.about, request.topics)
-        on = None if request.expired else request.as_of or self.workspace.now().date()
         journal = self.workspace.store(writes=False).journal
         search = Search(self, request)
         search.said = Conversations()
-        packed = packing.context(
-            self.workspace.whole,
+        wanted = packing.ContextRequest(
             question,
-            now=self.workspace.now(),
-            typed=lambda path: typed_lines(journal, path),
-            answers=search.answers,
-            decided=lambda names: self.workspace.index().read(lambda reader: outdated(reader, names, on)),
             budget=packing.BUDGET if budget is None else budget,
             days=packing.DAYS if days is None else days,
             file_cap=packing.FILE_CAP if file_cap is None else file_cap,
             project=scope,
             loaded=loaded,
-            facts_options=self.workspace.settings.options("facts", FactsOptions),
             expired=request.expired,
             recall=recall,
             as_of=request.as_of,
+            facts=self.workspace.settings.options("facts", FactsOptions),
+        )
+        on = wanted.held_on(self.workspace.now())
+        packed = packing.context(
+            self.workspace.whole,
+            wanted,
+            now=self.workspace.now(),
+            typed=lambda path: typed_lines(journal, path),
+            answers=search.answers,
+            decided=lambda names: self.workspace.index().read(lambda reader: outdated(reader, names, on)),
             selection=self.selection(*told_of, scope) if any(told_of) else None,
             said=search.said,
         )

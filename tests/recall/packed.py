@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tars_memory.errors import NotFoundError
 from tars_memory.recall.packing import fence
-from tars_memory.recall.packing.context import Context, context
+from tars_memory.recall.packing.context import Context, ContextRequest, context
 from tars_memory.recall.packing.loaded import key
 from tars_memory.recall.ranking.ranked import Answer
 from tars_memory.recall.results import note_lines
@@ -91,16 +91,18 @@ class Notes:
             raise NotFoundError(f"there is no note {path}")
         return self.notes[path]
 
+    def daily_path(self, day: date, *, scope: str | None = None) -> str:
+        return self.layout.daily_path(day, scope=scope)
+
 
 def pack(case: dict[str, Any]) -> Context:
     options = {name: case[name] for name in ("budget", "days", "file_cap", "loaded")}
     return context(
         Notes(case["notes"]),  # type: ignore[arg-type]
-        case["question"],
+        ContextRequest(case["question"], **options),
         now=NOW,
         typed=lambda path: case["typed"],
         answers=lambda query: case["answers"],
-        **options,
     )
 
 

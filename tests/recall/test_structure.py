@@ -92,9 +92,8 @@ def test_no_two_short_statements_are_told_to_conflict(tmp_path: Path) -> None:
         tmp_path,
         **{"Memory.md": f"## Notes\n\n{half}\n## Decisions\n\n{decided}", f"{PROJECTS}/boat/Memory.md": other},
     )
-    packed = packing.context(
-        Vault(root), now=NOW, typed=lambda _: frozenset(), answers=lambda _: [], project="boat", budget=200_000
-    )
+    asked = packing.ContextRequest(project="boat", budget=200_000)
+    packed = packing.context(Vault(root), asked, now=NOW, typed=lambda _: frozenset(), answers=lambda _: [])
     assert "allergic to cats" in packed.text and not sentences(packed)
     assert not re.search("conflict|holds here|later one|contradict", packed.text)
 

@@ -72,15 +72,18 @@ def cases(folder: Path, count: int, seed: int) -> None:
         found = [
             Answer("Long.md", number, line, False) for number, line in chance.sample(lines, len(lines)) if line.strip()
         ]
-        packed = packing.context(
-            Vault(root),
+        asked = packing.ContextRequest(
             "what do I like",
-            now=NOW,
-            typed=lambda path, approved=approved: approved if path == "Procedural.md" else frozenset(),
-            answers=lambda _, found=found: found,
             budget=memory + recall,
             recall=recall,
             project=chance.choice(["", "boat"]) or None,
+        )
+        packed = packing.context(
+            Vault(root),
+            asked,
+            now=NOW,
+            typed=lambda path, approved=approved: approved if path == "Procedural.md" else frozenset(),
+            answers=lambda _, found=found: found,
         )
         spent = {kind: sum(b.tokens for b in packed.blocks if b.kind == kind) for kind in packing.fence.KINDS}
         told = [block for block in packed.blocks if block.kind == "conflicts"]

@@ -8,8 +8,8 @@ fit, the lines that answer first), other rules, User.md, daily notes, facts, and
 from __future__ import annotations
 
 import re
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import UsageError, counted
 from tars_memory.recall import facts as about
@@ -76,23 +76,47 @@ LABELS = 120
 """Characters of tags and places around what is loaded of a note, about."""
 
 
+class ContextRequest(NamedTuple):
+    """All that a context may be asked.
+
+    Attributes:
+        question: in plain words: the operators of search are text here; '' recalls nothing.
+        budget: most tokens.
+        days: daily notes, today's included.
+        file_cap: most characters of one always-loaded note.
+        project: whose notes may be used too; none of another one ever are.
+        loaded: False for facts and recalled lines alone.
+        expired: also what has ended, and facts that do not hold.
+        recall: tokens of the budget that are for facts and recalled lines, and for nothing else but rules and memory
+            of the project, which go before all; None: whatever is left over.
+        as_of: the day on which facts and lines have to hold; None: today.
+        facts: how predicates stand in time, and who the user is.
+    """
+
+    question: str = ""
+    budget: int = BUDGET
+    days: int = DAYS
+    file_cap: int = FILE_CAP
+    project: str | None = None
+    loaded: bool = True
+    expired: bool = False
+    recall: int | None = None
+    as_of: date | None = None
+    facts: FactsOptions | None = None
+
+    def held_on(self, now: datetime) -> date | None:
+        """The day on which what is told has to count still; None: what has ended is told too."""
+        return None if self.expired else self.as_of or now.date()
+
+
 def context(
     vault: Vault,
-    question: str = "",
+    request: ContextRequest,
     *,
     now: datetime,
     typed: Callable[[str], frozenset[bytes]],
     answers: Callable[[Query], list[Answer]],
-    budget: int = BUDGET,
-    days: int = DAYS,
-    file_cap: int = FILE_CAP,
-    project: str | None = None,
-    loaded: bool = True,
-    facts_options: FactsOptions | None = None,
-    expired: bool = False,
-    recall: int | None = None,
     decided: Callable[[Sequence[str]], Mapping[str, str]] = lambda _: {},
-    as_of: date | None = None,
     selection: Selection | None = None,
     said: Conversations | None = None,
 ) -> Context:
@@ -100,40 +124,29 @@ def context(
 
     Args:
         vault: to read from; nothing is written.
-        question: in plain words: the operators of search are text here; '' recalls nothing.
+        request: what is asked.
         now: whose day's note is loaded.
         typed: by a note's path the lines that a person typed (:func:`tars_memory.vault.writing.history.typed_lines`).
         answers: the lines that answer a query, best first; asked at most once.
-        budget: most tokens.
-        days: daily notes, today's included.
-        file_cap: most characters of one always-loaded note.
-        project: whose notes may be used too; none of another one ever are.
-        loaded: False for facts and recalled lines alone.
-        facts_options: how predicates stand in time, and who the user is.
-        expired: also what has ended, and facts that do not hold.
-        recall: tokens of the budget that are for facts and recalled lines, and for nothing else but rules and memory
-            of the project, which go before all; None: whatever is left over.
         decided: by block ids of daily lines what became of those that are no longer to be told
             (:func:`tars_memory.recall.decided.outdated`): session notes say their words again.
-        as_of: the day on which facts and lines have to hold; None: that of ``now``.
         selection: what facts and recalled lines are taken from; None: all.
         said: the lines of conversations; filled by ``answers``.
 
     Raises:
         UsageError: a number below zero, or a project that can't be one.
     """
-    _check(budget, days, file_cap, project)
-    day = as_of or now.date()
-    filling = _Filling(vault, budget, file_cap, project or "", recall, decided, None if expired else day, selection)
+    _check(request.budget, request.days, request.file_cap, request.project)
+    filling = _Filling(vault, request, decided, request.held_on(now), selection)
     if said is not None:
         filling.said = said
-    if project and not (vault.root / PROJECTS / project).is_dir():
-        filling.notices.append(f"there is no project {project!r}: {PROJECTS}/{project} is no folder")
-    if loaded:
-        filling.load(typed, now, days)
-    filling.load_facts(question, day, facts_options or FactsOptions())
-    asked = query.parse(_plain(question), now.date())
-    asked.on, asked.held, asked.selection = filling.on, None if expired else as_of, selection
+    if request.project and not (vault.root / PROJECTS / request.project).is_dir():
+        filling.notices.append(f"there is no project {request.project!r}: {PROJECTS}/{request.project} is no folder")
+    if request.loaded:
+        filling.load(typed, now, request.days)
+    filling.load_facts(request.question, request.as_of or now.date(), request.facts or FactsOptions())
+    asked = query.parse(_plain(request.question), now.date())
+    asked.on, asked.held, asked.selection = filling.on, None if request.expired else request.as_of, selection
     if asked.searches:
         filling.notices += asked.notices
         filling.rank(answers(asked))
@@ -166,21 +179,18 @@ class _Filling(Reading):
     def __init__(
         self,
         vault: Vault,
-        budget: int,
-        file_cap: int,
-        scope: str,
-        recall: int | None,
+        request: ContextRequest,
         decided: Callable[[Sequence[str]], Mapping[str, str]],
         on: date | None,
         selection: Selection | None,
     ) -> None:
-        super().__init__(vault, scope, decided, on)
-        self.budget = budget
-        self.file_cap = file_cap
+        super().__init__(vault, request.project or "", decided, on)
+        self.budget = request.budget
+        self.file_cap = request.file_cap
         self.selection = selection
-        self.packing = Packing(budget, self.notes)
-        self.packing.weighs = bool(scope)
-        self.kept = None if recall is None else characters(recall)
+        self.packing = Packing(request.budget, self.notes)
+        self.packing.weighs = bool(request.project)
+        self.kept = None if request.recall is None else characters(request.recall)
         """Characters of what is recalled, if it has a share of its own."""
         self.parts: list[_Part] = []
         self.touched: list[_Part] = []
