@@ -281,6 +281,6 @@ def test_the_lines_of_credentials_are_counted_once(tmp_path: Path, monkeypatch: 
     finds = SimpleNamespace(findall=lambda pattern, part: looked.append(part) or re.findall(pattern, part))
     monkeypatch.setattr(doctor, "re", finds)
     with Memory(tmp_path / "vault", env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
-        told = [found.message for found in doctor._secrets(memory)]
+        told = [found.message for found in doctor._secrets(memory.workspace)]
     assert told == [f"Own.md:{number}: password" for number in range(1, 31)]
     assert sum(map(len, looked)) <= len(text)

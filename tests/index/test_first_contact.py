@@ -24,6 +24,7 @@ from tars_memory.index.reader import Filter
 from tars_memory.memory import Memory
 from tars_memory.settings import may_go_on_apart
 from tars_memory.testing import HashEmbedder, make_vault
+from tars_memory.workspace import Workspace
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from forked import started
@@ -174,7 +175,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A vault that the process may be let loose on, with a model of tests."""
     root = make_vault(tmp_path / "vault", vault_notes(60))
     monkeypatch.setenv("TARS_MEMORY_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(Memory, "open_embedder", lambda _: HashEmbedder())
+    monkeypatch.setattr(Workspace, "open_embedder", lambda _: HashEmbedder())
     monkeypatch.setattr(background, "_go_aside", lambda _: None)
     return root
 
@@ -214,7 +215,7 @@ def test_what_ends_it_is_told_and_no_search_tries_again_at_once(place: Path, mon
     def missing(_: Memory) -> HashEmbedder:
         raise ModelUnavailableError("the model is not here", "install it")
 
-    monkeypatch.setattr(Memory, "open_embedder", missing)
+    monkeypatch.setattr(Workspace, "open_embedder", missing)
     background.finish(str(place))
     with Memory(place) as memory:
         assert detached.told(memory.workspace.state).ended == "the model is not here; install it"

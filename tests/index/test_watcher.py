@@ -18,6 +18,7 @@ from tars_memory.index.live.watcher import WarmServer, Watcher
 from tars_memory.jobs.watch import Batch, Watching
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
+from tars_memory.workspace import Workspace
 
 DIMENSION = 384
 VECTOR = QueryVector(b"\1" * 4 * DIMENSION, (b"\2" * 48, b"\3" * 48))
@@ -71,7 +72,7 @@ class Running:
 @pytest.fixture
 def opener(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Memory]:
     root = make_vault(tmp_path / "vault", {"Tea.md": "# Tea\n\n- likes oolong\n"})
-    monkeypatch.setattr(Memory, "open_embedder", lambda self: self.embedder or HashEmbedder())
+    monkeypatch.setattr(Workspace, "open_embedder", lambda self: self.embedder or HashEmbedder())
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     return lambda: Memory(root, env=env)
 

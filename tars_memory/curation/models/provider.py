@@ -20,8 +20,6 @@ import time
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import httpx
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -98,6 +96,8 @@ class Guard:
 
     def install(self) -> None:
         """Stand before the transport that every client of httpx uses."""
+        import httpx
+
         guard, send = self, httpx.HTTPTransport.handle_request
 
         class Counted(httpx.SyncByteStream):

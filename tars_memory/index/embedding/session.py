@@ -17,9 +17,6 @@ from bisect import bisect_left
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import onnxruntime
-import tokenizers
-
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index.chunking import SEPARATOR
 from tars_memory.index.embedding import models
@@ -164,6 +161,8 @@ class _Tokenizer:
 
     def __init__(self, np: Any, file: Path, most: int) -> None:
         """Open the file; a text is cut at ``most`` tokens, those that open and end it included."""
+        import tokenizers
+
         self._np = np
         self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
         self._tokenizer.no_padding()
@@ -363,6 +362,7 @@ def load_onnxruntime() -> Any:
     """Import onnxruntime without its telemetry; processes started from this one inherit that."""
     load_numpy()
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime  # not before: it reads the variable once, when it is imported
 
     return onnxruntime
 
