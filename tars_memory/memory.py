@@ -296,8 +296,8 @@ class Memory:
         scope = self.workspace.scope(project)
         return self.workspace.ask(lambda reader: called(reader, name, scope=scope))
 
-    def timeline(self, about: str, *, project: str | None = None) -> builtins.list[Fact]:
-        """All facts about a name, the oldest first; those without a date last."""
+    def timeline(self, about: str | None = None, *, project: str | None = None) -> builtins.list[Fact]:
+        """All facts, or those about a name, the oldest first; those without a date last."""
         found = self.facts(about, everything=True, project=project)
         return sorted(found, key=lambda fact: (fact.since is None, str(fact.since)))
 

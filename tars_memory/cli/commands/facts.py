@@ -37,6 +37,7 @@ def facts(
         list[str] | None, typer.Option("--topic", metavar="TAG", help="Only below this tag; repeatable.")
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Also facts that have ended or not begun.")] = False,
+    in_time: Annotated[bool, typer.Option("--timeline", help="In order of time, ended ones too.")] = False,
     since: Annotated[str | None, typer.Option("--since", metavar="DATE", help="add: its first day.")] = None,
     until: Annotated[
         str | None, typer.Option("--until", metavar="DATE", help="add: the first day that it no longer holds.")
@@ -57,6 +58,10 @@ def facts(
     if as_of is not None and all_:
         raise UsageError("both --as-of and --all", "give one of them")
     name = " ".join(said) or None
+    if in_time:
+        if as_of is not None or topic:
+            raise UsageError("--timeline beside --as-of or --topic", "a timeline shows every day; leave those out")
+        return show(call, call.memory().timeline(name), in_time=True)
     tagged: dict[str, Any] = {"topics": tuple(topic)} if topic else {}
     found = call.memory().facts(name, **tagged, as_of=day(call, as_of, "--as-of", last=True), everything=all_)
     missing = MISSING if name or topic or as_of else f"there are no facts yet: tars-memory facts {EXAMPLE}"
@@ -141,6 +146,7 @@ FACTS = command(
     examples="""
 tm facts add Anna "lives in" Cork      # ends "lives in Dublin" today
 tm facts Anna --as-of 2025             # what was true then
+tm facts Anna --timeline               # in order of time
 tm facts end 7f3ak2cq --on 2026-11-01
 """,
     exits="1 no such fact",
