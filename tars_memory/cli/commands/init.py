@@ -1,6 +1,6 @@
 """``init``: make a vault."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,7 +10,9 @@ from tars_memory.cli.output import counted, duration, line
 from tars_memory.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 from tars_memory.index.intake import FIRST_BATCH
-from tars_memory.memory import Memory
+
+if TYPE_CHECKING:
+    from tars_memory.memory import Memory
 
 
 def init(
@@ -24,6 +26,8 @@ def init(
     Prints the vault's folder. From then on the vault is found from inside its folder. If the embedding model can't
     read the languages of your notes, init names one that can and asks at a terminal whether to use it.
     """
+    from tars_memory.memory import Memory
+
     call = call_of(ctx)
     if path == "" or call.vault == "":
         raise UsageError("PATH is empty", "name the folder, or stand in it and leave PATH out")
