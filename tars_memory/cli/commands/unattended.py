@@ -47,8 +47,6 @@ def sleep(
     call = call_of(ctx)
     memory = call.memory()
     if print_schedule is not None:
-        # FUSED
-
         more = ["--project", memory.workspace.project] if memory.workspace.project else []
         more += ["--", *(os.path.abspath(os.path.expanduser(source)) for source in sources)] if sources else []
         call.out.data(unit(print_schedule, memory.workspace.root, call.env, night=True, more=more), of_notes=False)
@@ -122,8 +120,6 @@ def watch(
     if poll is not None and not poll >= LEAST_POLL:
         raise UsageError(f"--poll {poll:g} is too short", f"give {LEAST_POLL:g} seconds or more")
     if print_service is not None:
-        # FUSED
-
         call.out.data(unit(print_service, call.memory().workspace.root, call.env), of_notes=False)
         return 0
 
