@@ -675,7 +675,7 @@ def _run(argv: Sequence[str], env: Mapping[str, str], given: int, told: int) -> 
         os.environ.update(env)
         sys.stdin, sys.stdout, sys.stderr = (os.fdopen(number, mode) for number, mode in ((0, "r"), (1, "w"), (2, "w")))
         sys.argv = ["tars-memory", *argv]
-        from tars_memory.cli.app import run
+        from tars_memory.doors.cli.app import run
 
         code = run(argv)
         sys.stdout.flush()

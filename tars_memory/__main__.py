@@ -20,7 +20,7 @@ def main() -> None:
     """Run the command line with the arguments of this process and end it with the documented exit code."""
     gc.set_threshold(100_000, 50, 50)
     try:
-        from tars_memory.cli.app import run
+        from tars_memory.doors.cli.app import run
 
         code = run(sys.argv[1:])
     except KeyboardInterrupt:

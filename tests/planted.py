@@ -311,8 +311,8 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
 
 def run(planted: Planted, scope: str, line: str, *more: str) -> tuple[str, int]:
     """All that a command says on both streams, called in this process, and its exit code."""
-    from tars_memory.cli.app import run as program
-    from tars_memory.cli.call import Call
+    from tars_memory.doors.cli.app import run as program
+    from tars_memory.doors.cli.call import Call
 
     said, _, stdin = line.partition("<")
     argv = [*shlex.split(said), *more, "--project", scope or "none"]

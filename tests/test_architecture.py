@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from grimp import build_graph
 
-from tars_memory.cli.app import COMMANDS
+from tars_memory.doors.cli.app import COMMANDS
 
 PACKAGE = Path(__file__).parents[1] / "tars_memory"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -74,7 +74,7 @@ def calls(tree: ast.AST, names: set[str]) -> list[int]:
 
 def test_only_the_command_line_prints_asks_or_exits() -> None:
     names = {"print", "input", "exit", "sys.exit", "sys.stdout.write", "sys.stderr.write"}
-    found = {path: calls(tree_of(path), names) for path in FILES if room(path) not in ("cli", "__main__.py")}
+    found = {path: calls(tree_of(path), names) for path in FILES if room(path) not in ("doors", "__main__.py")}
     assert {path: lines for path, lines in found.items() if lines} == {}
 
 

@@ -10,7 +10,7 @@ import shlex
 import planted
 import pytest
 
-from tars_memory.cli.app import COMMANDS
+from tars_memory.doors.cli.app import COMMANDS
 
 SCALE = float(os.environ.get("TARS_PROVE_SCALE", "1"))
 ALL = [name for names in COMMANDS.values() for name in names]

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tars_memory.cli.app import run
-from tars_memory.cli.call import Call
+from tars_memory.doors.cli.app import run
+from tars_memory.doors.cli.call import Call
 from tars_memory.errors import TarsError
 from tars_memory.testing import make_vault
 from tars_memory.vault.writing.history import entries, lost_lines, transactions, typed_lines, written_lines

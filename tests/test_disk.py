@@ -135,8 +135,8 @@ def test_no_file_that_is_read_for_settings_does_more_than_one_error(damage: str,
 
 def called(place: Place, *argv: str) -> int:
     """One command in this process; it never ends as a bug."""
-    from tars_memory.cli.app import run
-    from tars_memory.cli.call import Call
+    from tars_memory.doors.cli.app import run
+    from tars_memory.doors.cli.call import Call
 
     before = os.getcwd()
     os.chdir(place.root)

@@ -179,7 +179,7 @@ def test_a_bug_saves_a_trace_without_it(tmp_path: Path) -> None:
         "import sys; from tars_memory.memory import Memory\n"
         "def fail(self, text, **more): raise RuntimeError('lost ' + text)\n"
         "Memory.remember = fail\n"
-        "from tars_memory.cli.app import run; sys.exit(run(sys.argv[1:]))"
+        "from tars_memory.doors.cli.app import run; sys.exit(run(sys.argv[1:]))"
     )
     make_vault(tmp_path / "vault")
     env = {"PATH": os.environ["PATH"], "TARS_MEMORY_HOME": str(tmp_path / "home"), "PYTHONPATH": str(Path.cwd())}

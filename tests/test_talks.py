@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tars_memory.cli.output import Output
-from tars_memory.cli.screen import show_hits
+from tars_memory.doors.cli.output import Output
+from tars_memory.doors.cli.screen import show_hits
 from tars_memory.errors import UsageError
 from tars_memory.memory import Memory
 from tars_memory.recall.results import SearchResult

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tars_memory.cli.output import clean, to_json
+from tars_memory.doors.cli.output import clean, to_json
 from tars_memory.recall.packing import fence
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.visible import CONTROL, IGNORABLE, visible

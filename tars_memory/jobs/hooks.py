@@ -1,7 +1,7 @@
 """What coding agents tell their hooks, and what is begun, kept and counted because of it.
 
 An agent waits for its hook, so nothing of the other rooms is imported here: what takes time is begun as a process of
-its own (:mod:`tars_memory.cli.background`), which shares nothing with the agent, not even a pipe or a terminal.
+its own (:mod:`tars_memory.doors.cli.background`), which shares nothing with the agent, not even a pipe or a terminal.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def begin(desk: Desk, vault: Path, transcript: str, env: Mapping[str, str]) -> N
     """
     os.makedirs(desk.folder, mode=0o700, exist_ok=True)
     # -P: the folder that the agent works in must not lend us its modules
-    argv = [sys.executable, "-P", "-m", "tars_memory.cli.background", desk.folder, str(vault), transcript]
+    argv = [sys.executable, "-P", "-m", "tars_memory.doors.cli.background", desk.folder, str(vault), transcript]
     env = {**env, "TARS_MEMORY_ACTOR": "agent"}
     last_words = os.path.join(desk.folder, "background.out")
     spawn(argv, env, last_words)

@@ -35,8 +35,8 @@ def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
     """Run these words in this process, in a pipe; models are asked by a process that is forked."""
     from curation import warm
 
-    from tars_memory.cli.app import run
-    from tars_memory.cli.call import Call
+    from tars_memory.doors.cli.app import run
+    from tars_memory.doors.cli.call import Call
 
     def call(words: Sequence[str], env: Mapping[str, str], cwd: Path, text: str = "") -> Any:
         warm.install(monkeypatch)
@@ -65,8 +65,8 @@ def tm(
     tmp_path: Path,
 ) -> Callable[..., Answer]:
     """Run a command in this process, over the fake memory."""
-    from tars_memory.cli.app import run
-    from tars_memory.cli.call import Call
+    from tars_memory.doors.cli.app import run
+    from tars_memory.doors.cli.call import Call
 
     def call(*argv: str, **env: str) -> Answer:
         monkeypatch.setattr(sys, "argv", ["tars-memory", *argv])

@@ -308,7 +308,7 @@ def test_names_that_are_spelt_alike_are_offered_where_nothing_is_found(tm: Run, 
 def test_an_editor_opens_at_the_line(
     tm: Run, memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, editor: str, words: list[str]
 ) -> None:
-    from tars_memory.cli.call import Call
+    from tars_memory.doors.cli.call import Call
 
     started: list[list[str]] = []
     monkeypatch.setattr("subprocess.run", lambda argv, check: started.append(argv) or SimpleNamespace(returncode=0))
@@ -481,7 +481,7 @@ def test_ctrl_c_is_130_and_silent(tm: Run, memory: Any) -> None:
 def test_an_editor_that_is_not_there_is_a_sentence(
     tm: Run, memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tars_memory.cli.call import Call
+    from tars_memory.doors.cli.call import Call
 
     monkeypatch.setattr(Call, "actor", "person")
     memory.root, memory.state = tmp_path, tmp_path / "state"
@@ -494,7 +494,7 @@ def test_an_editor_that_is_not_there_is_a_sentence(
 def test_an_editor_that_is_no_command_is_said(
     tm: Run, memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, editor: str
 ) -> None:
-    from tars_memory.cli.call import Call
+    from tars_memory.doors.cli.call import Call
 
     monkeypatch.setattr(Call, "actor", "person")
     memory.root, memory.state = tmp_path, tmp_path / "state"

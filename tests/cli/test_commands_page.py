@@ -16,9 +16,9 @@ import pytest
 from forked import program
 from terminal import environment
 
-from tars_memory.cli.app import run
-from tars_memory.cli.call import Call
-from tars_memory.cli.parsing import Command
+from tars_memory.doors.cli.app import run
+from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.parsing import Command
 
 ROOT = Path(__file__).parents[2]
 PAGE = reference.PAGE.read_text("utf-8")
@@ -241,9 +241,9 @@ def test_the_json_objects(name: str, told: dict[tuple[str, str], list[Any]]) -> 
 
 
 def test_every_variable_that_the_command_line_reads_is_listed() -> None:
-    from tars_memory.cli.call import AGENT_MARKS
+    from tars_memory.doors.cli.call import AGENT_MARKS
 
     package = Path(sys.modules["tars_memory"].__file__ or "").parent
-    source = "\n".join(path.read_text("utf-8") for path in (package / "cli").rglob("*.py"))
+    source = "\n".join(path.read_text("utf-8") for path in (package / "doors").rglob("*.py"))
     for variable in {*re.findall(r'env\.get\("([A-Z_]+)"\)', source), *AGENT_MARKS} - {"DISPLAY", "WAYLAND_DISPLAY"}:
         assert f"`{variable}`" in PAGE or f"`{variable}=" in PAGE, variable

@@ -72,8 +72,8 @@ ASKED = [
 @pytest.fixture
 def real(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
     """Run ``eval`` over a real vault with these questions."""
-    from tars_memory.cli.app import run
-    from tars_memory.cli.call import Call
+    from tars_memory.doors.cli.app import run
+    from tars_memory.doors.cli.call import Call
 
     root = make_vault(tmp_path / "vault", NOTES)
     file = tmp_path / "questions.jsonl"

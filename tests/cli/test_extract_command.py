@@ -41,8 +41,8 @@ def chat(house: House) -> Path:
 @pytest.fixture
 def tm(house: House, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Answer]:
     """Run a command in this process, over the real vault."""
-    from tars_memory.cli.app import run
-    from tars_memory.cli.call import Call
+    from tars_memory.doors.cli.app import run
+    from tars_memory.doors.cli.call import Call
 
     def call(*argv: object, stdin: bytes = b"", **env: str) -> Answer:
         words = [str(word) for word in argv]

@@ -11,8 +11,8 @@ from cli.fake_memory import hit
 from rich.cells import cell_len
 from terminal import OURS, environment, on_a_terminal, program, rows
 
-from tars_memory.cli.output import Output
-from tars_memory.cli.screen import show_hits
+from tars_memory.doors.cli.output import Output
+from tars_memory.doors.cli.screen import show_hits
 from tars_memory.recall.query import parse
 from tars_memory.recall.results import Hit, SearchResult
 

@@ -18,7 +18,7 @@ import conversations as logs
 import pytest
 from terminal import environment, on_a_terminal, program, started
 
-from tars_memory.cli import background
+from tars_memory.doors.cli import background
 from tars_memory.jobs import hooks
 from tars_memory.jobs.hooks import Desk
 from tars_memory.testing import make_vault
@@ -254,7 +254,7 @@ def running(agent: Agent) -> list[int]:
             state = (process / "stat").read_text().rsplit(")", 1)[1].split()[0]
         except OSError:
             continue
-        if b"tars_memory.cli.background" in words and os.fsencode(agent.vault) in words and state != "Z":
+        if b"tars_memory.doors.cli.background" in words and os.fsencode(agent.vault) in words and state != "Z":
             found.append(int(process.name))
     return found
 
@@ -292,7 +292,7 @@ def event(agent: Agent, name: str) -> bytes:
 def test_what_only_begins_work_imports_no_room(agent: Agent) -> None:
     code = (
         "import io, sys; sys.argv = ['tars-memory', 'hook']\n"
-        "from tars_memory.cli.app import run\n"
+        "from tars_memory.doors.cli.app import run\n"
         "assert run(['hook']) == 0\n"
         "print(sorted(sys.modules), file=sys.stderr)"
     )

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tars_memory.cli.app import run
-from tars_memory.cli.call import Call
+from tars_memory.doors.cli.app import run
+from tars_memory.doors.cli.call import Call
 from tars_memory.testing import make_vault
 
 WORDS = "the ferry to Cobh leaves at nine"

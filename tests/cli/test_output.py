@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tars_memory.cli.output import ClosedOutput, LostOutput, Output, clean, line, to_json
+from tars_memory.doors.cli.output import ClosedOutput, LostOutput, Output, clean, line, to_json
 
 HOSTILE = (
     "a\x1b[31mred\x1b[0m b\x1b]52;c;c3RlYWw=\x07c \x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\ \x9b31mC1\x9b0m "

@@ -9,9 +9,9 @@ from typing import Any
 import commands_page as reference
 import pytest
 
-from tars_memory.cli.app import run
-from tars_memory.cli.call import Call, instant
-from tars_memory.cli.parsing import SHARED, separate
+from tars_memory.doors.cli.app import run
+from tars_memory.doors.cli.call import Call, instant
+from tars_memory.doors.cli.parsing import SHARED, separate
 from tars_memory.errors import UsageError
 
 FLAGS, VALUED = {"--json", "--stdin"}, {"--tier", "--since"}
@@ -169,7 +169,7 @@ def test_a_command_that_is_nearly_one_is_suggested(tm: Callable[..., Any]) -> No
 
 
 def test_help_needs_no_vault_and_knows_every_command(tm: Callable[..., Any], memory: Any) -> None:
-    from tars_memory.cli.app import COMMANDS
+    from tars_memory.doors.cli.app import COMMANDS
 
     overview = tm("--help")
     assert overview.code == 0
@@ -211,7 +211,7 @@ def test_the_instant_comes_from_the_option_before_the_variable(tm: Callable[...,
 
 @pytest.mark.parametrize("call", [["init", ""], ["--vault", "", "init"]])
 def test_an_empty_path_is_not_this_folder(call: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tars_memory.cli.app import run
+    from tars_memory.doors.cli.app import run
 
     monkeypatch.chdir(tmp_path)
     assert run(call) == 2

@@ -13,8 +13,8 @@ import forked
 import pytest
 from terminal import environment
 
-from tars_memory.cli.app import run
-from tars_memory.cli.call import Call
+from tars_memory.doors.cli.app import run
+from tars_memory.doors.cli.call import Call
 from tars_memory.testing import make_vault
 
 SEARCH = Path(__file__).parents[2] / "docs" / "search.md"

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from tars_memory.cli.output import Output, Progress
+from tars_memory.doors.cli.output import Output, Progress
 
 
 class Terminal(io.StringIO):

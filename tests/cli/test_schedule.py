@@ -13,7 +13,7 @@ import conversations as logs
 import pytest
 from terminal import environment, program
 
-from tars_memory.cli.commands import unattended
+from tars_memory.doors.commands import unattended
 from tars_memory.errors import UsageError
 from tars_memory.testing import make_vault
 

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.cells import cell_len
 
-from tars_memory.cli.output import Output, show_rows
+from tars_memory.doors.cli.output import Output, show_rows
 
 WORDS = "the quick brown fox jumps over the lazy dog and then over the fence into the neighbour's garden"
 ROWS = [

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cli.fake_memory import hit, result
 
-from tars_memory.cli.recent import TOLD, told_today
+from tars_memory.doors.cli.recent import TOLD, told_today
 from tars_memory.errors import Passing
 
 DAY = date(2026, 11, 21)
@@ -19,7 +19,7 @@ MAKING, MISSING = "semantic search covers {} %, about {} min left", "answered by
 @pytest.fixture
 def at_a_terminal(memory: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setattr(memory, "state", tmp_path / "state")
-    monkeypatch.setattr("tars_memory.cli.call.Call.actor", property(lambda _: "person"))
+    monkeypatch.setattr("tars_memory.doors.cli.call.Call.actor", property(lambda _: "person"))
     return memory
 
 
@@ -40,7 +40,7 @@ def test_json_and_scripts_are_told_each_time(tm: Any, at_a_terminal: Any, monkey
     for _ in range(2):
         told = search(tm, at_a_terminal, Passing(MAKING.format(12, 9)), words=("--json",))
         assert told.json["notices"] == [MAKING.format(12, 9)]
-    monkeypatch.setattr("tars_memory.cli.call.Call.actor", property(lambda _: "script"))
+    monkeypatch.setattr("tars_memory.doors.cli.call.Call.actor", property(lambda _: "script"))
     for _ in range(2):
         assert "covers" in search(tm, at_a_terminal, Passing(MAKING.format(12, 9))).err
 

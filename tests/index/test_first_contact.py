@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tars_memory.cli import background
+from tars_memory.doors.cli import background
 from tars_memory.index import filling
 from tars_memory.index.files import BACKGROUND, IndexFiles
 from tars_memory.index.fulltext import expression
@@ -309,8 +309,8 @@ def test_the_variable(value: str, may: bool) -> None:
 def test_init_begins_it_for_a_vault_of_many_notes_alone(
     place: Path, tmp_path: Path, begun: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tars_memory.cli.app import run
-    from tars_memory.cli.call import Call
+    from tars_memory.doors.cli.app import run
+    from tars_memory.doors.cli.call import Call
 
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     assert run(["init", str(tmp_path / "new")], Call(env)) == 0
@@ -323,8 +323,8 @@ def test_init_begins_it_for_a_vault_of_many_notes_alone(
 def test_ctrl_c_says_what_is_done(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tars_memory.cli.app import run
-    from tars_memory.cli.call import Call
+    from tars_memory.doors.cli.app import run
+    from tars_memory.doors.cli.call import Call
 
     def interrupted(index: Index, *_: object, **__: object) -> int:
         raise KeyboardInterrupt

@@ -90,7 +90,7 @@ def is_due(state: Path) -> bool:
 def begin(state: Path, root: Path, env: Mapping[str, str]) -> bool:
     """Start the process for the vault at ``root``; False if it can't be started."""
     # -P: the folder that the person works in must not lend us its modules
-    argv = [sys.executable, "-P", "-m", "tars_memory.cli.background", "index", str(root)]
+    argv = [sys.executable, "-P", "-m", "tars_memory.doors.cli.background", "index", str(root)]
     try:
         spawn(argv, env, os.fspath(state / LAST_WORDS))
     except OSError:

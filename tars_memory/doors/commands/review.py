@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from tars_memory.cli.approve import Walk, show, walk_rules
-from tars_memory.cli.call import Call
-from tars_memory.cli.output import clean, counted, line
-from tars_memory.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command
 from tars_memory.curation.reviewing import suggest
 from tars_memory.curation.reviewing.review import left_out, offer, unapproved
+from tars_memory.doors.cli.approve import Walk, show, walk_rules
+from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.output import clean, counted, line
+from tars_memory.doors.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command
 from tars_memory.errors import UsageError
 
 PARTLY, CONFLICT = 3, 6

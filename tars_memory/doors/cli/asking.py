@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tars_memory.cli.output import counted, fields, line
+from tars_memory.doors.cli.output import counted, fields, line
 from tars_memory.vault.suspicion import suspicious
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tars_memory.cli.call import Call
+    from tars_memory.doors.cli.call import Call
 
 
 KEEP, STOP = ("y", "yes", "k", "keep"), ("n", "no", "s", "stop", "q", "quit")

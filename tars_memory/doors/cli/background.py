@@ -1,4 +1,4 @@
-"""What is left to the background, by ``python -m tars_memory.cli.background``.
+"""What is left to the background, by ``python -m tars_memory.doors.cli.background``.
 
 A hook leaves a conversation to be examined: it does not wait and does not look, and what happens is told by the log. A
 search leaves the rest of an index to be made (``index VAULT``): how far that is stands in a note that ``status`` reads.
@@ -15,8 +15,8 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.cli.output import masked
 from tars_memory.disk import Places
+from tars_memory.doors.cli.output import masked
 from tars_memory.errors import BusyError, TarsError
 from tars_memory.index.files import BACKGROUND, IndexFiles
 from tars_memory.index.intake import WRITER_WAIT, RefreshBudget
@@ -98,7 +98,7 @@ def _take_turn(desk: Desk, transcript: str, turn: contextlib.ExitStack) -> None:
 
 
 def _examine(desk: Desk, vault: str, transcript: str, options: HookOptions) -> int:
-    from tars_memory.cli.app import run
+    from tars_memory.doors.cli.app import run
 
     there = os.path.isfile(transcript)
     copies = desk.kept(transcript)

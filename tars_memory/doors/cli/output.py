@@ -435,7 +435,7 @@ def show_rows(
         of_notes: as :meth:`Output.data` takes it.
     """
     if out.screen:
-        from tars_memory.cli.screen import show_table
+        from tars_memory.doors.cli.screen import show_table
 
         show_table(out, [*rows], head, styles)
         return

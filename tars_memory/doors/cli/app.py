@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from tars_memory.cli.call import Call, Ended
-from tars_memory.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
-from tars_memory.cli.parsing import HELP, Command, shared
+from tars_memory.doors.cli.call import Call, Ended
+from tars_memory.doors.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
+from tars_memory.doors.cli.parsing import HELP, Command, shared
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Group(TyperGroup):
 
 def load(name: str) -> Command:
     """The command of that name; no other one is made."""
-    made = getattr(import_module(f"tars_memory.cli.commands.{HOMES.get(name, name)}"), name.upper())()
+    made = getattr(import_module(f"tars_memory.doors.commands.{HOMES.get(name, name)}"), name.upper())()
     assert isinstance(made, Command)
     return made
 
@@ -188,7 +188,7 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
             call.out.flush()
         except BaseException as error:
             if call.typed is not None or "--stdin" in argv:
-                from tars_memory.cli.failures import keep
+                from tars_memory.doors.cli.failures import keep
 
                 keep(error, call, argv)
             raise
@@ -210,7 +210,7 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else OK
     except Exception as error:
-        from tars_memory.cli.failures import explain
+        from tars_memory.doors.cli.failures import explain
 
         return explain(error, call, argv)
     return code

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tars_memory.cli.call import Call
-from tars_memory.cli.output import counted, line, show_rows
-from tars_memory.cli.parsing import call_of, command
+from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.output import counted, line, show_rows
+from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 
 ACTIONS = ("list", "add", "remove")

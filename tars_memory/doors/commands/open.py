@@ -12,10 +12,10 @@ from typing import Annotated
 
 import typer
 
-from tars_memory.cli.call import Call
-from tars_memory.cli.output import line, show_rows
-from tars_memory.cli.parsing import call_of, command
-from tars_memory.cli.recent import recall
+from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.output import line, show_rows
+from tars_memory.doors.cli.parsing import call_of, command
+from tars_memory.doors.cli.recent import recall
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.recall.results import obsidian_url
 

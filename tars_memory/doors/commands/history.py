@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tars_memory.cli.asking import say_change
-from tars_memory.cli.output import Output, fields, line
-from tars_memory.cli.parsing import call_of, command
+from tars_memory.doors.cli.asking import say_change
+from tars_memory.doors.cli.output import Output, fields, line
+from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 
 ENTRY = "txn time command actor file op before after undone"
@@ -31,7 +31,7 @@ def history(
     elif not entries:
         call.out.say("nothing has been written yet" + (f" to {path}" if path else ""))
     elif call.out.screen:
-        from tars_memory.cli.screen import show_history
+        from tars_memory.doors.cli.screen import show_history
 
         show_history(call.out, entries)
     else:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tars_memory.cli.call import read_stdin
-from tars_memory.cli.output import PROGRAM, clean, hidden, masked, to_json
 from tars_memory.disk import Places
+from tars_memory.doors.cli.call import read_stdin
+from tars_memory.doors.cli.output import PROGRAM, clean, hidden, masked, to_json
 from tars_memory.errors import (
     AmbiguousError,
     ConflictError,
@@ -29,7 +29,7 @@ from tars_memory.settings import AUTHOR, PROJECT, Settings, here
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tars_memory.cli.call import Call, Typed
+    from tars_memory.doors.cli.call import Call, Typed
 
 USAGE, UNWRITABLE, BUG = 2, 5, 70
 

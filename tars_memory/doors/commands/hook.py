@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tars_memory.cli.call import Call
-from tars_memory.cli.output import clean, counted, discard, masked
-from tars_memory.cli.parsing import Command, call_of, command
 from tars_memory.disk import Places, read_id
+from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.output import clean, counted, discard, masked
+from tars_memory.doors.cli.parsing import Command, call_of, command
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.jobs.hooks import COMPACT, END, LONGEST_EVENT, PROMPT, START, Desk, Event, begin, event_of
 from tars_memory.settings import AUTO, PROJECT, HookOptions, Settings, find_vault, here, may_run_by_itself

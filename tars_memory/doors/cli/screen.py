@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from tars_memory.cli.output import SEQUENCES, clean, line
 from tars_memory.disk import Places
+from tars_memory.doors.cli.output import SEQUENCES, clean, line
 from tars_memory.recall.ranking.words import Terms
 from tars_memory.settings import OFF, Settings, TerminalOptions
 from tars_memory.vault.markdown.lines import plain
@@ -29,8 +29,8 @@ from tars_memory.vault.markdown.lines import plain
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tars_memory.cli.call import Call
-    from tars_memory.cli.output import Output
+    from tars_memory.doors.cli.call import Call
+    from tars_memory.doors.cli.output import Output
     from tars_memory.recall.query import Query
     from tars_memory.recall.results import Hit, SearchResult
 
@@ -155,7 +155,7 @@ def encoded(out: Output, text: str) -> str:
 
 def show_history(out: Output, entries: Sequence[object]) -> None:
     """Each write: its name, when, where, what and who; the change below it."""
-    from tars_memory.cli.commands.history import row
+    from tars_memory.doors.commands.history import row
 
     if out.quiet:
         return

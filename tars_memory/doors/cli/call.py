@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.cli.output import Output, here, within
+from tars_memory.doors.cli.output import Output, here, within
 from tars_memory.errors import Passing, UsageError
 from tars_memory.settings import AGENT_MARKS as AGENT_MARKS
 from tars_memory.settings import StrangeVaultError, agent_mark
@@ -161,7 +161,7 @@ class Call:
         except StrangeVaultError as error:
             if not self.interactive:
                 raise
-            from tars_memory.cli.asking import confirmed
+            from tars_memory.doors.cli.asking import confirmed
 
             if not confirmed(self, f"{error.message}. Is it yours, and to be used from this folder?"):
                 raise
@@ -274,7 +274,7 @@ class Call:
         """The notices without those that pass by themselves and were told today already."""
         if self._memory is None or not any(isinstance(each, Passing) for each in notices):
             return notices
-        from tars_memory.cli.recent import told_today
+        from tars_memory.doors.cli.recent import told_today
 
         day = (self.now or self._memory.workspace.now()).date()
         return [

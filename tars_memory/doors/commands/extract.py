@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tars_memory.cli.call import Call
-from tars_memory.cli.output import clean, counted, line
-from tars_memory.cli.parsing import PrintPrompt, answer_in, call_of, command
 from tars_memory.curation.models.llm import Reply
+from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.output import clean, counted, line
+from tars_memory.doors.cli.parsing import PrintPrompt, answer_in, call_of, command
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.settings import LlmOptions
 

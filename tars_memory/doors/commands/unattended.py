@@ -14,9 +14,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tars_memory.cli.call import Call
-from tars_memory.cli.output import PROGRAM, counted, line
-from tars_memory.cli.parsing import call_of, command
+from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.output import PROGRAM, counted, line
+from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 from tars_memory.index.live.watcher import Watcher
 from tars_memory.jobs import sleep as nights

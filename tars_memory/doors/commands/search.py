@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tars_memory.cli.call import Call
-from tars_memory.cli.output import counted, here, line, within
-from tars_memory.cli.parsing import About, AsOf, Expired, Topic, call_of, command, validity
+from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.output import counted, here, line, within
+from tars_memory.doors.cli.parsing import About, AsOf, Expired, Topic, call_of, command, validity
 from tars_memory.errors import UsageError, VaultError
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _answer(
 
 def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool) -> None:
     if call.out.screen:
-        from tars_memory.cli.screen import show_hits
+        from tars_memory.doors.cli.screen import show_hits
 
         if not call.out.relative_to and within(call.out.root, here()) is None:
             call.out.relative_to = "vault"  # short, and every command takes it
@@ -232,7 +232,7 @@ def _behind(stale: int) -> str:
 
 def _keep(call: Call, result: "SearchResult") -> None:
     if result.hits:
-        from tars_memory.cli.recent import keep
+        from tars_memory.doors.cli.recent import keep
 
         keep(call.memory().workspace.state, result.hits, terminal=call.out.stdout.isatty())
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tars_memory.cli.asking import show_plan
-from tars_memory.cli.output import clean, counted, line
-from tars_memory.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command, day
 from tars_memory.curation.tidying import contradictions
+from tars_memory.doors.cli.asking import show_plan
+from tars_memory.doors.cli.output import clean, counted, line
+from tars_memory.doors.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command, day
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
-    from tars_memory.cli.call import Call
     from tars_memory.curation.tidying.archive import Archived
     from tars_memory.curation.tidying.compression import Compressed
     from tars_memory.curation.tidying.tidy import Tidied
+    from tars_memory.doors.cli.call import Call
 
 LEFT = 1
 PARTLY = 3

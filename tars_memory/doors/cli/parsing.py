@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
-from tars_memory.cli.call import Call, read_stdin
-from tars_memory.cli.output import clean, counted
+from tars_memory.doors.cli.call import Call, read_stdin
+from tars_memory.doors.cli.output import clean, counted
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Command(TyperCommand):
                 and ctx.obj.interactive
                 and not (ctx.obj.no_pager or ctx.obj.out.quiet)
             ):
-                from tars_memory.cli.screen import paged
+                from tars_memory.doors.cli.screen import paged
 
                 with paged(ctx.obj):
                     return super().invoke(ctx)

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tars_memory.cli.output import Output, clean, fields, line
-from tars_memory.cli.parsing import About, Ref, Topic, call_of, command
+from tars_memory.doors.cli.output import Output, clean, fields, line
+from tars_memory.doors.cli.parsing import About, Ref, Topic, call_of, command
 
 if TYPE_CHECKING:
     from tars_memory.curation.why import Trace
@@ -38,7 +38,7 @@ def list_(
         anything = not (tier or section or narrowed)
         call.out.say("there are no entries yet: tars-memory remember TEXT" if anything else "there are no such entries")
     elif call.out.screen:
-        from tars_memory.cli.screen import show_entries
+        from tars_memory.doors.cli.screen import show_entries
 
         show_entries(call.out, entries)
     else:

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tars_memory.cli.asking import confirmed
-from tars_memory.cli.call import Call
-from tars_memory.cli.output import counted, duration, line
-from tars_memory.cli.parsing import call_of, command
+from tars_memory.doors.cli.asking import confirmed
+from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.output import counted, duration, line
+from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 from tars_memory.index.intake import FIRST_BATCH
 
