@@ -44,6 +44,7 @@ from tars_memory.settings import (
     may_go_on_apart,
     project_name,
 )
+from tars_memory.vault.layout import FORGOTTEN
 from tars_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -405,10 +406,9 @@ class Workspace:
         """
         options = self.settings.options("sources", SourcesOptions)
         if options.paths:
-            from tars_memory.vault.writing.withheld import Withheld
-
+            self.forget_withheld()
             try:
-                self._withheld = Withheld(self.state)
+                self._forgotten()
             except SettingsError as error:
                 self.notices.append(f"conversations are not searched: {error.message}; {error.hint}")
                 return None
@@ -429,6 +429,24 @@ class Workspace:
         """Read anew what is withheld when it is asked for next."""
         self._withheld = None
 
+    def _forgotten(self) -> Withheld | None:
+        """What was forgotten here; None where nothing was, as is usual: a search then loads nothing for it.
+
+        Raises:
+            SettingsError: the file that says so can't be read.
+        """
+        if self._withheld is None:
+            try:
+                os.lstat(self.state / FORGOTTEN)
+            except FileNotFoundError:
+                return None
+            except OSError:
+                pass  # it is there, or may be: whoever reads it says what is wrong
+            from tars_memory.vault.writing.withheld import Withheld
+
+            self._withheld = Withheld(self.state)
+        return self._withheld
+
     def withheld(self, text: str, said: str, *logs: str) -> bool:
         """Whether what was said in a conversation must not be told any more, because it was forgotten since.
 
@@ -437,12 +455,11 @@ class Workspace:
             said: its ISO day or time, or '' if that isn't known; of a day its beginning counts.
             logs: names of the log, for what has no day.
         """
-        from tars_memory.vault.writing.withheld import Withheld
-
-        if self._withheld is None:
-            self._withheld = Withheld(self.state)
+        forgotten = self._forgotten()
+        if forgotten is None:
+            return False
         when = datetime.fromisoformat(said).astimezone() if said else None
-        return self._withheld.holds(text, when, *logs)
+        return forgotten.holds(text, when, *logs)
 
     def capture(self, *, writes: bool = True) -> Caller:
         """What capture is given."""

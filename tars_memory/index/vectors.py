@@ -45,8 +45,8 @@ BLOAT = 1.5
 """Blocks held against blocks needed above which the KNN index is made anew."""
 
 NEWEST_FIRST = "day DESC, id DESC"
-NEIGHBOURS = 20_000
-"""Of conversations so many of the newest passages stand in the KNN index: 10 ms of a processor. The vectors of older
+NEIGHBOURS = 10_000
+"""Of conversations so many of the newest passages stand in the KNN index: 5 ms of a processor. The vectors of older
 ones stay in the cache alone; what words name of them is ordered by meaning as well."""
 
 

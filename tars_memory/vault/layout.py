@@ -22,6 +22,9 @@ OURS = f"{VAULT_FOLDER}/"
 """Where our own files are, which are JSON and no notes."""
 DECIDED = f"{OURS}decided.jsonl"
 """What was decided about proposals."""
+FORGOTTEN = "forgotten.jsonl"
+"""In the vault's state folder: what was forgotten (:mod:`tars_memory.vault.writing.withheld`). The first line holds the
+salt, each further one what one command forgot."""
 
 DAILY_FORMAT = "YYYY-MM-DD"
 ARCHIVE = "archive"

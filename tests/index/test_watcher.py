@@ -82,6 +82,13 @@ def root_of(opener: Callable[[], Memory]) -> Path:
         return memory.workspace.root
 
 
+def put(path: Path, text: str) -> None:
+    """A note that comes whole: a watcher on a busy machine would see one that is being written twice, empty first."""
+    aside = path.with_name(f".{path.name}.aside")
+    aside.write_text(text)
+    os.rename(aside, path)
+
+
 def in_step(opener: Callable[[], Memory]) -> None:
     with opener() as memory:
         index = memory.workspace.index()
@@ -93,14 +100,14 @@ def test_saves_renames_and_removals_are_followed(opener: Callable[[], Memory]) -
     root = root_of(opener)
     with Running(opener, root) as running:
         assert running.batches[0].changed == 1 and not running.watcher.polling
-        (root / "new.md").write_text("- a heron\n")
+        put(root / "new.md", "- a heron\n")
         running.until(lambda: running.changed() == 2)
         temporary = root / "4913~"  # how vim saves: a new file takes the place of the old one
         temporary.write_text("- two herons\n")
         os.replace(temporary, root / "new.md")
         running.until(lambda: running.changed() == 3)
         (root / "Garden").mkdir()
-        (root / "Garden" / "bed.md").write_text("- beans\n")
+        put(root / "Garden" / "bed.md", "- beans\n")
         running.until(lambda: running.changed() == 4)
         os.rename(root / "Garden", root / "Field")
         running.until(lambda: running.changed() == 5)
@@ -164,7 +171,7 @@ def test_polling_sees_the_same(opener: Callable[[], Memory]) -> None:
     with Running(opener, root, poll=0.2) as running:
         assert "as asked" in running.watcher.polling
         assert any("as asked" in notice for notice in running.batches[0].notices)
-        (root / "new.md").write_text("- a heron\n")
+        put(root / "new.md", "- a heron\n")
         running.until(lambda: running.changed() == 2)
         assert sum("as asked" in notice for batch in running.batches for notice in batch.notices) == 1
 
@@ -209,7 +216,7 @@ def test_a_vault_that_vanishes_and_comes_back(opener: Callable[[], Memory], monk
         running.until(lambda: any("not there" in n for batch in running.batches for n in batch.notices))
         os.rename(aside, root)
         running.until(lambda: not running.watcher.polling)
-        (root / "new.md").write_text("- a heron\n")
+        put(root / "new.md", "- a heron\n")
         running.until(lambda: running.changed() == 2)
         assert len([batch for batch in running.batches if batch.notices]) < 6
     in_step(opener)

@@ -106,8 +106,12 @@ def damaged() -> dict[str, bytes]:
 def test_each_way_to_break_a_file_of_an_archive_is_one_failure() -> None:
     for way, data in damaged().items():
         count, told = answers(io.BytesIO(data))
+        names = [one.name for one in told]
+        if way == "overlap" and count == 1:  # Pythons with the check against bombs refuse what is overlapped, too
+            names.remove("log/a.json")
+            count += 1
         assert count == 2, (way, told)
-        assert [one.name for one in told] == ["log/b.json"], way
+        assert names == ["log/b.json"], way
 
 
 def test_a_truncated_archive_is_one_failure() -> None:

@@ -23,16 +23,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory import disk
 from tars_memory.disk import blake2b
 from tars_memory.errors import SettingsError
-from tars_memory.vault.layout import OURS
+from tars_memory.vault.layout import FORGOTTEN, OURS
 from tars_memory.vault.markdown.entries import holds
 from tars_memory.vault.writing.journal import Journal, Record, as_line, parse, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
-
-FILE = "forgotten.jsonl"
-"""In the vault's state folder; the first line holds the salt, each further one what one command forgot."""
 
 LEAST_WORDS, LEAST_SIGNS = 3, 6
 """Shorter sentences must be a whole sentence of a text: "tea" is no reason to withhold all that mentions tea."""
@@ -104,7 +101,7 @@ class Withheld:
     """
 
     def __init__(self, state: Path) -> None:
-        self.path = state / FILE
+        self.path = state / FORGOTTEN
         self._salt, self._records, self._odd = _read(self.path)
         self._known: dict[str, list[_Forgotten]] = {}
         self._sizes: dict[int, set[int]] = {}
