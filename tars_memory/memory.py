@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.why import Trail
     from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.intake import RefreshReport
+    from tars_memory.index.tables import TableQuery
     from tars_memory.jobs.doctor import Adoption
     from tars_memory.jobs.forgetting import Copies, Forgotten, TalkLine
     from tars_memory.recall.evaluation import Evaluation
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
     from tars_memory.vault.writing.history import JournalEntry
     from tars_memory.vault.writing.store import Written
     from tars_memory.workspace import Opening
+
+SQL_SECONDS = 10.0
+"""How long a query of somebody else's may work, if nothing is said."""
 
 
 class Memory:
@@ -295,6 +299,45 @@ class Memory:
 
         scope = self.workspace.scope(project)
         return self.workspace.ask(lambda reader: called(reader, name, scope=scope))
+
+    def sql(self, query: str, *, seconds: float = SQL_SECONDS) -> TableQuery:
+        """The rows that one SELECT finds in the tables ``notes``, ``lines``, ``entries``, ``facts``, ``links`` and
+        ``tags`` (:data:`tars_memory.index.tables.TABLES`): those of the project that is chosen and of the notes outside
+        projects; never a conversation.
+
+        Args:
+            query: one statement that only reads these tables.
+            seconds: how long it may work.
+
+        Raises:
+            UsageError: it can't be run, or would do something else.
+            PartialError: its time is up; also while the rows are read.
+        """
+        from tars_memory.index.tables import TableQuery
+
+        today, scope = self.workspace.now().date(), self.workspace.project
+        return self.workspace.ask(
+            lambda reader: TableQuery(reader.tables(self.workspace.whole, scope, today), query, seconds)
+        )
+
+    def export(
+        self, path: str | os.PathLike[str], tables: Iterable[str] = (), *, replace: bool = False
+    ) -> dict[str, int]:
+        """Write the tables of :meth:`sql` into a file outside the vault; see :func:`tars_memory.index.tables.export`.
+
+        Raises:
+            UsageError: what is asked for can't be written so.
+            UnwritableError: the file can't be written.
+        """
+        from tars_memory.index.tables import export
+
+        named = Path(path)
+        if self.workspace.root in (real := named.resolve()).parents or real == self.workspace.root:
+            raise UsageError(f"{named} lies in the vault", "an export is no note: name a file outside of it")
+        today, scope, wanted = self.workspace.now().date(), self.workspace.project, tuple(tables)
+        return self.workspace.ask(
+            lambda reader: export(reader.tables(self.workspace.whole, scope, today), named, wanted, replace=replace)
+        )
 
     def timeline(self, about: str | None = None, *, project: str | None = None) -> builtins.list[Fact]:
         """All facts, or those about a name, the oldest first; those without a date last."""

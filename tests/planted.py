@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import conversations as logs
 
 from tars_memory.errors import TarsError
+from tars_memory.index.tables import TABLES
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.writing.lock import VaultLock
@@ -164,7 +165,7 @@ def plant(folder: Path, chance: random.Random) -> Planted:
 WHOLE = {"sources", "status", "doctor", "reindex", "verify", "watch", "sleep", "init"}
 """Commands that look after the vault as a whole: they may tell of all scopes by path, never by a word of theirs."""
 
-BOTH = {"search", "context", "facts", "timeline", "open", "links", "eval", "hook"}
+BOTH = {"search", "context", "facts", "timeline", "open", "links", "eval", "hook", "sql", "export"}
 """Commands that see the vault outside projects from within one, too."""
 
 
@@ -257,6 +258,18 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
             "show harbour",
             "show kettle",
         ],
+        "sql": [
+            "sql",
+            *(f"sql --{form} 'SELECT * FROM {each}'" for form in ("csv", "nl", "table") for each in TABLES),
+            "sql SELECT path FROM notes UNION SELECT path FROM main.lines",
+            "sql 'WITH lines AS (SELECT * FROM main.lines) SELECT path, text FROM lines WHERE text LIKE \"%harbour%\"'",
+            *(f"sql 'SELECT * FROM {each}'" for each in ("sqlite_master", "chunk_texts", "pragma_database_list")),
+            f"sql 'ATTACH \"{folder}/home\" AS x'",
+        ],
+        "export": [
+            f"export {shlex.quote(str(folder))}/{name(scope)}.{each} --replace" for each in ("db", "json", "jsonl")
+        ]
+        + [f"export {shlex.quote(str(folder))}/{name(scope)}.csv --table {each} --replace" for each in TABLES],
         "extract": [
             f"extract {logs_}",
             f"extract --print-prompt --force {logs_}",

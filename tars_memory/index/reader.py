@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.index.properties import LinkTable
+    from tars_memory.index.tables import TableCopy
     from tars_memory.vault.markdown.facts import Fact
+    from tars_memory.vault.vault import Vault
 
 
 __all__ = ["ChunkRow", "Filter", "IndexReader", "NoteRow"]
@@ -486,6 +488,12 @@ class IndexReader:
         from tars_memory.index.properties import LinkTable
 
         return LinkTable(self._connection, scope, attachments)
+
+    def tables(self, vault: Vault, scope: str, today: date) -> TableCopy:
+        """What the notes of a scope are, for SQL of anybody's: see :class:`tars_memory.index.tables.TableCopy`."""
+        from tars_memory.index.tables import TableCopy
+
+        return TableCopy(self._connection, vault, scope, today)
 
     def names(self, scope: str = "") -> NameTable:
         """What tells of whom, and of what: see :class:`tars_memory.index.naming.NameTable`."""

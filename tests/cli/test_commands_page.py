@@ -137,6 +137,9 @@ list
 show "met Anna"
 edit "met Anna" met Anna in Cork
 links Tea
+sql SELECT * FROM facts
+sql                                     [without QUERY]
+export ../memory.json
 search tea --explain
 search Memorry
 open 1

@@ -41,6 +41,8 @@ COMMANDS = {
         "links": "List a note's links, out and back.",
         "list": "List entries with their REFs.",
         "show": "Show one entry.",
+        "sql": "Ask the index by SQL, read-only.",
+        "export": "Write notes, lines and facts as tables into a file.",
     },
     "Curate": {
         "extract": "Find what is worth keeping in conversations.",
@@ -78,6 +80,7 @@ HOMES = {
     "why": "entries",
     "undo": "history",
     "links": "open",
+    "export": "sql",
     "status": "health",
     "doctor": "health",
     "reindex": "health",

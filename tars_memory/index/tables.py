@@ -1,0 +1,436 @@
+"""What the index knows, as tables for anybody's SQL: a copy of what one scope may see, and nothing beside it.
+
+Whoever asks gets a database of his own, in memory or in a file, filled with the rows of his scope alone. So no query
+can reach another project, a conversation or a vector: they are not in it. Credentials are masked in it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from tars_memory.errors import PartialError, TarsError, UnwritableError, UsageError
+from tars_memory.index import database
+from tars_memory.index.properties import LinkTable, facts
+from tars_memory.index.reader import iso
+from tars_memory.index.schema import ALWAYS, BETWEEN, TIERS
+from tars_memory.vault.note import Note
+from tars_memory.vault.secrets import mask
+from tars_memory.vault.suspicion import suspicious
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import date
+    from pathlib import Path
+
+    from tars_memory.vault.vault import Vault
+
+TABLES: dict[str, dict[str, str]] = {
+    "notes": {
+        "path": "in the vault",
+        "title": "as search shows it",
+        "tier": "semantic, procedural, daily, episodic or note",
+        "project": "the one it belongs to; null outside projects",
+        "date": "ISO day of its name, front matter or file",
+        "aliases": "parted by line breaks",
+        "lines": "how many it has",
+    },
+    "lines": {
+        "path": "of the note",
+        "line": "its number, from 1",
+        "piece": "0, or which part of a very long line this is",
+        "heading": "the headings above it, parted by ›",
+        "kind": "item, heading, text, machinery or replaced",
+        "indent": "columns before its mark or its words",
+        "text": "as it stands in the note",
+        "state": "extracted, promoted, rejected or expired",
+        "block_id": "without the caret",
+        "speaker": "whose words it is",
+        "source": "where it came from, as in the link to it",
+        "since": "ISO day from which it holds",
+        "until": "the first ISO day on which it no longer holds",
+    },
+    "entries": {
+        "ref": "its REF",
+        "path": "of the note",
+        "line": "its first line",
+        "end_line": "its last line",
+        "section": "its heading",
+        "text": "its words",
+        "tags": "parted by line breaks",
+        "time": "as written",
+        "state": "extracted, promoted, rejected or expired",
+        "block_id": "without the caret",
+        "source": "where it came from, as in the link to it",
+        "author": "who wrote it, where that is said",
+        "depth": "0, or how deep it is nested",
+    },
+    "facts": {
+        "ref": "its REF",
+        "subject": "of whom or what",
+        "predicate": "what is said",
+        "object": "its value",
+        "since": "ISO day from which it holds",
+        "until": "the first ISO day on which it no longer holds",
+        "current": "1 if it holds today, else 0",
+        "source": "where it came from, as in the link to it",
+        "path": "of the note",
+        "line": "its number",
+    },
+    "links": {
+        "path": "of the note that links",
+        "target": "as written",
+        "to_path": "the note that it leads to; null if to none",
+    },
+    "tags": {
+        "path": "of the note",
+        "tag": "lower case, without #",
+    },
+}
+"""The tables with their columns and what they hold. What is not there is null, never empty."""
+
+ALL = tuple(TABLES)
+NUMBERS = frozenset({"lines", "line", "end_line", "piece", "indent", "depth", "current"})
+KEYS = {"notes": "path", "lines": ("path", "line", "piece")}
+SEARCHED = {"lines": "text", "entries": "text"}
+"""Columns of an export that get a full-text index: Datasette then offers a search field."""
+
+TICKS = 10_000
+"""Steps of SQLite's machine between two looks at the clock: some tenths of a millisecond."""
+MEMORY = 1 << 30
+"""Bytes that SQLite may take in this process once a query of somebody else's was run; then the query fails."""
+
+SELECT, READ, FUNCTION, RECURSIVE, ALLOW, DENY = 21, 20, 31, 33, 0, 1
+"""What SQLite asks an authorizer for, and what it answers (sqlite.org/c3ref/c_alter_table.html)."""
+
+
+class TableCopy:
+    """The tables of one scope.
+
+    Args:
+        connection: of the index, up to date.
+        vault: whose notes it holds.
+        project: whose rows are seen beside those outside projects; empty for none.
+        today: the day on which facts are current.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, vault: Vault, project: str, today: date) -> None:
+        self._index = connection
+        self._vault = vault
+        self._project = project
+        self._today = today
+
+    def make(self, connection: sqlite3.Connection, tables: Sequence[str] = ALL) -> None:
+        """Make tables in an empty database, without a row."""
+        from sqlite_utils import Database
+
+        tools = Database(connection)
+        for name in tables:
+            kinds = {column: int if column in NUMBERS else str for column in TABLES[name]}
+            links = [("path", "notes", "path")] if name != "notes" and "notes" in tables else []
+            tools.table(name).create(kinds, pk=KEYS.get(name), foreign_keys=links)
+
+    def fill(self, connection: sqlite3.Connection, tables: Sequence[str]) -> None:
+        """Put the rows into these tables."""
+        from sqlite_utils import Database
+
+        tools = Database(connection)
+        for name in tables:
+            tools.table(name).insert_all(self.rows(name), batch_size=1_000)
+
+    def rows(self, name: str) -> Iterator[dict[str, Any]]:
+        """The rows of a table, by column."""
+        columns = tuple(TABLES[name])
+        for row in self._rows(name):
+            yield dict(zip(columns, map(_told, row), strict=True))
+
+    def _rows(self, name: str) -> Iterator[tuple[Any, ...]]:
+        return {
+            "notes": self._notes,
+            "lines": self._lines,
+            "entries": self._entries,
+            "facts": self._facts,
+            "links": self._links,
+            "tags": self._tags,
+        }[name]()
+
+    def _select(self, columns: str, joined: str, order: str) -> sqlite3.Cursor:
+        """Rows of notes of the scope; conversations have an index of their own, and would be left out as well."""
+        return self._index.execute(
+            f"SELECT {columns} FROM notes n JOIN scopes s ON s.id = n.scope {joined}"
+            f" WHERE s.name IN ('', ?) AND n.tier <> ? ORDER BY {order}",
+            (self._project, TIERS.index("talk")),
+        )
+
+    def _notes(self) -> Iterator[tuple[Any, ...]]:
+        for path, title, tier, scope, day, aliases, lines in self._select(
+            "n.path, n.title, n.tier, s.name, n.day, n.aliases, n.lines", "", "n.path"
+        ):
+            yield path, title, TIERS[tier], scope, iso(day), aliases.replace(BETWEEN, "\n"), lines
+
+    def _lines(self) -> Iterator[tuple[Any, ...]]:
+        """Each line once: chunks of a long block overlap. A line that is longer than a chunk comes in pieces."""
+        rows = self._select(
+            "n.path, c.id, c.start_line, c.partial, t.headings, t.text, l.place, l.kind, l.indent, l.state,"
+            " l.block_id, l.speaker, l.source, l.since, l.until",
+            "JOIN chunks c ON c.note = n.id JOIN chunk_texts t ON t.id = c.id JOIN lines l ON l.chunk = c.id",
+            "n.path, c.position, l.place",
+        )
+        last: tuple[str, int] = ("", 0)
+        piece, chunk, texts = 0, 0, [""]
+        for path, number, start, partial, headings, text, place, kind, indent, *rest in rows:
+            if number != chunk:
+                chunk, texts = number, text.split("\n")
+            at = (path, start + place)
+            if partial and at == last:
+                piece += 1
+            elif at > last:
+                last, piece = at, 0
+            else:
+                continue
+            yield *at, piece, headings.replace(BETWEEN, " › "), kind, indent, texts[place], *rest
+
+    def _entries(self) -> Iterator[tuple[Any, ...]]:
+        """Those of the tiers, as the commands list them; any other note's lines are in ``lines`` alone."""
+        found = self._select("n.path, n.tier", "", "n.path").fetchall()
+        for path in [path for path, tier in found if TIERS[tier] != "note"]:
+            try:
+                note = Note.of(self._vault.layout, path, self._vault.read(path))
+            except TarsError:
+                continue  # gone since the index looked, or not to be read now: its lines are told all the same
+            for entry in note.entries:
+                yield (
+                    *(entry.ref, path, entry.line, entry.end_line, entry.section, entry.text, "\n".join(entry.tags)),
+                    *(entry.time, entry.state, entry.block_id, entry.provenance, entry.author, entry.depth),
+                )
+
+    def _facts(self) -> Iterator[tuple[Any, ...]]:
+        for fact in facts(self._index, self._project):
+            ends = ALWAYS if fact.until is None else fact.until.toordinal()
+            current = (0 if fact.since is None else fact.since.toordinal()) <= self._today.toordinal() < ends
+            since, until = (None if day is None else day.isoformat() for day in (fact.since, fact.until))
+            yield (
+                *(fact.ref, fact.subject, fact.predicate, fact.object, since, until, int(current)),
+                *(fact.source, fact.path, fact.line),
+            )
+
+    def _links(self) -> Iterator[tuple[Any, ...]]:
+        table = LinkTable(self._index, self._project)
+        for path in table.ids:
+            for target, to_path in table.out(path):
+                yield path, target, to_path
+
+    def _tags(self) -> Iterator[tuple[Any, ...]]:
+        joined = "JOIN chunks c ON c.note = n.id JOIN chunk_tags g ON g.chunk = c.id"
+        yield from self._select("DISTINCT n.path, g.tag", joined, "n.path, g.tag")
+
+
+class TableQuery:
+    """One query's answer; its rows are made as they are asked for.
+
+    Args:
+        copy: what it may ask.
+        sql: one SELECT.
+        seconds: how long it may work, the time between two rows that nobody asks for left out.
+
+    Attributes:
+        columns: their names, each once.
+
+    Raises:
+        UsageError: it is no query, or would do more than read these tables.
+        PartialError: its time is up.
+    """
+
+    def __init__(self, copy: TableCopy, sql: str, seconds: float) -> None:
+        self._left = seconds
+        self._seconds = seconds
+        self._ends = 0.0
+        self._wanted: set[str] = set()
+        self.columns: list[str] = []
+        self._open = database.driver().module.connect(":memory:", isolation_level=None)
+        try:
+            copy.make(self._open)
+            self._guard()
+            explains = sql.lstrip()[:7].lower() == "explain"
+            self._step(lambda: self._open.execute(sql if explains else f"EXPLAIN {sql}").fetchone())
+            self._open.set_authorizer(None)
+            self._open.execute("PRAGMA query_only = OFF")
+            copy.fill(self._open, [name for name in TABLES if name in self._wanted])
+            self._guard()
+            self._cursor = self._step(lambda: self._open.execute(sql))
+        except BaseException:
+            self._open.close()
+            raise
+        for name, *_ in self._cursor.description or ():
+            same = sum(each == name or each.startswith(f"{name}:") for each in self.columns)
+            self.columns.append(f"{name}:{same + 1}" if same else str(name))
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """The rows.
+
+        Raises:
+            PartialError: its time is up; there were more.
+        """
+        with closing(self._open):
+            while (row := self._step(self._cursor.fetchone)) is not None:
+                yield row
+
+    def _guard(self) -> None:
+        """From here on the connection only reads the tables, within its time and memory."""
+        self._open.execute(f"PRAGMA hard_heap_limit = {MEMORY}").fetchone()
+        self._open.execute("PRAGMA query_only = ON")
+        self._open.set_authorizer(self._allowed)
+        self._open.set_progress_handler(lambda: int(time.monotonic() > self._ends), TICKS)
+
+    def _allowed(self, action: int, first: str | None, second: str | None, *_: object) -> int:
+        if action == READ:
+            self._wanted.add(str(first))
+            return DENY if str(first).startswith(("sqlite_", "pragma_")) else ALLOW
+        if action == FUNCTION:
+            return DENY if second == "load_extension" else ALLOW
+        return ALLOW if action in (SELECT, RECURSIVE) else DENY
+
+    def _step(self, work: Callable[[], Any]) -> Any:
+        """Let SQLite work, within the time that is left.
+
+        Raises:
+            UsageError: it can't, or mustn't.
+            PartialError: the time is up.
+        """
+        module = database.driver().module
+        begun = time.monotonic()
+        self._ends = begun + self._left
+        try:
+            return work()
+        except MemoryError:
+            raise PartialError("the query takes more than 1 GB of memory", "ask for less at a time") from None
+        except (module.Error, module.Warning) as error:
+            said = str(error)
+            if said == "interrupted":
+                raise PartialError(
+                    f"the query was stopped after {self._seconds:g} s", "ask for less, or give it more: --timeout 60"
+                ) from None
+            if "not authorized" in said or "prohibited" in said:
+                raise UsageError("a query may only read the tables", "tars-memory sql lists them") from None
+            raise UsageError(f"the query can't be run: {said}", "tars-memory sql lists tables and columns") from None
+        finally:
+            self._left -= time.monotonic() - begun
+
+
+def export(copy: TableCopy, path: Path, tables: Sequence[str], *, replace: bool = False) -> dict[str, int]:
+    """Write tables into a file of their own, which only its owner can read; its ending says in which form.
+
+    ``.db``, ``.sqlite``, ``.sqlite3``: a SQLite database with keys and full-text indexes. ``.json``: an object with a
+    list a table. ``.jsonl``: a row a line, with the table's name as ``table``. ``.csv``: one table, its columns first.
+
+    Args:
+        copy: what is written.
+        path: of the file.
+        tables: names of tables; a database and JSON take all if none is named.
+        replace: a file that is there is written anew.
+
+    Returns:
+        How many rows of each table were written.
+
+    Raises:
+        UsageError: an ending or a table that is unknown, a file that is there, CSV of several tables.
+        UnwritableError: it can't be written.
+    """
+    kind = path.suffix.lower().lstrip(".")
+    if kind not in FORMS:
+        raise UsageError(f"{path}: no form ends in {path.suffix or 'nothing'}", f"name it *.{', *.'.join(FORMS)}")
+    if unknown := [name for name in tables if name not in TABLES]:
+        raise UsageError(f"there is no table {unknown[0]!r}", f"it is one of {', '.join(TABLES)}")
+    if kind == "csv" and len(tables) != 1:
+        raise UsageError("a CSV file holds one table", f"say which: --table {next(iter(tables), 'facts')}")
+    if os.path.lexists(path) and not replace:
+        raise UsageError(f"{path} is there already", "name another file, or write it anew: --replace")
+    names = [name for name in TABLES if name in (tables or TABLES)]
+    making = path.with_name(f".{path.name}.{os.getpid()}.tars-tmp")
+    try:
+        os.close(os.open(making, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
+        try:
+            counts = FORMS[kind](copy, making, names)
+            os.replace(making, path)
+        finally:
+            making.unlink(missing_ok=True)
+    except OSError as error:
+        raise UnwritableError(f"{path} can't be written: {error.strerror}", "name another place") from error
+    except database.driver().module.OperationalError as error:
+        if not database.refused(error):
+            raise
+        raise UnwritableError(f"{path} can't be written: {error}", "is the disk full?") from error
+    return counts
+
+
+def _database(copy: TableCopy, path: Path, names: Sequence[str]) -> dict[str, int]:
+    from sqlite_utils import Database
+
+    with closing(database.driver().module.connect(str(path), isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = OFF")
+        copy.make(connection, names)
+        copy.fill(connection, names)
+        tools = Database(connection)
+        counts = {name: int(tools.table(name).count) for name in names}
+        for name in SEARCHED.keys() & set(names):
+            tools.table(name).enable_fts([SEARCHED[name]], tokenize="unicode61 remove_diacritics 2")
+        tools.analyze()
+        tools.vacuum()
+    return counts
+
+
+def _json(copy: TableCopy, path: Path, names: Sequence[str]) -> dict[str, int]:
+    counts = dict.fromkeys(names, 0)
+    with open(path, "w", encoding="utf-8") as file:
+        for number, name in enumerate(names):
+            file.write(f"{',' if number else '{'}\n{json.dumps(name)}: [")
+            for row in copy.rows(name):
+                file.write(f"{',' if counts[name] else ''}\n{json.dumps(row)}")
+                counts[name] += 1
+            file.write("\n]")
+        file.write("\n}\n")
+    return counts
+
+
+def _lines_of_json(copy: TableCopy, path: Path, names: Sequence[str]) -> dict[str, int]:
+    counts = dict.fromkeys(names, 0)
+    with open(path, "w", encoding="utf-8") as file:
+        for name in names:
+            for row in copy.rows(name):
+                file.write(json.dumps({"table": name, **row}) + "\n")
+                counts[name] += 1
+    return counts
+
+
+def _csv(copy: TableCopy, path: Path, names: Sequence[str]) -> dict[str, int]:
+    (name,) = names
+    with open(path, "w", encoding="utf-8", errors="replace", newline="") as file:
+        table = csv.DictWriter(file, TABLES[name])
+        table.writeheader()
+        count = 0
+        for row in copy.rows(name):
+            table.writerow(row)
+            count += 1
+    return {name: count}
+
+
+FORMS = {
+    "db": _database,
+    "sqlite": _database,
+    "sqlite3": _database,
+    "json": _json,
+    "jsonl": _lines_of_json,
+    "csv": _csv,
+}
+
+
+def _told(value: Any) -> Any:
+    """A value as the tables have it: an empty text is null, credentials are masked."""
+    if not isinstance(value, str):
+        return value
+    return (mask(value) if suspicious(value) else value) or None
