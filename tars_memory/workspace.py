@@ -77,6 +77,8 @@ if TYPE_CHECKING:
 
 REVIEW_NOTE = "Review.md"
 """Where the person may have ticked proposals: :attr:`tars_memory.vault.layout.Layout.review`, without its import."""
+PREPARING = "preparing the model, once"
+"""What is under way, as progress is told, when a model that pip installed is opened for the first time."""
 NEARLY_ALL = 99
 """Percent of the passages with a vector from which on nobody need be told that more are under way."""
 
@@ -161,6 +163,7 @@ class Workspace:
         self._opened: Index | None = None
         self._talks: Talks | None = None
         self._withheld: Withheld | None = None
+        self._prepares = self._embeds = False
 
     def close(self) -> None:
         """Let go of the index."""
@@ -318,7 +321,8 @@ class Workspace:
         goes_on = left and self.goes_on()
         if report.reading:
             read = f"{report.reading - report.stale:,} of {counted(report.reading, 'note')} read"
-            report.notices.append(f"{read}; {'the background' if goes_on else 'tars-memory reindex'} reads the rest")
+            rest = ", the rest and vectors in the background" if goes_on else "; tars-memory reindex reads the rest"
+            report.notices.append(read + rest)
         return report
 
     def goes_on(self) -> bool:
@@ -395,9 +399,12 @@ class Workspace:
             ModelUnavailableError: texts are to be embedded and the model can't be used.
             UnwritableError: the vectors can't be kept.
         """
+        self._embeds = True
         left = self.index().embed_pending(progress=progress)
         talks = self.talks()
-        return left + (talks.index.embed_pending(self.open_embedder, progress) if talks is not None else 0)
+        left += talks.index.embed_pending(self.open_embedder, progress) if talks is not None else 0
+        self._embeds = False
+        return left
 
     def talks(self) -> Talks | None:
         """The conversations that are searched beside the vault; None if no source is named.
@@ -598,13 +605,35 @@ class Workspace:
         Raises:
             ModelUnavailableError: it is not here.
         """
+        from tars_memory.index.embedding.models import is_prepared
         from tars_memory.index.embedding.passages import open_embedder
         from tars_memory.index.schema import CHUNKER
 
         if (held := self.embedder or self.warm) is not None:
             return held
-        options = self.settings.options("embedding", EmbeddingOptions)
-        return open_embedder(options, self.settings.places.cache, chunker=str(CHUNKER))
+        options, cache = self.settings.options("embedding", EmbeddingOptions), self.settings.places.cache
+        self._prepares = not is_prepared(options.model, cache)
+        if self._prepares and self.progress is not None:
+            self.progress(PREPARING, 0, 0)
+        opened = open_embedder(options, cache, chunker=str(CHUNKER))
+        self._prepares = False
+        return opened
+
+    def begun(self) -> str:
+        """How far a first reading, a model's preparation or :meth:`embed_pending` was that somebody stopped, and what
+        goes on with it; empty if none of these was under way.
+        """
+        if self._opened is None:
+            return ""
+        told = self._opened.status()
+        read = f"{counted(told['notes'] or 0, 'note')} read"
+        if not told["complete"]:
+            return f"{read}; tars-memory search and reindex go on there"
+        if self._prepares:
+            return f"{read}; the next search prepares the model"
+        if self._embeds:
+            return f"{told['vectors'] or 0:,} of {told['chunks'] or 0:,} vectors made; tars-memory reindex goes on"
+        return ""
 
     def made_state(self, *, used: bool = False) -> Path:
         """The vault's state folder, made if it is missing; ``used`` says that the person uses the vault at this place.

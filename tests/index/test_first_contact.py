@@ -10,11 +10,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tars_memory.doors.cli import background
-from tars_memory.index import filling
+from tars_memory.index import filling, intake
+from tars_memory.index.embedding import prepare
 from tars_memory.index.files import BACKGROUND, IndexFiles
 from tars_memory.index.fulltext import expression
 from tars_memory.index.indexer import Index
@@ -280,7 +282,7 @@ def test_a_first_search_begins_it_and_says_so(place: Path, tmp_path: Path, begun
     assert begun == [place]
     assert result.hits[0].path == "plain 41.md"
     assert result.stale == 12
-    assert result.notices == ["50 of 62 notes read; the background reads the rest"]
+    assert result.notices == ["50 of 62 notes read, the rest and vectors in the background"]
 
 
 @pytest.mark.parametrize("off", [{"TARS_MEMORY_BACKGROUND": "0"}, {"TARS_MEMORY_INDEX_BACKGROUND": "off"}])
@@ -333,7 +335,64 @@ def test_ctrl_c_says_what_is_done(
     call = Call({"TARS_MEMORY_HOME": str(tmp_path / "home")})
     assert run(["--vault", str(place), "reindex"], call) == 130
     said = capsys.readouterr().err
-    assert "stopped; 62 notes read, 0 of 122 passages have a vector; the next search or tars-memory reindex" in said
+    assert "stopped; 0 of 122 vectors made; tars-memory reindex goes on" in said
+
+
+@pytest.mark.parametrize("words", [["search", "plain"], ["status"], ["reindex"]])
+def test_ctrl_c_in_the_first_reading_says_what_is_done(
+    words: list[str], place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tars_memory.doors.cli.app import run
+    from tars_memory.doors.cli.call import Call
+
+    whole = intake.Batches.step
+
+    def interrupted(plan: intake.Batches, *given: Any) -> int:
+        if plan.done:
+            raise KeyboardInterrupt
+        return whole(plan, *given)
+
+    monkeypatch.setattr(intake, "BATCH", 50)
+    monkeypatch.setattr(intake.Batches, "step", interrupted)
+    call = Call({"TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_MEMORY_BACKGROUND": "0"})
+    assert run(["--vault", str(place), *words], call) == 130
+    stopped = "tars-memory: stopped; 50 notes read; tars-memory search and reindex go on there\n"
+    assert capsys.readouterr().err.endswith(stopped)
+
+
+@pytest.mark.parametrize(("many", "said"), [(62, "tars-memory: reading notes: 0 of 62\n"), (63, "")])
+def test_a_pipe_is_told_that_a_long_reading_begins(
+    many: int,
+    said: str,
+    place: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from tars_memory.doors.cli import output
+    from tars_memory.doors.cli.app import run
+    from tars_memory.doors.cli.call import Call
+
+    monkeypatch.setattr(output, "LONG", many)
+    call = Call({"TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_MEMORY_BACKGROUND": "0"})
+    assert run(["--vault", str(place), "search", "plain", "--mode", "lexical"], call) == 0
+    assert capsys.readouterr().err == said
+
+
+def test_ctrl_c_while_the_model_is_prepared_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tars_memory.doors.cli.app import run
+    from tars_memory.doors.cli.call import Call
+
+    def interrupted(*_: object) -> Path:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(prepare, "prepare_packaged", interrupted)
+    vault = make_vault(tmp_path / "small", {"Tea.md": "green tea\n"})
+    call = Call({"TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_MEMORY_BACKGROUND": "0"})
+    assert run(["--vault", str(vault), "search", "what is there to drink"], call) == 130
+    assert "stopped; 1 note read; the next search prepares the model" in capsys.readouterr().err
 
 
 # --- power

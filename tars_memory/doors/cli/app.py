@@ -190,6 +190,10 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
             code = _invoke(group, list(argv), name, call)
             call.out.flush()
         except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                from tars_memory.doors.cli.failures import say_begun
+
+                say_begun(call)
             if call.typed is not None or "--stdin" in argv:
                 from tars_memory.doors.cli.failures import keep
 

@@ -184,7 +184,7 @@ class Call:
         )
         self.out.root = str(memory.workspace.root)
         memory.workspace.patience, memory.workspace.apart = PATIENCE, True
-        memory.workspace.progress = self.out.progress()
+        memory.workspace.progress = self.out.progress() or self.out.announce
         return memory
 
     def note(self, text: str, *, folders: bool = False) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import sys
@@ -83,6 +84,15 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
         )
     what, hint = _bug(error, call)
     return _say(call, what, _joined(hint, kept), BUG, more)
+
+
+def say_begun(call: Call) -> None:
+    """Say what a command did that was stopped while a vault was read for the first time; of others nothing is said."""
+    if call.opened is None:
+        return
+    with contextlib.suppress(TarsError):
+        if begun := call.opened.workspace.begun():
+            call.out.say(f"stopped; {begun}")
 
 
 def keep(error: BaseException, call: Call, argv: Sequence[str]) -> None:

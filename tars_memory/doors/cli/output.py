@@ -39,6 +39,10 @@ PATHS = frozenset(("path", "file", "to", "target", "back", "obsidian_url", "root
 """Members of JSON that name a note: never masked."""
 
 
+LONG = 1_000
+"""Notes or passages from which on work is long: some seconds."""
+
+
 class ClosedOutput(Exception):  # noqa: N818 - not a failure: the reader has had enough
     """Whoever read our output has gone away."""
 
@@ -138,6 +142,11 @@ class Output:
         if self._progress is None and not self.quiet and self.stderr.isatty():
             self._progress = Progress(self.stderr)
         return self._progress
+
+    def announce(self, phase: str, done: int, total: int) -> None:
+        """Say in a pipe or a log, once, that long work begins: what :meth:`progress` shows a person on a terminal."""
+        if not done and total >= LONG:
+            self.say(f"{phase}: 0 of {total:,}")
 
     def clear(self) -> None:
         """Take the line of progress away: something else is written, or read."""

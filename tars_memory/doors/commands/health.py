@@ -253,15 +253,9 @@ def reindex(
     """
     call = call_of(ctx)
     memory = call.memory()
-    try:
-        report = memory.reindex(full=full, embed=not no_embed, progress=memory.workspace.progress)
-        if not no_embed:
-            _await_others(memory, report)
-    except KeyboardInterrupt:
-        call.out.complain(
-            f"tars-memory: stopped; {_done(memory)}; the next search or tars-memory reindex goes on there"
-        )
-        raise
+    report = memory.reindex(full=full, embed=not no_embed, progress=call.out.progress())
+    if not no_embed:
+        _await_others(memory, report)
     return _tell(call, report)
 
 
@@ -276,13 +270,6 @@ def _await_others(memory: "Memory", report: Any) -> None:
             )
         time.sleep(LOOK)
         report.pending_vectors = pending = memory.workspace.index().pending()
-
-
-def _done(memory: "Memory") -> str:
-    """How far the index is, in words."""
-    told = memory.workspace.index().status()
-    read = f"{counted(told['notes'] or 0, 'note')} read"
-    return f"{read}, {told['vectors'] or 0:,} of {counted(told['chunks'] or 0, 'passage')} have a vector"
 
 
 UNSAID = ("hidden folder", "hidden file", "template")

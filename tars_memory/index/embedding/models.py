@@ -203,6 +203,12 @@ def ready(model: str, cache: Path) -> tuple[Manifest, Path]:
     return manifest, folder
 
 
+def is_prepared(model: str, cache: Path) -> bool:
+    """Whether opening the named model needs no preparation first; True, too, for one that can't be prepared here."""
+    manifest = packaged(model)
+    return manifest is None or read_manifest(folder_of(manifest, cache)) is not None
+
+
 def folder_of(manifest: Manifest, cache: Path) -> Path:
     """Where that model's prepared folder is or would be."""
     return cache / "models" / f"{_slug(manifest.name)}-{manifest.identity}"
