@@ -667,11 +667,11 @@ class Memory:
         self.workspace.index().refresh()
         return self.workspace.index().verify()
 
-    def models(self) -> builtins.list[dict[str, Any]]:
-        """The embedding models: which is used, which are here."""
+    def models(self, *, fetchable: bool = True) -> builtins.list[dict[str, Any]]:
+        """The embedding models: which is used, which are here, which fit; ``fetchable``: which could be fetched."""
         from tars_memory.jobs import status
 
-        return status.models(self.workspace)
+        return status.models(self.workspace, fetchable=fetchable)
 
     def recommended_model(self) -> dict[str, Any] | None:
         """The embedding model that fits the vault's languages better than the one that is set, if there is one."""

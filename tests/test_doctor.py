@@ -429,3 +429,27 @@ def test_conversations_that_cannot_be_indexed_are_told(open_memory: Callable[[],
     (state / "talks").write_text("in the way")
     (found,) = findings(open_memory, "sources")
     assert "can't be made" in found["message"]
+
+
+def test_what_is_made_unasked_is_no_finding(open_memory: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch) -> None:
+    (root(open_memory) / "Many.md").write_text("".join(f"# Part {n}\n\nwords of part {n}\n\n" for n in range(20)))
+    with open_memory() as memory:
+        memory.reindex(embed=False)
+    (found,) = findings(open_memory)
+    assert found["kind"] == "index" and "semantic search covers 9 %" in found["message"], "nothing may go on by itself"
+    begun: list[Path] = []
+    monkeypatch.setattr("tars_memory.index.live.detached.begin", lambda state, *_: not begun.append(state))
+    with open_memory() as memory:
+        memory.workspace.apart = True
+        monkeypatch.setattr("tars_memory.workspace.may_go_on_apart", lambda _: True)
+        told = memory.doctor()
+    assert told["findings"] == [] and begun
+    assert any("without a vector yet: made in the background" in notice for notice in told["notices"])
+
+
+def test_the_few_that_the_next_search_makes_are_no_finding(open_memory: Callable[[], Memory]) -> None:
+    with open_memory() as memory:
+        memory.reindex()
+        (memory.workspace.root / "One.md").write_text("one passage more\n")
+        told = memory.doctor()
+    assert told["findings"] == [] and "1 passage without a vector yet: the next search makes them" in told["notices"]

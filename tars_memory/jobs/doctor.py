@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.capture.remember import SECTION
 from tars_memory.disk import read_id
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, SettingsError, TarsError, UsageError, counted
+from tars_memory.index.intake import SEARCH_EMBEDS
+from tars_memory.index.live import detached
 from tars_memory.jobs.status import loaded, model_of, refreshed
 from tars_memory.recall.packing.growth import DAYS
 from tars_memory.vault import secrets
@@ -39,6 +41,7 @@ from tars_memory.vault.writing.withheld import Withheld
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from tars_memory.index.intake import RefreshReport
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.writing.history import LostLine
     from tars_memory.vault.writing.store import Written
@@ -416,15 +419,14 @@ def _index(workspace: Workspace) -> Iterator[Finding]:
     except TarsError as error:
         yield Finding("index", error.message, error.hint)
         return
-    for sentence in report.notices:
-        yield Finding("index", sentence, "tars-memory reindex")
+    yield from _behind(workspace, report)
     if (talks := workspace.talks()) is not None:
         try:
             talks.refresh()
         except TarsError as error:
             yield Finding("sources", f"conversations are not searched: {error.message}", error.hint)
-    if report.pending_vectors and model_of(workspace)["usable"] and (said := workspace.covers(report.pending_vectors)):
-        yield Finding("index", said.partition(": ")[0], "tars-memory reindex makes the rest", mend=workspace.reindex)
+    if report.pending_vectors and model_of(workspace)["usable"]:
+        yield from _without_vector(workspace, report.pending_vectors)
     if not told["vec"]:
         yield Finding("sqlite", f"no vector index: {told['reason']}", "pip install pysqlite3; the answers are the same")
     for reason, count in sorted(report.skipped.items()):
@@ -444,6 +446,31 @@ def _index(workspace: Workspace) -> Iterator[Finding]:
     if differences:
         said = f"the index differs from the notes: {differences[0]}"
         yield Finding("index", said, "tars-memory reindex --full", mend=lambda: workspace.reindex(full=True))
+
+
+def _behind(workspace: Workspace, report: RefreshReport) -> Iterator[Finding]:
+    """Notes that are not read yet: somebody must do something about it, unless they are read in the background."""
+    if report.stale and not report.unmounted and _goes_on(workspace):
+        workspace.notices += report.notices
+        return
+    for sentence in report.notices:
+        yield Finding("index", sentence, "tars-memory reindex")
+
+
+def _without_vector(workspace: Workspace, pending: int) -> Iterator[Finding]:
+    """The same of passages without a vector, of which the next search makes a few."""
+    if pending <= SEARCH_EMBEDS:
+        workspace.notices.append(f"{counted(pending, 'passage')} without a vector yet: the next search makes them")
+    elif _goes_on(workspace):
+        workspace.notices.append(f"{counted(pending, 'passage')} without a vector yet: made in the background")
+    elif said := workspace.covers(pending):
+        yield Finding("index", said.partition(": ")[0], "tars-memory reindex makes the rest", mend=workspace.reindex)
+
+
+def _goes_on(workspace: Workspace) -> bool:
+    """Whether the index is being finished in the background, or will be when the machine is plugged in."""
+    waits = detached.told(workspace.state).ended == detached.BATTERY and detached.on_battery()
+    return workspace.goes_on() or waits
 
 
 # --- a vault that was moved

@@ -164,28 +164,34 @@ def refreshed(workspace: Workspace) -> RefreshReport:
         return report
 
 
-def models(workspace: Workspace) -> list[dict[str, Any]]:
+def models(workspace: Workspace, *, fetchable: bool = True) -> list[dict[str, Any]]:
     """The models that pip installs, those fetched, and those that fastembed could fetch; the one in use is ``current``.
 
     ``languages`` and ``megabytes`` where they are known; ``seconds`` that the vectors of this vault take, where the
-    model's speed was measured.
+    model's speed was measured; ``recommended`` for the vault's languages.
+
+    Args:
+        workspace: of the vault.
+        fetchable: False to leave out what fastembed could fetch: it takes a second to ask.
     """
     cache = workspace.settings.places.cache
     current = workspace.settings.options("embedding", EmbeddingOptions).model
     names = {manifest.name: True for manifest in known.installed(cache)}
     for name in (known.EMBEDDED, known.MULTILINGUAL):
-        names[name] = _usable(workspace.settings, name)
+        names[name] = _is_here(workspace.settings, name)
     names.setdefault(current, False)
     passages = workspace.index().status()["chunks"] or 0
-    fetchable = {one[0]: one for one in prepare.known_models()}
+    others = {one[0]: one for one in (prepare.known_models() if fetchable else ())}
+    better = (recommended(workspace) or {"model": current})["model"]
     listed: list[dict[str, Any]] = []
-    for name in dict.fromkeys((*names, *fetchable)):
+    for name in dict.fromkeys((*names, *others)):
         told: dict[str, Any] = {"name": name, "installed": names.get(name, False), "current": name == current}
+        told["recommended"] = name == better and name in known.COSTS
         if name in known.COSTS:
             cost = known.COSTS[name]
             told |= {"languages": cost.languages, "megabytes": cost.megabytes, "seconds": known.seconds(name, passages)}
-        elif name in fetchable:
-            _, dimension, gigabytes, languages = fetchable[name]
+        elif name in others:
+            _, dimension, gigabytes, languages = others[name]
             size = {"gigabytes": gigabytes, "megabytes": round(1000 * gigabytes)}
             told |= {"dimension": dimension, "languages": languages, **size}
         listed.append(told)
@@ -223,7 +229,7 @@ def recommended(workspace: Workspace) -> dict[str, Any] | None:
         "languages": {name: round(n / looked, 2) for name, n in sorted(found.items(), key=lambda one: -one[1])},
         "megabytes": known.COSTS[known.MULTILINGUAL].megabytes,
         "seconds": known.seconds(known.MULTILINGUAL, passages),
-        "installed": _usable(workspace.settings, known.MULTILINGUAL),
+        "installed": _is_here(workspace.settings, known.MULTILINGUAL),
     }
 
 
@@ -253,12 +259,11 @@ def model_of(workspace: Workspace) -> dict[str, Any]:
     return {"name": name, "usable": True, "fingerprint": workspace.fingerprint()}
 
 
-def _usable(settings: Settings, name: str) -> bool:
-    try:
-        known.ready(name, settings.places.cache)
-    except ModelUnavailableError:
-        return False
-    return True
+def _is_here(settings: Settings, name: str) -> bool:
+    """Whether a model that pip installs is here; it is not prepared for that, which takes seconds."""
+    manifest = known.packaged(name)
+    assert manifest is not None
+    return known.is_prepared(name, settings.places.cache) or prepare.is_installed(manifest)
 
 
 # --- conversations

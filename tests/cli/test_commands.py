@@ -383,12 +383,16 @@ def test_reindex_verify_status_doctor_models(tm: Run, memory: Any) -> None:
     assert tm("models").out == "*\tembedded\t\t\tinstalled\n\tother\t\t\tnot installed\n"
     memory.answers["models"] = [
         {"name": "embedded", "current": True, "installed": True, "languages": "English", "megabytes": 23, "seconds": 8},
-        {"name": "multilingual", "installed": False, "languages": "about a hundred", "megabytes": 72, "seconds": 240},
+        {"name": "multilingual", "recommended": True, "languages": "about a hundred", "megabytes": 72, "seconds": 240},
     ]
-    assert tm("models").out == (
+    answer = tm("models")
+    assert answer.out == (
         "*\tembedded\tEnglish\t23 MB\tinstalled\tabout 8 s\n"
-        "\tmultilingual\tabout a hundred\t72 MB\tnot installed\tabout 4 min\n"
+        "\tmultilingual\tabout a hundred\t72 MB\tnot installed, recommended\tabout 4 min\n"
     )
+    assert memory.asked[-1][2] == {"fetchable": False} and "models --all" in answer.err
+    assert "--all" not in tm("models", "--all").err and memory.asked[-1][2] == {"fetchable": True}
+    assert tm("models", "--json").code == 0 and memory.asked[-1][2] == {"fetchable": True}
     assert tm("models", "use", "other").out == "model  other\n"
 
 

@@ -1,6 +1,6 @@
 """``models``: embedding models; and whether a language model can judge sentences."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,8 @@ from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tars_memory.doors.cli.call import Call
 
 
@@ -22,8 +24,9 @@ def models(
     folder: Annotated[
         str | None, typer.Option("--from", metavar="FOLDER", help="Take its files from here instead of downloading.")
     ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="List also those that could be downloaded.")] = False,
 ) -> int:
-    """List the embedding models that can be used here, or use another one. Only models use downloads anything.
+    """List the embedding models that are here or fit your notes, or use another one. Only models use downloads any.
 
     check asks a language model 24 test sentences. One that judges fewer than 20 right is not asked for a second look
     any more.
@@ -41,7 +44,7 @@ def models(
         else:
             show_tree(call.out, {key: value for key, value in told.items() if key != "notices"})
         return 0
-    known = list(call.memory().models())
+    known = list(call.memory().models(fetchable=all_ or call.out.json))
     notices = call.notices()
     if call.out.json:
         call.out.record({"models": known, "notices": notices})
@@ -54,14 +57,22 @@ def models(
                 line(str(model["name"])),
                 line(str(model.get("languages") or "")),
                 f"{model['megabytes']} MB" if model.get("megabytes") else "",
-                "installed" if model.get("installed") else "not installed",
+                _here(model),
                 duration(model["seconds"]) if model.get("seconds") else "",
             )
             for model in known
         ],
         ("", "model", "languages", "size", "here", "this vault takes"),
     )
+    if not all_:
+        call.out.say("more can be downloaded: tars-memory models --all")
     return 0
+
+
+def _here(model: "Mapping[str, Any]") -> str:
+    """Whether a model is on this machine, and whether it is the one for this vault's languages."""
+    here = "installed" if model.get("installed") else "not installed"
+    return f"{here}, recommended" if model.get("recommended") else here
 
 
 def _checked(call: "Call", name: str) -> int:
@@ -81,14 +92,16 @@ def _checked(call: "Call", name: str) -> int:
 
 MODELS = command(
     models,
+    pages=True,
     examples="""
 tm models
+tm models --all
 tm models use multilingual
 tm models check gemini/gemini-2.5-flash
 """,
     exits="1 the language model failed the check, 7 a model can't be had",
     answers="""
-models[].name installed current languages megabytes: each model
+models[].name installed current recommended languages megabytes: each model, those to download as well
 models[].seconds: about how long the vectors of this vault take, 0 if unknown (installed models only)
 models[].dimension gigabytes: of models that can be downloaded
 [use]

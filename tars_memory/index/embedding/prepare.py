@@ -61,25 +61,40 @@ def prepare_packaged(manifest: models.Manifest, cache: Path) -> Path:
     return prepare(manifest, packaged_sources(manifest), config, cache)
 
 
+def is_installed(manifest: models.Manifest) -> bool:
+    """Whether pip put a model's files here; they are not read."""
+    try:
+        return all(_at(manifest, name).is_file() for name in manifest.files)
+    except ModelUnavailableError:
+        return False
+
+
 def packaged_sources(manifest: models.Manifest) -> dict[str, Path]:
     """The files of a model where pip put them, hashes checked.
 
     Raises:
         ModelUnavailableError: a package is not installed, or a file is not the expected one.
     """
-    found: dict[str, Path] = {}
-    for name in manifest.files:
-        package, inside = SOURCES[name]
-        try:
-            spec = find_spec(package)
-        except (ImportError, ValueError):
-            spec = None
-        if spec is None or not spec.submodule_search_locations:
-            hint = models.install_hint(manifest.name)
-            raise ModelUnavailableError(f"the {manifest.name} model is not installed", hint)
-        found[name] = Path(next(iter(spec.submodule_search_locations)), inside)
+    found = {name: _at(manifest, name) for name in manifest.files}
     check_hashes(found, manifest)
     return found
+
+
+def _at(manifest: models.Manifest, name: str) -> Path:
+    """Where pip puts a file of a model.
+
+    Raises:
+        ModelUnavailableError: its package is not installed.
+    """
+    package, inside = SOURCES[name]
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None or not spec.submodule_search_locations:
+        hint = models.install_hint(manifest.name)
+        raise ModelUnavailableError(f"the {manifest.name} model is not installed", hint)
+    return Path(next(iter(spec.submodule_search_locations)), inside)
 
 
 def check_hashes(files: Mapping[str, Path], manifest: models.Manifest) -> None:
