@@ -11,18 +11,16 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections import Counter
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tars_memory.curation.model import OP_KINDS, Decision, Op, Proposal, Related
-from tars_memory.curation.patch import Sheet, ended, locate, patch, splices_between
+from tars_memory.curation.model import KINDS, Decision, Proposal, Related
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import inbox
+from tars_memory.vault.change import Change, apply, landing, locate
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
-from tars_memory.vault.markdown.document import Document, apply
-from tars_memory.vault.markdown.edits import keeps_the_rest, mark_bullet, nested, stated
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import NEW_FACTS, Predicates
 from tars_memory.vault.model import Tier
@@ -34,18 +32,14 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.caller import Caller
     from tars_memory.curation.model import Decision, Mark, Proposal
+    from tars_memory.vault.change import Outcome, Planned
     from tars_memory.vault.layout import Layout
-    from tars_memory.vault.model import Entry, Splice
+    from tars_memory.vault.model import Splice
     from tars_memory.vault.writing.store import Transaction
 
 
 SOURCE = r"[^\[\]|\r\n]{1,400}#\^[A-Za-z0-9-]{1,100}"
 """A source that a line can link to; anything else says who proposes."""
-
-OPEN = (None, "extracted", "expired")
-"""The states of a candidate that nobody has decided about."""
-
-_BLOCK_IDS = re.compile(rb"(?<=[ \t])\^([A-Za-z0-9-]+)(?=[ \t]*(?:[\r\n]|\Z))")
 
 AGAIN = "look again: tars-memory review --list"
 
@@ -127,8 +121,8 @@ def commit(
     return Committed(txn, tuple(batch.outcomes()), ctx.notices)
 
 
-def op_of(decision: Decision, notes_section: str = "Notes") -> Op:
-    """The op that an accepted proposal comes to, with the person's words if there are any.
+def change_of(decision: Decision, notes_section: str = "Notes") -> Change:
+    """The change that an accepted proposal comes to, with the person's words if there are any.
 
     Args:
         decision: an accepted one.
@@ -144,20 +138,19 @@ def op_of(decision: Decision, notes_section: str = "Notes") -> Op:
     author = _author(proposal)
     if proposal.op == "fact":
         ends = None if proposal.fact is None or decision.text is not None else tuple(e.raw for e in proposal.fact.ends)
-        return Op(
-            "fact", proposal.section, _fact(text), provenance=source, label=proposal.date, ends=ends, author=author
-        )
-    section = proposal.section or (notes_section if proposal.op == "append" else "")
-    return Op(
+        own = Change("fact", proposal.section, _fact(text), ends=ends, target=proposal.target)
+        return own._replace(provenance=source, label=proposal.date, author=author)
+    own = Change(
         proposal.op,  # type: ignore[arg-type]  # checked by the gates
-        section=section,
-        text=_words(text, proposal) if worded else "",
-        target=proposal.replaces,
-        provenance=source if worded else "",
-        label=proposal.date if worded else "",
-        author=author if worded else "",
+        proposal.section or (notes_section if proposal.op == "append" else ""),
+        replaces=proposal.replaces,
         occurrence=proposal.occurrence,
+        target=proposal.target,
+        strict=True,
     )
+    if not worded:
+        return own
+    return own._replace(text=_words(text, proposal), provenance=source, label=proposal.date, author=author)
 
 
 def _author(proposal: Proposal) -> str:
@@ -171,62 +164,30 @@ def _author(proposal: Proposal) -> str:
 
 
 class _Work:
-    """What is to be done to one note."""
+    """What is to be done to one note: the changes of each decision by its number, then the marks."""
 
-    def __init__(self, path: str, *, timed: bool, daily: bool = False) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
-        self.timed = timed
-        self.daily = daily
-        self.ops: list[tuple[int, Op]] = []
-        self.marks: list[Marked] = []
-        self.done: dict[int, str] = {}
-        """By the number of a decision, why there is nothing to do; empty if the op was applied."""
-        self._applied: tuple[bytes, bytes] | None = None
+        self.changes: list[tuple[int, Change]] = []
+        self.marks: list[Change] = []
+        self.done: dict[int, Outcome] = {}
+        """By the number of a decision."""
+        self._applied: tuple[bytes, Planned] | None = None
 
-    def plan(self, data: bytes | None) -> Sequence[Splice]:
-        """See :data:`tars_memory.vault.writing.store.Plan`."""
-        before = data or b""
-        return splices_between(before, self.apply(before))
-
-    def apply(self, data: bytes) -> bytes:
-        """The note after all ops and marks; that of the last bytes it was asked for is remembered.
+    def apply(self, note: Note) -> Planned:
+        """The note after all changes and marks; that of the last text it was asked for is remembered.
 
         Raises:
             ConflictError: one of them can't be done.
         """
-        if self._applied is None or self._applied[0] != data:
-            self._applied = data, self._after(data)
+        if self._applied is None or self._applied[0] != note.data:
+            applied = apply(note, [*(change for _, change in self.changes), *self.marks])
+            for outcome in applied.outcomes:
+                if outcome.status == "rejected":
+                    raise ConflictError(outcome.reason, AGAIN)
+            self.done = {n: told for (n, _), told in zip(self.changes, applied.outcomes, strict=False)}
+            self._applied = note.data, applied
         return self._applied[1]
-
-    def _after(self, data: bytes) -> bytes:
-        self.done = {}
-        note = Note(self.path, data, timed=self.timed)
-        for _, op in self.ops:
-            if op.ends is not None and set(op.ends) != set(ended(note, op)):
-                raise ConflictError(f"{self.path} changed: the fact would end something else than was shown", AGAIN)
-        patched = patch(note, [op for _, op in self.ops], once=True)
-        for (number, _), outcome in zip(self.ops, patched.outcomes, strict=True):
-            if outcome.status == "rejected":
-                raise ConflictError(outcome.reason, AGAIN)
-            self.done[number] = outcome.reason
-        after = marked(note.saying(patched.data), self.marks, self._is_open)[0]
-        given = Counter(_BLOCK_IDS.findall(after))
-        twice = [name for name in given - Counter(_BLOCK_IDS.findall(data)) if given[name] > 1]
-        if twice:
-            raise ConflictError(f"{self.path}: another line has the block id ^{twice[0].decode()} already", AGAIN)
-        return after
-
-    def _is_open(self, entry: Entry | str, one: Marked) -> bool:
-        """Whether a candidate is to be marked; not if it was decided so already, or is no candidate: a person's log.
-
-        Raises:
-            ConflictError: it is not there, not once, or was decided otherwise.
-        """
-        if isinstance(entry, str):
-            raise ConflictError(entry, AGAIN)
-        if entry.state not in (*OPEN, one.state):
-            raise ConflictError(f"{entry.path} line {entry.line} is {entry.state} already: {entry.text[:200]}", AGAIN)
-        return entry.state != one.state and not (entry.state is None and self.daily)
 
 
 class _Batch:
@@ -238,9 +199,8 @@ class _Batch:
         self.decisions = decisions
         self.notes: dict[str, _Work] = {}
         self.kept: list[dict[str, Any]] = []
-        self.texts: dict[str, bytes] = {}
-        self.standing: dict[str, tuple[dict[str, Entry], dict[str, Entry]]] = {}
-        self.sheets: dict[str, Sheet] = {}
+        self.written: dict[str, Note] = {}
+        self.read: dict[str, Note] = {}
         self.taken: set[tuple[str, str, int | None]] = set()
 
     def look(self) -> None:
@@ -258,25 +218,29 @@ class _Batch:
                 if proposal.kept:
                     self.kept.append(waiting[proposal.id])
             if decision.accept:
-                for path, op in self._ops(decision):
-                    self._note(path).ops.append((number, op))
+                for change in self._changes(decision):
+                    self._note(change.target).changes.append((number, change))
         for decision in self.decisions:
             replaced = self._replaced(decision)
             for mark in (each for each in decision.marks if is_candidate(self.ctx, each)):
                 state = "promoted" if decision.accept else "rejected"
-                self._note(mark.path).marks.append(Marked(mark, state, replaced))
+                self._note(mark.path).marks.append(mark.change(state, replaced))
                 replaced = ()
         for note in self.notes.values():
             data = self.transaction.read(note.path)
             if data is None and note.marks:
                 raise ConflictError(f"{note.path} is gone", AGAIN)
-            note.apply(self._fresh(note.path) if data is None else data)
+            note.apply(self._of(note.path, self._fresh(note.path) if data is None else data))
 
     def write(self) -> None:
         """Change the notes, those that proposals are about before those that are only marked; then the inbox."""
-        for note in sorted(self.notes.values(), key=lambda note: not note.ops):
-            written = self.transaction.write(note.path, note.plan, create=self._fresh(note.path))
-            self.texts[note.path] = written.text
+        for note in sorted(self.notes.values(), key=lambda note: not note.changes):
+
+            def plan(data: bytes | None, note: _Work = note) -> Sequence[Splice]:
+                return note.apply(self._of(note.path, data)).splices
+
+            written = self.transaction.write(note.path, plan, create=self._fresh(note.path))
+            self.written[note.path] = self._of(note.path, written.text)
         for proposal in self.kept:
             inbox.drop(self.transaction, proposal)
         for word in ("accepted", "rejected", "ignored"):
@@ -296,39 +260,43 @@ class _Batch:
                 told = ("applied", "") if decision.replaces else ("no-op", "all of these lines stand")
                 yield Decided(proposal, "accepted", *told, proposal.target)  # type: ignore[arg-type]
                 continue
-            note = self.notes[proposal.target]
-            reason = note.done[number]
-            line, ref = self._placed(note, op_of(decision))
-            yield Decided(proposal, "accepted", "no-op" if reason else "applied", reason, note.path, line, ref)
+            outcome = self.notes[proposal.target].done[number]
+            line, ref = landing(self.written[proposal.target], outcome)
+            status, reason = outcome.status, outcome.reason
+            yield Decided(proposal, "accepted", status, reason, proposal.target, line, ref)  # type: ignore[arg-type]
 
     def _fresh(self, path: str) -> bytes:
         """What a note that isn't there yet begins with."""
         return NEW_FACTS if path == self.ctx.layout.facts else shipped(path)
 
-    def _ops(self, decision: Decision) -> Iterator[tuple[str, Op]]:
-        """By note, what an accepted proposal does: first what becomes of the lines that it replaces.
+    def _of(self, path: str, data: bytes | None) -> Note:
+        return Note.of(self.ctx.layout, path, data)
+
+    def _changes(self, decision: Decision) -> Iterator[Change]:
+        """What an accepted proposal does: first what becomes of the lines that it replaces.
 
         The new words take the place of the first one in their own note; each line is replaced once.
         """
         proposal, own = decision.proposal, None
         if proposal.op != "choose":
-            own = op_of(decision, self.ctx.layout.notes_section)
-            said = facts.said(own.text) if own.kind == "fact" else None
+            own = change_of(decision, self.ctx.layout.notes_section)
+            said = facts.said(own.text) if own.op == "fact" else None
             if said:
                 own = own._replace(single=Predicates.of(self.ctx.facts_options).replaces(said.predicate))
-            elif own.kind == "replace" and not self._takes(proposal.target, own.target, own.occurrence):
-                own = own._replace(kind="append", target="", occurrence=None)
+            elif own.op == "replace" and not self._takes(proposal.target, own.replaces, own.occurrence):
+                own = own._replace(op="append", replaces="", occurrence=None)
         for line in decision.replaces:
             if not self._takes(line.path, line.raw, line.occurrence):
                 continue
-            if own and own.kind == "append" and line.path == proposal.target:
+            if own and own.op == "append" and line.path == proposal.target:
                 tags = grammar.tags_of(line.text)
-                own = own._replace(kind="replace", target=line.raw, occurrence=line.occurrence)
+                own = own._replace(op="replace", replaces=line.raw, occurrence=line.occurrence)
                 own = own._replace(text=grammar.tagged(own.text, tags))
             else:
-                yield line.path, self._over(line, proposal)
+                yield self._over(line, proposal)
         if own:
-            yield proposal.target, own
+            # Other words keep their author, unless it is said where they come from.
+            yield own._replace(author="") if own.op == "replace" and not own.provenance else own
 
     def _takes(self, path: str, raw: str, occurrence: int | None) -> bool:
         """Whether a line is still to be had; it is replaced once."""
@@ -337,20 +305,19 @@ class _Batch:
         self.taken.add(line)
         return free
 
-    def _over(self, line: Related, proposal: Proposal) -> Op:
+    def _over(self, line: Related, proposal: Proposal) -> Change:
         """What becomes of a line that is replaced elsewhere: a fact ends, if it held at all; any other line goes."""
         entry = next(iter(grammar.read(line.path, Document(line.raw.encode("utf-8", "surrogateescape")))), None)
         said = facts.said(entry.text) if entry and self.ctx.layout.is_facts(line.path) else None
         day = date.fromisoformat((proposal.fact and proposal.fact.since) or proposal.date) if said else date.min
         if said is None or (said.since and said.since >= day):
-            return Op("remove", target=line.raw, occurrence=line.occurrence)
+            return Change("remove", replaces=line.raw, occurrence=line.occurrence, target=line.path)
         text = facts.words(said.predicate, said.object, said.since, day)
-        return Op("replace", text=text, target=line.raw, occurrence=line.occurrence)
+        return Change("replace", text=text, replaces=line.raw, occurrence=line.occurrence, target=line.path)
 
     def _note(self, path: str) -> _Work:
         if path not in self.notes:
-            layout = self.ctx.layout
-            self.notes[path] = _Work(path, timed=layout.timed(path), daily=layout.tier_of(path) is Tier.DAILY)
+            self.notes[path] = _Work(path)
         return self.notes[path]
 
     def _replaced(self, decision: Decision) -> tuple[str, ...]:
@@ -363,10 +330,10 @@ class _Batch:
             lines.append((proposal.target, proposal.replaces, proposal.occurrence))
         found = []
         for path, raw, occurrence in lines:
-            if path not in self.sheets:
-                self.sheets[path] = Sheet(Note.of(self.ctx.layout, path, self.transaction.read(path)))
-            sheet = self.sheets[path]
-            entry = sheet.named(raw, occurrence) or locate(sheet.note, raw)
+            if path not in self.read:
+                self.read[path] = self._of(path, self.transaction.read(path))
+            entry = locate(self.read[path], raw, occurrence=occurrence)
+            entry = locate(self.read[path], raw) if isinstance(entry, str) else entry
             if not isinstance(entry, str):
                 label = entry.provenance.partition("#")[0].rpartition("/")[2] if entry.provenance else None
                 parts = grammar.Parts(grammar.REPLACED + entry.text, provenance=entry.provenance, label=label)
@@ -376,13 +343,6 @@ class _Batch:
             parts = grammar.Parts(grammar.REPLACED + each.said, provenance=source, label=source and each.date)
             found.append(grammar.render(parts).removeprefix("- "))
         return tuple(dict.fromkeys(found))
-
-    def _placed(self, note: _Work, op: Op) -> tuple[int, str]:
-        if note.path not in self.standing:
-            self.standing[note.path] = _found(Sheet(Note(note.path, self.texts[note.path], timed=note.timed)))
-        said, came = self.standing[note.path]
-        entry = said.get(op.text) or came.get(op.provenance)
-        return (entry.line, entry.ref) if entry and op.text else (0, "")
 
 
 @contextlib.contextmanager
@@ -396,15 +356,6 @@ def _acting(ctx: Caller, tick: dict[str, str] | None) -> Iterator[None]:
         yield
     finally:
         ctx.store.actor, ctx.store.tick = ours, None
-
-
-def _found(sheet: Sheet) -> tuple[dict[str, Entry], dict[str, Entry]]:
-    """The first entry with these words (of a task, without its box, too), and with this provenance."""
-    said: dict[str, Entry] = {}
-    for entry in sheet.entries:
-        said.setdefault(entry.text, entry)
-        said.setdefault(entry.text[len(grammar.task(entry.text)) :], entry)
-    return said, {name: entries[0] for name, entries in sheet.sources.items()}
 
 
 def _word(decision: Decision) -> str:
@@ -458,7 +409,7 @@ def check(ctx: Caller, decisions: Sequence[Decision], *, by_tick: bool) -> None:
 def refused(layout: Layout, proposal: Proposal) -> str:
     """Why a proposal can't be accepted by anybody; empty if it can."""
     tier = layout.tier_of(proposal.target)
-    if proposal.op not in OP_KINDS or (proposal.op == "fact") != (proposal.fact is not None):
+    if proposal.op not in KINDS or (proposal.op == "fact") != (proposal.fact is not None):
         return f"nothing is known that is called {proposal.op[:40]!r}"
     if proposal.op == "add_section":
         try:
@@ -496,114 +447,3 @@ def is_candidate(ctx: Caller, mark: Mark) -> bool:
     layout = ctx.layout
     ours = layout.tier_of(mark.path) is Tier.DAILY or mark.path in (layout.corrections, layout.rewards)
     return ours and ".." not in mark.path and re.fullmatch(r"[A-Za-z0-9-]{0,100}", mark.block_id) is not None
-
-
-LEAST = 2
-"""Marks that are worth a parse together."""
-
-
-class Marked(NamedTuple):
-    """What a candidate becomes.
-
-    Attributes:
-        mark: its line.
-        state: its new state.
-        children: words of bullets to nest under it.
-        named: whether it gets its block id.
-    """
-
-    mark: Mark
-    state: str
-    children: tuple[str, ...] = ()
-    named: bool = True
-
-
-def marked(note: Note, wanted: Sequence[Marked], chosen: Callable[[Entry | str, Marked], bool]) -> tuple[bytes, int]:
-    """A note with other states for some of its lines, and how many of them were marked.
-
-    Of lines that are alike in every byte the first one is taken: it says something else from then on, and a second mark
-    finds the next one.
-
-    Args:
-        note: as it is.
-        wanted: in order.
-        chosen: whether the entry that was found (or else why it can't be told) is to be marked; what it raises is
-            raised. It may be asked twice.
-    """
-    at, most, done = 0, len(wanted), 0
-    while at < len(wanted):
-        bundle = _Bundle(Sheet(note)) if most >= LEAST else None
-        count = bundle.take(wanted[at : at + most], chosen) if bundle else 0
-        after = bundle.after() if bundle and count >= LEAST else None
-        if bundle is not None and after is not None:
-            note, at, most, done = note.saying(after), at + count, len(wanted), done + bundle.count
-        elif count >= LEAST:
-            most = count // 2
-        else:
-            one = wanted[at]
-            entry = locate(note, one.mark.raw, occurrence=0)
-            if chosen(entry, one) and not isinstance(entry, str):
-                name = one.mark.block_id if one.named else ""
-                splices = mark_bullet(note, entry, one.state, block_id=name, children=one.children)
-                note, done = note.saying(apply(note.data, splices)), done + 1
-            at, most = at + 1, len(wanted)
-    return note.data, done
-
-
-class _Bundle:
-    """Marks on lines that have nothing to do with each other; ``count`` of them are planned."""
-
-    def __init__(self, sheet: Sheet) -> None:
-        self.sheet = sheet
-        self._splices: list[Splice] = []
-        self._children: list[Splice] = []
-        self._come: list[tuple[int, int]] = []
-        """Of each nested bullet, behind which line it comes, how deep."""
-        self.count = 0
-        self._touched: set[int] = set()
-        self._changed: set[str] = set()
-
-    def take(self, wanted: Sequence[Marked], chosen: Callable[[Entry | str, Marked], bool]) -> int:
-        """Plan the first marks; how many of them were."""
-        for count, one in enumerate(wanted):
-            raw = re.sub(r"\r\n|\r", "\n", one.mark.raw)
-            entry = None if raw in self._changed else self.sheet.named(raw, 0)
-            if entry is None or entry.line in self._touched or not self._free(entry, one):
-                return count
-            if chosen(entry, one):
-                self._mark(entry, one)
-                self.count += 1
-        return len(wanted)
-
-    def after(self) -> bytes | None:
-        """The note with all of it done; None if a nested line would change what stands around it."""
-        data = self.sheet.data
-        bare = apply(data, sorted(self._splices, key=_place))
-        if not self._children:
-            return bare
-        whole = apply(data, sorted([*self._splices, *self._children], key=_place))
-        come = {line + number: depth for number, (line, depth) in enumerate(sorted(self._come), 1)}
-        return whole if keeps_the_rest(bare, whole, come) else None
-
-    def _free(self, entry: Entry, one: Marked) -> bool:
-        """Whether nothing else is nested where its own line would be."""
-        return not one.children or all(line != entry.end_line for line, _ in self._come)
-
-    def _mark(self, entry: Entry, one: Marked) -> None:
-        sheet = self.sheet
-        bullet = sheet.bullets[entry.line]
-        name = one.mark.block_id if one.named else ""
-        splices = stated(sheet.note, bullet, entry, one.state, block_id=name)
-        self._splices += splices
-        if one.children:
-            self._children.append(nested(sheet.document, bullet, one.children))
-            self._come += [(bullet.end_line, bullet.depth + 1)] * len(one.children)
-        first, last = sheet.document.lines[bullet.line - 1], sheet.document.lines[bullet.own_end_line - 1]
-        own = [splice._replace(start=splice.start - first.start, end=splice.end - first.start) for splice in splices]
-        new = apply(sheet.data[first.start : last.end], own).decode("utf-8", "surrogateescape")
-        self._changed |= {entry.raw, re.sub(r"\r\n|\r", "\n", new)}
-        self._touched.add(entry.line)
-
-
-def _place(splice: Splice) -> tuple[int, int]:
-    return splice.start, splice.end

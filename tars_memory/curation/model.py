@@ -1,8 +1,10 @@
-"""The nouns of curation: what was drawn from a conversation, an op, its outcome, a proposal, a decision."""
+"""The nouns of curation: what was drawn from a conversation, a proposal, a decision."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from tars_memory.vault.change import OPS, Change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -10,8 +12,8 @@ if TYPE_CHECKING:
     from tars_memory.vault.markdown.facts import Claim
     from tars_memory.vault.model import Entry
 
-OpKind = Literal["append", "add_section", "replace", "remove", "remove_section", "fact", "choose"]
-OP_KINDS: tuple[OpKind, ...] = ("append", "add_section", "replace", "remove", "remove_section", "fact", "choose")
+KINDS = (*(op for op in OPS if op != "mark"), "choose")
+"""What a proposal may be: an op of a change, or the question which of some lines holds."""
 
 Relation = Literal["same", "near", "different"]
 """How two statements stand to each other; see :mod:`tars_memory.curation.similarity`."""
@@ -97,51 +99,6 @@ class Extraction(NamedTuple):
     open_ends: tuple[str, ...] = ()
 
 
-class Op(NamedTuple):
-    """One change of a note, which it names by its words only.
-
-    Attributes:
-        kind: see :data:`OP_KINDS`.
-        section: heading under which to append, or which to add or remove.
-        text: the new words, neutralised; of ``add_section`` those of a line below it, if there is to be one; for
-            ``append`` a provenance may follow in ``provenance``.
-        target: for ``replace`` and ``remove`` the entry's own lines as they stood (:attr:`Entry.raw`); for
-            ``remove_section`` the section's lines.
-        provenance: ``2026-11-21#^d-abc``, the line that this came from; empty for none.
-        label: what the provenance link shows; empty for the name of its note.
-        occurrence: which of several entries with these very lines is meant, from 0; None: there must be one only.
-        single: for ``fact``, whether it ends what holds at its start; its ``section`` is the subject, its ``text`` the
-            fact with its dates, its ``label`` the day on which it was said.
-        ends: for ``fact``, the own lines of the facts that it ends, as they were shown; None if nobody was shown any.
-        author: whose words they are; empty for nobody in particular.
-    """
-
-    kind: OpKind
-    section: str = ""
-    text: str = ""
-    target: str = ""
-    provenance: str = ""
-    label: str = ""
-    occurrence: int | None = None
-    single: bool = False
-    ends: tuple[str, ...] | None = None
-    author: str = ""
-
-
-class Outcome(NamedTuple):
-    """What became of one op.
-
-    Attributes:
-        op: the op.
-        status: ``applied``, ``no-op`` or ``rejected``.
-        reason: why it was not applied; empty if it was.
-    """
-
-    op: Op
-    status: Literal["applied", "no-op", "rejected"]
-    reason: str = ""
-
-
 class Mark(NamedTuple):
     """A candidate's line, whose state tag tells what became of it.
 
@@ -154,6 +111,17 @@ class Mark(NamedTuple):
     path: str
     raw: str
     block_id: str = ""
+
+    def change(self, state: str, children: tuple[str, ...] = (), *, named: bool = True) -> Change:
+        """What gives the line another state.
+
+        Args:
+            state: see :data:`tars_memory.vault.markdown.entries.STATES`.
+            children: words of bullets to nest under it.
+            named: whether a line without a block id gets its own.
+        """
+        name = self.block_id if named else ""
+        return Change("mark", replaces=self.raw, target=self.path, state=state, block_id=name, children=children)
 
 
 class Ends(NamedTuple):
@@ -263,7 +231,7 @@ class Proposal(NamedTuple):
 
     Attributes:
         id: 8 characters, made of the change itself: the same proposal has the same id on every machine.
-        op: see :data:`OP_KINDS`.
+        op: see :data:`KINDS`.
         target: path of the note, relative to the vault.
         section: heading under which it belongs.
         text: the new words; empty for a removal.

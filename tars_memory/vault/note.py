@@ -5,16 +5,23 @@ Pure. A note never changes: another text is another note. What it says is parsed
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.vault.markdown import entries, facts
+from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tars_memory.vault.layout import Layout
+    from tars_memory.vault.markdown.document import Bullet
     from tars_memory.vault.markdown.facts import Fact
-    from tars_memory.vault.model import Entry
+    from tars_memory.vault.model import Entry, Tier
+
+
+BLOCK_ID = re.compile(rb"(?<=[ \t])\^([A-Za-z0-9-]+)(?=[ \t]*(?:[\r\n]|\Z))")
 
 
 class Note:
@@ -24,21 +31,23 @@ class Note:
         path: relative to the vault, with ``/``.
         data: its bytes; empty for a note that isn't there.
         timed: whether its entries begin with a time (:meth:`tars_memory.vault.layout.Layout.timed`).
+        tier: that it belongs to; None if nobody has asked the layout.
     """
 
-    def __init__(self, path: str, data: bytes, *, timed: bool = False) -> None:
+    def __init__(self, path: str, data: bytes, *, timed: bool = False, tier: Tier | None = None) -> None:
         self.path = path
         self.data = data
         self.timed = timed
+        self.tier = tier
 
     @classmethod
     def of(cls, layout: Layout, path: str, data: bytes | None) -> Note:
         """A note of a vault; None for bytes is a note that isn't there."""
-        return cls(path, data or b"", timed=layout.timed(path))
+        return cls(path, data or b"", timed=layout.timed(path), tier=layout.tier_of(path))
 
     def saying(self, data: bytes) -> Note:
         """The same note with another text."""
-        return self if data == self.data else Note(self.path, data, timed=self.timed)
+        return self if data == self.data else Note(self.path, data, timed=self.timed, tier=self.tier)
 
     @cached_property
     def document(self) -> Document:
@@ -53,9 +62,43 @@ class Note:
     @cached_property
     def facts(self) -> tuple[tuple[Entry, Fact], ...]:
         """The facts over time in it, each with its entry; see :func:`tars_memory.vault.markdown.facts.read`."""
+        from tars_memory.vault.markdown import facts
+
         return tuple(facts.read(self.path, self.data))
+
+    @cached_property
+    def raws(self) -> dict[str, list[Entry]]:
+        """Its entries by their own lines."""
+        return _by((entry.raw, entry) for entry in self.entries)
+
+    @cached_property
+    def texts(self) -> dict[str, list[Entry]]:
+        """Its entries by their words."""
+        return _by((entry.text, entry) for entry in self.entries)
+
+    @cached_property
+    def sources(self) -> dict[str, list[Entry]]:
+        """Its entries that came from another line, by that (``2026-11-21#^d-abc``)."""
+        return _by((entry.provenance, entry) for entry in self.entries if entry.provenance)
+
+    @cached_property
+    def bullets(self) -> dict[int, Bullet]:
+        """Its bullets by their lines."""
+        return {bullet.line: bullet for bullet in self.document.bullets}
+
+    @cached_property
+    def block_ids(self) -> frozenset[str]:
+        """The block ids that stand in it, without the caret; it needs no parse."""
+        return frozenset(found[1].decode("ascii") for found in BLOCK_ID.finditer(self.data))
 
     @property
     def properties(self) -> dict[str, Any]:
         """What its front matter says, scalars as text; empty if there is none or it can't be read."""
         return self.document.front_matter
+
+
+def _by(pairs: Iterable[tuple[str, Entry]]) -> dict[str, list[Entry]]:
+    found: dict[str, list[Entry]] = {}
+    for name, entry in pairs:
+        found.setdefault(name, []).append(entry)
+    return found

@@ -16,10 +16,10 @@ from tars_memory.capture.remember import ANSWER, QUESTION
 from tars_memory.curation.commit import refused
 from tars_memory.curation.extraction.rules import stated
 from tars_memory.curation.model import Ends, Instead, Mark, Proposal, Related, Stated
-from tars_memory.curation.patch import locate
 from tars_memory.errors import NotFoundError, TarsError, counted
 from tars_memory.settings import PROJECTS
 from tars_memory.vault import inbox
+from tars_memory.vault.change import locate
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.entries import heading

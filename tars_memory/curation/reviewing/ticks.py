@@ -17,14 +17,15 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
-from tars_memory.curation.commit import Marked, commit, marked
+from tars_memory.curation.commit import commit
 from tars_memory.curation.model import Decision
-from tars_memory.curation.patch import splices_between
 from tars_memory.curation.reviewing import note
 from tars_memory.disk import sha256
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
 from tars_memory.vault import inbox
+from tars_memory.vault.change import apply
 from tars_memory.vault.folder import digest
+from tars_memory.vault.markdown.spans import splices_between
 from tars_memory.vault.note import Note
 from tars_memory.vault.vault import is_conflict_copy
 from tars_memory.vault.writing.journal import replace_file
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.reviewing.gather import Gathered
     from tars_memory.curation.reviewing.note import Ticked
     from tars_memory.curation.reviewing.review import Review
-    from tars_memory.vault.model import Entry, Splice
+    from tars_memory.vault.model import Splice
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import Transaction
 
@@ -522,9 +523,10 @@ def settle(review: Review, found: Gathered, *, but: Collection[Mark] = (), expir
                 pairs: Sequence[tuple[Mark, str]] = pairs,
                 counts: list[int] = counts,
             ) -> Sequence[Splice]:
-                new, done = restated(Note.of(ctx.layout, path, data), pairs)
-                counts[:] = [done]
-                return splices_between(data or b"", new)
+                wanted = [mark.change(state, named=False) for mark, state in pairs]
+                applied = apply(Note.of(ctx.layout, path, data), wanted)
+                counts[:] = [applied.changed]
+                return applied.splices
 
             if transaction.write(path, plan).changed:
                 count += counts[0]
@@ -545,13 +547,3 @@ def _by_note(found: Gathered, but: Collection[Mark]) -> dict[str, list[tuple[Mar
         for mark in (each for each in marks if each not in but):
             by_note.setdefault(mark.path, []).append((mark, state))
     return by_note
-
-
-def restated(note: Note, pairs: Sequence[tuple[Mark, str]]) -> tuple[bytes, int]:
-    """A note with other states for some of its candidates, and how many of them were found. Pure."""
-
-    def chosen(entry: Entry | str, one: Marked) -> bool:
-        return not isinstance(entry, str) and entry.state != one.state
-
-    wanted = [Marked(mark, state, named=False) for mark, state in pairs]
-    return marked(note, wanted, chosen)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.curation.patch import splices_between
 from tars_memory.curation.tidying.archive import all_files, links_by_source
 from tars_memory.curation.tidying.findings import (
     Finding,
@@ -39,6 +38,7 @@ from tars_memory.vault.links import Links
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.markdown.entries import heading
+from tars_memory.vault.markdown.spans import splices_between
 from tars_memory.vault.model import Splice, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.writing.history import written_days

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 NEIGHBOUR_BYTES = 300
 """A neighbouring line longer than this is not kept as a landmark."""
 
+DIFFED = 4000
+"""Lines that are compared one by one; a greater difference is one splice."""
+
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ENDING = re.compile(rb"\r\n|\r|\n")
 
@@ -74,6 +77,33 @@ def appended(data: bytes, splices: Sequence[Splice]) -> bytes | None:
         # A CR at the end and an LF at the start would melt into one line ending.
         return None if data.endswith(b"\r") and new.startswith(b"\n") else new
     return newline_of(data) + new
+
+
+def splices_between(before: bytes, after: bytes) -> list[Splice]:
+    """What to splice into a note so that it becomes the other one: whole lines, and as few as there are different."""
+    old, new = lines_of(before), lines_of(after)
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    middle, made = old[head : len(old) - tail], new[head : len(new) - tail]
+    start = sum(map(len, old[:head]))
+    if not middle and not made:
+        return []
+    if len(middle) + len(made) > DIFFED:
+        return [Splice(start, start + sum(map(len, middle)), b"".join(made))]
+    from difflib import SequenceMatcher
+
+    offsets = [start]
+    for line in middle:
+        offsets.append(offsets[-1] + len(line))
+    return [
+        Splice(offsets[first], offsets[last], b"".join(made[low:high]))
+        for tag, first, last, low, high in SequenceMatcher(None, middle, made, autojunk=False).get_opcodes()
+        if tag != "equal"
+    ]
 
 
 def spans_of(data: bytes, splices: Sequence[Splice]) -> list[Span]:

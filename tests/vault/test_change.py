@@ -9,10 +9,11 @@ from collections import Counter
 import pytest
 from random_documents import document, scale, seeded
 
-from tars_memory.curation.model import OP_KINDS, Op
-from tars_memory.curation.patch import locate, patch, splices_between
+from tars_memory.vault.change import OPS, Change, locate
+from tars_memory.vault.change import apply as applied
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.markdown.spans import splices_between
 from tars_memory.vault.note import Note
 
 NOTE = (
@@ -21,14 +22,14 @@ NOTE = (
 )
 
 
-def run(*ops: Op, note: bytes = NOTE, timed: bool = False) -> tuple[str, list[str]]:
-    patched = patch(Note("Memory.md", note, timed=timed), ops)
-    return patched.data.decode("utf-8", "surrogateescape"), [outcome.status for outcome in patched.outcomes]
+def run(*ops: Change, note: bytes = NOTE, timed: bool = False) -> tuple[str, list[str]]:
+    patched = applied(Note("Memory.md", note, timed=timed), ops)
+    return patched.note.data.decode("utf-8", "surrogateescape"), [outcome.status for outcome in patched.outcomes]
 
 
 class TestOps:
     def test_append(self) -> None:
-        op = Op("append", "Notes", "new #tag", provenance="2026-11-21#^d-2", label="2026-11-21")
+        op = Change("append", "Notes", "new #tag", provenance="2026-11-21#^d-2", label="2026-11-21")
         text, (status,) = run(op)
         assert status == "applied"
         line = "- new #tag ([[2026-11-21#^d-2|2026-11-21]])\n"
@@ -36,74 +37,75 @@ class TestOps:
         assert run(op, note=text.encode()) == (text, ["no-op"])
 
     def test_the_label_of_a_link_is_the_name_of_its_note(self) -> None:
-        text, _ = run(Op("append", "Notes", "new", provenance="journal/2026-11-21#^d-2"))
+        text, _ = run(Change("append", "Notes", "new", provenance="journal/2026-11-21#^d-2"))
         assert "- new ([[journal/2026-11-21#^d-2|2026-11-21]])\n" in text
 
     @pytest.mark.parametrize("bad", ["no block", "a]]b#^c", "a|b#^c", "a#^c\nd", "x#^" + "y" * 101, "[[#^x"])
     def test_what_is_no_place_is_not_linked_to(self, bad: str) -> None:
-        assert run(Op("append", "Notes", "new", provenance=bad)) == (NOTE.decode(), ["rejected"])
+        assert run(Change("append", "Notes", "new", provenance=bad)) == (NOTE.decode(), ["rejected"])
 
     def test_a_section_that_is_not_there_is_made(self) -> None:
-        text, (status,) = run(Op("append", "Fresh", "new"))
+        text, (status,) = run(Change("append", "Fresh", "new"))
         assert (status, text) == ("applied", NOTE.decode() + "\n## Fresh\n- new\n")
 
     def test_replace_keeps_what_is_not_its_business(self) -> None:
-        text, _ = run(Op("replace", text="zwei", target="- two ^keep"))
+        text, _ = run(Change("replace", text="zwei", replaces="- two ^keep"))
         assert text == NOTE.decode().replace("- two ^keep\n  - child", "- zwei ^keep\n  - child")
-        text, _ = run(Op("replace", text="done", target="- [ ] task"))
+        text, _ = run(Change("replace", text="done", replaces="- [ ] task"))
         assert "- [ ] done\n" in text
-        text, _ = run(Op("replace", text="[x] done", target="- [ ] task"))
+        text, _ = run(Change("replace", text="[x] done", replaces="- [ ] task"))
         assert "- [x] done\n" in text
 
     def test_replace_brings_its_own_provenance_or_keeps_the_old(self) -> None:
         line = "- one ([[2026-10-01#^d-1|2026-10-01]])"
-        text, _ = run(Op("replace", text="eins", target=line))
+        text, _ = run(Change("replace", text="eins", replaces=line))
         assert "- eins ([[2026-10-01#^d-1|2026-10-01]])\n" in text
-        text, _ = run(Op("replace", text="eins", target=line, provenance="2026-11-21#^d-2"))
+        text, _ = run(Change("replace", text="eins", replaces=line, provenance="2026-11-21#^d-2"))
         assert "- eins ([[2026-11-21#^d-2|2026-11-21]])\n" in text
-        assert run(Op("replace", text="one", target=line)) == (NOTE.decode(), ["no-op"])
+        assert run(Change("replace", text="one", replaces=line)) == (NOTE.decode(), ["no-op"])
 
     def test_remove_takes_children_along(self) -> None:
-        text, _ = run(Op("remove", target="- two ^keep"))
+        text, _ = run(Change("remove", replaces="- two ^keep"))
         assert text == NOTE.decode().replace("- two ^keep\n  - child\n", "")
-        text, _ = run(Op("remove", target="  - child"))
+        text, _ = run(Change("remove", replaces="  - child"))
         assert text == NOTE.decode().replace("  - child\n", "")
 
     def test_a_section_that_comes_with_words_holds_them(self) -> None:
-        text, told = run(Op("add_section", "Fresh", "new"), Op("add_section", "old", "newer"))
+        text, told = run(Change("add_section", "Fresh", "new"), Change("add_section", "old", "newer"))
         assert told == ["applied", "applied"]
         assert text == NOTE.decode().replace("- gone\n", "- gone\n- newer\n") + "\n## Fresh\n- new\n"
 
     def test_sections_come_and_go(self) -> None:
-        assert run(Op("add_section", "Fresh")) == (NOTE.decode() + "\n## Fresh\n", ["applied"])
-        assert run(Op("add_section", "old")) == (NOTE.decode(), ["no-op"])
-        text, _ = run(Op("remove_section", "Old", target="## Old\n- gone\n\ntext"))
+        assert run(Change("add_section", "Fresh")) == (NOTE.decode() + "\n## Fresh\n", ["applied"])
+        assert run(Change("add_section", "old")) == (NOTE.decode(), ["no-op"])
+        text, _ = run(Change("remove_section", "Old", replaces="## Old\n- gone\n\ntext"))
         assert text == NOTE.decode().split("## Old")[0]
         for target in ("## Old\n- gone", "## Old\n- gone\n\nother text", ""):
-            assert run(Op("remove_section", "Old", target=target)) == (NOTE.decode(), ["rejected"])
-        assert run(Op("remove_section", "Never", target="x")) == (NOTE.decode(), ["rejected"])
+            assert run(Change("remove_section", "Old", replaces=target)) == (NOTE.decode(), ["rejected"])
+        assert run(Change("remove_section", "Never", replaces="x")) == (NOTE.decode(), ["rejected"])
 
     def test_one_bad_op_holds_up_no_other(self) -> None:
         text, statuses = run(
-            Op("append", "Notes", "first"),
-            Op("replace", text="x", target="- never there"),
-            Op("paint", text="x"),  # type: ignore[arg-type]
-            Op("append", "Notes", " \n "),
-            Op("append", "###", "no heading"),
-            Op("append", "Notes", "last"),
+            Change("append", "Notes", "first"),
+            Change("replace", text="x", replaces="- never there"),
+            Change("paint", text="x"),  # type: ignore[arg-type]
+            Change("append", "Notes", " \n "),
+            Change("append", "###", "no heading"),
+            Change("append", "Notes", "last"),
         )
         assert statuses == ["applied", "rejected", "rejected", "rejected", "rejected", "applied"]
         assert "- first\n- last\n" in text
 
     def test_an_op_sees_what_the_ones_before_it_left(self) -> None:
-        text, statuses = run(Op("replace", text="zwei", target="- two ^keep"), Op("remove", target="- two ^keep"))
+        first = Change("replace", text="zwei", replaces="- two ^keep")
+        text, statuses = run(first, Change("remove", replaces="- two ^keep"))
         assert statuses == ["applied", "rejected"]
-        text, statuses = run(Op("replace", text="zwei", target="- two ^keep"), Op("remove", target="- zwei ^keep"))
+        text, statuses = run(first, Change("remove", replaces="- zwei ^keep"))
         assert (statuses, "zwei" in text) == (["applied", "applied"], False)
 
     def test_forged_words_stay_words(self) -> None:
         words = "x\n## Forged\n- [promoted] y ([[a#^b]]) ^id\n%%\n```"
-        text, (status,) = run(Op("append", "Notes", words))
+        text, (status,) = run(Change("append", "Notes", words))
         document = Document(text.encode())
         assert status == "applied"
         assert [section.title for section in document.sections] == ["Memory", "Notes", "Old"]
@@ -114,25 +116,29 @@ class TestTargets:
     def test_a_line_is_found_by_its_words_when_its_mark_changed(self) -> None:
         for line in ("* two ^keep", "- two ^other", "- two", "-   two"):
             note = NOTE.replace(b"- two ^keep", line.encode())
-            text, (status,) = run(Op("remove", target="- two ^keep"), note=note)
+            text, (status,) = run(Change("remove", replaces="- two ^keep"), note=note)
             assert (status, "two" in text) == ("applied", False), line
 
     def test_a_line_that_says_something_else_now_is_not_taken(self) -> None:
         note = NOTE.replace(b"- two ^keep", b"- two and a half ^keep")
-        patched = patch(Note("Memory.md", note), [Op("remove", target="- two ^keep")])
-        assert patched.data == note
+        patched = applied(Note("Memory.md", note), [Change("remove", replaces="- two ^keep")])
+        assert patched.note.data == note
         assert "two and a half" in patched.outcomes[0].reason
 
     def test_of_several_none_is_taken_unless_it_is_said_which(self) -> None:
         note = b"- a\n- a\n- b\n- a\n"
-        assert run(Op("remove", target="- a"), note=note)[1] == ["rejected"]
-        assert run(Op("remove", target="- a", occurrence=1), note=note) == ("- a\n- b\n- a\n", ["applied"])
-        assert run(Op("remove", target="- a", occurrence=2), note=note) == ("- a\n- a\n- b\n", ["applied"])
-        assert run(Op("remove", target="- a", occurrence=3), note=note)[1] == ["rejected"]
+        assert run(Change("remove", replaces="- a"), note=note)[1] == ["rejected"]
+        assert run(Change("remove", replaces="- a", occurrence=1), note=note) == ("- a\n- b\n- a\n", ["applied"])
+        assert run(Change("remove", replaces="- a", occurrence=2), note=note) == ("- a\n- a\n- b\n", ["applied"])
+        assert run(Change("remove", replaces="- a", occurrence=3), note=note)[1] == ["rejected"]
 
     def test_timed_entries(self) -> None:
         note = b"## Log\n- 09:00 a\n- 10:00 b\n"
-        assert run(Op("remove", target="- 09:00 a"), note=note, timed=True) == ("## Log\n- 10:00 b\n", ["applied"])
+        gone = Change("remove", replaces="- 09:00 a")
+        assert run(gone, note=note, timed=True) == (
+            "## Log\n- 10:00 b\n",
+            ["applied"],
+        )
         found = locate(Note("2026-11-21.md", note, timed=True), "- 9:00 a")
         assert not isinstance(found, str)
         assert found.line == 2
@@ -147,11 +153,11 @@ WORDS += ["| c |", "\ud800", "---"]
 STATED = [f"lives in:: {place} [since:: 202{year}-01-01]" for place in ("Cork", "Bonn", "`Y`") for year in range(5)]
 
 
-DONE = tuple(kind for kind in OP_KINDS if kind != "choose")
-"""Of a question the answers are done, which are other ops."""
+DONE = tuple(op for op in OPS if op != "mark")
+"""Marks have tests of their own."""
 
 
-def any_op(chance: random.Random, data: bytes) -> Op:
+def any_op(chance: random.Random, data: bytes) -> Change:
     """Any op, mostly about something that is there."""
     document = Document(data)
     kind = chance.choice(DONE)
@@ -166,49 +172,49 @@ def any_op(chance: random.Random, data: bytes) -> Op:
     occurrence = chance.choice([None, None, 0, 1])
     provenance = chance.choice(["", "", "2026-11-21#^d-1", "bad"])
     words = chance.choice(STATED if kind == "fact" and chance.random() < 0.9 else WORDS)
-    return Op(kind, section, words, target, provenance, occurrence=occurrence, single=chance.random() < 0.5)
+    return Change(kind, section, words, target, provenance, occurrence=occurrence, single=chance.random() < 0.5)
 
 
 def check(chance: random.Random) -> Counter[str]:
     """Ops on one document: nothing raises, and what was applied did that and nothing else."""
     data = document(chance)
     ops = [any_op(chance, data) for _ in range(chance.randint(1, 4))]
-    patched = patch(Note("a.md", data), ops)
-    assert [outcome.op for outcome in patched.outcomes] == ops
+    patched = applied(Note("a.md", data), ops)
+    assert [outcome.change for outcome in patched.outcomes] == ops
     told: Counter[str] = Counter()
     now = data
     for op, outcome in zip(ops, patched.outcomes, strict=True):
-        told[f"{op.kind} {outcome.status}"] += 1
+        told[f"{op.op} {outcome.status}"] += 1
         assert bool(outcome.reason) == (outcome.status != "applied")
-        alone = patch(Note("a.md", now), [op])
+        alone = applied(Note("a.md", now), [op])
         assert alone.outcomes == (outcome,)
         if outcome.status != "applied":
-            assert alone.data == now
+            assert alone.note.data == now
             continue
-        check_one(now, alone.data, op)
-        now = alone.data
-    assert now == patched.data
+        check_one(now, alone.note.data, op)
+        now = alone.note.data
+    assert now == patched.note.data
     assert apply(data, splices_between(data, now)) == now
     return told
 
 
-def check_one(before: bytes, after: bytes, op: Op) -> None:
+def check_one(before: bytes, after: bytes, op: Change) -> None:
     """One applied op: the lines that are not its own are the very bytes they were, in their order."""
     assert before != after
     old, new = lines(before), lines(after)
     gone, come = Counter(old) - Counter(new), Counter(new) - Counter(old)
     said = Counter(entry.text for entry in grammar.read("a.md", Document(after)))
-    if op.kind in ("append", "replace"):
+    if op.op in ("append", "replace"):
         words = grammar.neutralise(op.text[len(grammar.task(op.text)) :])
         assert any(text == words or text.endswith(words) for text in said), (op, after)
-    if op.kind in ("append", "add_section"):
+    if op.op in ("append", "add_section"):
         assert sum((gone - Counter(unended(gone))).values()) == 0, (op, gone)
         assert sum(1 for line in come if line.strip()) <= 3
-    if op.kind in ("remove", "remove_section"):
+    if op.op in ("remove", "remove_section"):
         assert sum(1 for line in come if line.strip(b" \t\r\n")) <= 1, (op, come)  # a line that ended the note
-    if op.kind == "replace":
+    if op.op == "replace":
         assert sum(come.values()) <= 1
-    if op.kind == "fact":
+    if op.op == "fact":
         assert sum(text.startswith(op.text) for text in said) > 0, (op, after)
         ended = [line for line in come if b"[until:: " in line]
         assert len(gone - Counter(unended(gone))) <= (len(ended) if op.single else 0), (op, gone, come)
@@ -233,9 +239,9 @@ def check_many(count: int, seed: int) -> Counter[str]:
 
 def test_a_numbered_item_after_a_list_that_goes_does_not_become_part_of_a_paragraph() -> None:
     note = b"## A\n<b>in</b>\n- s\n2. two\n"
-    ops = [Op("remove", target="- s"), Op("append", section="A", text="new")]
-    one = patch(Note("a.md", note), ops[:1]).data
-    assert patch(Note("a.md", note), ops).data == patch(Note("a.md", one), ops[1:]).data
+    ops = [Change("remove", replaces="- s"), Change("append", section="A", text="new")]
+    one = applied(Note("a.md", note), ops[:1]).note.data
+    assert applied(Note("a.md", note), ops).note.data == applied(Note("a.md", one), ops[1:]).note.data
 
 
 def test_documents_at_random() -> None:

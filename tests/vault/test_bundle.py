@@ -9,15 +9,10 @@ from collections.abc import Callable
 import pytest
 from random_documents import document, scale, seeded
 
-from tars_memory.curation import commit
-from tars_memory.curation import patch as bundling
-from tars_memory.curation.commit import Marked, marked
-from tars_memory.curation.model import Mark, Op, Outcome
-from tars_memory.curation.patch import patch
-from tars_memory.errors import ConflictError
+from tars_memory.vault import change as bundling
+from tars_memory.vault.change import Change, Outcome, apply
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.model import Entry
 from tars_memory.vault.note import Note
 
 PATH = "Memory.md"
@@ -36,7 +31,7 @@ def note_at_random(chance: random.Random) -> bytes:
     return document(chance) if chance.random() < 0.6 else chance.choice(LISTS)
 
 
-def ops_at_random(chance: random.Random, data: bytes, count: int) -> list[Op]:
+def ops_at_random(chance: random.Random, data: bytes, count: int) -> list[Change]:
     """Ops of all kinds; some on the same line, some on one that another op made."""
     raws = [entry.raw for entry in grammar.read(PATH, Document(data))] or ["- x"]
     raws += ["- words 1", "- words 2 ([[2026-11-20#^d-2|2026-11-20]])", "- gone"]
@@ -48,7 +43,7 @@ def ops_at_random(chance: random.Random, data: bytes, count: int) -> list[Op]:
         if target and chance.random() < 0.1:
             target = target.replace("- ", "* ", 1)
         ops.append(
-            Op(
+            Change(
                 kind,  # type: ignore[arg-type]
                 chance.choice(SECTIONS[:4] if chance.random() < 0.8 else SECTIONS),
                 chance.choice(WORDS),
@@ -60,34 +55,34 @@ def ops_at_random(chance: random.Random, data: bytes, count: int) -> list[Op]:
     return ops
 
 
-def one_by_one(data: bytes, ops: list[Op], *, once: bool) -> tuple[bytes, list[Outcome]]:
+def one_by_one(data: bytes, ops: list[Change], *, timed: bool = False) -> tuple[bytes, list[Outcome]]:
     told: list[Outcome] = []
     for op in ops:
-        patched = patch(Note(PATH, data), [op], once=once)
-        data = patched.data
+        patched = apply(Note(PATH, data, timed=timed), [op])
+        data = patched.note.data
         told += patched.outcomes
     return data, told
 
 
 @pytest.fixture
 def parses(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often notes are parsed for a bundle, and how many ops were done together."""
+    """How often a bundle is planned, and how many changes were done together."""
     counted: Counter[str] = Counter()
-    make: Callable[..., None] = bundling.Sheet.__init__
+    make: Callable[..., None] = bundling._Plan.__init__
 
-    def counting(self: bundling.Sheet, note: Note) -> None:
+    def counting(self: bundling._Plan, note: Note) -> None:
         counted["parses"] += 1
         make(self, note)
 
-    monkeypatch.setattr(bundling.Sheet, "__init__", counting)
-    together = bundling.bundle
+    monkeypatch.setattr(bundling._Plan, "__init__", counting)
+    together = bundling._bundle
 
-    def watching(*args: object, **how: object) -> object:
-        found = together(*args, **how)  # type: ignore[arg-type]
-        counted["together"] += len(found.outcomes) if found else 0
+    def watching(*args: object) -> object:
+        found = together(*args)  # type: ignore[arg-type]
+        counted["together"] += len(found[1]) if found else 0
         return found
 
-    monkeypatch.setattr("tars_memory.curation.patch.bundle", watching)
+    monkeypatch.setattr(bundling, "_bundle", watching)
     return counted
 
 
@@ -96,10 +91,9 @@ def check_ops(count: int, seed: int) -> None:
     for number in range(count):
         data = note_at_random(chance)
         ops = ops_at_random(chance, data, chance.randint(2, 14))
-        once = chance.random() < 0.5
-        patched = patch(Note(PATH, data), ops, once=once)
-        wanted, told = one_by_one(data, ops, once=once)
-        assert patched.data == wanted, (seed, number, data, ops)
+        patched = apply(Note(PATH, data), ops)
+        wanted, told = one_by_one(data, ops)
+        assert patched.note.data == wanted, (seed, number, data, ops)
         assert list(patched.outcomes) == told, (seed, number, data, ops)
 
 
@@ -117,47 +111,42 @@ def test_very_many_ops_at_random(seed: int) -> None:
 def test_many_ops_take_few_parses(parses: Counter[str]) -> None:
     old = [f"old line {number}" for number in range(90)]
     data = ("## Notes\n" + "".join(f"- {text}\n" for text in old) + "\n## Work\n- w\n").encode()
-    ops = [Op("append", "Work" if number % 3 else "Notes", f"new {number}") for number in range(50)]
-    ops += [Op("replace", text=f"other {number}", target=f"- old line {number}") for number in range(40)]
-    ops += [Op("remove", target=f"- old line {number}") for number in range(40, 70)]
-    ops += [Op("append", "Work", f"new {number}") for number in range(12)]
+    ops = [Change("append", "Work" if number % 3 else "Notes", f"new {number}") for number in range(50)]
+    ops += [Change("replace", text=f"other {number}", replaces=f"- old line {number}") for number in range(40)]
+    ops += [Change("remove", replaces=f"- old line {number}") for number in range(40, 70)]
+    ops += [Change("append", "Work", f"new {number}") for number in range(12)]
     random.Random(7).shuffle(ops)
-    patched = patch(Note(PATH, data), ops)
+    patched = apply(Note(PATH, data), ops)
     assert [outcome.status for outcome in patched.outcomes].count("applied") == 120
     assert parses["parses"] < 20, parses
-    assert (patched.data, list(patched.outcomes)) == one_by_one(data, ops, once=False)
+    assert (patched.note.data, list(patched.outcomes)) == one_by_one(data, ops)
 
 
 def test_new_sections_are_made_together(parses: Counter[str]) -> None:
     data = b"# Memory\n\n## Notes\n- old\n"
     titles = ("Tea", "Boats", "Notes", "Tea", "Trains")
-    ops = [Op("append", title, f"{number} of {title}") for number, title in enumerate(titles)]
-    patched = patch(Note(PATH, data), ops)
+    ops = [Change("append", title, f"{number} of {title}") for number, title in enumerate(titles)]
+    patched = apply(Note(PATH, data), ops)
     assert (parses["parses"], parses["together"]) == (1, 5)
-    assert (patched.data, list(patched.outcomes)) == one_by_one(data, ops, once=False)
+    assert (patched.note.data, list(patched.outcomes)) == one_by_one(data, ops)
 
 
 STATES = ["promoted", "rejected", "expired"]
 
 
-def marks_at_random(chance: random.Random, data: bytes) -> list[Marked]:
+def marks_at_random(chance: random.Random, data: bytes) -> list[Change]:
     found = grammar.read(PATH, Document(data), timed=True)
     raws = [entry.raw for entry in found] + ["- 14:30 [promoted] w ^d-1", "- gone"]
     return [
-        Marked(
-            Mark(PATH, chance.choice(raws), chance.choice(["", f"d-{number}"])),
-            chance.choice(STATES),
-            chance.choice(["", "replaced:: old", "replaced:: - x"]),
-            named=chance.random() < 0.7,
+        Change(
+            "mark",
+            replaces=chance.choice(raws),
+            block_id=chance.choice(["", "", f"d-{number}"]),
+            state=chance.choice(STATES),
+            children=tuple(filter(None, [chance.choice(["", "replaced:: old", "replaced:: - x"])])),
         )
         for number in range(chance.randint(1, 8))
     ]
-
-
-def allowed(entry: Entry | str, one: Marked) -> bool:
-    if isinstance(entry, str):
-        return False
-    return entry.state != one.state
 
 
 def check_marks(count: int, seed: int) -> int:
@@ -166,12 +155,10 @@ def check_marks(count: int, seed: int) -> int:
     for number in range(count):
         data = note_at_random(chance)
         wanted = marks_at_random(chance, data)
-        alone, done = data, 0
-        for one in wanted:
-            alone, more = marked(Note(PATH, alone, timed=True), [one], allowed)
-            done += more
-        assert marked(Note(PATH, data, timed=True), wanted, allowed) == (alone, done), (seed, number, data, wanted)
-        total += done
+        alone, told = one_by_one(data, wanted, timed=True)
+        marked = apply(Note(PATH, data, timed=True), wanted)
+        assert (marked.note.data, list(marked.outcomes)) == (alone, told), (seed, number, data, wanted)
+        total += marked.changed
     return total
 
 
@@ -185,31 +172,21 @@ def test_very_many_marks_at_random(seed: int) -> None:
     assert check_marks(scale(1_000), seed) > scale(500)
 
 
-def test_five_hundred_marks_take_one_parse(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_five_hundred_marks_take_one_parse(parses: Counter[str]) -> None:
     data = ("## Log\n" + "".join(f"- 10:00 [extracted] thing {number} ^d-{number}\n" for number in range(500))).encode()
     entries = grammar.read("2026-11-20.md", Document(data), timed=True)
     wanted = [
-        Marked(Mark("2026-11-20.md", entry.raw, entry.block_id or ""), "promoted", (f"replaced:: old {number}",))
+        Change(
+            "mark",
+            replaces=entry.raw,
+            block_id=entry.block_id or "",
+            state="promoted",
+            children=(f"replaced:: old {number}",),
+        )
         for number, entry in enumerate(entries)
     ]
-    made: list[bytes] = []
-    make: Callable[..., None] = bundling.Sheet.__init__
-
-    def counting(self: bundling.Sheet, note: Note) -> None:
-        made.append(note.data)
-        make(self, note)
-
-    monkeypatch.setattr(commit.Sheet, "__init__", counting)
-    after, done = marked(Note("2026-11-20.md", data, timed=True), wanted, allowed)
-    assert (done, len(made)) == (500, 1)
-    assert after.decode() == "## Log\n" + "".join(
+    marked = apply(Note("2026-11-20.md", data, timed=True), wanted)
+    assert (marked.changed, parses["parses"]) == (500, 1)
+    assert marked.note.data.decode() == "## Log\n" + "".join(
         f"- 10:00 [promoted] thing {number} ^d-{number}\n  - replaced:: old {number}\n" for number in range(500)
     )
-
-
-def test_what_the_chooser_raises_is_raised() -> None:
-    def never(entry: Entry | str, one: Marked) -> bool:
-        raise ConflictError(f"{one.state}: {entry}")
-
-    with pytest.raises(ConflictError):
-        marked(Note(PATH, b"- a\n- b\n"), [Marked(Mark(PATH, f"- {name}"), "promoted") for name in "ab"], never)
