@@ -181,7 +181,7 @@ class Memory:
             window: tokens of a model's window, instead of a budget: of it what is loaded and what is recalled each
                 take the share that ``[window]`` gives them.
             asked: ``project``, ``mode``, ``expired``, ``as_of``, ``about``, ``topics``, as for :meth:`search`; the last
-                two narrow facts and recalled lines alone.
+                two narrow facts and recalled lines alone. ``agent``: the name of one whose own notes may be told, too.
 
         Raises:
             UsageError: a number below zero, budget and window, shares of more than the whole, or a project that can't
@@ -398,6 +398,15 @@ class Memory:
 
         self.workspace.take_ticks()
         return remember(self.workspace.keeping(text), text, tier=tier, section=section, tags=tuple(tags))
+
+    def propose(self, text: str, *, section: str | None = None, tags: Iterable[str] = ()) -> Receipt:
+        """Offer a rule for Procedural.md: it waits for the person's review, whoever calls and whatever is allowed."""
+        from tars_memory.capture.remember import remember
+
+        self.workspace.take_ticks()
+        caller = self.workspace.keeping(text)
+        caller.allowed, caller.interactive = PermissionOptions(), False
+        return remember(caller, text, tier="procedural", section=section, tags=tuple(tags))
 
     def log(self, text: str) -> Receipt:
         """Add a line with the time to today's note."""

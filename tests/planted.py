@@ -165,7 +165,7 @@ def plant(folder: Path, chance: random.Random) -> Planted:
 WHOLE = {"sources", "status", "doctor", "reindex", "verify", "watch", "sleep", "init"}
 """Commands that look after the vault as a whole: they may tell of all scopes by path, never by a word of theirs."""
 
-BOTH = {"search", "context", "facts", "timeline", "open", "links", "eval", "hook", "sql", "export"}
+BOTH = {"search", "context", "facts", "timeline", "open", "links", "eval", "hook", "sql", "export", "mcp"}
 """Commands that see the vault outside projects from within one, too."""
 
 
@@ -312,6 +312,7 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
         "sources": ["sources list"],
         "sleep": ["sleep --dry-run", f"sleep {logs_}", "sleep --undo --dry-run", "sleep --print-schedule cron"],
         "hook": [f"hook <{event}", f"hook <{start}"],
+        "mcp": [f"mcp <{session(planted, scope)}"],
         "watch": ["watch --once", "watch --print-service systemd"],
         "verify": ["verify"],
         "models": ["models"],
@@ -320,6 +321,31 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
     for each in found["search"][:1]:
         found["open"].insert(0, each)
     return found
+
+
+def session(planted: Planted, scope: str) -> str:
+    """What a client says that asks a server of the scope for what others hold, by every tool."""
+    foreign = [ref for each in SCOPES if each != scope for ref in planted.refs[each]]
+    paths = [f"{at(each)}{path}" for each in SCOPES for path in ("Memory.md", f"Plan {name(each)}.md:1-9")]
+    asked = [
+        *(("memory_search", {"query": topic, "limit": 50}) for topic in TOPICS),
+        *(("memory_search", {"query": handle(each), "mode": "lexical"}) for each in SCOPES),
+        ("memory_search", {"query": "tea path:projects/", "as_of": "2026-11-20"}),
+        *(("memory_get", {"target": each}) for each in [*foreign, *paths, *map(handle, SCOPES), "Memory", "kettle"]),
+        *(("memory_get", {"target": f"Plan {name(each)}"}) for each in SCOPES),
+        *(("memory_context", {"question": each, "budget": 9_000}) for each in ["harbour tea", *map(handle, SCOPES)]),
+        ("memory_facts", {"all": True}),
+        *(("memory_facts", {"about": each}) for each in ("Anna", "Boat", "Thing")),
+        *(("memory_why", {"target": each}) for each in [*foreign, "key", "tea"]),
+        ("memory_add", {"text": "kettle twin", "tier": "semantic"}),
+        ("memory_propose", {"text": "ladder first"}),
+    ]
+    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "host", "version": "1"}}
+    said = [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client}]
+    for number, (tool, arguments) in enumerate(asked, start=1):
+        params = {"name": tool, "arguments": arguments}
+        said.append({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+    return "\n".join(map(json.dumps, said)) + "\n"
 
 
 def run(planted: Planted, scope: str, line: str, *more: str) -> tuple[str, int]:

@@ -28,6 +28,7 @@ class SearchRequest(NamedTuple):
         about: only passages about all of these.
         topics: only passages with all of these tags, or of sessions with these topics.
         expired: also what has ended.
+        agent: whose own notes ``context`` may tell as well; None: those of no agent. A search finds all of them.
         session: the log of the conversation that asks, or '': it does not answer itself, and no log is read for it.
         as_of: the day on which what is found has to hold; None: today.
     """
@@ -51,3 +52,4 @@ class SearchRequest(NamedTuple):
     expired: bool = False
     as_of: date | None = None
     session: str | None = None
+    agent: str | None = None

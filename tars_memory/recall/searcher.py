@@ -94,7 +94,7 @@ class Searcher:
             window: tokens of a model's window, instead of a budget: of it what is loaded and what is recalled each
                 take the share that ``[window]`` gives them.
             asked: ``project``, ``mode``, ``expired``, ``as_of``, ``about``, ``topics``, as for :meth:`search`; the last
-                two narrow facts and recalled lines alone.
+                two narrow facts and recalled lines alone. ``agent``: the name of one whose own notes may be told, too.
 
         Raises:
             UsageError: a number below zero, budget and window, shares of more than the whole, or a project that can't
@@ -127,6 +127,7 @@ class Searcher:
             recall=recall,
             as_of=request.as_of,
             facts=self.workspace.settings.options("facts", FactsOptions),
+            agent=request.agent or "",
         )
         on = wanted.held_on(self.workspace.now())
         packed = packing.context(
@@ -366,6 +367,7 @@ class Search:
 
     def answers(self, query: Query) -> list[Answer]:
         """The lines that answer a question, best first."""
+        query.not_paths += self._other_agents()
         report, meant = self._refresh(query)
         if report.stale and not report.reading:
             behind = f"the index is behind by {counted(report.stale, 'file')}"
@@ -392,6 +394,18 @@ class Search:
             return talks.index.read(both)
 
         return self.workspace.index().read(ask)
+
+    def _other_agents(self) -> tuple[str, ...]:
+        """Folders of notes that agents keep for themselves, but for the one that asks."""
+        found: list[str] = []
+        for scope in dict.fromkeys(("", self.request.project or "")):
+            folder = self.workspace.vault.scoped(scope).layout.agents
+            try:
+                names = os.listdir(self.workspace.root / folder)
+            except OSError:
+                continue  # there is none
+            found += [f"{folder}/{name}/" for name in names if name != self.request.agent]
+        return tuple(found)
 
     # --- conversations
 

@@ -96,6 +96,7 @@ class Layout:
         facts: where facts over time are.
         review: where proposals stand to be decided in an editor; no tier.
         sessions: folder of the episodic tier.
+        agents: folder in which each agent has a folder of notes of its own.
         archive: folder that old daily notes and sessions move to, under the same path as before.
         log_heading: heading of a daily note under which ``log`` writes.
         notes_section: heading under which ``remember`` writes if told none.
@@ -115,6 +116,7 @@ class Layout:
     rewards = "rewards.md"
     facts = "Facts.md"
     review = "Review.md"
+    agents = "agents"
 
     def __init__(
         self, options: LayoutOptions | None = None, obsidian: dict[str, Any] | None = None, *, scope: str = ""
@@ -126,7 +128,7 @@ class Layout:
         self._sessions = _folder(options.sessions_folder, "layout.sessions_folder")
         self.sessions = self._sessions
         if scope:
-            for name in ("memory", "procedural", "corrections", "rewards", "facts", "review", "sessions"):
+            for name in ("memory", "procedural", "corrections", "rewards", "facts", "review", "agents", "sessions"):
                 setattr(self, name, f"{PROJECTS}/{scope}/{getattr(self, name)}")
         self.archive = ARCHIVE
         self.log_heading = options.log_heading
@@ -235,6 +237,11 @@ class Layout:
 
     def _is_session(self, inner: str) -> bool:
         return inner.startswith((f"{self._sessions}/", f"{self.archive}/{self._sessions}/"))
+
+    def agent_of(self, path: str) -> str:
+        """The agent whose own note it is, of whatever project; empty for everybody's."""
+        parts = self._inner(path)[1].split("/", 2)
+        return parts[1] if len(parts) == 3 and parts[0] == Layout.agents else ""
 
     def is_review(self, path: str) -> bool:
         """Whether a note has the place where proposals stand to be decided, the vault's or a project's."""

@@ -61,6 +61,7 @@ COMMANDS = {
         "sources": "Name the logs of your conversations, to search them too.",
         "sleep": "Do a night's work: for cron.",
         "hook": "Answer a coding agent's hook.",
+        "mcp": "Serve the memory to an agent's host as tools (MCP).",
         "watch": "Keep the index up to date while you edit.",
         "verify": "Compare the index with the notes.",
         "models": "List embedding models, or use another one.",

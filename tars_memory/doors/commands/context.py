@@ -43,6 +43,9 @@ def context(
     topic: Annotated[
         list[str] | None, typer.Option("--topic", metavar="TAG", help="Find only below this tag or topic; repeatable.")
     ] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="NAME", help="Also from the notes of this agent, agents/NAME/.")
+    ] = None,
     expired: Expired = False,
     as_of: AsOf = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Take the question from stdin.")] = False,
@@ -64,7 +67,7 @@ def context(
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     options |= {"about": tuple(map(call.note, about))} if about else {}
     options |= {"topics": tuple(topic)} if topic else {}
-    options |= validity(call, as_of, expired=expired)
+    options |= ({"agent": agent} if agent else {}) | validity(call, as_of, expired=expired)
     if found_only:
         options["loaded"] = False
     packed = call.memory().context(text, **options)

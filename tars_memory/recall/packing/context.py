@@ -91,6 +91,7 @@ class ContextRequest(NamedTuple):
             of the project, which go before all; None: whatever is left over.
         as_of: the day on which facts and lines have to hold; None: today.
         facts: how predicates stand in time, and who the user is.
+        agent: whose own notes may be told, as data; those of other agents never are.
     """
 
     question: str = ""
@@ -103,6 +104,7 @@ class ContextRequest(NamedTuple):
     recall: int | None = None
     as_of: date | None = None
     facts: FactsOptions | None = None
+    agent: str = ""
 
     def held_on(self, now: datetime) -> date | None:
         """The day on which what is told has to count still; None: what has ended is told too."""
@@ -149,7 +151,8 @@ def context(
     asked.on, asked.held, asked.selection = filling.on, None if request.expired else request.as_of, selection
     if asked.searches:
         filling.notices += asked.notices
-        filling.rank(answers(asked))
+        told = ("", request.agent)
+        filling.rank([answer for answer in answers(asked) if vault.layout.agent_of(answer.path) in told])
     filling.fill()
     return filling.done()
 

@@ -1,0 +1,250 @@
+"""The tools over the Model Context Protocol, on stdin and stdout, by the official SDK, which is imported here alone.
+
+The SDK serves both eras: clients that begin with ``initialize`` (2024-11-05 to 2025-11-25), and those of 2026-07-28,
+whose every request bears its version. The frames are read here: the SDK's own reader passes over what is no message,
+so that its sender would wait for an answer for ever, and reads lines of any length.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import json
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import anyio
+import mcp_types as types
+import pydantic_core
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from mcp_types.jsonrpc import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
+from pydantic import ValidationError
+
+from tars_memory import __version__
+from tars_memory.doors.cli.output import PROGRAM
+from tars_memory.doors.tools import INSTRUCTIONS, TOOLS, Tools, explained
+from tars_memory.errors import TarsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from anyio.streams.memory import MemoryObjectReceiveStream
+    from mcp.server.context import ServerRequestContext
+
+LONGEST_MESSAGE = 1_000_000
+"""Bytes of one message; the longest that a tool takes is a hundredth of it."""
+
+LAST_ANSWERS = 60.0
+"""Seconds that requests have to be answered once the client has closed its end."""
+
+GARBAGE = (700, 10, 10)
+"""When the garbage collector runs, Python's own setting: a command sets it not to, but a server goes on for days."""
+
+
+def serve(tools: Tools, failed: Callable[[Exception], None]) -> None:
+    """Answer until the client closes its end.
+
+    Args:
+        tools: what it may call.
+        failed: is told what no tool should raise; the client is told in one sentence.
+    """
+    gc.freeze()
+    gc.set_threshold(*GARBAGE)
+    with _wire() as (source, sink), contextlib.suppress(BrokenPipeError):
+        asyncio.run(_serve(server(tools, failed), source, sink))
+
+
+def server(tools: Tools, failed: Callable[[Exception], None]) -> Server[Any]:
+    """The SDK's server of these tools."""
+
+    async def list_tools(_ctx: ServerRequestContext[Any], _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=listed())
+
+    async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
+        client = ctx.session.client_params
+        try:
+            said = tools.call(params.name, params.arguments or {}, client.client_info.name if client else "")
+        except KeyError:
+            known = ", ".join(tool.name for tool in TOOLS)
+            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:80]!r}; there are {known}") from None
+        except TarsError as error:
+            return _told(explained(error), is_error=True)
+        except Exception as error:
+            failed(error)
+            return _told(f"{params.name} failed: {type(error).__name__}; what failed is on stderr", is_error=True)
+        return _told(json.dumps(said, ensure_ascii=False), said)
+
+    return Server(
+        PROGRAM, version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
+    )
+
+
+def listed() -> list[types.Tool]:
+    """The tools as the protocol lists them."""
+    return [
+        types.Tool(
+            name=tool.name,
+            title=tool.title,
+            description=tool.description,
+            input_schema=tool.input_schema,
+            output_schema=tool.output_schema,
+            annotations=types.ToolAnnotations(
+                title=tool.title,
+                read_only_hint=not tool.writes,
+                destructive_hint=False,
+                idempotent_hint=not tool.writes,
+                open_world_hint=False,
+            ),
+        )
+        for tool in TOOLS
+    ]
+
+
+def _told(text: str, structured: Any = None, *, is_error: bool = False) -> types.CallToolResult:
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
+    return types.CallToolResult(content=content, structured_content=structured, is_error=is_error)
+
+
+# --- the wire
+
+
+@contextlib.contextmanager
+def _wire() -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """What the client says, and what it hears; whatever else is printed meanwhile goes to stderr."""
+    sys.stdout.flush()
+    sink, saved = sys.stdout.buffer, -1
+    try:
+        if sys.stdout.fileno() == 1:
+            saved = os.dup(1)
+            sink = os.fdopen(os.dup(1), "wb")
+            os.dup2(2, 1)
+    except (OSError, ValueError):
+        pass  # no file behind it, as in a test
+    printed, sys.stdout = sys.stdout, sys.stderr
+    try:
+        yield sys.stdin.buffer, sink
+    finally:
+        sys.stdout = printed
+        if saved >= 0:
+            os.dup2(saved, 1)
+            os.close(saved)
+            with contextlib.suppress(OSError):
+                sink.close()
+
+
+def _lines(source: BinaryIO) -> Iterator[bytes | None]:
+    """Each line that holds anything; None for one that is too long, which is passed over."""
+    while part := source.readline(LONGEST_MESSAGE + 1):
+        if len(part) > LONGEST_MESSAGE and not part.endswith(b"\n"):
+            while part and not part.endswith(b"\n"):
+                part = source.readline(LONGEST_MESSAGE)
+            yield None
+        elif part.strip():
+            yield part
+
+
+def _message(line: bytes | None) -> JSONRPCMessage:
+    """What a line says; an error to be sent back if that is no message."""
+    if line is None:
+        return _error(INVALID_REQUEST, f"the message is longer than {LONGEST_MESSAGE:,} bytes: send a shorter one")
+    try:
+        said = pydantic_core.from_json(line)
+    except ValueError as error:
+        return _error(PARSE_ERROR, f"this line is not JSON ({str(error)[:80]}): send one message a line, in UTF-8")
+    if not isinstance(said, dict):
+        return _error(INVALID_REQUEST, "the message is no object: send each message in a line of its own")
+    if "id" in said and type(said["id"]) not in (int, str) and "method" in said:
+        return _error(INVALID_REQUEST, "the request's id is neither a text nor a whole number")
+    name = said.get("id") if type(said.get("id")) in (int, str) else None
+    try:
+        return jsonrpc_message_adapter.validate_python(said, by_name=False)
+    except ValidationError:
+        return _error(
+            INVALID_REQUEST, 'the message is not JSON-RPC 2.0: it takes "jsonrpc", "id", "method", "params"', name
+        )
+
+
+def _error(code: int, message: str, name: int | str | None = None) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=name, error=ErrorData(code=code, message=message))
+
+
+class _Open:
+    """The requests that are not answered yet; what is left of them when the client closes its end is still answered."""
+
+    def __init__(self) -> None:
+        self._names: set[int | str] = set()
+
+    def came(self, message: JSONRPCMessage) -> None:
+        if isinstance(message, JSONRPCRequest):
+            self._names.add(message.id)
+        elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._names.discard((message.params or {}).get("requestId", ""))
+
+    def went(self, message: JSONRPCMessage) -> None:
+        if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
+            self._names.discard(message.id)
+
+    async def closed(self) -> None:
+        with anyio.move_on_after(LAST_ANSWERS):
+            while self._names:
+                await anyio.sleep(0.005)
+
+
+async def _serve(serving: Server[Any], source: BinaryIO, sink: BinaryIO) -> None:
+    """Hand messages to the server and its answers to the client."""
+    loop = asyncio.get_running_loop()
+    waiting = _Open()
+    into, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, answers = anyio.create_memory_object_stream[SessionMessage](0)
+    refused = outgoing.clone()
+
+    async def hand_over(line: bytes | None) -> None:
+        message = _message(line)
+        if isinstance(message, JSONRPCError):
+            await refused.send(SessionMessage(message))
+        else:
+            waiting.came(message)
+            await into.send(SessionMessage(message))
+
+    async def close() -> None:
+        await waiting.closed()
+        await into.aclose()
+        await refused.aclose()
+
+    def read() -> None:
+        """In a thread of its own, which must not keep the process alive: reading can't be interrupted."""
+        with contextlib.suppress(
+            RuntimeError, OSError, ValueError, anyio.BrokenResourceError, anyio.ClosedResourceError
+        ):
+            for line in _lines(source):
+                asyncio.run_coroutine_threadsafe(hand_over(line), loop).result()
+            asyncio.run_coroutine_threadsafe(close(), loop).result()
+
+    threading.Thread(target=read, name="stdin", daemon=True).start()
+    async with anyio.create_task_group() as group:
+        group.start_soon(_write, answers, sink, waiting)
+        await serving.run(incoming, outgoing, serving.create_initialization_options())
+
+
+async def _write(answers: MemoryObjectReceiveStream[SessionMessage], sink: BinaryIO, waiting: _Open) -> None:
+    async with answers:
+        async for each in answers:
+            sink.write(each.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            sink.flush()
+            waiting.went(each.message)
