@@ -6,10 +6,11 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.capture.remember import doubts, feedback, landed, log, remember
+from tars_memory.capture.remember import doubts, feedback, log, remember
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
-from tars_memory.vault.markdown import edits, facts
+from tars_memory.vault.change import Change, named
 from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.visible import visible
 from tars_memory.vault.model import Tier
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.caller import Caller, Receipt
     from tars_memory.vault.model import Entry
-    from tars_memory.vault.writing.store import Written
+    from tars_memory.vault.writing.store import WriteSession, Written
 
 ASKED = "asked for this"
 """What whoever changes a rule did, for the person who decides."""
@@ -59,18 +60,19 @@ def edit(ctx: Caller, target: str, text: str, *, tags: Sequence[str] = (), bare:
     if kept and words != entry.text:
         ctx.notices.append(f"kept of the old text: {' '.join(kept)} (--bare leaves it out)")
     ctx.notices += doubts(words, ctx.now.date())
-    with ctx.writing("edit", {"target": entry.ref, "text": text, "tags": tags, "bare": bare}) as transaction:
+    change = Change("replace", entry.section, words, author=ctx.author, target=entry.path, typed=True)
+    with ctx.writing("edit", {"target": entry.ref, "text": text, "tags": tags, "bare": bare}) as session:
+        change = naming(session, entry, change)
         if ctx.must_propose(entry.path):
-            return ctx.proposed(transaction, "replace", entry.path, entry.section, words, ASKED, entry.raw)
-        written = transaction.write(
-            entry.path,
-            lambda data: edits.replace_bullet(
-                Note.of(ctx.layout, entry.path, data), entry, words, author=ctx.author or None
-            ),
-        )
-    if written.changed:
-        return landed(ctx, written, words)
-    return ctx.receipt(entry.path, entry.line, entry.ref, words)
+            return ctx.proposed(session, change, ASKED)
+        (landed,) = session.change([change])
+    return ctx.landed(landed, words)
+
+
+def naming(session: WriteSession, entry: Entry, change: Change) -> Change:
+    """The change with the name of the entry that it is about, as it stands there now."""
+    replaces, occurrence = named(session.note(entry.path), entry)
+    return change._replace(replaces=replaces, occurrence=occurrence)
 
 
 def _reworded(entry: Entry, text: str) -> str:

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from tars_memory.vault.change import Change
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.spool import SpooledItem
-    from tars_memory.vault.writing.store import Store, Transaction
+    from tars_memory.vault.writing.store import Landed, Store, WriteSession
     from tars_memory.vault.writing.transaction import Written
 
 
@@ -170,47 +171,42 @@ class Caller:
         self.notices.append(f"masked before it was written: {secrets.kinds(found)}")
         return secrets.mask(text)
 
+    def landed(self, landed: Landed, text: str) -> Receipt:
+        """What became of a change that says these words."""
+        written = landed.written
+        return self.receipt(written.path, landed.line or written.line, landed.ref, text, written)
+
     def receipt(self, path: str, line: int, ref: str, text: str, written: Written | None = None) -> Receipt:
         """What became of something typed: of its write, or None if there was nothing to write."""
         txn, done = (written.txn or None, written.changed and not self.store.dry_run) if written else (None, False)
         return Receipt(path, line, ref, text, txn=txn, written=done, notices=self.notices)
 
-    def proposed(
-        self, transaction: Transaction, op: str, target: str, section: str, text: str, why: str, quote: str = ""
-    ) -> Receipt:
+    def proposed(self, session: WriteSession, change: Change, why: str) -> Receipt:
         """Keep a change of a rule for a person to decide; the receipt tells of the proposal.
 
         Args:
-            transaction: to write it in.
-            op: ``append``, ``replace`` or ``remove``.
-            target: path of the note, relative to the vault.
-            section: heading under which it belongs; for the others the one where the entry stands.
-            text: the words of the new bullet; empty for a removal.
+            session: to write it in.
+            change: of one entry.
             why: what whoever writes did, for the person who decides.
-            quote: the entry to replace or remove, as it stands in the note.
         """
         from tars_memory.vault import inbox
 
-        why = f"{self.actor} {why} without a person at a terminal"
-        values: list[Any] = [
-            "",
-            op,
-            target,
-            section,
-            text,
-            quote,
-            str(self.actor),
-            self.now.date().isoformat(),
-            why,
-            [],
-        ]
-        proposal = dict(zip(inbox.FIELDS, values, strict=True))
-        proposal["id"] = inbox.keep(transaction, proposal)
+        proposal = {
+            **{name: getattr(change, name) for name in ("op", "target", "section", "text")},
+            "quote": change.replaces,
+            "source": str(self.actor),
+            "date": self.now.date().isoformat(),
+            "why": f"{self.actor} {why} without a person at a terminal",
+            "conflicts": [],
+        }
+        proposal["id"] = inbox.keep(session, proposal)
         self.notices.append(inbox.kept_for_review(proposal))
-        return self.receipt(f"{inbox.INBOX}/{proposal['id']}.json", 1, proposal["id"], text)
+        return self.receipt(f"{inbox.INBOX}/{proposal['id']}.json", 1, proposal["id"], change.text)
 
     @contextlib.contextmanager
-    def writing(self, command: str, arguments: dict[str, Any] | None, *, atomic: bool = False) -> Iterator[Transaction]:
+    def writing(
+        self, command: str, arguments: dict[str, Any] | None, *, atomic: bool = False
+    ) -> Iterator[WriteSession]:
         """A transaction; if the vault can't be written, the command and its arguments go to the spool.
 
         What waits in the spool is placed first.
@@ -226,8 +222,8 @@ class Caller:
         try:
             if self.settles is None and not self.store.dry_run:
                 place_spool(self)
-            with self.store.transaction(command, settles=self.settles or self.item, atomic=atomic) as transaction:
-                yield transaction
+            with self.store.session(command, self.vault, settles=self.settles or self.item, atomic=atomic) as session:
+                yield session
         except UnwritableError as error:
             if arguments is not None and self.settles is None and not self.store.dry_run and error.spooled is None:
                 kept = {**arguments, "now": self.now.isoformat(), "actor": self.actor}

@@ -6,20 +6,17 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from tars_memory.capture.amend import naming
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
-from tars_memory.vault.markdown import edits, entries, facts
-from tars_memory.vault.markdown.edits import add_fact
-from tars_memory.vault.markdown.facts import NEW_FACTS, Claim, Predicates
-from tars_memory.vault.note import Note
+from tars_memory.vault.change import Change
+from tars_memory.vault.markdown import entries, facts
+from tars_memory.vault.markdown.facts import NEW_FACTS, Predicates
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tars_memory.capture.caller import Caller, Receipt
-    from tars_memory.vault.markdown.edits import Adding
     from tars_memory.vault.markdown.facts import Fact
-    from tars_memory.vault.model import Entry, Splice
+    from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.transaction import Written
 
 
@@ -56,25 +53,26 @@ def add(
     days = {"since": since and since.isoformat(), "until": until and until.isoformat()}
     parts = {"subject": subject, "predicate": predicate, "object": object_}
     arguments: dict[str, Any] = {**parts, **days, "text": f"{subject} {name} {value}"}
-    made: list[Adding] = []
-
-    def change(data: bytes | None) -> Sequence[Splice]:
-        predicates = Predicates.of(ctx.facts_options)
-        note, new = Note(path, data or b""), Claim(title, name, value, since, until)
-        made[:] = [add_fact(note, new, today=ctx.now.date(), predicates=predicates, author=ctx.author)]
-        return made[0].splices
-
-    with ctx.writing("facts add", arguments) as transaction:
-        written = transaction.write(path, change, create=NEW_FACTS)
-    plan, words = made[0].plan, made[0].words
-    if plan.same is not None:
-        same: Fact = plan.same
-        return ctx.receipt(path, same.line, same.ref, words)
+    predicates = Predicates.of(ctx.facts_options)
+    change = Change(
+        "fact",
+        title,
+        facts.words(name, value, since, until),
+        label=ctx.now.date().isoformat(),
+        single=predicates.replaces(name),
+        event=predicates.is_event(name),
+        author=ctx.author,
+        target=path,
+        typed=True,
+    )
+    with ctx.writing("facts add", arguments) as session:
+        (landed,) = session.change([change], create=NEW_FACTS)
+    told, words = landed.outcome, landed.outcome.words
     ctx.notices += [
         f"ended on {ending.on}: {ending.fact.subject} {ending.fact.predicate}:: {ending.fact.object}"
-        for ending in plan.endings
+        for ending in told.endings
     ]
-    return ctx.receipt(path, *_placed(written, title, words, -1), words, written)
+    return ctx.receipt(path, *_placed(landed.written, title, words, -1), words, landed.written)
 
 
 def end(ctx: Caller, target: str, on: date | None = None) -> Receipt:
@@ -98,10 +96,10 @@ def end(ctx: Caller, target: str, on: date | None = None) -> Receipt:
         raise UsageError(f"{fact.subject} {fact.predicate}:: {fact.object} began on {fact.since}", "end it later")
     words = facts.words(fact.predicate, fact.object, fact.since, day)
     arguments = {"target": fact.ref, "text": mask(entry.text), "on": day.isoformat()}
-    with ctx.writing("facts end", arguments) as transaction:
-        written = transaction.write(
-            fact.path, lambda data: edits.replace_bullet(Note(fact.path, data or b""), entry, words)
-        )
+    change = Change("replace", fact.subject, words, target=fact.path, typed=True)
+    with ctx.writing("facts end", arguments) as session:
+        (landed,) = session.change([naming(session, entry, change)])
+    written = landed.written
     number, ref = _placed(written, fact.subject, words, fact.line) if written.changed else (fact.line, fact.ref)
     return ctx.receipt(fact.path, number, ref, words, written)
 
@@ -116,9 +114,10 @@ def remove(ctx: Caller, target: str) -> Receipt:
         UnwritableError: the note can't be written; the change is in the spool.
     """
     entry, fact = find(ctx, target)
-    with ctx.writing("facts remove", {"target": fact.ref, "text": mask(entry.text)}) as transaction:
-        written = transaction.write(fact.path, lambda data: edits.remove_bullet(Note(fact.path, data or b""), entry))
-    return ctx.receipt(fact.path, entry.line, fact.ref, entry.text, written)
+    change = Change("remove", fact.subject, target=fact.path, typed=True)
+    with ctx.writing("facts remove", {"target": fact.ref, "text": mask(entry.text)}) as session:
+        (landed,) = session.change([naming(session, entry, change)])
+    return ctx.receipt(fact.path, entry.line, fact.ref, entry.text, landed.written)
 
 
 def again(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:

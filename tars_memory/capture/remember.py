@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import NotFoundError, UnwritableError, UsageError
-from tars_memory.vault.markdown import edits, entries
-from tars_memory.vault.markdown.document import Document, line_of
+from tars_memory.vault.change import Change
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.lines import begins_in, end_in, typed_end
 from tars_memory.vault.model import Tier
-from tars_memory.vault.note import Note
 from tars_memory.vault.template import daily_note, shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import date
 
     from tars_memory.capture.caller import Caller, Receipt
-    from tars_memory.vault.model import Entry, Splice
-    from tars_memory.vault.writing.store import Transaction, Written
+    from tars_memory.vault.model import Entry
+    from tars_memory.vault.writing.store import WriteSession
 
 SECTION = "Feedback"
 QUESTION, ANSWER = "question:: ", "answer:: "
@@ -54,34 +54,27 @@ def remember(
     if entries.is_decision(path, title):
         words = words[len(moment) :].strip(" \t") or words
         moment = moment or f"{ctx.now:%Y-%m-%d %H:%M}"
-    line = entries.render(entries.Parts(words, time=moment, author=ctx.author))
+    change = Change("append", title, words, time=moment, author=ctx.author, target=path, typed=True)
     arguments = {"text": text, "tier": str(tier), "section": section, "tags": list(tags)}
-    with ctx.writing("remember", arguments) as transaction:
-        if tier == Tier.PROCEDURAL and not ctx.may_write_rules:
-            there = repeated(transaction.read(path) or b"", words, path)
+    with ctx.writing("remember", arguments) as session:
+        if ctx.must_propose(path):
+            there = session.note(path).texts.get(words)
             if there:
-                return ctx.receipt(path, there.line, there.ref, words)
-            return ctx.proposed(transaction, "append", path, title, words, "gave this rule")
-
-        def add(data: bytes | None) -> Sequence[Splice]:
-            return () if repeated(data or b"", words, path) else added(line, title)(data)
-
-        written = transaction.write(path, add, create=shipped(path))
-        entry = None if written.changed else repeated(written.text, words, path)
-        if entry and tier == Tier.PROCEDURAL and ctx.attended:
-            _stand_by(ctx, transaction, entry)
-    if entry:
-        return ctx.receipt(path, entry.line, entry.ref, words)
-    return landed(ctx, written, words)
+                return ctx.receipt(path, there[0].line, there[0].ref, words)
+            return ctx.proposed(session, change, "gave this rule")
+        (landed,) = session.change([change], create=shipped(path))
+        if landed.outcome.reason and tier == Tier.PROCEDURAL and ctx.attended:
+            _stand_by(ctx, session, session.note(path).texts[words][0])
+    return ctx.landed(landed, words)
 
 
-def _stand_by(ctx: Caller, transaction: Transaction, entry: Entry) -> None:
+def _stand_by(ctx: Caller, session: WriteSession, entry: Entry) -> None:
     """A rule that stands there, though nobody approved it here, is approved by whoever types it again."""
     from tars_memory.vault.writing.history import typed_lines
 
     lines = {line.encode("utf-8", "surrogateescape") for line in entry.raw.split("\n")}
     if not lines <= typed_lines(ctx.store.journal, entry.path):
-        transaction.vouch(entry.path, lines)
+        session.vouch(entry.path, lines)
         ctx.notices.append(f"{entry.path}:{entry.line} stood there and nobody had approved it here: now you have")
 
 
@@ -102,35 +95,6 @@ def doubts(words: str, day: date) -> list[str]:
     return []
 
 
-def repeated(data: bytes, words: str, path: str) -> Entry | None:
-    """The entry of the note that already has exactly these words, or None."""
-    if words.encode("utf-8", "surrogateescape") not in data:
-        return None
-    return next((entry for entry in entries.read(path, Document(data)) if entry.text == words), None)
-
-
-def added(bullet: str, section: str) -> Callable[[bytes | None], Sequence[Splice]]:
-    """The change that puts a bullet at the end of a section."""
-    return lambda data: edits.insert_bullet(data or b"", bullet, section=section)
-
-
-def landed(ctx: Caller, written: Written, words: str) -> Receipt:
-    """The receipt of the bullet that was just written, which has these words.
-
-    The note is parsed only if they stand in it more than once, which a long log need not pay for.
-    """
-    path, said = written.path, words.encode("utf-8", "surrogateescape")
-    line, ref = written.line, entries.ref(path, words)
-    if written.text.count(said) == 1:
-        line = line_of(written.text, written.text.index(said))
-    else:
-        for entry in Note.of(ctx.layout, path, written.text).entries:
-            if entry.text == words and entry.line >= written.line:
-                line, ref = entry.line, entry.ref
-                break
-    return ctx.receipt(path, line, ref, words, written)
-
-
 def log(ctx: Caller, text: str) -> Receipt:
     """Add ``- HH:MM text`` under the log heading of the day's note; note and time come from the same instant.
 
@@ -144,15 +108,15 @@ def log(ctx: Caller, text: str) -> Receipt:
     words = entries.neutralise(text)
     ctx.notices += doubts(words, ctx.now.date())
     title = entries.heading(ctx.layout.log_heading)
-    line = entries.render(entries.Parts(words, time=f"{ctx.now:%H:%M}", author=ctx.author))
-    with ctx.writing("log", {"text": text}) as transaction:
+    with ctx.writing("log", {"text": text}) as session:
         if ctx.layout.problem:  # with Obsidian's setting; the words can wait until it is mended
             raise UnwritableError(ctx.layout.problem.message, ctx.layout.problem.hint)
         path = ctx.vault.daily_path(ctx.now.date())
         is_new = ctx.vault.look(path) is None
         create = daily_note(ctx.vault, path, ctx.now, ctx.notices) if is_new else b""
-        written = transaction.write(path, added(line, title), create=create)
-    return landed(ctx, written, words)
+        change = Change("append", title, words, time=f"{ctx.now:%H:%M}", author=ctx.author, target=path)
+        (landed,) = session.change([change._replace(again=True, typed=True)], create=create)
+    return ctx.landed(landed, words)
 
 
 def feedback(ctx: Caller, good: bool, note: str, question: str | None = None, answer: str | None = None) -> Receipt:
@@ -164,14 +128,15 @@ def feedback(ctx: Caller, good: bool, note: str, question: str | None = None, an
     """
     note, question, answer = ctx.masked(note), question and ctx.masked(question), answer and ctx.masked(answer)
     words = entries.neutralise(note)
-    lines = [entries.render(entries.Parts(words, time=f"{ctx.now:%Y-%m-%d %H:%M}", author=ctx.author))]
-    lines += [f"  - {QUESTION}{entries.neutralise(question)}"] if question and question.strip() else []
-    lines += [f"  - {ANSWER}{entries.neutralise(answer)}"] if answer and answer.strip() else []
     path = ctx.layout.rewards if good else ctx.layout.corrections
+    change = Change("append", SECTION, words, time=f"{ctx.now:%Y-%m-%d %H:%M}", author=ctx.author, target=path)
+    below = [QUESTION + entries.neutralise(question)] if question and question.strip() else []
+    below += [ANSWER + entries.neutralise(answer)] if answer and answer.strip() else []
+    change = change._replace(children=tuple(below), again=True, typed=True)
     arguments = {"text": note, "good": good, "question": question, "answer": answer}
-    with ctx.writing("feedback", arguments) as transaction:
-        written = transaction.write(path, added("\n".join(lines), SECTION), create=shipped(path))
-    return landed(ctx, written, words)
+    with ctx.writing("feedback", arguments) as session:
+        (landed,) = session.change([change], create=shipped(path))
+    return ctx.landed(landed, words)
 
 
 class Today(NamedTuple):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.change import Outcome, Planned
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.model import Splice
-    from tars_memory.vault.writing.store import Transaction
+    from tars_memory.vault.writing.store import WriteSession
 
 
 SOURCE = r"[^\[\]|\r\n]{1,400}#\^[A-Za-z0-9-]{1,100}"
@@ -90,7 +90,7 @@ def commit(
     command: str = "review",
     by_tick: bool = False,
     ticked: str = "",
-    also: Callable[[Transaction], None] | None = None,
+    also: Callable[[WriteSession], None] | None = None,
 ) -> Committed:
     """Carry out what was decided: all of it, or nothing.
 
@@ -111,14 +111,13 @@ def commit(
     if not decisions:
         return Committed(None, (), ctx.notices)
     tick = {"recorded": ticked} if by_tick else None
-    with _acting(ctx, tick), ctx.writing(command, None, atomic=True) as transaction:
-        batch = _Batch(ctx, transaction, decisions)
+    with _acting(ctx, tick), ctx.writing(command, None, atomic=True) as session:
+        batch = _Batch(ctx, session, decisions)
         batch.look()
         batch.write()
         if also is not None:
-            also(transaction)
-    txn = next((written.txn for written in transaction.written if written.txn), None)
-    return Committed(txn, tuple(batch.outcomes()), ctx.notices)
+            also(session)
+    return Committed(session.txn, tuple(batch.outcomes()), ctx.notices)
 
 
 def change_of(decision: Decision, notes_section: str = "Notes") -> Change:
@@ -146,7 +145,6 @@ def change_of(decision: Decision, notes_section: str = "Notes") -> Change:
         replaces=proposal.replaces,
         occurrence=proposal.occurrence,
         target=proposal.target,
-        strict=True,
     )
     if not worded:
         return own
@@ -193,9 +191,9 @@ class _Work:
 class _Batch:
     """The decisions of one transaction."""
 
-    def __init__(self, ctx: Caller, transaction: Transaction, decisions: Sequence[Decision]) -> None:
+    def __init__(self, ctx: Caller, session: WriteSession, decisions: Sequence[Decision]) -> None:
         self.ctx = ctx
-        self.transaction = transaction
+        self.session = session
         self.decisions = decisions
         self.notes: dict[str, _Work] = {}
         self.kept: list[dict[str, Any]] = []
@@ -227,7 +225,7 @@ class _Batch:
                 self._note(mark.path).marks.append(mark.change(state, replaced))
                 replaced = ()
         for note in self.notes.values():
-            data = self.transaction.read(note.path)
+            data = self.session.read(note.path)
             if data is None and note.marks:
                 raise ConflictError(f"{note.path} is gone", AGAIN)
             note.apply(self._of(note.path, self._fresh(note.path) if data is None else data))
@@ -239,15 +237,15 @@ class _Batch:
             def plan(data: bytes | None, note: _Work = note) -> Sequence[Splice]:
                 return note.apply(self._of(note.path, data)).splices
 
-            written = self.transaction.write(note.path, plan, create=self._fresh(note.path))
+            written = self.session.write(note.path, plan, create=self._fresh(note.path))
             self.written[note.path] = self._of(note.path, written.text)
         for proposal in self.kept:
-            inbox.drop(self.transaction, proposal)
+            inbox.drop(self.session, proposal)
         for word in ("accepted", "rejected", "ignored"):
             said = [decision.proposal for decision in self.decisions if _word(decision) == word]
             said += [each for decision in self.decisions for each in decision.instead if word == "ignored"]
             what = [(proposal.id, proposal.text or proposal.quote) for proposal in said]
-            inbox.decide(self.transaction, what, word, self.ctx.now.date(), project=self.ctx.layout.scope)
+            inbox.decide(self.session, what, word, self.ctx.now.date(), project=self.ctx.layout.scope)
 
     def outcomes(self) -> Iterator[Decided]:
         """What became of each decision."""
@@ -331,7 +329,7 @@ class _Batch:
         found = []
         for path, raw, occurrence in lines:
             if path not in self.read:
-                self.read[path] = self._of(path, self.transaction.read(path))
+                self.read[path] = self._of(path, self.session.read(path))
             entry = locate(self.read[path], raw, occurrence=occurrence)
             entry = locate(self.read[path], raw) if isinstance(entry, str) else entry
             if not isinstance(entry, str):

@@ -51,7 +51,7 @@ class Trace(NamedTuple):
         quote: verbatim.
         turn: number of the turn in the conversation; 0 if it isn't known.
         actor: who wrote or approved.
-        txn: the transaction, as ``history`` and ``undo`` name it.
+        txn: the session, as ``history`` and ``undo`` name it.
         author: whose words the line bears, where it says so.
     """
 

@@ -634,15 +634,15 @@ def restore(workspace: Workspace, txn: str) -> list[Written]:
         raise NotFoundError(said, "tars-memory doctor lists those that are")
 
     context = workspace.capture()
-    with context.writing(RESTORE, None) as transaction:
+    with context.writing(RESTORE, None) as session:
         for lines in _bullets(lost):
             if lines[0].created is not None:
-                transaction.write(lines[0].file, lambda data, line=lines[0]: _made(data, line))  # type: ignore[misc]
-            transaction.write(
+                session.write(lines[0].file, lambda data, line=lines[0]: _made(data, line))  # type: ignore[misc]
+            session.write(
                 lines[0].file,
                 lambda data, lines=lines: _placed(data or b"", lines, context.layout),  # type: ignore[misc]
             )
-        return list(transaction.written)
+        return list(session.written)
 
 
 def _bullets(lost: Iterable[LostLine]) -> Iterator[list[LostLine]]:

@@ -20,6 +20,7 @@ from tars_memory.capture.caller import Receipt
 from tars_memory.errors import ConflictError, NotFoundError, PartialError, SettingsError, TarsError, counted
 from tars_memory.recall.searcher import Searcher
 from tars_memory.vault import inbox, sessions
+from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
@@ -32,7 +33,6 @@ from tars_memory.vault.secrets import mask
 from tars_memory.vault.writing.history import of_scope
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.spool import Spool
-from tars_memory.vault.writing.transaction import move
 from tars_memory.vault.writing.withheld import Withheld, folded, mentions, units, wordings
 
 if TYPE_CHECKING:
@@ -412,9 +412,10 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
     copies, withheld = copies_of(ctx, target), Withheld(ctx.store.state)
     entry, places = copies.first, copies.places()
     arguments = {"target": entry.ref, "text": mask(entry.text)} if later else None
-    with ctx.writing("forget", arguments, atomic=len(places) > 1) as transaction:
+    with ctx.writing("forget", arguments, atomic=len(places) > 1) as session:
         if ctx.must_propose(entry.path):
-            kept = ctx.proposed(transaction, "remove", entry.path, entry.section, "", ASKED, entry.raw)
+            change = Change("remove", entry.section, replaces=entry.raw, target=entry.path)
+            kept = ctx.proposed(session, change, ASKED)
             kept.text = entry.text
             return Forgotten(kept)
 
@@ -422,13 +423,13 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
             edits.find(Note.of(ctx.layout, entry.path, data), entry)
             return copies.without(entry.path, data or b"")
 
-        written = transaction.write(entry.path, first)
+        written = session.write(entry.path, first)
         for path in places:
             if path != entry.path:
-                transaction.write(path, lambda data, path=path: copies.without(path, data or b""))  # type: ignore[misc]
+                session.write(path, lambda data, path=path: copies.without(path, data or b""))  # type: ignore[misc]
             if to := copies.renamed(path):
-                move(transaction, ctx.vault, path, to)
-        waiting = sum(inbox.purge(transaction, ctx.vault, text) for text in (*copies.texts, *copies.quotes))
+                session.move(path, to)
+        waiting = sum(inbox.purge(session, ctx.vault, text) for text in (*copies.texts, *copies.quotes))
     if waiting:
         ctx.notices.append(f"purged from proposals and decisions about them: {waiting}")
     ctx.notices += copies.kept()
@@ -557,8 +558,8 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> l
     counts = {"held": 0, "waiting": 0}
 
     def proposals() -> None:
-        with store.transaction("forget") as transaction:
-            counts["waiting"] = sum(inbox.purge(transaction, workspace.vault, text) for text in texts)
+        with store.session("forget", workspace.vault) as session:
+            counts["waiting"] = sum(inbox.purge(session, workspace.vault, text) for text in texts)
 
     def spooled() -> None:
         counts["held"] += sum(Spool(store.state / "spool").purge(text) for text in texts)

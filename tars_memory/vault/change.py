@@ -68,7 +68,8 @@ class Change(NamedTuple):
         block_id: of a new line, or the one that a mark gives to a line without; it stands once in a note.
         children: words of bullets nested under a new or a marked line.
         again: append even if the note says exactly this already.
-        strict: append only what can be read as an entry then; what somebody types is written even into an open formula.
+        typed: somebody's own wish, carried out even where something (in an open formula, say) would be read otherwise
+            then; of others it is asked that exactly the entries that should come, go or change do.
     """
 
     op: OpName
@@ -88,7 +89,7 @@ class Change(NamedTuple):
     block_id: str = ""
     children: tuple[str, ...] = ()
     again: bool = False
-    strict: bool = False
+    typed: bool = False
 
 
 class Outcome(NamedTuple):
@@ -242,6 +243,13 @@ def locate(note: Note, target: str, *, occurrence: int | None = None) -> Entry |
     return f"{path} does not hold {said!r} any more{there}"
 
 
+def named(note: Note, entry: Entry) -> tuple[str, int | None]:
+    """By what a change names an entry of a note: its own lines, and which it is of several that have them."""
+    same = note.raws.get(entry.raw, [])
+    number = next((at for at, each in enumerate(same) if each.occurrence == entry.occurrence), None)
+    return entry.raw, number if len(same) > 1 else None
+
+
 def landing(note: Note, outcome: Outcome, near: int = 0) -> tuple[int, str]:
     """Line and REF of the entry that says now what a change said; 0 and empty for one that leaves no words.
 
@@ -267,7 +275,7 @@ def _append(note: Note, change: Change) -> _Done:
     if why := _there(note, change, words):
         raise _NothingError(why, words)
     splices = edits.insert_bullet(note.data, _rendered(change, words), section=title)
-    return _Done(_checked(note, splices, gone=(), come=(words,)) if change.strict else splices, words)
+    return _Done(splices if change.typed else _checked(note, splices, gone=(), come=(words,)), words)
 
 
 def _there(note: Note, change: Change, words: str) -> str:
@@ -304,14 +312,15 @@ def _replace(note: Note, change: Change) -> _Done:
         raise _NothingError(f"{note.path} line {entry.line} says exactly this", words)
     provenance, author = ((target, label), change.author) if target else (None, change.author or None)
     splices = edits.reworded(note, note.bullets[entry.line], words, provenance=provenance, author=author)
-    return _Done(_checked(note, splices, gone=(entry.text,), come=(words,)), words)
+    return _Done(splices if change.typed else _checked(note, splices, gone=(entry.text,), come=(words,)), words)
 
 
 def _remove(note: Note, change: Change) -> _Done:
     entry = _target(note, change)
     lines = range(entry.line, entry.end_line + 1)
     gone = [other.text for other in note.entries if other.line in lines]
-    return _Done(_checked(note, edits.remove_bullet(note, entry), gone=gone, come=()))
+    splices = edits.remove_bullet(note, entry)
+    return _Done(splices if change.typed else _checked(note, splices, gone=gone, come=()))
 
 
 def _add_section(note: Note, change: Change) -> _Done:
@@ -365,7 +374,8 @@ def _fact(note: Note, change: Change) -> _Done:
         raise _NothingError(f"{note.path} line {made.plan.same.line} says so already", known[made.plan.same.ref])
     gone = [entry.text for entry, _ in made.ended]
     come = (made.words, *(words for _, words in made.ended))
-    return _Done(_checked(note, made.splices, gone=gone, come=come), made.words, made.plan.endings)
+    splices = made.splices if change.typed else _checked(note, made.splices, gone=gone, come=come)
+    return _Done(splices, made.words, made.plan.endings)
 
 
 def _in_time(change: Change, said: Said) -> Predicates:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from tars_memory.vault.vault import Vault
-    from tars_memory.vault.writing.store import Transaction
+    from tars_memory.vault.writing.store import WriteSession
 
 INBOX = f"{OURS}inbox"
 
@@ -43,24 +43,24 @@ def proposal_id(op: str, target: str, section: str, text: str, replaces: str = "
     return digest.hexdigest()[:8]
 
 
-def keep(transaction: Transaction, proposal: dict[str, Any]) -> str:
+def keep(session: WriteSession, proposal: dict[str, Any]) -> str:
     """Keep a proposal for a person to decide; the same one is kept once.
 
     Args:
-        transaction: in which to write it.
+        session: in which to write it.
         proposal: :data:`FIELDS` and perhaps :data:`BOUND`, JSON values. Its id is made anew: see :func:`proposal_id`.
 
     Returns:
         Its id.
     """
-    kept = {name: proposal[name] for name in (*FIELDS, *BOUND) if name in proposal}
+    kept = {"id": "", **{name: proposal[name] for name in (*FIELDS, *BOUND) if name in proposal}}
     kept["id"] = _id_of(kept)
     data = (json.dumps(kept, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "surrogateescape")
 
     def plan(found: bytes | None) -> Sequence[Splice]:
         return [] if found else [Splice(0, 0, data)]
 
-    transaction.write(f"{INBOX}/{kept['id']}.json", plan)
+    session.write(f"{INBOX}/{kept['id']}.json", plan)
     return str(kept["id"])
 
 
@@ -92,26 +92,26 @@ def pending(vault: Vault, notices: list[str] | None = None) -> list[dict[str, An
     return sorted(found.values(), key=lambda each: (each["date"], each["id"]))
 
 
-def drop(transaction: Transaction, proposal: dict[str, Any]) -> None:
+def drop(session: WriteSession, proposal: dict[str, Any]) -> None:
     """Take a decided proposal out of the inbox, all files that hold it; one that is gone already is no matter.
 
     Args:
-        transaction: in which to do it.
+        session: in which to do it.
         proposal: as :func:`pending` gave it.
     """
     for path in proposal["files"]:
-        data = transaction.read(path)
+        data = session.read(path)
         if data is not None and _is(data, proposal["id"]):
-            transaction.remove(path, sha256(data).hexdigest())
+            session.remove(path, sha256(data).hexdigest())
 
 
 def decide(
-    transaction: Transaction, what: Iterable[tuple[str, str]], decision: str, day: date, *, project: str = ""
+    session: WriteSession, what: Iterable[tuple[str, str]], decision: str, day: date, *, project: str = ""
 ) -> None:
     """Remember what was decided.
 
     Args:
-        transaction: in which to write it.
+        session: in which to write it.
         what: id and words of each.
         decision: one of :data:`DECISIONS`.
         day: of the decision.
@@ -136,7 +136,7 @@ def decide(
         text = start + "".join(f"{line}\n" for line in new).encode("utf-8", "surrogateescape")
         return [Splice(len(data), len(data), text)]
 
-    transaction.write(DECIDED, plan)
+    session.write(DECIDED, plan)
 
 
 def decided(vault: Vault) -> dict[str, str]:
@@ -160,7 +160,7 @@ def refused(vault: Vault) -> list[str]:
     return [words for name, words in found.items() if words and last.get(name) == "rejected"]
 
 
-def purge(transaction: Transaction, vault: Vault, words: str) -> int:
+def purge(session: WriteSession, vault: Vault, words: str) -> int:
     """Take words that shall be forgotten out of the inbox and of what was decided; decisions themselves stay.
 
     Returns:
@@ -170,15 +170,15 @@ def purge(transaction: Transaction, vault: Vault, words: str) -> int:
 
     count = 0
     for path in _files(vault, INBOX, ".json"):
-        data = _there(transaction, path)
+        data = _there(session, path)
         if data is not None and file_says(data.decode("utf-8", "surrogateescape"), words):
-            count += transaction.remove(path, sha256(data).hexdigest()) is not None
+            count += session.remove(path, sha256(data).hexdigest()) is not None
     for path in _decided_files(vault):
-        data = _there(transaction, path) or b""
+        data = _there(session, path) or b""
         plan = _silenced(data, words)
         if plan:
             count += len(plan)
-            transaction.write(path, lambda now: _silenced(now or b"", words))
+            session.write(path, lambda now: _silenced(now or b"", words))
     return count
 
 
@@ -201,10 +201,10 @@ def _decided_files(vault: Vault) -> list[str]:
     return [path for path in paths if path.rpartition("/")[2].startswith("decided")]
 
 
-def _there(transaction: Transaction, path: str) -> bytes | None:
+def _there(session: WriteSession, path: str) -> bytes | None:
     """What a file of ours holds; None if it is none or can't be read."""
     try:
-        return transaction.read(path)
+        return session.read(path)
     except TarsError:
         return None
 

@@ -91,9 +91,9 @@ def fill_vault(vault: Vault, store: Store) -> InitReport:
     fresh = is_fresh(vault.root)
     had_id = vault.id is not None
     created: list[str] = []
-    with store.transaction("init") as transaction:
+    with store.session("init", vault) as session:
         for path in FRESH if fresh else TIER_NOTES:
-            written = transaction.write(path, lambda _: (), create=shipped(path), restore=True)
+            written = session.write(path, lambda _: (), create=shipped(path), restore=True)
             if written.created:
                 created.append(path)
     if not had_id and (store.dry_run or vault.ensure_id() is not None):

@@ -22,6 +22,7 @@ from tars_memory.vault.inbox import FIELDS, INBOX, keep
 from tars_memory.vault.links import Links, resolve
 from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import Vault
+from tars_memory.vault.writing.store import WriteSession
 from tars_memory.vault.writing.transaction import Transaction
 
 TODAY = date(2026, 11, 21)
@@ -230,14 +231,14 @@ def test_a_move_that_fails_is_said_and_the_rest_goes_on(desk: Desk, monkeypatch:
     for day in ("2026-01-02", "2026-01-03", "2026-01-04"):
         desk.put(f"{day}.md", f"- {day}\n")
     before = desk.files()
-    real = archiving.move
+    real = WriteSession.move
 
-    def failing(transaction: Transaction, vault: Vault, path: str, to: str) -> bool:
+    def failing(session: WriteSession, path: str, to: str) -> bool:
         if path == "2026-01-02.md":
             raise UnwritableError("the disk is full")
-        return path != "2026-01-03.md" and real(transaction, vault, path, to)
+        return path != "2026-01-03.md" and real(session, path, to)
 
-    monkeypatch.setattr(archiving, "move", failing)
+    monkeypatch.setattr(WriteSession, "move", failing)
     done = archive(desk.ctx(), days=90, window_days=14, apply=True)
     assert (done.failed, done.moved) == (True, ["2026-01-04.md"])
     assert [step.reason for step in done.plan if step.action == "keep"] == ["the disk is full", archiving.CHANGED]

@@ -10,7 +10,6 @@ from storekit import Place
 
 from tars_memory.errors import UnwritableError
 from tars_memory.vault.vault import Vault
-from tars_memory.vault.writing.transaction import move
 
 BODIES = [b"- 10:00 tea\n", b"", b"\xef\xbb\xbf- a\r\n- \xff\x00\rno end", b"---\nx: 1\n---\n"]
 
@@ -21,8 +20,8 @@ def place(tmp_path: Path) -> Place:
 
 
 def moved(place: Place, path: str = "a.md", to: str = "archive/x/a.md") -> bool:
-    with place.store().transaction("tidy") as transaction:
-        return move(transaction, Vault(place.root), path, to)
+    with place.store().session("tidy", Vault(place.root)) as session:
+        return session.move(path, to)
 
 
 @pytest.mark.parametrize("data", BODIES)
@@ -73,6 +72,6 @@ def test_a_link_in_the_way_is_refused_and_nothing_changes(place: Place, tmp_path
 
 def test_a_dry_run_moves_nothing(place: Place) -> None:
     place.put("a.md", b"one\n")
-    with place.store(dry_run=True).transaction("tidy") as transaction:
-        assert move(transaction, Vault(place.root), "a.md", "archive/a.md")
+    with place.store(dry_run=True).session("tidy", Vault(place.root)) as session:
+        assert session.move("a.md", "archive/a.md")
     assert (place.get("a.md"), place.get("archive/a.md")) == (b"one\n", None)

@@ -378,18 +378,18 @@ class Examiner:
         assert self._writer is not None
         ctx = self._writer()
         seen, self._seen = self._seen, None  # if this fails, what was to be written is not known
-        with ctx.writing("extract", None, atomic=True) as transaction:
+        with ctx.writing("extract", None, atomic=True) as session:
             if self._latest() != seen:
                 self._look()
                 if self._place(transcript) != task.place:
                     self.skipped.append(Skipped(transcript.source, "another process examined it meanwhile"))
                     return None
             chosen, dropped = self._chosen(drawn, task.when, ctx.author)
-            path, kept = keep(ctx, transaction, transcript, chosen, task.when, task.place, self._keeps, task.shown)
+            path, kept = keep(ctx, session, transcript, chosen, task.when, task.place, self._keeps, task.shown)
         unseen = sum(not fact.seen for fact in chosen.extraction.facts)
         if unseen and self._model is not None and self.looks:
             ctx.notices.append(f"{transcript.source}: {counted(unseen, 'candidate')} without a second look")
-        txn = transaction.written[0].txn if transaction.written and not self.ctx.store.dry_run else None
+        txn = session.txn
         self._remember(task, path, kept)
         return ExtractedSession(
             source=transcript.source,

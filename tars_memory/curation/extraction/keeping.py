@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tars_memory.capture.transcripts.turns import Transcript, Turn
     from tars_memory.curation.extraction.drawing import Drawn, Moments
     from tars_memory.curation.model import DrawnFact
-    from tars_memory.vault.writing.store import Plan, Transaction
+    from tars_memory.vault.writing.store import Plan, WriteSession
 
 
 _BLOCK_ID = re.compile(rb"\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
@@ -106,7 +106,7 @@ def words_of(fact: DrawnFact) -> str:
 
 def keep(
     ctx: Caller,
-    transaction: Transaction,
+    session: WriteSession,
     transcript: Transcript,
     drawn: Drawn,
     when: Moments,
@@ -118,7 +118,7 @@ def keep(
 
     Args:
         ctx: the command's view of the vault.
-        transaction: one that stands whole.
+        session: one that stands whole.
         transcript: the conversation.
         drawn: what it gave; the words of its facts are neutralised.
         when: when each turn was said.
@@ -129,12 +129,12 @@ def keep(
     Returns:
         the session note's path, and the facts with their lines.
     """
-    daily = Dailies(ctx, transaction)
+    daily = Dailies(ctx, session)
     speakers = {turn.number: turn.speaker for turn in transcript.turns}
     kept = [daily.add(fact, when[fact.turn], speakers.get(fact.turn, "")) for fact in drawn.extraction.facts]
     kept = daily.write(kept)
     note = _note(transcript, drawn, when, place, keeps, [daily.linked(one) for one in kept], shown)
-    return _write_session(ctx, transaction, note, when[transcript.turns[0].number], place), kept
+    return _write_session(ctx, session, note, when[transcript.turns[0].number], place), kept
 
 
 def keep_said(ctx: Caller, transcript: Transcript, when: Moments, path: str, withheld: Callable[..., bool]) -> int:
@@ -159,17 +159,17 @@ def keep_said(ctx: Caller, transcript: Transcript, when: Moments, path: str, wit
     turns = tuple(_turns(own, when, "full", set(), when[transcript.turns[0].number]))
     if turns:
         new = note._replace(kept=turns, facts=(), summary="")
-        with ctx.writing("sleep", None, atomic=True) as transaction:
-            transaction.write(path, lambda data: sessions.grow(data or b"", new))
+        with ctx.writing("sleep", None, atomic=True) as session:
+            session.write(path, lambda data: sessions.grow(data or b"", new))
     return len(turns)
 
 
 class Dailies:
     """The lines of one conversation, day by day."""
 
-    def __init__(self, ctx: Caller, transaction: Transaction) -> None:
+    def __init__(self, ctx: Caller, session: WriteSession) -> None:
         self._ctx = ctx
-        self._transaction = transaction
+        self._session = session
         self._title = heading(ctx.layout.log_heading)
         self._lines: dict[str, dict[str, str]] = {}
         """By note and block id: the same words are one line."""
@@ -202,7 +202,7 @@ class Dailies:
         for path, lines in self._lines.items():
             new = self._ctx.vault.look(path) is None
             create = daily_note(self._ctx.vault, path, self._first[path], self._ctx.notices) if new else b""
-            texts[path] = self._transaction.write(path, self._plan([*lines.items()]), create=create).text
+            texts[path] = self._session.write(path, self._plan([*lines.items()]), create=create).text
         found = {
             (path, entry.block_id): entry
             for path, text in texts.items()
@@ -233,7 +233,7 @@ class Dailies:
         return plan
 
 
-def _write_session(ctx: Caller, transaction: Transaction, note: SessionNote, start: datetime, place: Place) -> str:
+def _write_session(ctx: Caller, session: WriteSession, note: SessionNote, start: datetime, place: Place) -> str:
     """The session note, new or grown; it is written last, for it says which turns were examined."""
     if place.path:
 
@@ -242,7 +242,7 @@ def _write_session(ctx: Caller, transaction: Transaction, note: SessionNote, sta
             turns = max(note.turns, held.turns) if held and not place.turns else note.turns
             return sessions.grow(data or b"", note._replace(turns=turns))
 
-        transaction.write(place.path, grown)
+        session.write(place.path, grown)
         return place.path
     archived = ctx.layout.archived
 
@@ -257,7 +257,7 @@ def _write_session(ctx: Caller, transaction: Transaction, note: SessionNote, sta
             raise ConflictError(f"{path} appeared meanwhile", "try again")
         return [Splice(0, 0, rendered)]
 
-    transaction.write(path, plan)
+    session.write(path, plan)
     return path
 
 

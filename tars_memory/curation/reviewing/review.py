@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tars_memory.settings import ReviewOptions
     from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.sessions import SessionFact
-    from tars_memory.vault.writing.store import Transaction
+    from tars_memory.vault.writing.store import WriteSession
 
 
 ID = re.compile(r"[0-9a-z]{8}")
@@ -228,9 +228,9 @@ class Review:
         if self.ctx.may_accept or not any(each.accept for each in chosen):
             ticks.settle(self, found, but={mark for each in chosen for mark in each.marks})
 
-        def also(transaction: Transaction) -> None:
+        def also(session: WriteSession) -> None:
             ids = {one.id for each in chosen for one in (each.proposal, *each.instead)}
-            ticks.clear(transaction, self.ctx.vault, ids)
+            ticks.clear(session, self.ctx.vault, ids)
 
         done = commit(self.ctx, chosen, also=also)
         return Reviewed(done.txn, list(done.outcomes), list(done.notices))
@@ -352,10 +352,10 @@ def approve(ctx: Caller, rules: Sequence[UnapprovedRule]) -> str | None:
     """
     if not ctx.attended:
         raise UsageError("approving a rule takes a person at a terminal", "run tars-memory review --rules there")
-    with ctx.writing("review", None, atomic=True) as transaction:
+    with ctx.writing("review", None, atomic=True) as session:
         for path in dict.fromkeys(rule.path for rule in rules):
-            transaction.vouch(path, {line for rule in rules if rule.path == path for line in rule.raw})
-    return next((written.txn for written in transaction.written if written.txn), None)
+            session.vouch(path, {line for rule in rules if rule.path == path for line in rule.raw})
+    return session.txn
 
 
 def _of_note(ctx: Caller, path: str, data: bytes) -> Iterator[UnapprovedRule]:
@@ -434,8 +434,8 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
             "tars-memory review --left-out lists what is",
         )
     chosen = [there[name] for name in dict.fromkeys(ids)]
-    with ctx.writing(COMMAND, None, atomic=True) as transaction:
-        daily = Dailies(ctx, transaction)
+    with ctx.writing(COMMAND, None, atomic=True) as session:
+        daily = Dailies(ctx, session)
         kept = daily.write([daily.add(_fact(one.said), _moment(one, ctx.now), one.said.speaker) for one in chosen])
         for one, line in zip(chosen, kept, strict=True):
             linked = daily.linked(line)
@@ -452,7 +452,7 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
                 changes.make(edits.remove_bullet(left, entry))
                 return changes.splices()
 
-            transaction.write(one.entry.path, moved)
+            session.write(one.entry.path, moved)
     return kept
 
 

@@ -98,10 +98,10 @@ def suggest(review: Review, asked: ReviewMaterial, model: LanguageModel) -> Offe
     if not made:
         return Offered([], notices)
     kept: list[str] = []
-    with review.ctx.writing("review", None) as transaction:
+    with review.ctx.writing("review", None) as session:
         for proposal in made:
             marks = [list(mark) for mark in proposal.marks]
-            kept.append(inbox.keep(transaction, {**proposal.as_dict(), "marks": marks, "occurrence": None}))
+            kept.append(inbox.keep(session, {**proposal.as_dict(), "marks": marks, "occurrence": None}))
     return Offered(kept, notices)
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.reviewing.review import Review
     from tars_memory.vault.model import Splice
     from tars_memory.vault.vault import Vault
-    from tars_memory.vault.writing.store import Transaction
+    from tars_memory.vault.writing.store import WriteSession
 
 
 RECORD = "ticks.json"
@@ -279,15 +279,15 @@ def _commit(
     If that can't be, one by one, and what can't be done is told.
     """
     if not chosen:
-        with ctx.writing("review", None, atomic=True) as transaction:
-            clear(transaction, ctx.vault, stale, taken)
+        with ctx.writing("review", None, atomic=True) as session:
+            clear(session, ctx.vault, stale, taken)
         return [], []
 
     def do(bundle: Sequence[Decision]) -> Committed:
         ids = stale | {one.id for each in bundle for one in (each.proposal, *each.instead)}
 
-        def also(transaction: Transaction) -> None:
-            clear(transaction, ctx.vault, ids, taken)
+        def also(session: WriteSession) -> None:
+            clear(session, ctx.vault, ids, taken)
 
         ticked = min((seen[each.proposal.id] for each in bundle if each.proposal.id in seen), default="")
         return commit(ctx, bundle, by_tick=True, ticked=ticked, also=also)
@@ -312,12 +312,12 @@ def _commit(
 
 
 def clear(
-    transaction: Transaction, vault: Vault, ids: Collection[str], taken: Collection[tuple[object, ...]] = ()
+    session: WriteSession, vault: Vault, ids: Collection[str], taken: Collection[tuple[object, ...]] = ()
 ) -> None:
     """Take decided proposals out of the note and its copies; what then holds nothing of the person's is removed.
 
     Args:
-        transaction: that decides them.
+        session: that decides them.
         vault: to look for copies.
         ids: what is decided.
         taken: each item's state as it was understood.
@@ -326,7 +326,7 @@ def clear(
         ConflictError: the person changed one of them in the meantime.
     """
     for path in notes(vault):
-        data = transaction.read(path)
+        data = session.read(path)
         if data is None:
             continue
         items = note.read(data)
@@ -339,13 +339,13 @@ def clear(
         new = note.without(data, dropped)
         if new == data:
             continue
-        if note.is_bare(new) and transaction.remove(path, digest(data)):
+        if note.is_bare(new) and session.remove(path, digest(data)):
             continue
 
         def plan(found: bytes | None, dropped: Collection[str] = dropped) -> Sequence[Splice]:
             return splices_between(found or b"", note.without(found or b"", dropped))
 
-        transaction.write(path, plan)
+        session.write(path, plan)
 
 
 def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]:
@@ -370,8 +370,8 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
         counts[0] = note.count(new)
         return splices_between(data or b"", new)
 
-    with ctx.writing("review", None) as transaction:
-        transaction.write(ctx.layout.review, plan)
+    with ctx.writing("review", None) as session:
+        session.write(ctx.layout.review, plan)
     return ctx.layout.review, counts[0]
 
 
@@ -512,7 +512,7 @@ def settle(review: Review, found: Gathered, *, but: Collection[Mark] = (), expir
     if not _by_note(found, but):
         return 0
     count = 0
-    with ctx.writing(COMMAND, None) as transaction:
+    with ctx.writing(COMMAND, None) as session:
         by_note = _by_note(review.gather(expired=expired) if found.settled else found, but)
         for path, pairs in by_note.items():
             counts: list[int] = []
@@ -528,7 +528,7 @@ def settle(review: Review, found: Gathered, *, but: Collection[Mark] = (), expir
                 counts[:] = [applied.changed]
                 return applied.splices
 
-            if transaction.write(path, plan).changed:
+            if session.write(path, plan).changed:
                 count += counts[0]
     return count
 

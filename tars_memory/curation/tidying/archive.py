@@ -16,7 +16,6 @@ from tars_memory.curation.reviewing.gather import offered
 from tars_memory.errors import NotFoundError, TarsError, UnwritableError, counted
 from tars_memory.vault.links import Links
 from tars_memory.vault.model import Tier
-from tars_memory.vault.writing.transaction import move
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.caller import Caller
     from tars_memory.vault.vault import Vault
-    from tars_memory.vault.writing.store import Transaction
+    from tars_memory.vault.writing.store import WriteSession
 
 
 BOOKMARKS = ".obsidian/bookmarks.json"
@@ -81,10 +80,10 @@ def archive(ctx: Caller, *, days: int, window_days: int, apply: bool = False) ->
     idle = all(step.action == "keep" for step in steps) and not ctx.store.pending()
     if not apply or idle:
         return Archived(steps, None, [], False, ctx.notices)
-    with ctx.writing("tidy", None) as transaction:
+    with ctx.writing("tidy", None) as session:
         steps = survey(ctx, days=days, window_days=window_days)
-        done = [_carried_out(ctx, transaction, step) if step.action == "move" else step for step in steps]
-        txn = transaction.id if transaction.written and not ctx.store.dry_run else None
+        done = [_carried_out(session, step) if step.action == "move" else step for step in steps]
+        txn = session.txn
     moved = [step.path for step in done if step.action == "move"]
     return Archived(done, txn, moved if txn else [], len(moved) < sum(s.action == "move" for s in steps), ctx.notices)
 
@@ -156,10 +155,10 @@ def _daily(ctx: Caller, path: str, days: int) -> Daily | None:
     return Daily(path, to, day, copied=copied, obstacle=obstacle)
 
 
-def _carried_out(ctx: Caller, transaction: Transaction, step: DailyMove) -> DailyMove:
+def _carried_out(session: WriteSession, step: DailyMove) -> DailyMove:
     """The step as it was done; one that could not be keeps its note, and says why."""
     try:
-        if move(transaction, ctx.vault, step.path, step.to):
+        if session.move(step.path, step.to):
             return step
     except UnwritableError as error:
         return step._replace(action="keep", reason=error.message)

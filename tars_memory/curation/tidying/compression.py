@@ -17,7 +17,6 @@ from tars_memory.vault.links import Links
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.entries import visible
 from tars_memory.vault.model import Splice
-from tars_memory.vault.writing.transaction import move
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from tars_memory.capture.caller import Caller
     from tars_memory.curation.tidying.aged import Aged, Merged
     from tars_memory.settings import Settings
-    from tars_memory.vault.writing.store import Plan, Transaction
+    from tars_memory.vault.writing.store import Plan, WriteSession
 
 
 NOT_ALLOWED = "moving sessions takes a person at a terminal"
@@ -112,28 +111,26 @@ def compress(ctx: Caller, terms: Terms, *, apply: bool = False, allowed: bool = 
     summaries = propose(ctx, seen, terms.lines)
     if not apply or not (summaries or ctx.store.pending()):
         return Compressed(seen.steps, summaries, None, [], ctx.notices)
-    with ctx.writing("tidy", None, atomic=True) as transaction:
+    with ctx.writing("tidy", None, atomic=True) as session:
         now = survey(ctx, terms, last=seen)
         if now != seen and all(step.action == "keep" for step in now.steps):
             return Compressed(now.steps, [], None, [], ctx.notices)  # another process did it meanwhile
         if now != seen:
             raise ConflictError("sessions changed while they were summed up", "run it again; nothing was written")
-        moved = _moved(ctx, transaction, seen)
+        moved = _moved(session, seen)
         for each in summaries:
-            transaction.write(each.path, _plan(each))
-        txn = transaction.id if transaction.written and not ctx.store.dry_run else None
+            session.write(each.path, _plan(each))
+        txn = session.txn
     return Compressed(seen.steps, summaries, txn, moved if txn else [], ctx.notices)
 
 
-def _moved(ctx: Caller, transaction: Transaction, seen: Survey) -> list[str]:
+def _moved(session: WriteSession, seen: Survey) -> list[str]:
     """Move what is to move; one note that is no longer what was summed up stops it all."""
     moved = []
     for step in seen.steps:
         if step.action != "move":
             continue
-        if transaction.read(step.path) != seen.notes[step.path].data or not move(
-            transaction, ctx.vault, step.path, step.to
-        ):
+        if session.read(step.path) != seen.notes[step.path].data or not session.move(step.path, step.to):
             raise ConflictError(f"{step.path} changed while it was moved", "run it again; nothing was written")
         moved.append(step.path)
     return moved

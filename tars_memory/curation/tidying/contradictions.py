@@ -88,8 +88,8 @@ def compare(ctx: Caller, asked: TidyMaterial, model: LanguageModel) -> Offered:
         made += [each for each in proposals if each["id"] not in quiet]
     if not made:
         return Offered([], notices)
-    with ctx.writing("tidy", None) as transaction:
-        return Offered([inbox.keep(transaction, proposal) for proposal in made], notices)
+    with ctx.writing("tidy", None) as session:
+        return Offered([inbox.keep(session, proposal) for proposal in made], notices)
 
 
 def _proposals(ctx: Caller, lines: list[Entry], op: ModelOp, name: str) -> Iterator[dict[str, Any]]:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.caller import Caller
     from tars_memory.curation.tidying.findings import Finding
-    from tars_memory.vault.writing.store import Transaction
+    from tars_memory.vault.writing.store import WriteSession
 
 
 FIXABLE: tuple[Callable[[TidyNote, World], Iterable[tuple[Finding, str]]], ...] = (duplicates, empty_bullets)
@@ -162,14 +162,14 @@ def tidy(
     chosen = _chosen(found, ids)
     if not (apply or ignore) or not (chosen or ctx.store.pending()):
         return Tidied(chosen, [], [], None, ctx.notices, _waiting(ctx))
-    with ctx.writing("tidy", None) as transaction:
+    with ctx.writing("tidy", None) as session:
         if ignore:
             what, project = [(each.id, each.text) for each in chosen], ctx.layout.scope
-            inbox.decide(transaction, what, "ignored", ctx.now.date(), project=project)
+            inbox.decide(session, what, "ignored", ctx.now.date(), project=project)
             done: list[Applied] = []
         else:
-            done = _apply(ctx, transaction, chosen, section_entries)
-        txn = transaction.id if transaction.written and not ctx.store.dry_run else None
+            done = _apply(ctx, session, chosen, section_entries)
+        txn = session.txn
     gone = {each.finding.id for each in done if each.outcome != "left"}
     gone |= {each.id for each in chosen} if ignore else set()
     left = [each for each in found if each.id not in gone]
@@ -259,7 +259,7 @@ def _chosen(found: list[Finding], ids: Collection[str]) -> list[Finding]:
     return [each for each in found if each.id in wanted]
 
 
-def _apply(ctx: Caller, transaction: Transaction, chosen: list[Finding], section_entries: int) -> list[Applied]:
+def _apply(ctx: Caller, session: WriteSession, chosen: list[Finding], section_entries: int) -> list[Applied]:
     """Mend what may be mended, note by note; the rest is offered, or left."""
     done: list[Applied] = []
     world, _ = survey(ctx, section_entries=section_entries)  # anew, under the lock
@@ -269,34 +269,34 @@ def _apply(ctx: Caller, transaction: Transaction, chosen: list[Finding], section
         may = ctx.layout.tier_of(path) is not Tier.PROCEDURAL or ctx.may_write_rules
         safe = [each for each in own if each.fixable and may]
         now, later = safe[:room], safe[room:]
-        removed = _mended(ctx, transaction, path, now, world) if now else []
+        removed = _mended(ctx, session, path, now, world) if now else []
         room -= len(removed)
         done += [Applied(each, "removed") if each.id in removed else Applied(each, "left", CHANGED) for each in now]
         done += [Applied(each, "left", LATER) for each in later]
-        done += [_offered(ctx, transaction, each) for each in own if each not in safe]
+        done += [_offered(ctx, session, each) for each in own if each not in safe]
     if any(each.reason == LATER for each in done):
         ctx.notices.append(f"{MOST} lines were removed, the most of one run: run it again for the rest")
     return done
 
 
-def _mended(ctx: Caller, transaction: Transaction, path: str, safe: Sequence[Finding], world: World) -> list[str]:
+def _mended(ctx: Caller, session: WriteSession, path: str, safe: Sequence[Finding], world: World) -> list[str]:
     """Take the lines of these findings out of a note, into the archive; the ids of those that went."""
     wanted = {each.id for each in safe}
 
     def still(data: bytes) -> list[Finding]:
         return [each for each in fixable(note_of(ctx, path, data), world) if each.id in wanted]
 
-    return mend(ctx, transaction, path, still)
+    return mend(ctx, session, path, still)
 
 
-def _offered(ctx: Caller, transaction: Transaction, finding: Finding) -> Applied:
+def _offered(ctx: Caller, session: WriteSession, finding: Finding) -> Applied:
     """Put the change of a finding into the inbox, if it has one to offer."""
     is_rule = finding.fixable  # a rule that would be mended, if a person had asked
     if finding.entry is None or not (finding.op or is_rule):
         why = "it takes a person at a terminal" if is_rule else "it takes your own hand"
         return Applied(finding, "left", why)
     proposal = _proposal(ctx, finding)
-    name = inbox.keep(transaction, proposal)
+    name = inbox.keep(session, proposal)
     return Applied(finding, "proposed", f"it waits for review as {name}")
 
 
@@ -363,7 +363,7 @@ INTRODUCTION = (
 )
 
 
-def mend(ctx: Caller, transaction: Transaction, path: str, still: Callable[[bytes], list[Finding]]) -> list[str]:
+def mend(ctx: Caller, session: WriteSession, path: str, still: Callable[[bytes], list[Finding]]) -> list[str]:
     """Remove the lines of some findings from a note.
 
     They are put into the archive first, so that no kill loses them. A line that can't be removed without changing what
@@ -371,7 +371,7 @@ def mend(ctx: Caller, transaction: Transaction, path: str, still: Callable[[byte
 
     Args:
         ctx: the command's view of the vault.
-        transaction: in which to write.
+        session: in which to write.
         path: of the note.
         still: which findings the note's bytes still have; it is asked again if the note changes meanwhile.
 
@@ -379,11 +379,11 @@ def mend(ctx: Caller, transaction: Transaction, path: str, still: Callable[[byte
         The ids of the findings whose lines went.
     """
     timed = ctx.layout.timed(path)
-    data = transaction.read(path)
+    data = session.read(path)
     gone: list[Finding] = without(Note.of(ctx.layout, path, data), still(data))[1] if data is not None else []
     if not gone:
         return []
-    _keep(ctx, transaction, path, [each for each in gone if each.entry is not None], timed=timed)
+    _keep(ctx, session, path, [each for each in gone if each.entry is not None], timed=timed)
     removed: list[str] = []
 
     def plan(found: bytes | None) -> Sequence[Splice]:
@@ -395,7 +395,7 @@ def mend(ctx: Caller, transaction: Transaction, path: str, still: Callable[[byte
         return splices_between(found or b"", new)
 
     try:
-        transaction.write(path, plan)
+        session.write(path, plan)
     except ConflictError:
         return []
     return removed
@@ -450,7 +450,7 @@ def _only_less(before: Note, after: Note, gone: Finding) -> bool:
     )
 
 
-def _keep(ctx: Caller, transaction: Transaction, path: str, gone: Sequence[Finding], *, timed: bool) -> None:
+def _keep(ctx: Caller, session: WriteSession, path: str, gone: Sequence[Finding], *, timed: bool) -> None:
     """Put the lines into the archive's note of removed lines; what an earlier run that was cut off put there counts."""
     if not gone:
         return
@@ -469,7 +469,7 @@ def _keep(ctx: Caller, transaction: Transaction, path: str, gone: Sequence[Findi
                 new = _added(new, bullet, title)
         return splices_between(start, new)
 
-    transaction.write(layout.archived("/".join([*folder, TIDIED])), plan, create=INTRODUCTION)
+    session.write(layout.archived("/".join([*folder, TIDIED])), plan, create=INTRODUCTION)
 
 
 def _bullet(finding: Finding, *, timed: bool) -> str:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from tars_memory.vault.markdown.spans import Span
     from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.journal import Journal, Record
-    from tars_memory.vault.writing.store import Plan, Store, Transaction, Written
+    from tars_memory.vault.writing.store import Plan, Store, Written
+    from tars_memory.vault.writing.transaction import Transaction
 
 
 _TARGET = re.compile(r'"target": "([^"\n]+)')

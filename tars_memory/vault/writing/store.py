@@ -1,20 +1,23 @@
 """The only door for writes into the vault: lock, recovery, plan, protocol, journal, undo.
 
-A caller gives a :data:`Plan`, a pure function from the note's bytes to splices. The store reads the note, plans,
-picks the protocol (a line at the end is appended, anything else is an edit, a missing note is created) and plans
-again if the note changed meanwhile. Nothing else in this program opens a note for writing.
+Whoever writes opens a :class:`WriteSession` and gives it changes, or for what only programs write a :data:`Plan`, a
+pure function from the note's bytes to splices. The note is read, planned on, written by the protocol that fits (a line
+at the end is appended, anything else is an edit, a missing note is created), and planned on again if it changed
+meanwhile. Nothing else in this program opens a note for writing.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import disk
-from tars_memory.errors import SettingsError
+from tars_memory.errors import ConflictError, SettingsError, TarsError
 from tars_memory.settings import StoreOptions
+from tars_memory.vault.change import apply, landing
 from tars_memory.vault.folder import TEMP_SUFFIX, Folder, digest
+from tars_memory.vault.note import Note
 from tars_memory.vault.writing import exchange as exchanges
 from tars_memory.vault.writing.journal import Journal
 from tars_memory.vault.writing.lock import VaultLock
@@ -22,14 +25,148 @@ from tars_memory.vault.writing.protocol import ASIDE_SUFFIX, LIMBO, aside_of
 from tars_memory.vault.writing.transaction import Plan, Transaction, Written, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
+    from tars_memory.vault.change import Change, Outcome
+    from tars_memory.vault.model import Splice
+    from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.exchange import Exchange
     from tars_memory.vault.writing.history import JournalEntry, LostLine
 
-__all__ = ["Plan", "Store", "Transaction", "Written"]
+__all__ = ["Landed", "Plan", "Store", "WriteSession", "Written"]
+
+LOOK_AGAIN = "look again: tars-memory list"
+
+
+class Landed(NamedTuple):
+    """Where a change landed.
+
+    Attributes:
+        outcome: what became of it.
+        written: the write of its note.
+        line: 1-based line of the entry that says now what it said, whether or not this wrote it; after a removal the
+            first line that changed.
+        ref: the entry's name; empty for none.
+    """
+
+    outcome: Outcome
+    written: Written
+    line: int
+    ref: str
+
+
+class WriteSession:
+    """What is written under one lock and one name; the only caller of a transaction.
+
+    Args:
+        transaction: open.
+        vault: whose notes they are.
+    """
+
+    def __init__(self, transaction: Transaction, vault: Vault) -> None:
+        self._transaction = transaction
+        self._vault = vault
+
+    @property
+    def txn(self) -> str | None:
+        """The name that ``undo`` takes; None as long as nothing is written."""
+        return next((written.txn for written in self.written if written.txn), None)
+
+    @property
+    def written(self) -> list[Written]:
+        """What was done so far."""
+        return self._transaction.written
+
+    def read(self, path: str) -> bytes | None:
+        """The note as it is, under the lock; None if there is none."""
+        return self._transaction.read(path)
+
+    def note(self, path: str, data: bytes | None = None) -> Note:
+        """The note as it is, under the lock, or with another text; one that isn't there has none."""
+        return Note.of(self._vault.layout, path, self.read(path) if data is None else data)
+
+    def change(
+        self, changes: Sequence[Change], *, create: bytes = b"", hint: str = LOOK_AGAIN, partly: bool = False
+    ) -> list[Landed]:
+        """Carry out changes of one note, in one write.
+
+        Args:
+            changes: with the same target.
+            create: the text that a new note begins with.
+            hint: what to do if one of them is refused.
+            partly: pass over what is refused.
+
+        Returns:
+            Where each of them landed.
+
+        Raises:
+            ConflictError: one of them is refused, and nothing was written; or the note changed again and again.
+            UnwritableError: the note can't be written; it is as it was.
+        """
+        path = changes[0].target
+        told: tuple[Outcome, ...] = ()
+
+        def plan(data: bytes | None) -> Sequence[Splice]:
+            nonlocal told
+            planned = apply(self.note(path, data or b""), changes)
+            told = planned.outcomes
+            if not partly and (reason := next((each.reason for each in told if each.status == "rejected"), "")):
+                raise ConflictError(reason, hint)
+            return planned.splices
+
+        written = self._transaction.write(path, plan, create=create)
+        note = self.note(path, written.text)
+        return [Landed(each, written, *landing(note, each, written.line)) for each in told]
+
+    def write(self, path: str, plan: Plan, *, create: bytes = b"", restore: bool = False) -> Written:
+        """Change what only programs write, or make it; see :meth:`Transaction.write`."""
+        return self._transaction.write(path, plan, create=create, restore=restore)
+
+    def vouch(self, path: str, lines: Collection[bytes]) -> Written:
+        """Say in the journal who stands by lines as they are; see :meth:`Transaction.vouch`."""
+        return self._transaction.vouch(path, lines)
+
+    def remove(self, path: str, expected: str) -> Written | None:
+        """Remove a note if it still has this SHA-256; None if it hasn't."""
+        return self._transaction.remove(path, expected)
+
+    def move(self, path: str, to: str) -> bool:
+        """Make the note under its new path with the same bytes, mode and time of modification, then remove the old one.
+
+        Two writes, which an undo takes back together. A kill in between leaves both notes; the same move again then
+        removes the old one.
+
+        Args:
+            path: where it is.
+            to: where it shall be, in the vault too.
+
+        Returns:
+            False, and both paths are as they were: the note is gone or changed meanwhile, or another text stands at
+            ``to``.
+
+        Raises:
+            UnwritableError: it can't be made there, or not be removed here; both paths are as they were.
+        """
+        found, data = self._vault.look(path), self.read(path)
+        if found is None or data is None:
+            return False
+        attributes = (found.st_mode & 0o7777, found.st_mtime_ns)
+        written = self._transaction.write(to, lambda _: (), create=data, restore=True, attributes=attributes)
+        if written.text != data:
+            return False
+        moved = False
+        try:
+            moved = self.remove(path, digest(data)) is not None
+        except TarsError:
+            # Another process may have taken the note away after all; then the copy is the only one.
+            if written.created and self._vault.look(path) is not None:
+                self.remove(to, digest(data))
+            raise
+        if not moved and written.created:
+            self.remove(to, digest(data))
+        return moved
 
 
 class Store:
@@ -73,6 +210,14 @@ class Store:
         self.notices: list[str] = []
         self.night = ""
         self.tick: dict[str, str] | None = None
+
+    @contextlib.contextmanager
+    def session(
+        self, command: str, vault: Vault, *, settles: str | None = None, atomic: bool = False
+    ) -> Iterator[WriteSession]:
+        """A transaction to carry out changes of a vault's notes in; see :meth:`transaction`."""
+        with self.transaction(command, settles=settles, atomic=atomic) as transaction:
+            yield WriteSession(transaction, vault)
 
     @contextlib.contextmanager
     def transaction(self, command: str, *, settles: str | None = None, atomic: bool = False) -> Iterator[Transaction]:
