@@ -13,7 +13,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export TMPDIR := $(CURDIR)/.cache/tmp
 
-.PHONY: help demo test check docs prove bench eval screens transcripts format clean
+.PHONY: help demo test check docs prove bench eval screens transcripts sessions format clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -58,6 +58,9 @@ screens: $(VENV)/.installed  ## make the pictures of docs/screens.md anew
 
 transcripts: $(VENV)/.installed  ## write down anew what the sessions of tests/cli/transcripts say
 	cd tests && PYTHONPATH=..:.:cli ../$(VENV)/bin/python -m cli.tesh
+
+sessions: $(VENV)/.installed  ## record anew what clients of the MCP SDK 1.x and 2.x say (needs PyPI)
+	cd tests && PYTHONPATH=..:. ../$(VENV)/bin/python doors/sessions.py
 
 format: $(VENV)/.installed  ## let ruff format the code
 	$(BIN)/ruff check --fix .

@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import threading
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import anyio
@@ -44,7 +45,6 @@ from tars_memory.errors import TarsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from anyio.streams.memory import MemoryObjectReceiveStream
     from mcp.server.context import ServerRequestContext
 
 LONGEST_MESSAGE = 1_000_000
@@ -66,7 +66,7 @@ def serve(tools: Tools, failed: Callable[[Exception], None]) -> None:
     """
     gc.freeze()
     gc.set_threshold(*GARBAGE)
-    with _wire() as (source, sink), contextlib.suppress(BrokenPipeError):
+    with _wire() as (source, sink):
         asyncio.run(_serve(server(tools, failed), source, sink))
 
 
@@ -229,22 +229,27 @@ async def _serve(serving: Server[Any], source: BinaryIO, sink: BinaryIO) -> None
 
     def read() -> None:
         """In a thread of its own, which must not keep the process alive: reading can't be interrupted."""
-        with contextlib.suppress(
-            RuntimeError, OSError, ValueError, anyio.BrokenResourceError, anyio.ClosedResourceError
-        ):
+        with contextlib.suppress(*GONE):
             for line in _lines(source):
                 asyncio.run_coroutine_threadsafe(hand_over(line), loop).result()
             asyncio.run_coroutine_threadsafe(close(), loop).result()
 
+    async def write() -> None:
+        async with answers:
+            async for each in answers:
+                try:
+                    sink.write(each.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                    sink.flush()
+                except OSError:  # nobody listens any more
+                    group.cancel_scope.cancel()
+                    return
+                waiting.went(each.message)
+
     threading.Thread(target=read, name="stdin", daemon=True).start()
     async with anyio.create_task_group() as group:
-        group.start_soon(_write, answers, sink, waiting)
+        group.start_soon(write)
         await serving.run(incoming, outgoing, serving.create_initialization_options())
 
 
-async def _write(answers: MemoryObjectReceiveStream[SessionMessage], sink: BinaryIO, waiting: _Open) -> None:
-    async with answers:
-        async for each in answers:
-            sink.write(each.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
-            sink.flush()
-            waiting.went(each.message)
+GONE = (CancelledError, RuntimeError, OSError, ValueError, anyio.BrokenResourceError, anyio.ClosedResourceError)
+"""What meets the thread that reads when the server has ended meanwhile."""
