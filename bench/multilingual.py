@@ -14,7 +14,7 @@ from typing import Any
 from bench.bare import EMBED
 from bench.measure import Case, interleaved, table, verdict
 from bench.place import PYTHON, Place
-from tars_memory.index.embedding import e5, models
+from tars_memory.index.embedding import e5, models, prepare
 
 READY_LIMIT = 0.1
 """CPU seconds until the tokenizer has split its first text."""
@@ -29,8 +29,8 @@ PASSAGES = 20
 _OPEN = """
 import sys, time
 from pathlib import Path
-from tars_memory.index.embedding import models
-manifest, folder = models.ready("multilingual", Path(sys.argv[1]))
+from tars_memory.index.embedding import prepare
+manifest, folder = prepare.ready("multilingual", Path(sys.argv[1]))
 """
 _TOKENIZER = (
     _OPEN
@@ -85,7 +85,7 @@ SCRIPTS = {
 
 def report(place: Place, rounds: int) -> str:
     """Measure and tell."""
-    _, folder = models.ready(models.MULTILINGUAL, place.places.cache)
+    _, folder = prepare.ready(models.MULTILINGUAL, place.places.cache)
     graph = next(place.model.glob("onnxruntime-*/model.onnx"))
     cache, env = str(place.places.cache), place.env
 
@@ -131,7 +131,7 @@ def compared(place: Place, file: Path, texts: int) -> str:
     theirs: Any = tokenizers.Tokenizer.from_file(str(file))
     theirs.no_padding()
     theirs.no_truncation()
-    _, folder = models.ready(models.MULTILINGUAL, place.places.cache)
+    _, folder = prepare.ready(models.MULTILINGUAL, place.places.cache)
     weights = e5.Weights(folder / e5.WEIGHTS)
     ours = e5.Pieces(folder, weights)
     words = [name for name, _ in weights.pieces() if name.strip("▁") and name[0] != "<"]

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.disk import Places
-from tars_memory.index.embedding import models
+from tars_memory.index.embedding import models, prepare
 from tars_memory.settings import LayoutOptions, LimitsOptions
 
 if TYPE_CHECKING:
-    from tars_memory.index.embedding.queryvector import QueryVector
+    from tars_memory.index.embedding.models import QueryVector
     from tars_memory.index.embedding.session import Embedded
     from tars_memory.index.indexer import Index
 
@@ -34,10 +34,10 @@ class RandomEmbedder:
     scripts = ""
 
     def __init__(self, fingerprint: str) -> None:
-        from tars_memory.index.embedding import session
+        from tars_memory.index.embedding import prepare
 
         self.fingerprint = fingerprint
-        np = session.load_numpy()
+        np = prepare.load_numpy()
         dice = np.random.default_rng(7)
         hat = dice.standard_normal((4096, self.dimension)).astype("<f4")
         hat /= np.linalg.norm(hat, axis=1, keepdims=True)
@@ -55,7 +55,7 @@ class RandomEmbedder:
 
     def embed_query(self, text: str) -> QueryVector:
         """As of a passage of one line."""
-        from tars_memory.index.embedding.queryvector import QueryVector
+        from tars_memory.index.embedding.models import QueryVector
 
         size = self.dimension // 8
         return QueryVector(self._vector(), tuple(self._dice.bytes(size) for _ in text.split()))
@@ -94,7 +94,7 @@ class Place:
         from bench import vault
 
         vault.make(self.root, notes, of=vault.chinese if chinese else vault.notes)
-        models.ready(models.EMBEDDED, self.places.cache)
+        prepare.ready(models.EMBEDDED, self.places.cache)
         self.reindex()
 
     def build_apart(self, notes: int) -> None:

@@ -54,14 +54,14 @@ def _middle(argv: list[str], env: dict[str, str]) -> Cost:
 
 def _make(home: str, what: str) -> None:
     from bench import vault
-    from tars_memory.index.embedding import models
+    from tars_memory.index.embedding import models, prepare
 
     place = Place(Path(home))
     if what == "vectors":
         place.reindex()
         return
     vault.make(place.root, int(what))
-    models.ready(models.EMBEDDED, place.places.cache)
+    prepare.ready(models.EMBEDDED, place.places.cache)
 
 
 if __name__ == "__main__":

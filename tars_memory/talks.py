@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.disk import blake2b
 from tars_memory.errors import counted
-from tars_memory.index.intake import STAMP
-from tars_memory.index.talks import PART, Log, OwnTurn, Talk, TalkIndex
+from tars_memory.index.schema import PART, STAMP
+from tars_memory.index.talks import TalkIndex
+from tars_memory.index.writer import Log, OwnTurn, Talk
 from tars_memory.settings import PROJECT_FILE, SourcesOptions, chosen_project, find_project
 from tars_memory.vault.secrets import mask, veil
 

@@ -13,9 +13,9 @@ from math import sqrt
 from struct import pack
 from typing import TYPE_CHECKING
 
-from tars_memory.index.embedding.queryvector import QueryVector
+from tars_memory.index.embedding.models import QueryVector
 from tars_memory.index.embedding.session import Embedded
-from tars_memory.index.fulltext import STOP_WORDS, WORD, fold, tokens
+from tars_memory.language.words import STOP_WORDS, WORD, fold, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 from random_documents import document as random_document
 
-from tars_memory.curation import similarity
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.drawing import Known
 from tars_memory.curation.tidying import findings
 from tars_memory.errors import TarsError
 from tars_memory.jobs import doctor
+from tars_memory.language import similarity
 from tars_memory.memory import Memory
 from tars_memory.recall.packing.loaded import Loaded
 from tars_memory.testing import make_vault

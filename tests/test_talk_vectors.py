@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tars_memory.index import database, vectors
-from tars_memory.index.embedding.queryvector import QueryVector
+from tars_memory.index.embedding.models import QueryVector
 from tars_memory.index.embedding.session import Embedded
 from tars_memory.index.schema import CACHE_FILE
 from tars_memory.jobs.sleep import sleep

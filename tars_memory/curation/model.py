@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.vault.change import OPS, Change
 
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 KINDS = (*(op for op in OPS if op != "mark"), "choose")
 """What a proposal may be: an op of a change, or the question which of some lines holds."""
-
-Relation = Literal["same", "near", "different"]
-"""How two statements stand to each other; see :mod:`tars_memory.curation.similarity`."""
 
 
 class Refer(NamedTuple):

@@ -226,7 +226,7 @@ def _dated(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
     """
     if "as_of" not in said:
         return said
-    from tars_memory.recall.ranking.dates import ACCEPTED, parse_day
+    from tars_memory.language.named_dates import ACCEPTED, parse_day
 
     day = parse_day(said["as_of"], memory.workspace.now().date())
     if day is None:

@@ -22,8 +22,7 @@ from shutil import copyfile
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UnwritableError
-from tars_memory.index import database, intake, schema
-from tars_memory.index.intake import WRITER_WAIT
+from tars_memory.index import database, schema
 from tars_memory.index.schema import VERSION
 
 if TYPE_CHECKING:
@@ -211,7 +210,7 @@ class OpenIndex:
         try:
             connection = _opened(path)
             try:
-                meta = intake.meta(connection)
+                meta = schema.meta(connection)
             finally:
                 connection.close()
             return str(meta["model"]), int(meta["dimension"])
@@ -322,3 +321,6 @@ def _copied(path: Path) -> sqlite3.Connection:
         for suffix in ("", "-wal"):
             copyfile(f"{path}{suffix}", f"{copy}{suffix}")
         return _checked(database.connect(copy), copy)  # has read from both by now: their names can go
+
+
+WRITER_WAIT = 30.0

@@ -20,8 +20,7 @@ from zlib import crc32
 from tars_memory.index import database, schema, vectors
 from tars_memory.index.chunking import embedded_text
 from tars_memory.index.embedding.models import LATIN
-from tars_memory.index.intake import ALWAYS_LOADED
-from tars_memory.index.schema import TIERS
+from tars_memory.index.schema import ALWAYS_LOADED, TIERS
 
 if TYPE_CHECKING:
     import sqlite3

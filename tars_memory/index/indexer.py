@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tars_memory.errors import UnwritableError, VaultError, counted
 from tars_memory.index import database, intake, schema
-from tars_memory.index.files import IndexFiles, OpenIndex, create, spoken
-from tars_memory.index.intake import FIRST_WAIT, READING, WRITER_WAIT, RefreshBudget, RefreshReport
+from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create, spoken
+from tars_memory.index.intake import FIRST_WAIT, READING, RefreshBudget, RefreshReport
 from tars_memory.index.reader import IndexReader
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Index:
     def _refresh(self, budget: RefreshBudget, progress: Progress | None) -> RefreshReport:
         report = RefreshReport(self.pending)
         look = self._look()
-        meta = intake.meta(self.connection())
+        meta = schema.meta(self.connection())
         if meta.get("sweep") != look.sweep.digest or meta.get("recipe") != look.recipe:
             self._settle(look, meta, budget, report, progress)
         self._count_skipped(report)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from struct import Struct, error, pack
-from typing import TYPE_CHECKING, Any
+from struct import error, pack
+from typing import TYPE_CHECKING
 
 from tars_memory.disk import blake2b
 from tars_memory.errors import counted
 from tars_memory.index import database
-from tars_memory.index.fulltext import WORD, fold
-from tars_memory.vault.model import Tier
+from tars_memory.index.schema import ALWAYS_LOADED, STAMP, meta
+from tars_memory.language.words import WORD, fold
 
 if TYPE_CHECKING:
     import sqlite3
@@ -32,7 +32,6 @@ READER_WAIT = 0.1
 """Seconds a reader waits for another process to finish with the index."""
 FIRST_WAIT = 1.5
 """The same while the index is made for the first time: some batches of notes."""
-WRITER_WAIT = 30.0
 SEARCH_EMBEDS = 6
 """Changed chunks that a search gives vectors to, where its query opens the model anyway: 0.15 s of the embedded one (40
 in a second, measured). More are left to the process in the background, the watcher or ``reindex``."""
@@ -110,8 +109,6 @@ class RefreshReport:
         self._pending = lambda: count
 
 
-STAMP = Struct("<qqqq")
-"""size, mtime_ns, ctime_ns, inode."""
 LOOK_AGAIN = b""
 """The stamp of a note that must be read again whatever its stat says."""
 UNSURE = b"?"
@@ -253,8 +250,6 @@ FIRST_BATCH = 50
 
 READING = "reading notes"
 """What is under way, as progress is told."""
-ALWAYS_LOADED = (Tier.SEMANTIC, Tier.PROCEDURAL)
-"""The tiers that every prompt begins with: read before all others, and given vectors before them."""
 
 
 class Look:
@@ -464,11 +459,6 @@ def stored(connection: sqlite3.Connection, same_recipe: bool = True) -> dict[str
     """Path → stamp as they were written; by another recipe every note is to be looked at again."""
     found: dict[str, bytes] = dict(connection.execute("SELECT path, stamp FROM files").fetchall())
     return found if same_recipe else dict.fromkeys(found, LOOK_AGAIN)
-
-
-def meta(connection: sqlite3.Connection) -> dict[str, Any]:
-    """What the index says of itself."""
-    return dict(connection.execute("SELECT key, value FROM meta").fetchall())
 
 
 def _is_text(path: str) -> bool:

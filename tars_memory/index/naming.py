@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.index import fulltext
-from tars_memory.index.fulltext import STOP_WORDS, fold
 from tars_memory.index.schema import BETWEEN, TIERS
+from tars_memory.language.words import STOP_WORDS, fold
 from tars_memory.vault.markdown.visible import visible
 
 if TYPE_CHECKING:

@@ -5,9 +5,11 @@ Derived data has no migrations: another version is rebuilt into a new file (:mod
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from struct import Struct
+from typing import TYPE_CHECKING, Any
 
 from tars_memory.index.fulltext import SIGNS, WORDS
+from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
     import sqlite3
@@ -233,3 +235,31 @@ PRAGMA user_version = {CACHE_VERSION};
 def create(connection: sqlite3.Connection) -> None:
     """Make the tables of the index in an empty database, all or none."""
     connection.executescript("BEGIN;" + SCRIPT + "COMMIT;")
+
+
+STAMP = Struct("<qqqq")
+"""size, mtime_ns, ctime_ns, inode."""
+
+
+ALWAYS_LOADED = (Tier.SEMANTIC, Tier.PROCEDURAL)
+"""The tiers that every prompt begins with: read before all others, and given vectors before them."""
+
+
+def meta(connection: sqlite3.Connection) -> dict[str, Any]:
+    """What the index says of itself."""
+    return dict(connection.execute("SELECT key, value FROM meta").fetchall())
+
+
+PART = "#"
+"""Parts the path of a log from the id of one of its conversations, where it holds several."""
+
+
+def is_folder(scope: str) -> bool:
+    """Whether a scope is a folder, not a project: no name of a project holds a slash."""
+    return "/" in scope or "\\" in scope
+
+
+def log_of(path: str) -> str:
+    """The log of a conversation, by its path here."""
+    head, part, rest = path.rpartition(PART)
+    return head if part and "/" not in rest and "\\" not in rest and "." not in rest else path

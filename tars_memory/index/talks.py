@@ -16,7 +16,8 @@ from tars_memory.errors import UnwritableError
 from tars_memory.index import database
 from tars_memory.index.files import IndexFiles, OpenIndex, create, spoken
 from tars_memory.index.reader import IndexReader
-from tars_memory.index.schema import CACHE_FILE, TIERS
+from tars_memory.index.schema import CACHE_FILE, TIERS, is_folder, log_of
+from tars_memory.index.writer import Log, Talk
 
 if TYPE_CHECKING:
     import sqlite3
@@ -30,11 +31,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-PART = "#"
-"""Parts the path of a log from the id of one of its conversations, where it holds several."""
 LOCK_WAIT = 30.0
-MOST_LINES = 400
-"""Lines of one turn that are indexed; more is a pasted document."""
 
 _NEXT = f"""(SELECT id FROM notes WHERE tier = {TIERS.index("talk")} AND (links, scope) > ({{}})
  ORDER BY links, scope LIMIT 1)"""
@@ -43,62 +40,6 @@ _FOLDERS = f"""WITH RECURSIVE found (id, links, scope) AS (
  UNION ALL SELECT n.id, n.links, n.scope FROM found f JOIN notes n ON n.id = {_NEXT.format("f.links, f.scope")}
 ) SELECT f.links, s.name FROM found f JOIN scopes s ON s.id = f.scope"""
 """Each folder and scope of conversations once, from one to the next: as DISTINCT all notes would be read."""
-
-
-class Log(NamedTuple):
-    """A file of conversations as it was read.
-
-    Attributes:
-        path: absolute.
-        stamp: what changes when the file does.
-        offset: bytes that were read.
-        before: hash of what lies before; empty where the file has to be read whole each time.
-    """
-
-    path: str
-    stamp: bytes
-    offset: int
-    before: bytes
-
-
-class OwnTurn(NamedTuple):
-    """One turn of the person.
-
-    Attributes:
-        line: of the log, 1-based.
-        day: ISO, or ''.
-        speaker: as the log names them.
-        texts: the lines of what was said.
-        answer: how the answer begins, or ''.
-        identity: the same for the same turn in another copy of the log.
-    """
-
-    line: int
-    day: str
-    speaker: str
-    texts: tuple[str, ...]
-    answer: str
-    identity: bytes
-
-
-class Talk(NamedTuple):
-    """One conversation.
-
-    Attributes:
-        path: of the log, with :data:`PART` and an id where it holds several.
-        scope: the project of its folder, else the folder itself; '' if it has none.
-        folder: where it was held, or ''.
-        title: as the log calls it.
-        day: ISO, of its beginning, or ''.
-        said: by the person, in order.
-    """
-
-    path: str
-    scope: str
-    folder: str
-    title: str
-    day: str
-    said: tuple[OwnTurn, ...]
 
 
 class Shown(NamedTuple):
@@ -429,14 +370,3 @@ def _is_known(connection: sqlite3.Connection, log: Log) -> bool:
     """Whether so much of a log was read, and no more."""
     row = connection.execute("SELECT bytes, before FROM logs WHERE path = ?", (log.path,)).fetchone()
     return row is not None and (int(row[0]), bytes(row[1])) == (log.offset, log.before)
-
-
-def is_folder(scope: str) -> bool:
-    """Whether a scope is a folder, not a project: no name of a project holds a slash."""
-    return "/" in scope or "\\" in scope
-
-
-def log_of(path: str) -> str:
-    """The log of a conversation, by its path here."""
-    head, part, rest = path.rpartition(PART)
-    return head if part and "/" not in rest and "\\" not in rest and "." not in rest else path

@@ -10,17 +10,16 @@ from __future__ import annotations
 import json
 import time
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.disk import blake2b
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.index import chunking, properties
 from tars_memory.index.chunking import SIZE, Chunk, Parsed, embedded_text, pieces
-from tars_memory.index.fulltext import clean, is_latin, signs, worded
-from tars_memory.index.intake import STAMP
+from tars_memory.index.fulltext import clean, signs, worded
 from tars_memory.index.naming import keys_of
-from tars_memory.index.schema import ALWAYS, BETWEEN, TIERS
-from tars_memory.index.talks import MOST_LINES, PART, log_of
+from tars_memory.index.schema import ALWAYS, BETWEEN, PART, STAMP, TIERS, log_of
+from tars_memory.language.words import is_latin
 from tars_memory.vault.layout import is_made_by_us
 from tars_memory.vault.model import Line, Tier
 from tars_memory.vault.secrets import veiled
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tars_memory.index.talks import OwnTurn, Talk
     from tars_memory.vault.vault import Vault
 
 
@@ -516,3 +514,63 @@ def _chunk(talk: Talk, rows: Sequence[tuple[OwnTurn, str, str]], after: int) -> 
     chunk.answers = [(place, answer) for place, (_, _, answer) in enumerate(rows) if answer]
     chunk.hash = blake2b(embedded_text(chunk.head, chunk.text).encode(), digest_size=16).digest()
     return chunk
+
+
+MOST_LINES = 400
+"""Lines of one turn that are indexed; more is a pasted document."""
+
+
+class Log(NamedTuple):
+    """A file of conversations as it was read.
+
+    Attributes:
+        path: absolute.
+        stamp: what changes when the file does.
+        offset: bytes that were read.
+        before: hash of what lies before; empty where the file has to be read whole each time.
+    """
+
+    path: str
+    stamp: bytes
+    offset: int
+    before: bytes
+
+
+class OwnTurn(NamedTuple):
+    """One turn of the person.
+
+    Attributes:
+        line: of the log, 1-based.
+        day: ISO, or ''.
+        speaker: as the log names them.
+        texts: the lines of what was said.
+        answer: how the answer begins, or ''.
+        identity: the same for the same turn in another copy of the log.
+    """
+
+    line: int
+    day: str
+    speaker: str
+    texts: tuple[str, ...]
+    answer: str
+    identity: bytes
+
+
+class Talk(NamedTuple):
+    """One conversation.
+
+    Attributes:
+        path: of the log, with :data:`PART` and an id where it holds several.
+        scope: the project of its folder, else the folder itself; '' if it has none.
+        folder: where it was held, or ''.
+        title: as the log calls it.
+        day: ISO, of its beginning, or ''.
+        said: by the person, in order.
+    """
+
+    path: str
+    scope: str
+    folder: str
+    title: str
+    day: str
+    said: tuple[OwnTurn, ...]

@@ -11,12 +11,12 @@ from tars_memory.curation.reviewing import ticks
 from tars_memory.curation.reviewing.ticks import recorded
 from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError
 from tars_memory.index.embedding import models as known
-from tars_memory.index.embedding import prepare
+from tars_memory.index.embedding import passages, prepare
 from tars_memory.index.intake import RefreshReport
 from tars_memory.index.live import detached
+from tars_memory.language.words import foreign
 from tars_memory.recall.packing.growth import DAYS, growth
 from tars_memory.recall.packing.loaded import unapproved
-from tars_memory.recall.ranking.words import foreign
 from tars_memory.recall.searcher import Searcher
 from tars_memory.settings import EmbeddingOptions
 from tars_memory.talks import source_paths
@@ -180,8 +180,8 @@ def models(workspace: Workspace, *, fetchable: bool = True) -> list[dict[str, An
     for name in (known.EMBEDDED, known.MULTILINGUAL):
         names[name] = _is_here(workspace.settings, name)
     names.setdefault(current, False)
-    passages = workspace.index().status()["chunks"] or 0
-    others = {one[0]: one for one in (prepare.known_models() if fetchable else ())}
+    chunks = workspace.index().status()["chunks"] or 0
+    others = {one[0]: one for one in (passages.known_models() if fetchable else ())}
     better = (recommended(workspace) or {"model": current})["model"]
     listed: list[dict[str, Any]] = []
     for name in dict.fromkeys((*names, *others)):
@@ -189,7 +189,7 @@ def models(workspace: Workspace, *, fetchable: bool = True) -> list[dict[str, An
         told["recommended"] = name == better and name in known.COSTS
         if name in known.COSTS:
             cost = known.COSTS[name]
-            told |= {"languages": cost.languages, "megabytes": cost.megabytes, "seconds": known.seconds(name, passages)}
+            told |= {"languages": cost.languages, "megabytes": cost.megabytes, "seconds": known.seconds(name, chunks)}
         elif name in others:
             _, dimension, gigabytes, languages = others[name]
             size = {"gigabytes": gigabytes, "megabytes": round(1000 * gigabytes)}
@@ -205,8 +205,6 @@ def recommended(workspace: Workspace) -> dict[str, Any] | None:
         ``model``, ``languages`` (with the share of the notes looked at), ``megabytes``, ``seconds`` that the vectors
         take, ``installed``.
     """
-    from tars_memory.index.embedding import models as known
-
     current = workspace.settings.options("embedding", EmbeddingOptions).model
     paths = sorted(workspace.vault.paths())
     found: dict[str, int] = {}
@@ -241,7 +239,7 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
         ModelUnavailableError: it can't be fetched or doesn't work.
         UnwritableError: the configuration can't be written.
     """
-    name = prepare.use_model(name, workspace.settings.places.cache, folder).name
+    name = passages.use_model(name, workspace.settings.places.cache, folder).name
     path = workspace.settings.places.config / "config.toml"
     workspace.settings.write("embedding", "model", name)
     notices = ["tars-memory reindex makes its vectors; until then the old ones answer"]
@@ -253,7 +251,7 @@ def model_of(workspace: Workspace) -> dict[str, Any]:
     name = workspace.settings.options("embedding", EmbeddingOptions).model
     try:
         if workspace.embedder is None:  # one that was given stands for it
-            known.ready(name, workspace.settings.places.cache)
+            prepare.ready(name, workspace.settings.places.cache)
     except ModelUnavailableError as error:
         return {"name": name, "usable": False, "reason": error.message, "hint": error.hint}
     return {"name": name, "usable": True, "fingerprint": workspace.fingerprint()}

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ModelUnavailableError, TarsError
 from tars_memory.index.embedding import models
-from tars_memory.index.intake import WRITER_WAIT, RefreshBudget
-from tars_memory.index.live.warm import SOCKET
+from tars_memory.index.embedding.queryvector import SOCKET
+from tars_memory.index.files import WRITER_WAIT
+from tars_memory.index.intake import RefreshBudget
 from tars_memory.settings import EmbeddingOptions
 from tars_memory.vault.writing.lock import alone
 

@@ -8,9 +8,8 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from tars_memory.index.fulltext import STOP_WORDS, tokens
 from tars_memory.index.naming import folded as plain
-from tars_memory.recall.ranking.words import unspaced_runs
+from tars_memory.language.words import STOP_WORDS, tokens, unspaced_runs
 from tars_memory.recall.selecting import Names
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import folded

@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError, counted
-from tars_memory.index.fulltext import STOP_WORDS, WORD, fold, tokens
-from tars_memory.recall.ranking import dates
-from tars_memory.recall.ranking.words import ASKING_WORDS, symbols, unspaced_runs
+from tars_memory.language import named_dates
+from tars_memory.language.words import ASKING_WORDS, STOP_WORDS, WORD, fold, symbols, tokens, unspaced_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -89,7 +88,7 @@ class Query:
         self.notes: tuple[int, ...] | None = None
         self.since: date | None = None
         self.until: date | None = None
-        self.dates: list[dates.NamedDate] = []
+        self.dates: list[named_dates.NamedDate] = []
         self.date_words: frozenset[str] = frozenset()
         self.is_sentence = False
         self.notices: list[str] = []
@@ -222,9 +221,9 @@ class _Reading:
         """Take in a filter; a date or tier has to be one."""
         query = self.query
         if name in ("since", "until"):
-            named = dates.parse_day(value, self.today)
+            named = named_dates.parse_day(value, self.today)
             if named is None:
-                raise UsageError(f"{name}: {value!r} is no date", f"give {dates.ACCEPTED}")
+                raise UsageError(f"{name}: {value!r} is no date", f"give {named_dates.ACCEPTED}")
             if (name == "since") != negated:
                 query.since = _beside(named.end, 1) if negated else named.start
             else:
@@ -322,7 +321,7 @@ class _Reading:
                 f"the query has {counted(len(self.words), 'word')}: the first {MOST_WORDS} are looked up"
             )
         query.meaning = " ".join(part for part in self.said if part)
-        dated = dates.dated(query.meaning, self.today)
+        dated = named_dates.dated(query.meaning, self.today)
         query.dates = [named for named, _ in dated]
         query.date_words = frozenset(word for _, words in dated for word in words)
 

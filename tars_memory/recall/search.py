@@ -16,7 +16,7 @@ from tars_memory.recall.results import Hit, SearchResult, note_lines, obsidian_u
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tars_memory.index.embedding.queryvector import QueryVector
+    from tars_memory.index.embedding.models import QueryVector
     from tars_memory.index.filters import Filter
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.query import Query

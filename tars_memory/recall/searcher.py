@@ -11,8 +11,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ModelUnavailableError, NotFoundError, Passing, UnwritableError, UsageError, counted
-from tars_memory.index.fulltext import is_latin
 from tars_memory.index.schema import CHUNKER
+from tars_memory.language.words import is_latin
 from tars_memory.recall import query as queries
 from tars_memory.recall.once import untold
 from tars_memory.recall.ranking.ranked import Answer, narrowed_by, ranked
@@ -23,7 +23,8 @@ from tars_memory.vault.suspicion import suspicious
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tars_memory.index.embedding.queryvector import QueryVector, QueryVectors
+    from tars_memory.index.embedding.models import QueryVector
+    from tars_memory.index.embedding.queryvector import QueryVectors
     from tars_memory.index.filters import Filter
     from tars_memory.index.intake import RefreshReport
     from tars_memory.index.reader import IndexReader
@@ -193,7 +194,8 @@ class Searcher:
             ModelUnavailableError: the model can't be used, and is ``needed``.
             UnwritableError: likewise.
         """
-        from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS, WRITER_WAIT
+        from tars_memory.index.files import WRITER_WAIT
+        from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS
 
         try:
             if 0 < report.pending_vectors <= SEARCH_EMBEDS and self._opens(text):
@@ -210,7 +212,7 @@ class Searcher:
 
     def _opens(self, text: str) -> bool:
         """Whether the model is open, or the query opens it: nobody remembers its vector or holds the model open."""
-        from tars_memory.index.live.warm import SOCKET, is_ours
+        from tars_memory.index.embedding.queryvector import SOCKET, is_ours
 
         if self.workspace.embedder is not None:
             return True
@@ -259,7 +261,7 @@ class Searcher:
     def _unknown_language(self, query: Query, model: str) -> list[str]:
         """A sentence, once, if the model that answers knows English alone and the query is in another language."""
         from tars_memory.index.embedding.models import is_english
-        from tars_memory.recall.ranking.words import foreign, warning
+        from tars_memory.language.words import foreign
 
         language = foreign(query.meaning) if self.workspace.embedder is None and is_english(model) else ""
         if not language or language in self._languages:
@@ -299,8 +301,7 @@ class Searcher:
 
     def _queries(self, model: str) -> QueryVectors:
         """The vectors of queries by a model: remembered, from whoever holds it open, or by opening it."""
-        from tars_memory.index.embedding.queryvector import QueryVectors
-        from tars_memory.index.live.warm import SOCKET
+        from tars_memory.index.embedding.queryvector import SOCKET, QueryVectors
 
         ours = (
             self.workspace.warm
@@ -451,7 +452,7 @@ class Search:
 
     def _said(self, talks: Talks, reader: TalkReader, query: Query, vector: QueryVector | None) -> list[Hit]:
         """The passages of conversations that answer, each with where and when it was said."""
-        from tars_memory.index.talks import log_of
+        from tars_memory.index.schema import log_of
         from tars_memory.recall.search import search
 
         def read(path: str) -> bytes:
@@ -499,7 +500,7 @@ class Search:
         self, talks: Talks, reader: TalkReader, query: Query, told: Conversations, vector: QueryVector | None
     ) -> list[Answer]:
         """The lines of conversations that answer, as a prompt shows them: with day and speaker."""
-        from tars_memory.index.talks import log_of
+        from tars_memory.index.schema import log_of
 
         found: list[Answer] = []
         mode = self.request.mode or "hybrid"
@@ -555,3 +556,11 @@ def _shown(text: str) -> str:
     from tars_memory.vault.secrets import mask
 
     return mask(text)
+
+
+def warning(language: str) -> str:
+    """What the person is told whose query an English model can't read."""
+    return (
+        f"the embedding model was made for English and the query looks like {language}: its words count more than its "
+        "meaning; tars-memory models use NAME sets a multilingual model"
+    )

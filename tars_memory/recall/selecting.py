@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from tars_memory.errors import UsageError
 from tars_memory.index.naming import folded, spaced
-from tars_memory.recall.ranking.words import unspaced_runs
+from tars_memory.language.words import unspaced_runs
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.lines import CODE, TAG, heading_of, passages, says_who
 

@@ -290,7 +290,7 @@ def test_what_hangs_on_a_line_about_the_same_is_shown_after_it(
 def test_hundreds_of_candidates_are_handed_out_ten_at_a_time_without_comparing_all_with_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tars_memory.curation import similarity
+    from tars_memory.language import similarity
 
     compared: list[int] = []
     real = similarity.compare

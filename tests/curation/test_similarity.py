@@ -9,8 +9,8 @@ import pytest
 from random_documents import within
 
 from curation.pairs import LABELLED
-from tars_memory.curation.similarity import SimilarTexts, relation
 from tars_memory.language import statements
+from tars_memory.language.similarity import SimilarTexts, relation
 
 DROPPABLE = ("same", "near")
 

@@ -17,7 +17,7 @@ import pytest
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index.embedding import models, prepare, session
 from tars_memory.index.embedding import passages as embedding
-from tars_memory.index.embedding.prepare import distance
+from tars_memory.index.embedding.passages import distance
 from tars_memory.index.embedding.session import MAX_CHARACTERS, Session, token_ranges
 from tars_memory.settings import EmbeddingOptions
 
@@ -34,13 +34,13 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cache")
-    models.ready("embedded", folder)
+    prepare.ready("embedded", folder)
     return folder
 
 
 @pytest.fixture(scope="module")
 def prepared(cache: Path) -> tuple[models.Manifest, Path]:
-    return models.ready("embedded", cache)
+    return prepare.ready("embedded", cache)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_queries_agree_with_fastembed(prepared: tuple[models.Manifest, Path], fa
 
 
 def test_the_optimised_copy_gives_the_vectors_of_the_original(prepared: tuple[models.Manifest, Path]) -> None:
-    np, onnxruntime = session.load_numpy(), session.load_onnxruntime()
+    np, onnxruntime = prepare.load_numpy(), prepare.load_onnxruntime()
     manifest, folder = prepared
     original = onnxruntime.InferenceSession(str(folder / "model.onnx"), providers=["CPUExecutionProvider"])
     opened = Session(manifest, folder)
@@ -143,7 +143,7 @@ def test_words_have_bits_by_line_from_the_same_pass(
 
 
 def test_the_bits_of_a_word_are_the_signs_of_the_mean_of_its_pieces(prepared: tuple[models.Manifest, Path]) -> None:
-    np = session.load_numpy()
+    np = prepare.load_numpy()
     opened = Session(*prepared)
     hidden, offsets = opened._run("the untranslatable tea")
     pieces = [index for index, (start, end) in enumerate(offsets) if 4 <= start < end <= 18]
@@ -153,7 +153,7 @@ def test_the_bits_of_a_word_are_the_signs_of_the_mean_of_its_pieces(prepared: tu
 
 
 def test_words_at_the_very_end_of_what_the_model_says(prepared: tuple[models.Manifest, Path]) -> None:
-    np = session.load_numpy()
+    np = prepare.load_numpy()
     hidden = np.array([[[1.0] * 8, [-1.0] * 8, [3.0] * 8]])
     offsets = [(0, 3), (4, 6), (6, 9)]
     assert session.word_bits(np, hidden, offsets, [(0, 3), (4, 9), (20, 25)]) == (b"\xff\xff", [0, 1])
@@ -162,7 +162,7 @@ def test_words_at_the_very_end_of_what_the_model_says(prepared: tuple[models.Man
 
 
 def test_a_line_of_too_many_words(prepared: tuple[models.Manifest, Path]) -> None:
-    np = session.load_numpy()
+    np = prepare.load_numpy()
     offsets = [(2 * number, 2 * number + 1) for number in range(302)]
     embedded = session.pool(np, np.ones((1, 302, 384)), offsets, prepared[0], "h\n" + " ".join("x" * 300) + "\ny")
     assert list(embedded.counts) == [255, 1]
@@ -255,7 +255,7 @@ def test_a_damaged_package_is_refused(broken: str, how: str, tmp_path: Path, mon
 
 @pytest.mark.parametrize("name", ["model.onnx.data", "model.onnx", "manifest.json", "tokenizer.json"])
 def test_a_damaged_prepared_folder_is_made_anew(name: str, tmp_path: Path) -> None:
-    _, folder = models.ready("embedded", tmp_path)
+    _, folder = prepare.ready("embedded", tmp_path)
     expected = embedding.open_embedder(OPTIONS, tmp_path).embed_query("tea")
     victim = next(folder.rglob(name))
     content = victim.read_bytes()[:100]
@@ -268,7 +268,7 @@ def test_a_damaged_prepared_folder_is_made_anew(name: str, tmp_path: Path) -> No
 def test_a_damaged_prepared_folder_without_its_source_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, folder = models.ready("embedded", tmp_path / "cache")
+    _, folder = prepare.ready("embedded", tmp_path / "cache")
     (folder / "tokenizer.json").unlink()
     carrier(tmp_path, monkeypatch, None, None)
     with pytest.raises(ModelUnavailableError):
@@ -292,8 +292,8 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
 def test_a_newer_onnxruntime_writes_a_copy_of_its_own_or_does_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    onnxruntime = session.load_onnxruntime()
-    manifest, folder = models.ready("embedded", tmp_path)
+    onnxruntime = prepare.load_onnxruntime()
+    manifest, folder = prepare.ready("embedded", tmp_path)
     vector = Session(manifest, folder).query("tea").vector
     monkeypatch.setattr(onnxruntime, "__version__", "99.0")
     assert distance(Session(manifest, folder).query("tea").vector, vector) <= 1e-5
@@ -308,7 +308,7 @@ def test_several_prepare_at_once(tmp_path: Path) -> None:
 
     def work() -> None:
         try:
-            outcomes.append(models.ready("embedded", tmp_path)[1])
+            outcomes.append(prepare.ready("embedded", tmp_path)[1])
         except Exception as error:
             outcomes.append(error)
 
@@ -327,7 +327,7 @@ def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
     for folder in (old, young):
         folder.mkdir(parents=True)
     os.utime(old, (1, 1))
-    models.ready("embedded", tmp_path)
+    prepare.ready("embedded", tmp_path)
     assert (old.exists(), young.exists()) == (False, True)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tars_memory.errors import ModelUnavailableError, UsageError
-from tars_memory.index.embedding import models, prepare
+from tars_memory.index.embedding import models, passages, prepare
 from tars_memory.index.embedding import passages as embedding
 from tars_memory.index.embedding.queryvector import QueryVectors
 from tars_memory.settings import EmbeddingOptions
@@ -31,21 +31,21 @@ def downloaded(folder: Path, model_file: str = "model.onnx") -> Path:
 
 def test_a_model_from_a_folder_is_then_ready_without_it(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    manifest = prepare.use_model(MEAN.upper(), cache, downloaded(tmp_path / "files"))
+    manifest = passages.use_model(MEAN.upper(), cache, downloaded(tmp_path / "files"))
     shutil.rmtree(tmp_path / "files")
     assert (manifest.name, manifest.runner, manifest.pooling, manifest.max_tokens) == (MEAN, "onnxruntime", "mean", 256)
     options = EmbeddingOptions(model=MEAN)
     vector = QueryVectors(options, cache).query("tea").vector
-    assert prepare.distance(vector, QueryVectors(EmbeddingOptions(), cache).query("tea").vector) <= 1e-5
+    assert passages.distance(vector, QueryVectors(EmbeddingOptions(), cache).query("tea").vector) <= 1e-5
     embedder = embedding.open_embedder(options, cache)
     many = list(embedder.embed_passages(["tea"] * (embedding.FEW + 1)))
-    assert prepare.distance(many[0].vector, vector) <= 1e-5
+    assert passages.distance(many[0].vector, vector) <= 1e-5
     assert embedder.fingerprint != embedding.fingerprint(EmbeddingOptions(), cache)
     assert [known.name for known in models.installed(cache)] == ["embedded", MEAN]
 
 
 def test_prefixes_and_pooling_are_the_models_own(tmp_path: Path) -> None:
-    manifest = prepare.use_model(FIRST_TOKEN, tmp_path, downloaded(tmp_path / "files", "onnx/model.onnx"))
+    manifest = passages.use_model(FIRST_TOKEN, tmp_path, downloaded(tmp_path / "files", "onnx/model.onnx"))
     assert (manifest.pooling, manifest.runner) == ("cls", "onnxruntime")
     assert manifest.query_prefix.startswith("Represent this sentence")
     embedder = embedding.open_embedder(EmbeddingOptions(model=FIRST_TOKEN), tmp_path)
@@ -55,13 +55,13 @@ def test_prefixes_and_pooling_are_the_models_own(tmp_path: Path) -> None:
 def test_a_model_that_we_would_run_otherwise_goes_through_fastembed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(prepare.POOLING, "PooledNormalizedEmbedding", "cls")  # wrong, and found out
-    manifest = prepare.use_model(MEAN, tmp_path, downloaded(tmp_path / "files"))
+    monkeypatch.setitem(passages.POOLING, "PooledNormalizedEmbedding", "cls")  # wrong, and found out
+    manifest = passages.use_model(MEAN, tmp_path, downloaded(tmp_path / "files"))
     assert manifest.runner == "fastembed"
     options = EmbeddingOptions(model=MEAN)
     embedder = embedding.open_embedder(options, tmp_path)
     (tea,) = embedder.embed_passages(["tea"])
-    assert prepare.distance(tea.vector, QueryVectors(options, tmp_path).query("tea").vector) <= 1e-5
+    assert passages.distance(tea.vector, QueryVectors(options, tmp_path).query("tea").vector) <= 1e-5
     (lines,) = embedder.embed_passages(["tea\nand\nmilk"])
     assert (lines.counts, lines.bits) == (b"\0\0", b"")
     assert QueryVectors(options, tmp_path).query("tea").words == ()
@@ -69,9 +69,9 @@ def test_a_model_that_we_would_run_otherwise_goes_through_fastembed(
 
 
 def test_a_newer_version_of_a_model_replaces_the_older(tmp_path: Path) -> None:
-    older = prepare.use_model(MEAN, tmp_path, downloaded(tmp_path / "files"))
+    older = passages.use_model(MEAN, tmp_path, downloaded(tmp_path / "files"))
     (tmp_path / "files" / "tokenizer_config.json").write_text('{"model_max_length": 128, "pad_token": "[PAD]"}')
-    newer = prepare.use_model(MEAN, tmp_path, tmp_path / "files")
+    newer = passages.use_model(MEAN, tmp_path, tmp_path / "files")
     assert newer.identity != older.identity
     assert models.manifest_of(MEAN, tmp_path).identity == newer.identity
     assert [known.max_tokens for known in models.installed(tmp_path)] == [128]
@@ -79,7 +79,7 @@ def test_a_newer_version_of_a_model_replaces_the_older(tmp_path: Path) -> None:
 
 def test_a_model_nobody_knows(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no model named"):
-        prepare.use_model("nobody/nothing", tmp_path)
+        passages.use_model("nobody/nothing", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_model_nobody_knows(tmp_path: Path) -> None:
 )
 def test_a_model_under_another_name_is_hinted_at(tmp_path: Path, name: str, meant: str) -> None:
     with pytest.raises(UsageError) as told:
-        prepare.use_model(name, tmp_path)
+        passages.use_model(name, tmp_path)
     assert f"tars-memory models use {meant}" in told.value.hint or f"/{meant}" in told.value.hint
 
 
@@ -95,7 +95,7 @@ def test_a_folder_that_lacks_a_file(tmp_path: Path) -> None:
     folder = downloaded(tmp_path / "files")
     (folder / "model.onnx").unlink()
     with pytest.raises(ModelUnavailableError, match=r"lacks model\.onnx"):
-        prepare.use_model(MEAN, tmp_path, folder)
+        passages.use_model(MEAN, tmp_path, folder)
 
 
 def test_a_fetch_that_fails_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,16 +106,16 @@ def test_a_fetch_that_fails_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(PooledNormalizedEmbedding, "download_model", refuse)
     with pytest.raises(ModelUnavailableError, match="can't be fetched: no route to host"):
-        prepare.use_model(MEAN, tmp_path)
+        passages.use_model(MEAN, tmp_path)
 
 
 def test_the_embedded_model_can_be_named_too(tmp_path: Path) -> None:
-    assert prepare.use_model("embedded", tmp_path) is models.EMBEDDED_MANIFEST
+    assert passages.use_model("embedded", tmp_path) is models.EMBEDDED_MANIFEST
     assert [known.name for known in models.installed(tmp_path)] == ["embedded"]
 
 
 def test_fastembeds_models_are_listed() -> None:
-    known = prepare.known_models()
+    known = passages.known_models()
     assert ("BAAI/bge-small-en-v1.5", 384, 0.067, "English") in known
     languages = {name: spoken for name, _, _, spoken in known}
     assert "many" in languages.values()

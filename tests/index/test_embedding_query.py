@@ -13,7 +13,8 @@ import pytest
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index.embedding import models, queryvector
-from tars_memory.index.embedding.queryvector import QueryVector, QueryVectors
+from tars_memory.index.embedding.models import QueryVector
+from tars_memory.index.embedding.queryvector import QueryVectors
 from tars_memory.settings import EmbeddingOptions
 from tars_memory.testing import HashEmbedder
 
@@ -37,7 +38,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         questions.append(text)
         return expected(text)
 
-    monkeypatch.setattr(queryvector, "_open", lambda model, cache: embed)
+    monkeypatch.setattr(QueryVectors, "_open", lambda self: embed)
     return questions
 
 
@@ -92,12 +93,12 @@ def test_the_model_is_closed_after_one_question_and_stays_open_after_two(
         def embed(self, text: str) -> QueryVector:
             return expected(text)
 
-    def open_model(model: str, cache: Path) -> object:
+    def open_model(vectors: QueryVectors) -> object:
         fresh = Model()
         opened.append(weakref.ref(fresh))
         return fresh.embed
 
-    monkeypatch.setattr(queryvector, "_open", open_model)
+    monkeypatch.setattr(QueryVectors, "_open", open_model)
     vectors = QueryVectors(OPTIONS, tmp_path)
     alive = []
     for number in range(4):

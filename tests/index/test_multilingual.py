@@ -14,7 +14,7 @@ import pytest
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index import filling
-from tars_memory.index.embedding import e5, models, passages, prepare, session
+from tars_memory.index.embedding import e5, models, passages, prepare
 from tars_memory.index.embedding.queryvector import QueryVectors
 from tars_memory.index.embedding.session import Session
 from tars_memory.memory import Memory
@@ -48,7 +48,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def prepared(cache: Path) -> tuple[models.Manifest, Path]:
-    return models.ready("multilingual", cache)
+    return prepare.ready("multilingual", cache)
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def forward(np: Any, weights: e5.Weights, ids: list[int]) -> Any:
 
 @wanted
 def test_the_graph_gives_what_a_plain_forward_gives(opened: Session, prepared: tuple[models.Manifest, Path]) -> None:
-    np = session.load_numpy()
+    np = prepare.load_numpy()
     weights = e5.Weights(prepared[1] / e5.WEIGHTS)
     pieces = e5.Pieces(prepared[1], weights)
     for text in ("Wie richte ich die Synchronisierung ein?", "如何同步笔记到手机"):
@@ -174,7 +174,7 @@ def test_a_query_is_remembered_without_the_model(
 ) -> None:
     options = EmbeddingOptions(model="multilingual")
     made = QueryVectors(options, cache).query("Tee im Regal")
-    monkeypatch.setattr(models, "ready", lambda *_: pytest.fail("opened the model"))
+    monkeypatch.setattr(prepare, "ready", lambda *_: pytest.fail("opened the model"))
     assert QueryVectors(options, cache).query("Tee im Regal") == made
     assert made.model == "multilingual"
     assert 0 < made.strange < 1
@@ -204,7 +204,7 @@ def test_its_package_is_never_imported(prepared: tuple[models.Manifest, Path]) -
 def test_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(prepare.SOURCES, e5.WEIGHTS, ("no_such_package", e5.WEIGHTS))
     with pytest.raises(ModelUnavailableError, match="the multilingual model is not installed") as caught:
-        models.ready("multilingual", tmp_path)
+        prepare.ready("multilingual", tmp_path)
     assert "tars-memory[multilingual]" in caught.value.hint
     assert not list(tmp_path.iterdir())
 
@@ -224,7 +224,7 @@ def test_a_damaged_package_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(prepare.SOURCES, e5.WEIGHTS, ("carrier_of_e5", e5.WEIGHTS))
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     with pytest.raises(ModelUnavailableError, match="damaged or another model"):
-        models.ready("multilingual", tmp_path / "cache")
+        prepare.ready("multilingual", tmp_path / "cache")
 
 
 def test_the_embedded_model_stays_what_it_is() -> None:

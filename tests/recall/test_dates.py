@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tars_memory.recall.ranking.dates import dated, parse_day
+from tars_memory.language.named_dates import dated, parse_day
 
 TODAY = date(2026, 11, 21)  # a Saturday
 

@@ -7,8 +7,7 @@ from recalled import Recalled
 
 from tars_memory.index.embedding.models import EMBEDDED, is_english
 from tars_memory.index.filters import Filter
-from tars_memory.index.fulltext import is_latin
-from tars_memory.recall.ranking.words import foreign
+from tars_memory.language.words import foreign, is_latin
 
 NOTES = {
     "Deutsch.md": "- Die Straße nach Düsseldorf ist gesperrt.\n- Österreichische Äpfel im Kühlschrank.\n",

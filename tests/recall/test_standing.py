@@ -7,7 +7,8 @@ from datetime import date
 import pytest
 from recalled import TODAY, Recalled
 
-from tars_memory.recall.ranking import dates, fusion
+from tars_memory.language import named_dates
+from tars_memory.recall.ranking import fusion
 from tars_memory.vault.markdown import lines
 
 
@@ -49,11 +50,11 @@ def test_validity_of_a_line(line, worth):
 
 def test_an_ended_fact_is_as_good_as_any_for_a_question_about_its_time():
     line = "- lives in:: Cork [until:: 2024-05-01]"
-    asked = [day for day, _ in dates.dated("where did I live in 2021", TODAY)]
+    asked = [day for day, _ in named_dates.dated("where did I live in 2021", TODAY)]
     assert fusion.validity(lines.read([line])[0], TODAY, asked) == 0.0
     assert (
         fusion.validity(
-            lines.read([line])[0], TODAY, [day for day, _ in dates.dated("where did I live in 2025", TODAY)]
+            lines.read([line])[0], TODAY, [day for day, _ in named_dates.dated("where did I live in 2025", TODAY)]
         )
         == fusion.OVER
     )

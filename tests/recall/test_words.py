@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tars_memory.index.fulltext import STOP_WORDS, fold, plainer, tokens
+from tars_memory.language.words import STOP_WORDS, fold, plainer, stem, symbols, tokens, unspaced_runs
 from tars_memory.recall.query import parse
-from tars_memory.recall.ranking.words import Exclusion, Terms, bm25, idf, stem, symbols, unspaced_runs
+from tars_memory.recall.ranking.words import Exclusion, Terms, bm25, idf
 
 TODAY = date(2026, 11, 21)
 SUFFIXES = (

@@ -13,11 +13,10 @@ import re
 from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation import similarity
 from tars_memory.curation.extraction import grounding, rules
 from tars_memory.curation.models import dialogues
 from tars_memory.errors import TarsError
-from tars_memory.language import statements
+from tars_memory.language import similarity, statements
 from tars_memory.recall.packing.packing import characters
 from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox

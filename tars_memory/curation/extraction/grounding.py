@@ -22,8 +22,8 @@ from tars_memory.curation.models import dialogues
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.language.dates import absolute
 from tars_memory.language.sentences import own_words
+from tars_memory.language.statements import MONTHS
 from tars_memory.language.tables import spoken
-from tars_memory.language.vocabulary import MONTHS
 from tars_memory.recall.packing.fence import visible
 from tars_memory.vault.markdown.facts import ME, WE, claim_of
 from tars_memory.vault.markdown.facts import folded as plainly

@@ -13,14 +13,13 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation import similarity
 from tars_memory.curation.extraction.grounding import RULE
 from tars_memory.curation.model import BESIDE, NEW, SHOWN, Mark, Proposal, Related, day_of
 from tars_memory.curation.reviewing import candidates, placing
 from tars_memory.curation.reviewing.placing import Sections
-from tars_memory.curation.similarity import SimilarTexts
 from tars_memory.errors import NotFoundError, TarsError, counted
-from tars_memory.language import statements
+from tars_memory.language import similarity, statements
+from tars_memory.language.similarity import SimilarTexts
 from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar

@@ -12,8 +12,7 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.index.fulltext import STOP_WORDS, tokens
-from tars_memory.recall.ranking.words import stem
+from tars_memory.language.words import STOP_WORDS, stem, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

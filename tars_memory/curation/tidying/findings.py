@@ -24,7 +24,7 @@ from tars_memory.curation.model import Related, day_of
 from tars_memory.curation.tidying.archive import Outlink, lead, outlinks
 from tars_memory.disk import sha256
 from tars_memory.errors import counted
-from tars_memory.recall.ranking.dates import dated
+from tars_memory.language.named_dates import dated
 from tars_memory.settings import FactsOptions
 from tars_memory.vault.links import block_ids
 from tars_memory.vault.markdown.document import Document, plain_heading

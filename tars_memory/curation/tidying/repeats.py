@@ -11,11 +11,10 @@ from collections import Counter, defaultdict
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from tars_memory.curation import similarity
 from tars_memory.curation.extraction.rules import stated
 from tars_memory.curation.model import Related, question
 from tars_memory.curation.tidying.findings import Finding
-from tars_memory.language import statements
+from tars_memory.language import similarity, statements
 from tars_memory.vault.markdown import facts as truth
 from tars_memory.vault.markdown.facts import heading_for
 

@@ -114,7 +114,7 @@ class Command(TyperCommand):
             ):
                 from tars_memory.doors.cli.screen import paged
 
-                with paged(ctx.obj):
+                with paged(ctx.obj.out):
                     return super().invoke(ctx)
         return super().invoke(ctx)
 
@@ -211,7 +211,7 @@ def day(call: Call, text: str | None, option: str, *, last: bool = False) -> dat
     """
     if text is None:
         return None
-    from tars_memory.recall.ranking.dates import ACCEPTED, parse_day
+    from tars_memory.language.named_dates import ACCEPTED, parse_day
 
     named = parse_day(text, today(call))
     if named is None:

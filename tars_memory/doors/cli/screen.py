@@ -27,9 +27,8 @@ from tars_memory.settings import OFF, Settings, TerminalOptions
 from tars_memory.vault.markdown.lines import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tars_memory.doors.cli.call import Call
     from tars_memory.doors.cli.output import Output
     from tars_memory.recall.query import Query
     from tars_memory.recall.results import Hit, SearchResult
@@ -153,15 +152,13 @@ def encoded(out: Output, text: str) -> str:
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-def show_history(out: Output, entries: Sequence[object]) -> None:
-    """Each write: its name, when, where, what and who; the change below it."""
-    from tars_memory.doors.commands.history import row
-
+def show_history(out: Output, rows: Iterable[Sequence[str]]) -> None:
+    """Each write, of cells ``txn time command actor op note change``: what and when on a line, the change below it."""
     if out.quiet:
         return
     screen = console(out)
-    for entry in entries:
-        txn, time, command, actor, op, note, change = (encoded(out, cell) for cell in row(out, entry))
+    for row in rows:
+        txn, time, command, actor, op, note, change = (encoded(out, cell) for cell in row)
         head = Text()
         head.append(txn, "bold")
         head.append(f"  {time[:16].replace('T', ' ')}  ")
@@ -385,10 +382,9 @@ class Held(io.StringIO):
 
 
 @contextlib.contextmanager
-def paged(call: Call) -> Iterator[None]:
+def paged(out: Output) -> Iterator[None]:
     """Collect what is printed meanwhile; then print it, by a pager if it is longer than the screen."""
-    out = call.out
-    command = _pager(call)
+    command = _pager(out.env)
     if not command:
         yield
         return
@@ -400,15 +396,15 @@ def paged(call: Call) -> Iterator[None]:
     finally:
         out.stdout, out.pages = terminal, False
         text = held.getvalue()
-        if _is_higher(text, *shutil.get_terminal_size()) and _page(command, text, call.env, held.encoding):
+        if _is_higher(text, *shutil.get_terminal_size()) and _page(command, text, out.env, held.encoding):
             text = ""
         out.write(text)
 
 
-def _pager(call: Call) -> str:
+def _pager(env: Mapping[str, str]) -> str:
     """The pager, as a command for the shell: as it is set, else ``PAGER``, else less; '' for none."""
-    settings = Settings(call.env, Places.of(call.env))
-    named = settings.options("terminal", TerminalOptions).pager or call.env.get("PAGER")
+    settings = Settings(env, Places.of(env))
+    named = settings.options("terminal", TerminalOptions).pager or env.get("PAGER")
     if named is None:
         named = "less" if shutil.which("less") else ""
     try:

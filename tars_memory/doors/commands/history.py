@@ -33,7 +33,7 @@ def history(
     elif call.out.screen:
         from tars_memory.doors.cli.screen import show_history
 
-        show_history(call.out, entries)
+        show_history(call.out, (row(call.out, entry) for entry in entries))
     else:
         for entry in entries:
             call.out.data("\t".join(row(call.out, entry)))

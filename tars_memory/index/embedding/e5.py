@@ -33,7 +33,7 @@ from tars_memory.errors import ModelUnavailableError
 from tars_memory.index.embedding import models
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -367,7 +367,7 @@ _MICROSOFT = "com.microsoft"
 """Operators that onnxruntime adds to ONNX's own: the four-bit product, attention, this Gelu."""
 
 
-def build(folder: Path) -> tuple[str, ...]:
+def build(folder: Path, load_numpy: Callable[[], Any]) -> tuple[str, ...]:
     """Make the graph and the word pieces beside the weight file in a folder; the names of the files made.
 
     Raises:
@@ -377,8 +377,6 @@ def build(folder: Path) -> tuple[str, ...]:
     weights = Weights(folder / WEIGHTS)
     try:
         import marisa_trie
-
-        from tars_memory.index.embedding.session import load_numpy
 
         np = load_numpy()
     except ImportError as error:

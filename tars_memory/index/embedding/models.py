@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import os
 from shutil import rmtree
+from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 from tars_memory import disk
 from tars_memory.disk import sha256
@@ -181,28 +183,6 @@ def manifest_of(model: str, cache: Path) -> Manifest:
     )
 
 
-def ready(model: str, cache: Path) -> tuple[Manifest, Path]:
-    """The named model's manifest and its prepared folder, every file of it there and as long as it should be.
-
-    One that pip installed is prepared if it is not (about a second, once). Nothing is ever fetched.
-
-    Raises:
-        ModelUnavailableError: the model is missing, damaged, or can't be prepared; says what to do.
-    """
-    manifest = manifest_of(model, cache)
-    folder = folder_of(manifest, cache)
-    if read_manifest(folder) is None:
-        if packaged(model) is None:
-            raise ModelUnavailableError(
-                f"the embedding model {model} in {folder} is damaged",
-                f"fetch it again with: tars-memory models use {model}",
-            )
-        from tars_memory.index.embedding.prepare import prepare_packaged
-
-        prepare_packaged(manifest, cache)
-    return manifest, folder
-
-
 def is_prepared(model: str, cache: Path) -> bool:
     """Whether opening the named model needs no preparation first; True, too, for one that can't be prepared here."""
     manifest = packaged(model)
@@ -252,25 +232,6 @@ def optimised_folder(folder: Path, version: str) -> Path:
     return folder / f"onnxruntime-{version}"
 
 
-def graph_of(folder: Path, manifest: Manifest, version: str) -> Path:
-    """The graph to open with that version of onnxruntime: its optimised copy, written now if there is none.
-
-    Where the cache folder can no longer be written, the original.
-
-    Raises:
-        ModelUnavailableError: onnxruntime can't read the model.
-    """
-    target = optimised_folder(folder, version)
-    if is_complete(target):
-        return target / OPTIMISED_MODEL
-    from tars_memory.index.embedding.prepare import optimised
-
-    try:
-        return optimised(folder, manifest)
-    except OSError:
-        return folder / manifest.model_file
-
-
 def is_complete(folder: Path) -> bool:
     """Whether an optimised copy is there and each of its files as long as it was when written."""
     lengths = disk.own_object(folder / "lengths.json")
@@ -302,3 +263,36 @@ def _folders(cache: Path, model: str) -> Iterable[Path]:
 
 def _slug(model: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "._" else "-" for letter in model)
+
+
+_STRANGE = Struct("<d")
+
+
+class QueryVector(NamedTuple):
+    """What the model makes of a query."""
+
+    vector: bytes
+    """Of the whole: float32 little-endian, L2-normalised."""
+    words: tuple[bytes, ...]
+    """Of each word that is no stop word, in order: the signs of its vector, one bit a dimension."""
+    strange: float = 0.0
+    """How unlike any language the query is, as far as the model's word pieces tell: 1 and more is no words at all."""
+    model: str = ""
+    """The model that made it, as the setting names it."""
+
+
+def unpack(data: bytes, dimension: int) -> QueryVector | None:
+    """What :func:`pack` made, if it is whole."""
+    content, sum_ = data[:-4], data[-4:]
+    end, size = 4 * dimension, dimension // 8
+    start = end + _STRANGE.size
+    if len(content) < start or (len(content) - start) % size or crc32(content).to_bytes(4, "little") != sum_:
+        return None
+    words = tuple(content[at : at + size] for at in range(start, len(content), size))
+    return QueryVector(content[:end], words, *_STRANGE.unpack(content[end:start]))
+
+
+def pack(made: QueryVector) -> bytes:
+    """Vector, how strange it is, words, checksum of all."""
+    content = made.vector + _STRANGE.pack(made.strange) + b"".join(made.words)
+    return content + crc32(content).to_bytes(4, "little")

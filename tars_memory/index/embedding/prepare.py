@@ -1,6 +1,9 @@
 """Preparing a model: its files found, their hashes checked, an optimised copy written, the whole renamed into place.
 
-Another model of fastembed's is taken in when told to: the only place from which a model hub is ever asked.
+The libraries that run models are imported here, on first use, and kept from what they do unasked: numpy's linear
+algebra starts a thread for each processor; official builds of onnxruntime (1.31 and later) send telemetry to their
+maker, and write an identifier of this machine below the person's cache folder. Both are told by a variable that is read
+at import only.
 """
 
 from __future__ import annotations
@@ -8,20 +11,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
+import sys
 import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from struct import unpack
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from tars_memory import disk
-from tars_memory.errors import ModelUnavailableError, UsageError
-from tars_memory.index.embedding import models
-from tars_memory.index.embedding.passages import open_fastembed
-from tars_memory.index.embedding.session import Session, load_fastembed, load_onnxruntime
+from tars_memory.errors import ModelUnavailableError
+from tars_memory.index.embedding import e5, models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -139,9 +138,7 @@ def prepare(
                 (building / name).write_text(json.dumps(values, indent=1), "utf-8")
             made: tuple[str, ...] = ()
             if manifest.runner == models.E5:
-                from tars_memory.index.embedding.e5 import build
-
-                made = build(building)
+                made = e5.build(building, load_numpy)
             lengths = {name: (building / name).stat().st_size for name in (*sources, *config, *made)}
             if manifest.is_direct:
                 optimised(building, manifest)
@@ -236,157 +233,71 @@ def _sweep(folder: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-POOLING = {"OnnxTextEmbedding": "cls", "PooledEmbedding": "mean", "PooledNormalizedEmbedding": "mean"}
-"""fastembed's class of a model -> how it pools. Models of any other class are run by fastembed alone."""
-
-_RETRIEVE = "Represent this sentence for searching relevant passages: "
-PREFIXES: tuple[tuple[str, str, str], ...] = (
-    ("baai/bge-small-zh", "为这个句子生成表示以用于检索相关文章:", ""),
-    ("baai/bge-", _RETRIEVE, ""),
-    ("mixedbread-ai/mxbai-embed-", _RETRIEVE, ""),
-    ("snowflake/snowflake-arctic-embed-", _RETRIEVE, ""),
-    ("intfloat/multilingual-e5-", "query: ", "passage: "),
-    ("nomic-ai/nomic-embed-text-", "search_query: ", "search_document: "),
-)
-"""Start of a model's name in lower case, what its model card puts before a query, and before a passage."""
-
-CONFIG_FILES = ("tokenizer.json", "config.json", "special_tokens_map.json", "tokenizer_config.json")
-TOLERANCE = 1e-5
-"""Largest difference in any dimension between fastembed's vector and ours for the model to be run without it."""
-PROBES = ("one", "where did Anna move last spring?", "Zürich, 東京: " + "a longer passage about nothing much. " * 20)
+def load_numpy() -> Any:
+    """Import numpy with one thread; the variable that says so is taken back: the process may be somebody else's."""
+    if "numpy" in sys.modules or "OPENBLAS_NUM_THREADS" in os.environ:
+        import numpy as np
+    else:
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
+        try:
+            import numpy as np
+        finally:
+            del os.environ["OPENBLAS_NUM_THREADS"]
+    return np
 
 
-class Found(NamedTuple):
-    """A model as fastembed describes it, and the folder with its files."""
+def load_onnxruntime() -> Any:
+    """Import onnxruntime without its telemetry; processes started from this one inherit that."""
+    load_numpy()
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime  # not before: it reads the variable once, when it is imported
 
-    name: str
-    kind: str
-    dimension: int
-    model_file: str
-    files: tuple[str, ...]
-    folder: Path
+    return onnxruntime
 
 
-def use_model(name: str, cache: Path, folder: Path | None = None) -> models.Manifest:
-    """Make a model ready for use without a network from then on; fetches it if no folder is given.
+def load_fastembed() -> Any:
+    """Import fastembed: without telemetry of its own or of what it stands on, and quiet. The only place that does."""
+    load_onnxruntime()
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    import fastembed
+    from loguru import logger
 
-    Args:
-        name: ``embedded``, ``multilingual``, or a model that fastembed knows, for example ``BAAI/bge-small-en-v1.5``.
-        cache: the program's cache folder.
-        folder: where the model's files already are, for a machine without a network.
+    logger.disable("fastembed")
+    return fastembed
+
+
+def ready(model: str, cache: Path) -> tuple[models.Manifest, Path]:
+    """The named model's manifest and its prepared folder, every file of it there and as long as it should be.
+
+    One that pip installed is prepared if it is not (about a second, once). Nothing is ever fetched.
 
     Raises:
-        UsageError: fastembed knows no such model.
-        ModelUnavailableError: it can't be fetched, a file is missing, or it can't be run.
+        ModelUnavailableError: the model is missing, damaged, or can't be prepared; says what to do.
     """
-    if models.packaged(name) is not None:
-        return models.ready(name, cache)[0]
-    downloads = cache / "models" / ".downloads"
-    found = _find(name, downloads, folder)
-    query_prefix, passage_prefix = prefixes(found.name)
-    direct = models.Manifest(
-        name=found.name,
-        files={file: sha256(found.folder / file) for file in found.files},
-        model_file=found.model_file,
-        dimension=found.dimension,
-        max_tokens=_max_tokens(found.folder),
-        pooling=POOLING.get(found.kind, "own"),
-        query_prefix=query_prefix,
-        passage_prefix=passage_prefix,
-        runner="onnxruntime" if found.kind in POOLING else "fastembed",
-        scripts=models.LATIN if models.is_english(found.name) else "",
-    )
-    sources = {file: found.folder / file for file in found.files}
-    prepared = prepare(direct, sources, {}, cache)
-    if direct.is_direct and not agrees(direct, prepared):
-        shutil.rmtree(prepared, ignore_errors=True)
-        values = direct.as_dict() | {"runner": "fastembed", "pooling": "own"}
-        direct = models.Manifest(**values)
-        prepare(direct, sources, {}, cache)
-    shutil.rmtree(downloads, ignore_errors=True)
-    models.forget_others(direct, cache)
-    return direct
-
-
-def known_models() -> list[tuple[str, int, float, str]]:
-    """Name, dimension, size in GB and languages (where its card says so) of each model that fastembed can fetch."""
-    listed = load_fastembed().TextEmbedding.list_supported_models()
-    return sorted((one["model"], one["dim"], one["size_in_GB"], _languages(one["description"])) for one in listed)
-
-
-def _languages(description: str) -> str:
-    """``English`` of "Text embeddings, Unimodal (text), English, 512 input tokens truncation, …"."""
-    parts = re.split(r", (?![^()]*\))", description)
-    end = next((number for number, part in enumerate(parts) if "input tokens" in part), 3)
-    found = parts[end - 1] if 0 < end < len(parts) else ""
-    return "many" if re.match("(?i)multi-?lingual", found) else found
-
-
-def prefixes(name: str) -> tuple[str, str]:
-    """What goes before a query and before a passage for the model of that name."""
-    for start, query, passage in PREFIXES:
-        if name.lower().startswith(start):
-            return query, passage
-    return "", ""
-
-
-def agrees(manifest: models.Manifest, folder: Path) -> bool:
-    """Whether the model, run directly, gives what fastembed gives."""
-    reference = open_fastembed(manifest, folder)
-    try:
-        session = Session(manifest, folder)
-        pairs = [(session.query(text).vector, reference.query(text).vector) for text in PROBES]
-    except ModelUnavailableError:
-        return False
-    return all(distance(ours, theirs) <= TOLERANCE for ours, theirs in pairs)
-
-
-def distance(one: bytes, other: bytes) -> float:
-    """The largest difference in any dimension; infinite between vectors of different length."""
-    if len(one) != len(other):
-        return float("inf")
-    count = len(one) // 4
-    pairs = zip(unpack(f"<{count}f", one), unpack(f"<{count}f", other), strict=True)
-    return float(max(abs(a - b) for a, b in pairs))
-
-
-def _find(name: str, downloads: Path, folder: Path | None) -> Found:
-    """Look the model up in fastembed's list and fetch its files unless they are at hand."""
-    try:
-        fastembed = load_fastembed()
-    except ImportError as error:
-        raise ModelUnavailableError(f"fastembed can't be imported: {error}", models.install_hint()) from error
-    for kind in fastembed.TextEmbedding.EMBEDDINGS_REGISTRY:
-        for description in kind._list_supported_models():  # the public list doesn't say which class
-            if description.model.lower() == name.lower():
-                return _fetch(kind, description, downloads, folder)
-    known = (models.EMBEDDED, models.MULTILINGUAL, *(one[0] for one in known_models()))
-    like = [one for one in known if one.lower() in name.lower() or name.lower() in one.lower()][:3]
-    meant = f"tars-memory models use {' or '.join(like)}" if like else "tars-memory models list shows those it knows"
-    raise UsageError(f"fastembed knows no model named {name!r}", meant)
-
-
-def _fetch(kind: Any, description: Any, downloads: Path, folder: Path | None) -> Found:
-    if folder is None:
-        try:
-            folder = Path(kind.download_model(description, str(downloads), retries=1, local_files_only=False))
-        except Exception as error:  # hub, sockets, disk: each library raises its own
+    manifest = models.manifest_of(model, cache)
+    folder = models.folder_of(manifest, cache)
+    if models.read_manifest(folder) is None:
+        if models.packaged(model) is None:
             raise ModelUnavailableError(
-                f"{description.model} can't be fetched: {error}",
-                "is there a network? on a machine without one, give the folder that holds the model's files",
-            ) from error
-    wanted = (description.model_file, *description.additional_files, *CONFIG_FILES)
-    files = tuple(dict.fromkeys(file for file in wanted if (folder / file).is_file()))
-    missing = {description.model_file, *description.additional_files, "tokenizer.json"} - set(files)
-    if missing:
-        raise ModelUnavailableError(f"{folder} lacks {', '.join(sorted(missing))} of {description.model}")
-    return Found(description.model, kind.__name__, description.dim, description.model_file, files, folder)
+                f"the embedding model {model} in {folder} is damaged",
+                f"fetch it again with: tars-memory models use {model}",
+            )
+        prepare_packaged(manifest, cache)
+    return manifest, folder
 
 
-def _max_tokens(folder: Path) -> int:
-    """The limit that fastembed takes: the stricter of two keys; 512 where there is none to be found."""
-    config = disk.own_object(folder / "tokenizer_config.json")
-    said = (config.get("model_max_length"), config.get("max_length"))
-    # Transformers writes 1e30 for "unknown".
-    limits = [value for value in said if isinstance(value, int) and 0 < value < 1_000_000]
-    return min(limits, default=512)
+def graph_of(folder: Path, manifest: models.Manifest, version: str) -> Path:
+    """The graph to open with that version of onnxruntime: its optimised copy, written now if there is none.
+
+    Where the cache folder can no longer be written, the original.
+
+    Raises:
+        ModelUnavailableError: onnxruntime can't read the model.
+    """
+    target = models.optimised_folder(folder, version)
+    if models.is_complete(target):
+        return target / models.OPTIMISED_MODEL
+    try:
+        return optimised(folder, manifest)
+    except OSError:
+        return folder / manifest.model_file

@@ -2,26 +2,21 @@
 
 Same file, same word pieces, same pooling as fastembed, hence the same vectors: of passages to the bit, so that an index
 doesn't depend on how many texts came at once; of queries to 1e-5. A test holds both.
-
-The heavy libraries are imported on first use and kept from what they do unasked: numpy's linear algebra starts a thread
-for each processor; official builds of onnxruntime (1.31 and later) send telemetry to their maker, and write an
-identifier of this machine below the person's cache folder. Both are told by a variable that is read at import only.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from bisect import bisect_left
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tars_memory.errors import ModelUnavailableError
 from tars_memory.index.chunking import SEPARATOR
-from tars_memory.index.embedding import models
-from tars_memory.index.embedding.queryvector import QueryVector
-from tars_memory.index.fulltext import STOP_WORDS, WORD, fold
+from tars_memory.index.embedding import e5, models, prepare
+from tars_memory.index.embedding.models import QueryVector
+from tars_memory.index.embedding.prepare import load_numpy, load_onnxruntime
+from tars_memory.language.words import STOP_WORDS, WORD, fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,7 +84,7 @@ class Session:
             raise _damaged(folder, error) from error
         try:
             self._model = onnxruntime.InferenceSession(
-                str(models.graph_of(folder, manifest, onnxruntime.__version__)),
+                str(prepare.graph_of(folder, manifest, onnxruntime.__version__)),
                 _options(onnxruntime, repack or manifest.runner == models.E5),
                 providers=["CPUExecutionProvider"],
             )
@@ -190,9 +185,7 @@ class _Tokenizer:
 def _reader(np: Any, manifest: models.Manifest, folder: Path) -> _Reader:
     """What splits texts for that model."""
     if manifest.runner == models.E5:
-        from tars_memory.index.embedding.e5 import Reader
-
-        return Reader(folder, np, manifest.max_tokens)
+        return e5.Reader(folder, np, manifest.max_tokens)
     return _Tokenizer(np, folder / "tokenizer.json", manifest.max_tokens)
 
 
@@ -343,36 +336,3 @@ def _options(onnxruntime: Any, repack: bool) -> Any:
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return options
-
-
-def load_numpy() -> Any:
-    """Import numpy with one thread; the variable that says so is taken back: the process may be somebody else's."""
-    if "numpy" in sys.modules or "OPENBLAS_NUM_THREADS" in os.environ:
-        import numpy as np
-    else:
-        os.environ["OPENBLAS_NUM_THREADS"] = "1"
-        try:
-            import numpy as np
-        finally:
-            del os.environ["OPENBLAS_NUM_THREADS"]
-    return np
-
-
-def load_onnxruntime() -> Any:
-    """Import onnxruntime without its telemetry; processes started from this one inherit that."""
-    load_numpy()
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    import onnxruntime  # not before: it reads the variable once, when it is imported
-
-    return onnxruntime
-
-
-def load_fastembed() -> Any:
-    """Import fastembed: without telemetry of its own or of what it stands on, and quiet. The only place that does."""
-    load_onnxruntime()
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    import fastembed
-    from loguru import logger
-
-    logger.disable("fastembed")
-    return fastembed

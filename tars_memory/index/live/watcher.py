@@ -5,7 +5,7 @@ for. So all of them say the same ("look"), bursts become one hint, and where the
 limits of the system) the time says it.
 
 Whoever watches also holds the model open: :class:`WarmServer` answers queries of the same user
-(:mod:`tars_memory.index.live.warm`).
+(:mod:`tars_memory.index.embedding.queryvector`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import TarsError
 from tars_memory.index.database import is_local
-from tars_memory.index.embedding.queryvector import pack
-from tars_memory.index.live.warm import GREETING, LONGEST_QUERY, reachable
+from tars_memory.index.embedding.models import pack
+from tars_memory.index.embedding.queryvector import GREETING, LONGEST_QUERY, reachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver
 
-    from tars_memory.index.embedding.queryvector import QueryVector
+    from tars_memory.index.embedding.models import QueryVector
 
 
 DEBOUNCE = 0.3

@@ -14,13 +14,14 @@ from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.index.naming import key, keys_within, name_parts, names_of
+from tars_memory.language.words import is_run, stem
 from tars_memory.recall.ranking import fusion
-from tars_memory.recall.ranking.words import Exclusion, bm25, heads_of, idf, is_run, stem
+from tars_memory.recall.ranking.words import Exclusion, bm25, heads_of, idf
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from tars_memory.index.embedding.queryvector import QueryVector
+    from tars_memory.index.embedding.models import QueryVector
     from tars_memory.index.filters import Filter
     from tars_memory.index.reader import ChunkRow, IndexReader, NoteRow
     from tars_memory.recall.query import Query

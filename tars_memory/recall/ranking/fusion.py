@@ -15,7 +15,7 @@ from tars_memory.settings import Options
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tars_memory.recall.ranking.dates import NamedDate
+    from tars_memory.language.named_dates import NamedDate
     from tars_memory.vault.model import Line as LineRow
 
 
@@ -174,7 +174,7 @@ _E5 = Scale(
 """multilingual-e5: its cosines are squeezed (unrelated texts .76 to .84, answers .84 to .96). Measured in
 docs/development/ranking.md: chance .75 to .80 and the weight from .9 to 2 are flat."""
 STRANGE = 0.65
-"""How strange (:attr:`tars_memory.index.embedding.queryvector.QueryVector.strange`) questions are at most, as a rule:
+"""How strange (:attr:`tars_memory.index.embedding.models.QueryVector.strange`) questions are at most, as a rule:
 from .45 to .75 in seven languages; nonsense from .66 on."""
 UNTOLD = 0.81
 """How strange a query counts as whose model doesn't tell."""

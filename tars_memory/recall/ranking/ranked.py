@@ -13,7 +13,7 @@ from tars_memory.recall.ranking.words import Terms
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tars_memory.index.embedding.queryvector import QueryVector
+    from tars_memory.index.embedding.models import QueryVector
     from tars_memory.index.filters import Filter
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.query import Query

@@ -9,9 +9,10 @@ import unicodedata
 from math import exp, log
 from typing import TYPE_CHECKING
 
+from tars_memory.language.words import stem, unspaced_runs
 from tars_memory.recall.ranking.candidates import CHUNKS_READ
 from tars_memory.recall.ranking.fusion import DEFAULT, STRANGE, UNTOLD, mean
-from tars_memory.recall.ranking.words import idf, stem, unspaced_runs
+from tars_memory.recall.ranking.words import idf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

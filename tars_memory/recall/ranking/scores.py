@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tars_memory.index.fulltext import tokens
+from tars_memory.language.words import tokens, unspaced_runs
 from tars_memory.recall.once import statement_of
 from tars_memory.recall.ranking import fusion
 from tars_memory.recall.ranking.candidates import NAMESAKES
 from tars_memory.recall.ranking.fusion import REFUSED, mean
-from tars_memory.recall.ranking.words import phrase_key, unspaced_runs
+from tars_memory.recall.ranking.words import phrase_key
 from tars_memory.recall.results import Hit
 
 if TYPE_CHECKING:

@@ -9,17 +9,17 @@ from __future__ import annotations
 import math
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from tars_memory.index.fulltext import STOP_WORDS
 from tars_memory.language import statements
-from tars_memory.recall.ranking.words import stem
+from tars_memory.language.words import STOP_WORDS, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tars_memory.curation.model import Relation
+    # FUSED
     from tars_memory.language.statements import Statement
+
 
 ENOUGH = 0.25
 """Share of the rare words of two lines, of the one that says less, that makes them lines about the same."""
@@ -126,3 +126,7 @@ class SimilarTexts:
         """Rare words count most; parts of dates, and words that only say what one likes, less."""
         rarity = math.log(1 + (len(self._words) + 1) / (len(self._holders.get(word, ())) + 1))
         return rarity / 4 if word in _LIGHT or _DATE.fullmatch(word) else rarity
+
+
+Relation = Literal["same", "near", "different"]
+"""How two statements stand to each other; see :mod:`tars_memory.language.similarity`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from itertools import pairwise
 
-from tars_memory.index.fulltext import WORD
+from tars_memory.language.words import WORD
 
 _MONTHS = {
     name: number
