@@ -29,18 +29,29 @@ KINDS = {
     "sessionstart": START,
     "start": START,
     "userpromptsubmit": PROMPT,
+    "beforeagent": PROMPT,
     "prompt": PROMPT,
     "precompact": COMPACT,
     "compact": COMPACT,
     "sessionend": END,
     "end": END,
 }
-"""Events by name, without case, ``-`` and ``_``: Claude Code's, and a plain word for each. All others are ignored."""
+"""Events by name, without case, ``-`` and ``_``: those of all :data:`AGENTS`, and a plain word for each. All others are
+ignored.
+"""
+
+AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
+"""The agents whose way of being answered is known, as ``--agent`` takes them."""
 
 EXAMPLE = 'it looks like {"hook_event_name": "SessionStart"}'
 
 LONGEST_EVENT = 32_000_000
 """Characters of an event; a prompt with a whole file in it is far below."""
+
+LONGEST_PROMPT = 4_000
+"""Characters of a prompt that are searched. In a longer one the person pasted something, and asks before or after it:
+so half of that is taken from its beginning, half from its end, cut at blanks.
+"""
 
 LONGEST_LOG = 200_000
 """Bytes of the log before it becomes the old one, of which there is one."""
@@ -66,7 +77,8 @@ class Event(NamedTuple):
         kind: ``start``, ``prompt``, ``compact``, ``end``; empty for one that is ignored.
         transcript: the conversation's log, with its whole path; empty if there is none, or no regular file is there.
         folder: where the agent works; empty if it wasn't said, or isn't there.
-        prompt: what the person typed.
+        prompt: what the person typed, clamped to :data:`LONGEST_PROMPT`.
+        cursor: Cursor told it: each of its events names its version.
     """
 
     name: str
@@ -74,6 +86,7 @@ class Event(NamedTuple):
     transcript: str
     folder: str
     prompt: str
+    cursor: bool = False
 
 
 def event_of(data: bytes) -> Event:
@@ -90,12 +103,41 @@ def event_of(data: bytes) -> Event:
         raise UsageError("the event has no hook_event_name", EXAMPLE)
     name = said["hook_event_name"]
     kind = KINDS.get(name.lower().replace("-", "").replace("_", ""), "")
-    folder = _text(said, "cwd")
+    roots = said.get("workspace_roots")  # of Cursor, which knows several
+    folder = _text(said, "cwd") or (_text({"": roots[0]}, "") if isinstance(roots, list) and roots else "")
     folder = folder if os.path.isabs(folder) and os.path.isdir(folder) else ""
     transcript = os.path.expanduser(_text(said, "transcript_path"))
     if transcript:
         transcript = os.path.realpath(os.path.join(folder, transcript))
-    return Event(name, kind, transcript if _is_file(transcript) else "", folder, _text(said, "prompt"))
+    transcript = transcript if _is_file(transcript) else ""
+    return Event(name, kind, transcript, folder, clamped(_text(said, "prompt")), "cursor_version" in said)
+
+
+def clamped(prompt: str) -> str:
+    """A prompt as far as it is searched."""
+    if len(prompt) <= LONGEST_PROMPT:
+        return prompt
+    half = LONGEST_PROMPT // 2
+    first, last = prompt[:half], prompt[-half:]
+    blank = max(first.rfind(" "), first.rfind("\n"))
+    first = first[:blank] if blank > 0 else first
+    blanks = [at for at in (last.find(" "), last.find("\n")) if at >= 0]
+    return f"{first}\n{last[min(blanks) + 1 :] if blanks else last}"
+
+
+def answer(agent: str, event: Event, text: str) -> dict[str, Any] | None:
+    """What an agent reads as context, in its own form; None if it can't be told anything at this event.
+
+    Args:
+        agent: one of :data:`AGENTS`; empty for Claude Code's form, which most of them took over.
+        event: that it told.
+        text: the context.
+    """
+    if agent == "cursor" or (event.cursor and not agent):
+        return {"additional_context": text} if event.kind == START else None
+    told = {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
+    # Copilot's own form, and that of its extension in VS Code, which reads the same files
+    return {"additionalContext": text, **told} if agent == "copilot" else told
 
 
 def _text(said: dict[str, Any], name: str) -> str:

@@ -171,6 +171,9 @@ verify
 models
 eval ../questions.jsonl --against lexical
 hook
+hook install claude --yes               [install]
+hook status                             [status]
+hook uninstall claude --yes             [uninstall]
 """
 EVENT = '{"hook_event_name": "SessionStart", "session_id": "x"}'
 APART = {
@@ -193,7 +196,12 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], list
     for path, text in FILES.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, "utf-8")
-    env = environment(folder / "home", TARS_NOW="2026-11-21T14:30", TARS_MEMORY_PERMISSIONS_UNATTENDED_REVIEW="true")
+    env = environment(
+        folder / "home",
+        HOME=str(folder / "home"),
+        TARS_NOW="2026-11-21T14:30",
+        TARS_MEMORY_PERMISSIONS_UNATTENDED_REVIEW="true",
+    )
     found: dict[tuple[str, str], list[Any]] = {}
     for call in CALLS.strip().splitlines():
         words, _, option = call.partition("  ")
@@ -234,7 +242,7 @@ def test_the_json_objects(name: str, told: dict[tuple[str, str], list[Any]]) -> 
         declared = reference.members(name, option)
         real = set[str]()
         for each in told[name, option]:
-            assert name == "hook" or isinstance(each.pop("notices"), list)
+            assert (name, option) == ("hook", "") or isinstance(each.pop("notices"), list)
             real |= seen(each, declared | optional)
         empty = {
             path for path in real if any(each.startswith((f"{path}[].", f"{path}.")) for each in declared | optional)

@@ -60,7 +60,7 @@ COMMANDS = {
         "reindex": "Bring the index up to date, with vectors.",
         "sources": "Name the logs of your conversations, to search them too.",
         "sleep": "Do a night's work: for cron.",
-        "hook": "Answer a coding agent's hook.",
+        "hook": "Connect coding agents, and answer them.",
         "mcp": "Serve the memory to an agent's host as tools (MCP).",
         "watch": "Keep the index up to date while you edit.",
         "verify": "Compare the index with the notes.",

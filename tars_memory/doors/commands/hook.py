@@ -1,9 +1,9 @@
-"""``hook``: what coding agents call; it never gets into their way."""
+"""``hook``: what coding agents call; it never gets into their way. And what makes them call it."""
 
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,13 +12,30 @@ from tars_memory.doors.cli.call import Call
 from tars_memory.doors.cli.output import clean, counted, discard, masked
 from tars_memory.doors.cli.parsing import Command, call_of, command
 from tars_memory.errors import TarsError, UsageError
-from tars_memory.jobs.hooks import COMPACT, END, LONGEST_EVENT, PROMPT, START, Desk, Event, begin, event_of
+from tars_memory.jobs.hooks import (
+    AGENTS,
+    COMPACT,
+    END,
+    LONGEST_EVENT,
+    PROMPT,
+    START,
+    Desk,
+    Event,
+    answer,
+    begin,
+    event_of,
+)
 from tars_memory.settings import AUTO, PROJECT, HookOptions, Settings, find_vault, here, may_run_by_itself
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tars_memory.jobs.hosts import Edit, Hosts
+
 OK = 0
+STOPPED = 1
+
+ACTIONS = ("install", "uninstall", "status")
 
 PATIENCE = 1.0
 """Seconds of the first reading of a vault for which an agent waits."""
@@ -29,10 +46,14 @@ class Late(BaseException):
 
 
 class HookCommand(Command):
-    """A command that ends with exit 0 whatever happens: to some agents another code means that a prompt is refused."""
+    """A command that, called by an agent, ends with exit 0 whatever happens: to some of them another code means that a
+    prompt is refused. With an action it is a command like all others.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As usual; a wrong option is said on stderr, and nothing is done."""
+        """As usual; of an agent's call a wrong option is said on stderr, and nothing is done."""
+        if set(args) & set(ACTIONS):
+            return super().parse_args(ctx, args)
         try:
             return super().parse_args(ctx, args)
         except typer.Exit:
@@ -45,6 +66,8 @@ class HookCommand(Command):
 
     def invoke(self, ctx: Any) -> Any:
         """Answer; a failure is told in the log alone."""
+        if ctx.params.get("action") is not None:
+            return super().invoke(ctx)
         call = call_of(ctx)
         desks = [_general(call)]
         ctx.meta["desks"] = desks
@@ -63,22 +86,43 @@ class HookCommand(Command):
         return OK
 
 
-def hook(ctx: typer.Context) -> int:
+def hook(
+    ctx: typer.Context,
+    action: Annotated[
+        str | None,
+        typer.Argument(metavar="[install|uninstall|status]", help="Make agents call it, or no longer; or who does."),
+    ] = None,
+    hosts: Annotated[
+        list[str] | None, typer.Argument(metavar="[AGENT…]", help=f"{', '.join(AGENTS)}; else those found here.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Change the agent's settings without asking.")] = False,
+    agent: Annotated[
+        str, typer.Option("--agent", metavar="AGENT", help="Who calls, so that it is answered in its own form.")
+    ] = "",
+) -> int:
     """Answer a coding agent's hook: its event comes as JSON on stdin, context goes to stdout.
 
     At the start of a session it prints what context prints, for each prompt what it finds. Now and then, before
     compaction and at the end it examines the conversation in the background. Always exit 0; errors go to a log.
+
+    install writes the call into the agent's own settings, after it showed the change; uninstall brings the settings
+    back, byte for byte.
     """
     call = call_of(ctx)
+    if action is not None:
+        return _act(call, action, list(hosts or ()), yes=yes)
+    if agent and agent not in AGENTS:
+        raise UsageError(f"unknown agent: {agent!r}", f"it is one of {', '.join(AGENTS)}")
     if sys.stdin is None or sys.stdin.isatty():
-        call.out.say("hook is for coding agents, which give it their events on stdin: docs/agents.md")
+        call.out.say("hook is for coding agents, which give it their events on stdin")
+        call.out.say("tars-memory hook install makes them call it")
         return OK
     data = sys.stdin.buffer.read(LONGEST_EVENT + 1)
     if len(data) > LONGEST_EVENT:
         raise UsageError("the event is too long", f"at most {LONGEST_EVENT} bytes are read")
     event = event_of(data)
-    if not event.kind:
-        return OK
+    if not event.kind or (event.cursor and agent not in ("", "cursor")):
+        return OK  # Cursor runs Claude Code's hooks, too: its own answers
     if event.folder:
         os.chdir(event.folder)
     settings = Settings(call.env, Places.of(call.env))
@@ -95,7 +139,7 @@ def hook(ctx: typer.Context) -> int:
         text = _context(call, event.prompt, budget=options.found_budget, loaded=False, session=event.transcript)
     _set_timer(0)  # from here on the answer is whole
     desk.log(f"{event.name}: {done or 'nothing begun'}, {counted(len(text), 'character')} told")
-    _print(call, event, text)
+    _print(call, event, text, agent)
     return OK
 
 
@@ -132,11 +176,14 @@ def _context(call: Call, question: str, **options: Any) -> str:
     return clean(memory.context(question, **options).text)
 
 
-def _print(call: Call, event: Event, text: str) -> None:
+def _print(call: Call, event: Event, text: str, agent: str) -> None:
     if not text.strip():
         return
-    if call.out.json:
-        call.out.record({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}, lines=True)
+    if call.out.json or agent or event.cursor:
+        told = answer(agent, event, text)
+        if told is not None:
+            call.out.json = True
+            call.out.record(told, lines=True)
     else:
         call.out.data(text)
     call.out.flush()
@@ -168,13 +215,132 @@ def _late(_number: int, _frame: object) -> None:
     raise Late
 
 
+# --- who calls it
+
+
+def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
+    """Install, uninstall, or say how things are.
+
+    Raises:
+        UsageError: no such action or agent, or nobody is there to be asked.
+    """
+    from tars_memory.jobs.hosts import HOSTS, Hosts
+
+    unknown = [name for name in names if name not in AGENTS]
+    if action not in ACTIONS or unknown:
+        what = f"unknown agent: {unknown[0]!r}" if unknown else f"unknown action: {action!r}"
+        raise UsageError(what, f"hook takes: {', '.join(ACTIONS)}, and {', '.join(AGENTS)}")
+    hosts = Hosts(call.env, Places.of(call.env).state)
+    if action == "status":
+        return _standing(call, hosts, names or list(AGENTS))
+    names = list(dict.fromkeys(names)) or hosts.here()
+    if not names:
+        titles = ", ".join(f"{name} ({host.title})" for name, host in HOSTS.items())
+        raise UsageError("no agent's settings are here", f"name the agent: {titles}")
+    edits = _planned(call, hosts, action, names)
+    changes = [edit for edit in edits if edit.changes]
+    for edit in changes:
+        if not call.out.json:
+            call.out.data(_difference(edit))  # settings hold credentials: a pipe gets them masked
+    if changes and not call.dry_run and not yes and not _agreed(call, changes):
+        return STOPPED
+    told = []
+    for edit in edits:
+        changed = edit.changes if call.dry_run else hosts.carry_out(edit)
+        told.append({"agent": edit.host, "path": str(edit.path), "changed": changed})
+        if changed and not call.dry_run:
+            call.out.say(f"{'removed' if edit.after is None else 'changed'}: {clean(str(edit.path))}")
+    notices = [note for edit in edits for note in edit.notes]
+    if action == "install":
+        notices += [note for name in names for note in HOSTS[name].notes]
+    notices = call.notices(notices)
+    if call.out.json:
+        call.out.record({"changes": told, "notices": notices})
+    elif not changes:
+        call.out.say(f"nothing to do: {'installed already' if action == 'install' else 'not installed'}")
+    return OK
+
+
+def _planned(call: Call, hosts: "Hosts", action: str, names: list[str]) -> "list[Edit]":
+    """The changes of all files; a failure with any of them comes before anything is written."""
+    if action == "uninstall":
+        return [edit for name in names for edit in hosts.uninstall(name)]
+    from importlib.util import find_spec
+
+    from tars_memory.doors.cli.app import COMMANDS
+    from tars_memory.doors.commands.unattended import program
+
+    settings = Settings(call.env, Places.of(call.env))
+    root = find_vault(call.vault, settings, here())
+    vault = str(root) if call.vault or not settings.vault_path() else ""
+    server = "mcp" in COMMANDS and find_spec("mcp") is not None
+    return [edit for name in names for edit in hosts.install(name, program(), vault, server=server)]
+
+
+def _difference(edit: "Edit") -> str:
+    """A change as a patch, as people know it."""
+    from difflib import unified_diff
+
+    (before, old), (after, new) = (
+        ("/dev/null", []) if data is None else (str(edit.path), data.decode("utf-8", "replace").split("\n"))
+        for data in (edit.before, edit.after)
+    )
+    return "\n".join(unified_diff(old, new, before, after, lineterm=""))
+
+
+def _agreed(call: Call, changes: "list[Edit]") -> bool:
+    """Whether the person says yes.
+
+    Raises:
+        UsageError: nobody is there to be asked.
+    """
+    files = ", ".join(dict.fromkeys(clean(str(edit.path)) for edit in changes))
+    if not call.interactive:
+        raise UsageError(f"nobody is here to agree to a change of {files}", "nothing was written; --yes agrees to it")
+    from tars_memory.doors.cli.asking import confirmed
+
+    if confirmed(call, f"change {files}?"):
+        return True
+    call.out.complain("nothing was written")
+    return False
+
+
+def _standing(call: Call, hosts: "Hosts", names: list[str]) -> int:
+    from tars_memory.doors.cli.output import line, show_rows
+    from tars_memory.jobs.hosts import HOSTS
+
+    found = [hosts.standing(name) for name in names]
+    notices = call.notices([f"{each.agent}: {each.problem}" for each in found if each.problem])
+    if call.out.json:
+        call.out.record({"agents": [each._asdict() for each in found], "notices": notices})
+        return OK
+    rows = []
+    for each in found:
+        how = "installed" if each.events or each.servers else "not installed" if each.there else "not here"
+        told = ", ".join([*each.events, *(["MCP"] if each.servers else [])])
+        rows.append((each.agent, HOSTS[each.agent].title, how, told, line(", ".join(each.files))))
+    show_rows(call.out, rows, ("", "agent", "hook", "events", "file"), of_notes=False)
+    return OK
+
+
 HOOK = command(
     hook,
+    writes=True,
     kind=HookCommand,
     examples="""
+tm hook install claude           # shows the change, asks, writes; --yes without a terminal
+tm hook status
+tm hook uninstall                # of all agents here
 echo '{"hook_event_name": "UserPromptSubmit", "prompt": "tea for Anna?"}' | tm hook --json
 """,
+    exits="""1 you said no, 6 the agent's settings changed meanwhile; 0 whatever happens when an agent calls""",
     answers="""
 hookSpecificOutput.hookEventName additionalContext: nothing at all if there is nothing to say
+[install]
+changes[].agent path changed: each file
+[uninstall]
+changes[].agent path changed: each file
+[status]
+agents[].agent there files events servers problem: each agent
 """,
 )
