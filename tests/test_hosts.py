@@ -333,7 +333,7 @@ def test_a_program_that_moved_is_told_and_mended(home: Path) -> None:
     (path,) = settle(home, "claude", CLAUDE.encode())
     held = on(home)
     install(held, "claude", [str(home / "old" / "tars-memory")])
-    assert "old/tars-memory is not there any more" in held.standing("claude").problem
+    assert "old/tars-memory, which is not there any more" in held.standing("claude").problem
     new = home / "new" / "tars-memory"
     new.parent.mkdir()
     new.write_text("#!/bin/sh\n")
@@ -358,7 +358,7 @@ def test_a_call_that_the_person_wrote_stays_and_is_not_doubled(home: Path, comma
     value = json.loads(path.read_bytes())
     assert len(value["hooks"]["SessionStart"]) == 1
     assert len(value["hooks"]["UserPromptSubmit"]) == 1
-    assert held.standing("claude").problem.startswith("/opt/tools/bin/tars-memory is not there")
+    assert held.standing("claude").problem.startswith("its hook calls /opt/tools/bin/tars-memory, which is not")
     uninstall(held, "claude")
     assert path.read_bytes() == data
 
@@ -504,7 +504,7 @@ def test_what_claude_code_leaves_out_or_deletes_is_told_in_a_line_each(home: Pat
     assert hosts.warnings(env, now, kept=False) == []
     memory.write_text("- a line\n" * 201)
     ((told, _),) = hosts.warnings(env, now, kept=False)
-    assert "201 lines, 1,809 bytes; it loads 200 lines or 25,000 bytes" in told
+    assert "(201 lines, 1,809 bytes; it loads 200 lines or 25,000 bytes)" in told
     memory.write_text("x" * 25_001)
     assert len(hosts.warnings(env, now, kept=False)) == 1
     elsewhere = {"HOME": "/nowhere", "CLAUDE_CONFIG_DIR": str(home / ".claude")}

@@ -22,7 +22,7 @@ from tars_memory.disk import read_id
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, SettingsError, TarsError, UsageError, counted
 from tars_memory.index.intake import SEARCH_EMBEDS
 from tars_memory.index.live import detached
-from tars_memory.jobs.status import loaded, model_of, refreshed
+from tars_memory.jobs.status import agents, loaded, model_of, refreshed
 from tars_memory.recall.packing.growth import DAYS
 from tars_memory.vault import secrets
 from tars_memory.vault.markdown.document import Document
@@ -104,6 +104,7 @@ def _probes() -> tuple[tuple[str, Callable[[Workspace], Iterator[Finding]]], ...
         ("what is synced", _sync),
         ("the tiers", _tiers),
         ("the notes, for credentials", _secrets),
+        ("coding agents", _agents),
         ("the model", _model),
         ("the index", _index),
     )
@@ -397,6 +398,12 @@ def _secrets(workspace: Workspace) -> Iterator[Finding]:
             line, at = line + len(re.findall(r"\r\n|\r|\n", text[at : found.start])), found.start
             said = f"{path}:{line + 1}: {found.kind}"
             yield Finding("secret", said, "it is not indexed; keep it in a password manager", path)
+
+
+def _agents(workspace: Workspace) -> Iterator[Finding]:
+    """Hooks that don't work any more, and what an agent is about to leave out or to delete."""
+    for said, hint in agents(workspace):
+        yield Finding("agent", said, hint)
 
 
 def _model(workspace: Workspace) -> Iterator[Finding]:

@@ -48,9 +48,9 @@ EXAMPLE = 'it looks like {"hook_event_name": "SessionStart"}'
 LONGEST_EVENT = 32_000_000
 """Characters of an event; a prompt with a whole file in it is far below."""
 
-LONGEST_PROMPT = 4_000
-"""Characters of a prompt that are searched. In a longer one the person pasted something, and asks before or after it:
-so half of that is taken from its beginning, half from its end, cut at blanks.
+LONGEST_PROMPT = 1_000
+"""Characters of a prompt that is searched as one question. In a longer one the person pasted something, and asks before
+or after it; a single pasted line is enough for a search to find nothing.
 """
 
 LONGEST_LOG = 200_000
@@ -77,7 +77,7 @@ class Event(NamedTuple):
         kind: ``start``, ``prompt``, ``compact``, ``end``; empty for one that is ignored.
         transcript: the conversation's log, with its whole path; empty if there is none, or no regular file is there.
         folder: where the agent works; empty if it wasn't said, or isn't there.
-        prompt: what the person typed, clamped to :data:`LONGEST_PROMPT`.
+        prompt: what the person typed.
         cursor: Cursor told it: each of its events names its version.
     """
 
@@ -110,19 +110,15 @@ def event_of(data: bytes) -> Event:
     if transcript:
         transcript = os.path.realpath(os.path.join(folder, transcript))
     transcript = transcript if _is_file(transcript) else ""
-    return Event(name, kind, transcript, folder, clamped(_text(said, "prompt")), "cursor_version" in said)
+    return Event(name, kind, transcript, folder, _text(said, "prompt"), "cursor_version" in said)
 
 
-def clamped(prompt: str) -> str:
-    """A prompt as far as it is searched."""
+def questions(prompt: str) -> list[str]:
+    """What is searched until something is found: all of a prompt; of a long one its first line, then its last."""
     if len(prompt) <= LONGEST_PROMPT:
-        return prompt
-    half = LONGEST_PROMPT // 2
-    first, last = prompt[:half], prompt[-half:]
-    blank = max(first.rfind(" "), first.rfind("\n"))
-    first = first[:blank] if blank > 0 else first
-    blanks = [at for at in (last.find(" "), last.find("\n")) if at >= 0]
-    return f"{first}\n{last[min(blanks) + 1 :] if blanks else last}"
+        return [prompt]
+    lines = [line for line in prompt.split("\n") if line.strip()]
+    return [cut for cut in (lines[0][:LONGEST_PROMPT], lines[-1][-LONGEST_PROMPT:]) if cut.strip()] if lines else []
 
 
 def answer(agent: str, event: Event, text: str) -> dict[str, Any] | None:

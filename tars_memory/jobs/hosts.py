@@ -281,17 +281,17 @@ class Hosts:
             events += by_hand
             files += [os.fspath(path)] if by_hand and not found else []
             off = _switched_off(name, value)
-            problems += [f"hooks are switched off in {path} ({off})"] if off else []
+            problems += [f"all hooks are switched off in {path} ({off})"] if off else []
         if name == "codex":
             with contextlib.suppress(SettingsError):
                 path = self.folder(name) / "config.toml"
                 off = _switched_off("codex", _values(path, _read(path), toml=True))
-                problems += [f"hooks are switched off in {path} ({off})"] if off else []
+                problems += [f"all hooks are switched off in {path} ({off})"] if off else []
         asked = HOSTS[name].events
         missing = [event for event in asked if event not in events]
         events = [*(event for event in asked if event in events), *(event for event in events if event not in asked)]
         if events and missing and not problems:
-            problems.append(f"{', '.join(missing)} missing: tars-memory hook install {name}")
+            problems.append(f"its hooks lack {', '.join(missing)}: tars-memory hook install {name}")
         seen = dict.fromkeys(problems) if files or events else ()
         return Standing(name, self.folder(name).is_dir(), files, events, servers, "; ".join(seen))
 
@@ -451,7 +451,7 @@ def _gone(program: str) -> str:
         is_there = os.path.isfile(program) and os.access(program, os.X_OK)
     else:
         is_there = shutil.which(program) is not None
-    return "" if is_there else f"{program} is not there any more: run hook install again"
+    return "" if is_there else f"its hook calls {program}, which is not there any more: tars-memory hook install"
 
 
 def _switched_off(name: str, value: Any) -> str:
@@ -611,7 +611,7 @@ SOON = 5
 
 
 def warnings(env: Mapping[str, str], now: float, *, kept: bool) -> list[tuple[str, str]]:
-    """What Claude Code is about to leave out or to delete: sentences, each with what to do.
+    """What is wrong with hooks, and what Claude Code is about to leave out or to delete, each with what to do.
 
     Args:
         env: the variables that say where its folder is.
@@ -623,7 +623,10 @@ def warnings(env: Mapping[str, str], now: float, *, kept: bool) -> list[tuple[st
     except UsageError:
         return []
     folder = hosts.folder("claude")
-    found: list[tuple[str, str]] = []
+    standing = [hosts.standing(name) for name in hosts.here()]
+    found = [
+        (f"{HOSTS[each.agent].title}: {each.problem}", "tars-memory hook status") for each in standing if each.problem
+    ]
     days: Any = CLEANUP_DAYS
     with contextlib.suppress(SettingsError, AttributeError):
         days = _values(folder / "settings.json", _read(folder / "settings.json")).get("cleanupPeriodDays", days)

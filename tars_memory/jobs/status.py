@@ -14,6 +14,7 @@ from tars_memory.index.embedding import models as known
 from tars_memory.index.embedding import passages, prepare
 from tars_memory.index.intake import RefreshReport
 from tars_memory.index.live import detached
+from tars_memory.jobs.hosts import CLEANUP_DAYS, warnings
 from tars_memory.language.words import foreign
 from tars_memory.recall.packing.growth import DAYS, growth
 from tars_memory.recall.packing.loaded import unapproved
@@ -65,6 +66,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
     doubtful = _unapproved(workspace, notices)
     if workspace.vault.look(workspace.vault.layout.review) is not None:
         notices += ticks.left(workspace.vault)
+    notices += [f"{said}; {hint}" for said, hint in agents(workspace)]
     return {
         "vault": {
             "path": str(workspace.root),
@@ -91,6 +93,12 @@ def status(workspace: Workspace) -> dict[str, Any]:
         "settings": workspace.settings.given,
         "notices": notices,
     }
+
+
+def agents(workspace: Workspace) -> list[tuple[str, str]]:
+    """What is wrong with the hooks of coding agents, and what they soon forget: sentences, each with what to do."""
+    now = workspace.now().timestamp()
+    return warnings(workspace.settings.env, now, kept=has_nights(workspace.state))
 
 
 def _sources(workspace: Workspace) -> dict[str, int] | None:
@@ -267,10 +275,6 @@ def _is_here(settings: Settings, name: str) -> bool:
 # --- conversations
 
 
-EXPIRES_AFTER = 30
-"""Days after which Claude Code deletes its logs, if not set otherwise."""
-
-
 def sources(workspace: Workspace) -> dict[str, Any]:
     """The sources and what was read of them: see :meth:`tars_memory.memory.Memory.sources`."""
     paths = source_paths(workspace.settings)
@@ -282,7 +286,7 @@ def sources(workspace: Workspace) -> dict[str, Any]:
         "conversations": counts.get("conversations", 0),
         "passages": counts.get("passages", 0),
         "pending_vectors": talks.index.pending() if talks is not None else 0,
-        "nights": _nights(workspace.state),
+        "nights": has_nights(workspace.state),
         "notices": [],
     }
 
@@ -313,7 +317,7 @@ def add_source(workspace: Workspace, path: str, progress: Progress | None) -> di
     found = sources(workspace)
     if found["pending_vectors"] and workspace.goes_on():
         notices.append("found by words now; vectors are being made in the background")
-    expiry = [f"programs delete logs (Claude Code: {EXPIRES_AFTER} days); sleep keeps your words"]
+    expiry = [f"programs delete logs (Claude Code: {CLEANUP_DAYS} days); sleep keeps your words"]
     if not found["nights"]:
         expiry.append("no night's work has run in three days: tars-memory sleep --help")
     found["notices"] += [*notices, *expiry]
@@ -340,7 +344,7 @@ def remove_source(workspace: Workspace, path: str) -> dict[str, Any]:
     return sources(workspace)
 
 
-def _nights(state: Path) -> bool:
+def has_nights(state: Path) -> bool:
     """Whether a night's work ran in the last three days."""
     try:
         return time.time() - os.stat(state / "sleep.json").st_mtime < 3 * 86_400

@@ -24,6 +24,7 @@ from tars_memory.jobs.hooks import (
     answer,
     begin,
     event_of,
+    questions,
 )
 from tars_memory.settings import AUTO, PROJECT, HookOptions, Settings, find_vault, here, may_run_by_itself
 
@@ -136,7 +137,8 @@ def hook(
     if event.kind == START:
         text = _context(call, "", budget=options.budget, days=options.days, session=event.transcript)
     elif event.kind == PROMPT and event.prompt.strip():
-        text = _context(call, event.prompt, budget=options.found_budget, loaded=False, session=event.transcript)
+        for question in questions(event.prompt):
+            text = text or _context(call, question, budget=options.found_budget, loaded=False, session=event.transcript)
     _set_timer(0)  # from here on the answer is whole
     desk.log(f"{event.name}: {done or 'nothing begun'}, {counted(len(text), 'character')} told")
     _print(call, event, text, agent)

@@ -1,0 +1,223 @@
+"""hook as each agent calls it: its own events, answered in its own form; and the commands that make it call."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from terminal import environment, on_a_terminal, program, rows
+
+from tars_memory.jobs import hooks
+from tars_memory.testing import make_vault
+
+CONTEXT = "- Anna likes oolong tea"
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    return make_vault(tmp_path / "vault", {"Memory.md": f"# Memory\n\n## Notes\n\n{CONTEXT}\n"})
+
+
+@pytest.fixture
+def env(tmp_path: Path, vault: Path) -> dict[str, str]:
+    home = tmp_path / "home"
+    home.mkdir()
+    return environment(tmp_path / "ours", TARS_MEMORY_DIR=str(vault), HOME=str(home), TARS_MEMORY_RECALL_MODE="lexical")
+
+
+def run(env: dict[str, str], *words: str, event: dict[str, Any] | None = None) -> Any:
+    return subprocess.run(
+        program("hook", *words), env=env, cwd=env["HOME"], input=json.dumps(event) if event else "",
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def told(env: dict[str, str], agent: str, event: dict[str, Any]) -> Any:
+    done = run(env, "--agent", agent, event=event)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def within(home: str, name: str) -> dict[str, Any]:
+    """The members of each agent's events that its documents name; docs/agents.md says where."""
+    common = {"session_id": "s", "cwd": home, "hook_event_name": name}
+    return {
+        "claude": {**common, "transcript_path": f"{home}/t.jsonl", "permission_mode": "default", "source": "startup"},
+        "codex": {**common, "transcript_path": None, "model": "gpt", "permission_mode": "default", "turn_id": "1"},
+        "gemini": {**common, "transcript_path": f"{home}/t.json", "timestamp": "2026-11-21T14:30:00Z"},
+        "cursor": {
+            "conversation_id": "c", "generation_id": "g", "model": "m", "hook_event_name": name,
+            "cursor_version": "2.4.0", "workspace_roots": [home], "user_email": None, "transcript_path": None,
+        },
+        "copilot": {**common, "timestamp": "2026-11-21T14:30:00Z", "source": "new", "initial_prompt": "hello"},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("agent", hooks.AGENTS)
+def test_a_session_begins_with_what_is_known_in_the_agents_own_form(env: dict[str, str], agent: str) -> None:
+    name = "sessionStart" if agent == "cursor" else "SessionStart"
+    answer = told(env, agent, within(env["HOME"], name)[agent])
+    members = {
+        "claude": ["hookSpecificOutput"],
+        "codex": ["hookSpecificOutput"],  # one more, and Codex refuses all
+        "gemini": ["hookSpecificOutput"],
+        "cursor": ["additional_context"],
+        "copilot": ["additionalContext", "hookSpecificOutput"],
+    }
+    assert sorted(answer) == members[agent]
+    if "hookSpecificOutput" in answer:
+        assert answer["hookSpecificOutput"]["hookEventName"] == "SessionStart"
+        assert sorted(answer["hookSpecificOutput"]) == ["additionalContext", "hookEventName"]
+        assert CONTEXT in answer["hookSpecificOutput"]["additionalContext"]
+    assert CONTEXT in answer.get("additional_context", CONTEXT)
+    assert CONTEXT in answer.get("additionalContext", CONTEXT)
+
+
+@pytest.mark.parametrize(
+    ("agent", "name"), [(a, "UserPromptSubmit") for a in hooks.AGENTS] + [("gemini", "BeforeAgent")]
+)
+def test_a_prompt_is_answered_where_the_agent_reads_it(env: dict[str, str], agent: str, name: str) -> None:
+    name = "beforeSubmitPrompt" if agent == "cursor" else name
+    answer = told(env, agent, {**within(env["HOME"], name)[agent], "prompt": "does Anna like tea?"})
+    if agent == "cursor":
+        assert answer is None, "Cursor reads no context here"
+    else:
+        assert answer["hookSpecificOutput"]["hookEventName"] == name
+        assert CONTEXT in answer["hookSpecificOutput"]["additionalContext"]
+    assert told(env, agent, {**within(env["HOME"], name)[agent], "prompt": "zzyzx"}) is None, (
+        "silence, not an empty form"
+    )
+
+
+def test_cursor_that_runs_the_hooks_of_claude_code_is_told_once(env: dict[str, str]) -> None:
+    event = {**within(env["HOME"], "SessionStart")["claude"], "cursor_version": "2.4.0"}
+    assert told(env, "claude", event) is None
+    assert CONTEXT in told(env, "cursor", event)["additional_context"]
+    assert CONTEXT in json.loads(run(env, event=event).stdout)["additional_context"], "as a person wrote it there"
+
+
+def test_an_unknown_agent_gets_nothing_and_is_no_failure(env: dict[str, str]) -> None:
+    done = run(env, "--agent", "zed", event={"hook_event_name": "SessionStart"})
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_long_prompt_is_searched_by_its_ends(env: dict[str, str], place: int) -> None:
+    pasted = "\n".join(f"line {n} of a log about zzyzx and qwfpgj" for n in range(5_000))
+    prompt = ["does Anna like tea?\n" + pasted, pasted + "\ndoes Anna like tea?"][place]
+    assert len(prompt) > 50 * hooks.LONGEST_PROMPT
+    answer = told(env, "claude", {**within(env["HOME"], "UserPromptSubmit")["claude"], "prompt": prompt})
+    assert CONTEXT in answer["hookSpecificOutput"]["additionalContext"]
+
+
+def test_a_question_is_never_longer_than_what_is_searched() -> None:
+    most = hooks.LONGEST_PROMPT
+    assert hooks.questions("x" * most) == ["x" * most]
+    assert hooks.questions("a" + "x" * 100_000 + "z") == ["a" + "x" * (most - 1), "x" * (most - 1) + "z"]
+    assert hooks.questions("\n" * 100_000) == []
+    assert hooks.questions("first\n\n" + "x\n" * most + "last\n\n") == ["first", "last"]
+
+
+def installed_command(home: Path) -> str:
+    """What Claude Code would run at the start of a session."""
+    settings = json.loads((home / ".claude" / "settings.json").read_text())
+    return str(settings["hooks"]["SessionStart"][-1]["hooks"][-1]["command"])
+
+
+def test_three_commands_to_the_first_remembered_line(tmp_path: Path) -> None:
+    home = tmp_path / "fresh"
+    home.mkdir()
+    env = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    for words in (["init", f"{home}/Notes"], ["--vault", f"{home}/Notes", "hook", "install", "claude", "--yes"]):
+        subprocess.run(program(*words), env=env, cwd=home, check=True, capture_output=True)
+    said = ["--vault", f"{home}/Notes", "remember", "The NAS backs up at 03:15"]
+    subprocess.run(program(*said), env=env, cwd=home, check=True, capture_output=True)
+    event = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/", "source": "startup"}
+    words = shlex.split(installed_command(home))
+    assert words[-5:] == ["hook", "--agent", "claude", "--vault", f"{home}/Notes"]
+    done = subprocess.run(
+        program(*words[-5:]), env=env, cwd="/", input=json.dumps(event), capture_output=True, text=True, check=False
+    )
+    assert "- The NAS backs up at 03:15" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+
+
+def test_without_a_terminal_nothing_is_written_unless_it_is_said(env: dict[str, str]) -> None:
+    settings = Path(env["HOME"], ".claude", "settings.json")
+    settings.parent.mkdir()
+    settings.write_text('{"env": {"API_TOKEN": "sk-ant-REDACTED-0123456789abcdefABCDEF0123"}}\n')
+    before = settings.read_bytes()
+    done = run(env, "install", "claude")
+    assert done.returncode == 2
+    assert "--yes agrees to it" in done.stderr
+    assert '+{"env"' in done.stdout
+    assert "0123456789abcdefABCDEF" not in done.stdout, "a pipe gets credentials masked"
+    assert run(env, "install", "claude", "--dry-run").returncode == 0
+    assert settings.read_bytes() == before
+    assert run(env, "install", "claude", "--yes").returncode == 0
+    assert b"sk-ant-REDACTED-0123456789abcdefABCDEF0123" in settings.read_bytes()
+    assert "nothing to do: installed already" in run(env, "install", "claude", "--yes").stderr
+    assert run(env, "uninstall", "claude", "--yes").returncode == 0
+    assert settings.read_bytes() == before
+
+
+def test_at_a_terminal_the_person_is_asked(env: dict[str, str]) -> None:
+    Path(env["HOME"], ".gemini").mkdir()
+    asked = ["sh", "-c", f"echo n | {shlex.join(program('hook', 'install'))}"]
+    code, seen = on_a_terminal(program("hook", "install", "gemini", "--dry-run"), env, Path(env["HOME"]))
+    assert code == 0
+    assert "+++ " in "\n".join(rows(seen))
+    done = subprocess.run(asked, env=env, cwd=env["HOME"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2, "a pipe is nobody"
+
+
+def test_no_agent_here_is_said_and_so_is_an_unknown_one(env: dict[str, str]) -> None:
+    done = run(env, "install")
+    assert done.returncode == 2
+    assert "no agent's settings are here" in done.stderr
+    assert "claude (Claude Code)" in done.stderr
+    assert run(env, "install", "zed").returncode == 2
+    assert run(env, "instal").returncode in (0, 2)
+    assert [each["there"] for each in json.loads(run(env, "status", "--json").stdout)["agents"]] == [False] * 5
+
+
+def test_no_vault_no_installation(tmp_path: Path) -> None:
+    env = environment(tmp_path / "ours", HOME=str(tmp_path))
+    done = run(env, "install", "claude", "--yes")
+    assert done.returncode == 4
+    assert not (tmp_path / ".claude").exists()
+
+
+def test_broken_settings_are_named_with_the_place(env: dict[str, str]) -> None:
+    settings = Path(env["HOME"], ".cursor", "hooks.json")
+    settings.parent.mkdir()
+    settings.write_text('{"version": 1,\n "hooks": {\n')
+    for words in (["install", "--yes"], ["uninstall", "--yes"]):
+        done = run(env, *words)
+        assert done.returncode == 2
+        assert f"{settings} " in done.stderr
+        assert "line 3, column 1" in done.stderr
+        assert "Traceback" not in done.stderr
+    assert settings.read_text() == '{"version": 1,\n "hooks": {\n'
+    told = json.loads(run(env, "status", "cursor", "--json").stdout)
+    assert told["agents"][0]["agent"] == "cursor"
+
+
+def test_status_and_doctor_tell_what_claude_code_forgets(env: dict[str, str]) -> None:
+    project = Path(env["HOME"], ".claude", "projects", "-x")
+    (project / "memory").mkdir(parents=True)
+    (project / "memory" / "MEMORY.md").write_text("- line\n" * 300)
+    log = project / "old.jsonl"
+    log.write_text("{}\n")
+    os.utime(log, (1_793_000_000,) * 2)  # the end of October, before TARS_NOW
+    for command in ("status", "doctor"):
+        done = subprocess.run(
+            program(command, "--json"), env=env, cwd=env["HOME"], capture_output=True, text=True, check=False
+        )
+        said = done.stdout
+        assert "is longer than what Claude Code loads of it (300 lines, 2,100 bytes" in said, command
+        assert "Claude Code deletes 1 conversation within 5 days (cleanupPeriodDays: 30)" in said, command
