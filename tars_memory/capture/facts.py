@@ -10,7 +10,7 @@ from tars_memory.capture.amend import naming
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries, facts
-from tars_memory.vault.markdown.facts import NEW_FACTS, Predicates
+from tars_memory.vault.markdown.facts import Predicates
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def add(
         typed=True,
     )
     with ctx.writing("facts add", arguments) as session:
-        (landed,) = session.change([change], create=NEW_FACTS)
+        (landed,) = session.change([change])
     told, words = landed.outcome, landed.outcome.words
     ctx.notices += [
         f"ended on {ending.on}: {ending.fact.subject} {ending.fact.predicate}:: {ending.fact.object}"

@@ -10,7 +10,7 @@ from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.lines import begins_in, end_in, typed_end
 from tars_memory.vault.model import Tier
-from tars_memory.vault.template import daily_note, shipped
+from tars_memory.vault.template import daily_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,7 @@ def remember(
             if there:
                 return ctx.receipt(path, there[0].line, there[0].ref, words)
             return ctx.proposed(session, change, "gave this rule")
-        (landed,) = session.change([change], create=shipped(path))
+        (landed,) = session.change([change])
         if landed.outcome.reason and tier == Tier.PROCEDURAL and ctx.attended:
             _stand_by(ctx, session, session.note(path).texts[words][0])
     return ctx.landed(landed, words)
@@ -135,7 +135,7 @@ def feedback(ctx: Caller, good: bool, note: str, question: str | None = None, an
     change = change._replace(children=tuple(below), again=True, typed=True)
     arguments = {"text": note, "good": good, "question": question, "answer": answer}
     with ctx.writing("feedback", arguments) as session:
-        (landed,) = session.change([change], create=shipped(path))
+        (landed,) = session.change([change])
     return ctx.landed(landed, words)
 
 

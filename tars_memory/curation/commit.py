@@ -11,31 +11,30 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import defaultdict
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tars_memory.curation.model import KINDS, Decision, Proposal, Related
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import inbox
-from tars_memory.vault.change import Change, apply, landing, locate
+from tars_memory.vault.change import Change, locate
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.entries import heading
-from tars_memory.vault.markdown.facts import NEW_FACTS, Predicates
+from tars_memory.vault.markdown.facts import Predicates
 from tars_memory.vault.model import Tier
 from tars_memory.vault.note import Note
-from tars_memory.vault.template import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from tars_memory.capture.caller import Caller
     from tars_memory.curation.model import Decision, Mark, Proposal
-    from tars_memory.vault.change import Outcome, Planned
     from tars_memory.vault.layout import Layout
-    from tars_memory.vault.model import Splice
-    from tars_memory.vault.writing.store import WriteSession
+    from tars_memory.vault.note import Note
+    from tars_memory.vault.writing.store import Landed, WriteSession
 
 
 SOURCE = r"[^\[\]|\r\n]{1,400}#\^[A-Za-z0-9-]{1,100}"
@@ -161,31 +160,16 @@ def _author(proposal: Proposal) -> str:
     return ", ".join(found)[: grammar.MAX_AUTHOR]
 
 
-class _Work:
+class _Work(NamedTuple):
     """What is to be done to one note: the changes of each decision by its number, then the marks."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.changes: list[tuple[int, Change]] = []
-        self.marks: list[Change] = []
-        self.done: dict[int, Outcome] = {}
-        """By the number of a decision."""
-        self._applied: tuple[bytes, Planned] | None = None
+    changes: list[tuple[int, Change]]
+    marks: list[Change]
 
-    def apply(self, note: Note) -> Planned:
-        """The note after all changes and marks; that of the last text it was asked for is remembered.
-
-        Raises:
-            ConflictError: one of them can't be done.
-        """
-        if self._applied is None or self._applied[0] != note.data:
-            applied = apply(note, [*(change for _, change in self.changes), *self.marks])
-            for outcome in applied.outcomes:
-                if outcome.status == "rejected":
-                    raise ConflictError(outcome.reason, AGAIN)
-            self.done = {n: told for (n, _), told in zip(self.changes, applied.outcomes, strict=False)}
-            self._applied = note.data, applied
-        return self._applied[1]
+    @property
+    def every(self) -> list[Change]:
+        """All changes, in order."""
+        return [*(change for _, change in self.changes), *self.marks]
 
 
 class _Batch:
@@ -195,10 +179,11 @@ class _Batch:
         self.ctx = ctx
         self.session = session
         self.decisions = decisions
-        self.notes: dict[str, _Work] = {}
+        self.notes: defaultdict[str, _Work] = defaultdict(lambda: _Work([], []))
         self.kept: list[dict[str, Any]] = []
-        self.written: dict[str, Note] = {}
-        self.read: dict[str, Note] = {}
+        self.there: dict[str, Note] = {}
+        self.landed: dict[tuple[str, int], Landed] = {}
+        """By note and number of a decision."""
         self.taken: set[tuple[str, str, int | None]] = set()
 
     def look(self) -> None:
@@ -217,28 +202,21 @@ class _Batch:
                     self.kept.append(waiting[proposal.id])
             if decision.accept:
                 for change in self._changes(decision):
-                    self._note(change.target).changes.append((number, change))
+                    self.notes[change.target].changes.append((number, change))
         for decision in self.decisions:
             replaced = self._replaced(decision)
             for mark in (each for each in decision.marks if is_candidate(self.ctx, each)):
                 state = "promoted" if decision.accept else "rejected"
-                self._note(mark.path).marks.append(mark.change(state, replaced))
+                self.notes[mark.path].marks.append(mark.change(state, replaced))
                 replaced = ()
-        for note in self.notes.values():
-            data = self.session.read(note.path)
-            if data is None and note.marks:
-                raise ConflictError(f"{note.path} is gone", AGAIN)
-            note.apply(self._of(note.path, self._fresh(note.path) if data is None else data))
+        for work in self.notes.values():
+            self.session.plan(work.every, hint=AGAIN)
 
     def write(self) -> None:
         """Change the notes, those that proposals are about before those that are only marked; then the inbox."""
-        for note in sorted(self.notes.values(), key=lambda note: not note.changes):
-
-            def plan(data: bytes | None, note: _Work = note) -> Sequence[Splice]:
-                return note.apply(self._of(note.path, data)).splices
-
-            written = self.session.write(note.path, plan, create=self._fresh(note.path))
-            self.written[note.path] = self._of(note.path, written.text)
+        for path, work in sorted(self.notes.items(), key=lambda each: not each[1].changes):
+            landed = self.session.change(work.every, hint=AGAIN)
+            self.landed |= {(path, number): told for (number, _), told in zip(work.changes, landed, strict=False)}
         for proposal in self.kept:
             inbox.drop(self.session, proposal)
         for word in ("accepted", "rejected", "ignored"):
@@ -258,17 +236,9 @@ class _Batch:
                 told = ("applied", "") if decision.replaces else ("no-op", "all of these lines stand")
                 yield Decided(proposal, "accepted", *told, proposal.target)  # type: ignore[arg-type]
                 continue
-            outcome = self.notes[proposal.target].done[number]
-            line, ref = landing(self.written[proposal.target], outcome)
-            status, reason = outcome.status, outcome.reason
-            yield Decided(proposal, "accepted", status, reason, proposal.target, line, ref)  # type: ignore[arg-type]
-
-    def _fresh(self, path: str) -> bytes:
-        """What a note that isn't there yet begins with."""
-        return NEW_FACTS if path == self.ctx.layout.facts else shipped(path)
-
-    def _of(self, path: str, data: bytes | None) -> Note:
-        return Note.of(self.ctx.layout, path, data)
+            landed = self.landed[proposal.target, number]
+            told = landed.outcome.status, landed.outcome.reason
+            yield Decided(proposal, "accepted", *told, proposal.target, landed.line, landed.ref)  # type: ignore[arg-type]
 
     def _changes(self, decision: Decision) -> Iterator[Change]:
         """What an accepted proposal does: first what becomes of the lines that it replaces.
@@ -313,11 +283,6 @@ class _Batch:
         text = facts.words(said.predicate, said.object, said.since, day)
         return Change("replace", text=text, replaces=line.raw, occurrence=line.occurrence, target=line.path)
 
-    def _note(self, path: str) -> _Work:
-        if path not in self.notes:
-            self.notes[path] = _Work(path)
-        return self.notes[path]
-
     def _replaced(self, decision: Decision) -> tuple[str, ...]:
         """The words of the lines that an accepted proposal takes away, as bullets to keep under its first candidate."""
         proposal = decision.proposal
@@ -328,10 +293,10 @@ class _Batch:
             lines.append((proposal.target, proposal.replaces, proposal.occurrence))
         found = []
         for path, raw, occurrence in lines:
-            if path not in self.read:
-                self.read[path] = self._of(path, self.session.read(path))
-            entry = locate(self.read[path], raw, occurrence=occurrence)
-            entry = locate(self.read[path], raw) if isinstance(entry, str) else entry
+            if path not in self.there:
+                self.there[path] = self.session.note(path)
+            entry = locate(self.there[path], raw, occurrence=occurrence)
+            entry = locate(self.there[path], raw) if isinstance(entry, str) else entry
             if not isinstance(entry, str):
                 label = entry.provenance.partition("#")[0].rpartition("/")[2] if entry.provenance else None
                 parts = grammar.Parts(grammar.REPLACED + entry.text, provenance=entry.provenance, label=label)

@@ -260,7 +260,10 @@ def landing(note: Note, outcome: Outcome, near: int = 0) -> tuple[int, str]:
         outcome: of the change.
         near: the first line that was changed.
     """
-    words, source = outcome.words, outcome.change.provenance
+    words, source, name = outcome.words, outcome.change.provenance, outcome.change.block_id
+    if name and words:
+        entry = next((each for each in note.entries if each.block_id == name), None)
+        return (entry.line, entry.ref) if entry else (0, "")
     said = words.encode("utf-8", "surrogateescape")
     if said and outcome.status == "applied" and note.data.count(said) == 1:
         return line_of(note.data, note.data.index(said)), grammar.ref(note.path, words)
@@ -598,6 +601,8 @@ class _Plan:
         splices = self._planned()
         if any(a.end > b.start or a == b for a, b in pairwise(splices)):
             return None
+        if not (self._chains or self._fresh or self._now or self._nested):
+            return splices  # state tags and block ids stand within their lines
         after = self.note.saying(spliced(self.note.data, splices))
         if after is self.note:
             return []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tars_memory import disk
@@ -15,7 +16,6 @@ from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 
 OURS = f"{VAULT_FOLDER}/"
@@ -413,3 +413,15 @@ INTRO = (
 def is_made_by_us(data: bytes) -> bool:
     """Whether a note of that name is a list of proposals: what stands in it stands in other notes already."""
     return all(line.encode("ascii") in data for line in MADE)
+
+
+def shipped(path: str) -> bytes:
+    """The text of a note in the vault template, also for a project's; empty if it has none of that name."""
+    path = re.sub(rf"^{PROJECTS}/[^/]+/", "", path)
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "_vault_template", package.parent / "vault-template"):
+        try:
+            return (folder / path).read_bytes()
+        except OSError:
+            continue
+    return b""

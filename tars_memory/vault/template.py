@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import TarsError, UnwritableError, VaultError
-from tars_memory.settings import PROJECTS
+from tars_memory.vault.layout import shipped
 from tars_memory.vault.markdown import moment
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
 
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.vault import Vault
@@ -108,18 +108,6 @@ def is_fresh(root: Path) -> bool:
         return all(entry.name in _IGNORED for entry in root.iterdir())
     except OSError as error:
         raise VaultError(f"{root} can't be listed: {error.strerror}", "is it mounted?") from error
-
-
-def shipped(path: str) -> bytes:
-    """The text of a note in the vault template, also for a project's; empty if it has none of that name."""
-    path = re.sub(rf"^{PROJECTS}/[^/]+/", "", path)
-    package = Path(__file__).resolve().parent.parent
-    for folder in (package / "_vault_template", package.parent / "vault-template"):
-        try:
-            return (folder / path).read_bytes()
-        except OSError:
-            continue
-    return b""
 
 
 def daily_note(vault: Vault, path: str, when: datetime, notices: list[str]) -> bytes:

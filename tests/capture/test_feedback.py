@@ -6,9 +6,9 @@ import pytest
 
 from tars_memory.capture.remember import feedback
 from tars_memory.errors import UsageError
+from tars_memory.vault.layout import shipped
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.template import shipped
 
 
 def test_bad_feedback_goes_to_the_corrections(bench):

@@ -8,9 +8,9 @@ import pytest
 
 from tars_memory.capture.remember import remember
 from tars_memory.errors import UsageError
+from tars_memory.vault.layout import shipped
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.template import shipped
 
 
 def test_a_fact_becomes_one_bullet_with_a_name(bench):

@@ -9,19 +9,18 @@ from __future__ import annotations
 import json
 import os
 import posixpath
-import re
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import sessions
+from tars_memory.vault.change import Change
 from tars_memory.vault.links import links_of
-from tars_memory.vault.markdown import edits, entries
+from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import claim_line
 from tars_memory.vault.model import Splice
-from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import find, mask
 from tars_memory.vault.sessions import SessionFact, SessionNote, SessionTurn
 from tars_memory.vault.template import daily_note
@@ -37,10 +36,8 @@ if TYPE_CHECKING:
     from tars_memory.capture.transcripts.turns import Transcript, Turn
     from tars_memory.curation.extraction.drawing import Drawn, Moments
     from tars_memory.curation.model import DrawnFact
-    from tars_memory.vault.writing.store import Plan, WriteSession
+    from tars_memory.vault.writing.store import Landed, WriteSession
 
-
-_BLOCK_ID = re.compile(rb"\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
 
 KEEPS = ("exchanges", "facts", "quotes", "full")
 """What a session note holds of the turns: those that a fact quotes with what was said right before and after, none,
@@ -171,7 +168,7 @@ class Dailies:
         self._ctx = ctx
         self._session = session
         self._title = heading(ctx.layout.log_heading)
-        self._lines: dict[str, dict[str, str]] = {}
+        self._lines: dict[str, dict[str, Change]] = {}
         """By note and block id: the same words are one line."""
         self._first: dict[str, datetime] = {}
         self._days: dict[str, str] = {}
@@ -185,10 +182,9 @@ class Dailies:
             self._paths[day] = self._ctx.vault.daily_path(day)
         path = self._paths[day]
         name = entries.block_id(path, fact.text)
-        parts = entries.Parts(
-            fact.text, time=f"{moment:%H:%M}", state="extracted", block_id=name, author=self._ctx.author
-        )
-        self._lines.setdefault(path, {}).setdefault(name, entries.render(parts))
+        line = Change("append", self._title, fact.text, time=f"{moment:%H:%M}", author=self._ctx.author, target=path)
+        line = line._replace(state="extracted", block_id=name, typed=True)
+        self._lines.setdefault(path, {}).setdefault(name, line)
         self._first.setdefault(path, moment)
         self._days[path] = day.isoformat()
         quote = mask(fact.quote)
@@ -198,39 +194,26 @@ class Dailies:
 
     def write(self, kept: list[KeptFact]) -> list[KeptFact]:
         """Write the lines; one whose block id stands in its note already is not written again."""
-        texts: dict[str, bytes] = {}
+        landed: dict[tuple[str, str], Landed] = {}
         for path, lines in self._lines.items():
             new = self._ctx.vault.look(path) is None
             create = daily_note(self._ctx.vault, path, self._first[path], self._ctx.notices) if new else b""
-            texts[path] = self._session.write(path, self._plan([*lines.items()]), create=create).text
-        found = {
-            (path, entry.block_id): entry
-            for path, text in texts.items()
-            for entry in Note(path, text, timed=True).entries
-        }
-        if texts:
+            told = self._session.change([*lines.values()], create=create)
+            landed |= {(path, name): each for name, each in zip(lines, told, strict=True)}
+        if landed:
             links = links_of(self._ctx.vault)
-            self._names = {path: links.name_of(path) for path in texts}
-        placed = []
-        for one in kept:
-            entry = found.get((one.path, entries.block_id(one.path, one.text)))
-            placed.append(one._replace(line=entry.line, ref=entry.ref) if entry else one)
-        return placed
+            self._names = {path: links.name_of(path) for path, _ in landed}
+        stand = [landed[one.path, entries.block_id(one.path, one.text)] for one in kept]
+        return [
+            one._replace(line=each.line, ref=each.ref) if each.line else one
+            for one, each in zip(kept, stand, strict=True)
+        ]
 
     def linked(self, one: KeptFact) -> SessionFact:
         """The fact as the session note shows it."""
         source = f"{self._names[one.path]}#^{entries.block_id(one.path, one.text)}"
         said = (one.quote, mask(one.speaker), one.turn, one.claim)
         return SessionFact(one.text, source, self._days[one.path], *said, one.sentence, one.warnings)
-
-    def _plan(self, lines: Sequence[tuple[str, str]]) -> Plan:
-        def plan(data: bytes | None) -> Sequence[Splice]:
-            data = data or b""
-            held = {found[1].decode("ascii") for found in _BLOCK_ID.finditer(data)}
-            new = [line for name, line in lines if name not in held]
-            return edits.insert_bullets(data, new, section=self._title)
-
-        return plan
 
 
 def _write_session(ctx: Caller, session: WriteSession, note: SessionNote, start: datetime, place: Place) -> str:

@@ -23,10 +23,8 @@ from tars_memory.curation.reviewing import note
 from tars_memory.disk import sha256
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
 from tars_memory.vault import inbox
-from tars_memory.vault.change import apply
 from tars_memory.vault.folder import digest
 from tars_memory.vault.markdown.spans import splices_between
-from tars_memory.vault.note import Note
 from tars_memory.vault.vault import is_conflict_copy
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.transaction import writing
@@ -514,22 +512,9 @@ def settle(review: Review, found: Gathered, *, but: Collection[Mark] = (), expir
     count = 0
     with ctx.writing(COMMAND, None) as session:
         by_note = _by_note(review.gather(expired=expired) if found.settled else found, but)
-        for path, pairs in by_note.items():
-            counts: list[int] = []
-
-            def plan(
-                data: bytes | None,
-                path: str = path,
-                pairs: Sequence[tuple[Mark, str]] = pairs,
-                counts: list[int] = counts,
-            ) -> Sequence[Splice]:
-                wanted = [mark.change(state, named=False) for mark, state in pairs]
-                applied = apply(Note.of(ctx.layout, path, data), wanted)
-                counts[:] = [applied.changed]
-                return applied.splices
-
-            if session.write(path, plan).changed:
-                count += counts[0]
+        for pairs in by_note.values():
+            wanted = [mark.change(state, named=False) for mark, state in pairs]
+            count += sum(each.outcome.status == "applied" for each in session.change(wanted, partly=True))
     return count
 
 

@@ -57,9 +57,6 @@ LONGEST_PART = 200
 _UNFIT = re.compile(r"::|[\[\]():|›^]|\[\[")
 """What a predicate or a subject can't hold without being read as something else."""
 
-NEW_FACTS = b"# Facts\n"
-"""What a new Facts.md begins with."""
-
 
 class Fact(NamedTuple):
     """One fact.

@@ -17,6 +17,7 @@ from tars_memory.errors import ConflictError, SettingsError, TarsError
 from tars_memory.settings import StoreOptions
 from tars_memory.vault.change import apply, landing
 from tars_memory.vault.folder import TEMP_SUFFIX, Folder, digest
+from tars_memory.vault.layout import shipped
 from tars_memory.vault.note import Note
 from tars_memory.vault.writing import exchange as exchanges
 from tars_memory.vault.writing.journal import Journal
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from tars_memory.vault.change import Change, Outcome
+    from tars_memory.vault.change import Change, Outcome, Planned
     from tars_memory.vault.model import Splice
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.exchange import Exchange
@@ -68,6 +69,7 @@ class WriteSession:
     def __init__(self, transaction: Transaction, vault: Vault) -> None:
         self._transaction = transaction
         self._vault = vault
+        self._planned: dict[str, tuple[bytes, Sequence[Change], Planned]] = {}
 
     @property
     def txn(self) -> str | None:
@@ -88,13 +90,13 @@ class WriteSession:
         return Note.of(self._vault.layout, path, self.read(path) if data is None else data)
 
     def change(
-        self, changes: Sequence[Change], *, create: bytes = b"", hint: str = LOOK_AGAIN, partly: bool = False
+        self, changes: Sequence[Change], *, create: bytes | None = None, hint: str = LOOK_AGAIN, partly: bool = False
     ) -> list[Landed]:
         """Carry out changes of one note, in one write.
 
         Args:
             changes: with the same target.
-            create: the text that a new note begins with.
+            create: the text that a new note begins with; None for that of the vault template.
             hint: what to do if one of them is refused.
             partly: pass over what is refused.
 
@@ -106,19 +108,44 @@ class WriteSession:
             UnwritableError: the note can't be written; it is as it was.
         """
         path = changes[0].target
-        told: tuple[Outcome, ...] = ()
+        planned: Planned | None = None
 
         def plan(data: bytes | None) -> Sequence[Splice]:
-            nonlocal told
-            planned = apply(self.note(path, data or b""), changes)
-            told = planned.outcomes
-            if not partly and (reason := next((each.reason for each in told if each.status == "rejected"), "")):
-                raise ConflictError(reason, hint)
+            nonlocal planned
+            planned = self._plan(path, changes, data or b"", "" if partly else hint)
             return planned.splices
 
-        written = self._transaction.write(path, plan, create=create)
+        written = self._transaction.write(path, plan, create=self._new(path) if create is None else create)
+        assert planned is not None
         note = self.note(path, written.text)
-        return [Landed(each, written, *landing(note, each, written.line)) for each in told]
+        return [Landed(each, written, *landing(note, each, written.line)) for each in planned.outcomes]
+
+    def plan(self, changes: Sequence[Change], *, hint: str = LOOK_AGAIN) -> None:
+        """See whether :meth:`change` would carry changes out, before any other note is written.
+
+        Raises:
+            ConflictError: one of them is refused.
+        """
+        path = changes[0].target
+        data = self.read(path)
+        if data is None and any(change.op == "mark" for change in changes):
+            raise ConflictError(f"{path} is gone", hint)
+        self._plan(path, changes, self._new(path) if data is None else data, hint)
+
+    def _new(self, path: str) -> bytes:
+        """What a note begins with that isn't there."""
+        return shipped(path) if self._vault.look(path) is None else b""
+
+    def _plan(self, path: str, changes: Sequence[Change], data: bytes, hint: str) -> Planned:
+        """What changes come to; that of the last text that a note was planned on is remembered."""
+        known = self._planned.get(path)
+        if known is None or known[:2] != (data, changes):
+            known = data, changes, apply(self.note(path, data), changes)
+            self._planned[path] = known
+        planned = known[2]
+        if hint and (reason := next((each.reason for each in planned.outcomes if each.status == "rejected"), "")):
+            raise ConflictError(reason, hint)
+        return planned
 
     def write(self, path: str, plan: Plan, *, create: bytes = b"", restore: bool = False) -> Written:
         """Change what only programs write, or make it; see :meth:`Transaction.write`."""
