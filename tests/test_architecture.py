@@ -165,8 +165,9 @@ BY_NAME = [
     "advance",
     "make_vault",
     "ScriptedLLM",
+    "TOOL",
 ]
-"""What a manifest tells, settings that are read by a job's name, and what ``testing.py`` ships for other programs."""
+"""What a manifest tells, settings that are read by a job's name, and what is shipped for other programs."""
 
 
 def test_nothing_is_unused() -> None:

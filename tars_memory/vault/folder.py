@@ -164,6 +164,11 @@ class Folder:
                 return True
         return True
 
+    def remove_empty(self, name: str) -> None:
+        """Remove a folder; one that holds anything, or can't be removed, stays."""
+        with contextlib.suppress(OSError):
+            os.rmdir(self._at(name), dir_fd=self.fd)
+
     def rename(self, name: str, new: str) -> None:
         """Rename within this folder; ``new`` is a name that only we use."""
         os.rename(self._at(name), self._at(new), src_dir_fd=self.fd, dst_dir_fd=self.fd)

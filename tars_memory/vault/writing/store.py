@@ -159,6 +159,10 @@ class WriteSession:
         """Remove a note if it still has this SHA-256; None if it hasn't."""
         return self._transaction.remove(path, expected)
 
+    def remove_empty(self, path: str) -> None:
+        """Remove a folder as far as nothing is in it; see :meth:`Transaction.remove_empty`."""
+        self._transaction.remove_empty(path)
+
     def move(self, path: str, to: str) -> bool:
         """Make the note under its new path with the same bytes, mode and time of modification, then remove the old one.
 

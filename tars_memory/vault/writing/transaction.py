@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import time
 from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
@@ -324,6 +325,28 @@ class Transaction:
                 self.written.append(written)
                 return written
         raise ConflictError(f"{path} changes faster than it can be removed", "try again when the other program rests")
+
+    def remove_empty(self, path: str) -> None:
+        """Remove a folder, and those in it, as far as nothing is in them; the last act of a transaction.
+
+        No note changes by it, so the journal needn't know; an undo makes the folders anew.
+        """
+        if self._store.dry_run:
+            return
+        with contextlib.suppress(OSError, TarsError):
+            folder, name = self._folder(path)
+            inner = folder.child(name) if folder else None
+            if folder is None or inner is None:
+                return
+            try:
+                for each in os.listdir(inner.fd if inner.fd is not None else inner.path):
+                    if (found := inner.look(each)) is not None and stat.S_ISDIR(found.st_mode):
+                        self.remove_empty(f"{path}/{each}")
+            finally:
+                inner.close()
+            for key in [key for key in self._folders if key[: path.count("/") + 1] == tuple(path.split("/"))]:
+                self._folders.pop(key).close()
+            folder.remove_empty(name)
 
     def mark(self, undoes: str | None = None, *, done: bool = False) -> None:
         """Say something in the journal beside the writes.

@@ -1,0 +1,435 @@
+"""Anthropic's memory tool (``memory_20250818``) over a folder of the vault: ``/memories`` is ``agents/NAME/``.
+
+What it answers is, word for word, what Anthropic's documentation says, and where that says nothing the reference
+implementation in their Python SDK: a model meets what it was trained on. What it writes goes through the vault's one
+door: journalled as an agent's and taken back by ``undo``, a folder's files all together. The files are the agent's own
+notes: a search finds them, ``context`` tells them to that agent alone.
+
+    tool = MemoryTool("~/Notes", agent="claude")
+    tool.answer(block)      # of a message's block of type tool_use, the block of type tool_result
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tars_memory.errors import NotFoundError, TarsError, UsageError, counted
+from tars_memory.memory import Memory
+from tars_memory.vault.folder import TEMP_SUFFIX, digest
+from tars_memory.vault.model import Splice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Unpack
+
+    from tars_memory.vault.writing.store import WriteSession
+    from tars_memory.workspace import Opening
+
+ROOT = "/memories"
+TOOL = {"type": "memory_20250818", "name": "memory"}
+"""The tool as a request to the Messages API lists it."""
+
+MOST_LINES = 999_999
+"""Of a file that is shown, as documented."""
+LONGEST_FILE = 102_400
+"""Bytes of a file that is written: what Anthropic's own memory stores take."""
+MOST_FILES = 1_000
+"""Of an agent's folder, for the same reason: what runs wild must not fill the vault."""
+AROUND = 2
+"""Lines shown before and behind a replacement, as the reference implementation shows them."""
+DEEP = 2
+"""Levels of folders that a listing shows."""
+LONGEST_NAME = 200
+"""Bytes of a file's name; the file systems' 255, with room for what is put behind it while it is written."""
+
+NO_PATH = "The path {} does not exist. Please provide a valid path."
+
+
+class ToolAnswer(NamedTuple):
+    """What a command answers.
+
+    Attributes:
+        text: for the model.
+        is_error: whether it failed; nothing was written then.
+    """
+
+    text: str
+    is_error: bool = False
+
+
+class MemoryToolError(TarsError):
+    """A command can't be done; the message is the answer."""
+
+
+class MemoryTool:
+    """The commands ``view``, ``create``, ``str_replace``, ``insert``, ``delete`` and ``rename`` for one agent.
+
+    Args:
+        vault: the vault's folder, None to find it, or a memory that is open.
+        agent: the name of its folder below ``agents/``.
+        opening: as for :class:`tars_memory.memory.Memory`; the actor is ``agent`` always.
+
+    Attributes:
+        memory: the vault, opened; ``memory.undo()`` takes the last command back.
+
+    Raises:
+        UsageError: no folder can have that name.
+        VaultError: there is no vault.
+    """
+
+    def __init__(
+        self, vault: str | os.PathLike[str] | Memory | None = None, *, agent: str = "claude", **opening: Unpack[Opening]
+    ) -> None:
+        if _is_odd(agent):
+            raise UsageError(f"{agent!r} is not a name for an agent's folder", "give a plain one, such as claude")
+        opening["actor"] = "agent"
+        self.memory = vault if isinstance(vault, Memory) else Memory(vault, **opening)
+        self._agent = agent
+
+    def __enter__(self) -> MemoryTool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.memory.close()
+
+    @property
+    def folder(self) -> str:
+        """Where the files are, relative to the vault."""
+        return f"{self.memory.workspace.vault.layout.agents}/{self._agent}"
+
+    def answer(self, block: Any) -> dict[str, Any]:
+        """The block of type ``tool_result`` that answers one of type ``tool_use``.
+
+        Args:
+            block: as a message holds it: a mapping, or an object of Anthropic's SDK.
+        """
+        use, given = (block["id"], block["input"]) if isinstance(block, Mapping) else (block.id, block.input)
+        done = self.execute(given)
+        told: dict[str, Any] = {"type": "tool_result", "tool_use_id": use, "content": done.text}
+        return told | ({"is_error": True} if done.is_error else {})
+
+    def execute(self, command: Mapping[str, Any]) -> ToolAnswer:
+        """Carry one command out; whatever is wrong with it is an answer, too.
+
+        Args:
+            command: the input of a ``tool_use``: ``command``, and what that takes.
+        """
+        known = {
+            "view": self._view,
+            "create": self._create,
+            "str_replace": self._str_replace,
+            "insert": self._insert,
+            "delete": self._delete,
+            "rename": self._rename,
+        }
+        name = command.get("command")
+        run = known.get(name) if isinstance(name, str) else None
+        if run is None:
+            return ToolAnswer(f"Error: Unknown command: {name}. It is one of {', '.join(known)}", is_error=True)
+        try:
+            return ToolAnswer(run(command))
+        except MemoryToolError as error:
+            return ToolAnswer(error.message, is_error=True)
+        except TarsError as error:
+            return ToolAnswer(f"Error: {error.message}" + (f"; {error.hint}" if error.hint else ""), is_error=True)
+
+    # --- the commands
+
+    def _view(self, said: Mapping[str, Any]) -> str:
+        named = _text(said, "path")
+        path = self._path(named)
+        kind = self._kind(path)
+        if kind == "folder" or path == self.folder:
+            return self._listing(named, path)
+        if kind != "file":
+            raise MemoryToolError(NO_PATH.format(named))
+        lines = self._shown(path).split("\n")
+        if len(lines) > MOST_LINES:
+            raise MemoryToolError(f"File {named} exceeds maximum line limit of 999,999 lines.")
+        first, last = _range(said.get("view_range"), len(lines))
+        return f"Here's the content of {named} with line numbers:\n{_numbered(lines, first, last)}"
+
+    def _create(self, said: Mapping[str, Any]) -> str:
+        named, text = _text(said, "path"), _text(said, "file_text")
+        path = self._path(named)
+        if self._kind(path) or path == self.folder:
+            raise MemoryToolError(f"Error: File {named} already exists")
+        if len(self._files(self.folder)) >= MOST_FILES:
+            raise MemoryToolError(f"Error: {ROOT} holds {counted(MOST_FILES, 'file')} already. Please delete one first")
+        kept, notices = self._kept(text)
+        data = self._fits(named, kept)
+
+        def new(there: bytes | None) -> Sequence[Splice]:
+            if there not in (None, data):
+                raise MemoryToolError(f"Error: File {named} already exists")
+            return ()
+
+        with self._session("memory create") as session:
+            session.write(path, new, create=data, restore=True)
+        return f"File created successfully at: {named}{notices}"
+
+    def _str_replace(self, said: Mapping[str, Any]) -> str:
+        named, old, new = _text(said, "path"), _text(said, "old_str"), _text(said, "new_str", "")
+        path = self._path(named)
+        if self._kind(path) != "file":
+            raise MemoryToolError(f"Error: {NO_PATH.format(named)}")
+        wanted, (kept, notices) = _bytes(old), self._kept(new)
+
+        def replaced(data: bytes | None) -> Sequence[Splice]:
+            places = [found.start() for found in re.finditer(re.escape(wanted), data or b"")] if wanted else []
+            if not places:
+                raise MemoryToolError(
+                    f"No replacement was performed, old_str `{old}` did not appear verbatim in {named}."
+                )
+            assert data is not None
+            if len(places) > 1:
+                lines = ", ".join(str(data.count(b"\n", 0, at) + 1) for at in places)
+                raise MemoryToolError(
+                    f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
+                    "Please ensure it is unique"
+                )
+            splice = Splice(places[0], places[0] + len(wanted), _bytes(kept))
+            self._fits(named, "", len(data) + len(splice.data) - len(wanted))
+            return (splice,) if splice.data != wanted else ()
+
+        before = self._read(path)
+        with self._session("memory str_replace") as session:
+            written = session.write(path, replaced)
+        number = before.count(b"\n", 0, max(0, before.find(wanted))) + 1
+        lines = _decoded(written.text).split("\n")
+        snippet = _numbered(lines, max(1, number - AROUND), min(len(lines), number + AROUND))
+        return (
+            "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
+            f"{snippet}{notices}"
+        )
+
+    def _insert(self, said: Mapping[str, Any]) -> str:
+        named, text = _text(said, "path"), _text(said, "insert_text")
+        path, after = self._path(named), said.get("insert_line")
+        if self._kind(path) != "file":
+            raise MemoryToolError(f"Error: The path {named} does not exist")
+        kept, notices = self._kept(text.rstrip("\n"))
+
+        def inserted(data: bytes | None) -> Sequence[Splice]:
+            data = data or b""
+            lines = data.removesuffix(b"\n").split(b"\n") if data else []
+            if not isinstance(after, int) or isinstance(after, bool) or not 0 <= after <= len(lines):
+                raise MemoryToolError(
+                    f"Error: Invalid `insert_line` parameter: {after}. It should be within the range of lines of the "
+                    f"file: [0, {len(lines)}]"
+                )
+            at = min(len(data), sum(len(line) + 1 for line in lines[:after]))
+            ended = b"" if at == 0 or data[at - 1 : at] == b"\n" else b"\n"
+            splice = Splice(at, at, ended + _bytes(kept) + b"\n")
+            self._fits(named, "", len(data) + len(splice.data))
+            return (splice,)
+
+        with self._session("memory insert") as session:
+            session.write(path, inserted)
+        return f"The file {named} has been edited.{notices}"
+
+    def _delete(self, said: Mapping[str, Any]) -> str:
+        named = _text(said, "path")
+        path = self._path(named)
+        if path == self.folder:
+            raise MemoryToolError(f"Error: Cannot delete the {ROOT} directory itself")
+        files = self._below(path)
+        if not files:
+            raise MemoryToolError(f"Error: The path {named} does not exist")
+        with self._session("memory delete", atomic=True) as session:
+            for each in files:
+                data = session.read(each)
+                if data is not None and session.remove(each, digest(data)) is None:
+                    raise MemoryToolError(f"Error: {named} changed meanwhile. Please view it and try again")
+            session.remove_empty(path)
+        return f"Successfully deleted {named}"
+
+    def _rename(self, said: Mapping[str, Any]) -> str:
+        old, new = _text(said, "old_path"), _text(said, "new_path")
+        source, target = self._path(old), self._path(new)
+        if source == self.folder:
+            raise MemoryToolError(f"Error: Cannot rename the {ROOT} directory itself")
+        if self._kind(target) or target == self.folder:
+            raise MemoryToolError(f"Error: The destination {new} already exists")
+        files = self._below(source)
+        if not files:
+            raise MemoryToolError(f"Error: The path {old} does not exist")
+        if target.startswith(f"{source}/"):
+            raise MemoryToolError(f"Error: {old} cannot be renamed into itself")
+        with self._session("memory rename", atomic=True) as session:
+            for each in files:
+                if not session.move(each, target + each[len(source) :]):
+                    raise MemoryToolError(f"Error: {old} changed meanwhile. Please view it and try again")
+            session.remove_empty(source)
+        return f"Successfully renamed {old} to {new}"
+
+    # --- files and folders
+
+    def _session(self, command: str, *, atomic: bool = False) -> AbstractContextManager[WriteSession]:
+        """The door for writes, as the agent."""
+        store = self.memory.workspace.store()
+        store.actor = "agent"
+        return store.session(command, self.memory.workspace.vault, atomic=atomic)
+
+    def _path(self, named: str) -> str:
+        """The path in the vault of one below ``/memories``.
+
+        Raises:
+            MemoryToolError: it could lead elsewhere, or no file here may have that name.
+        """
+        if named != ROOT and not named.startswith(f"{ROOT}/"):
+            raise MemoryToolError(f"Error: Path must start with {ROOT}, got: {named}")
+        steps = [step for step in named[len(ROOT) :].split("/") if step]
+        if ".." in steps or "\\" in named or re.search(r"%(2e|2f|5c|00)", named, re.IGNORECASE):
+            raise MemoryToolError(f"Error: Path {named} would escape {ROOT} directory")
+        for step in steps:
+            if _is_odd(step):
+                raise MemoryToolError(
+                    f"Error: {step!r} in {named!r} is not a name for a file here. Please use a plain one"
+                )
+        return "/".join([self.folder, *steps])
+
+    def _kind(self, path: str) -> str:
+        """``file`` or ``folder`` with files in it; empty if nothing is there.
+
+        Raises:
+            MemoryToolError: a step of it is a link, or it is something else.
+        """
+        at = os.fspath(self.memory.workspace.root)
+        mode = 0
+        for step in path.split("/"):
+            at = os.path.join(at, step)
+            try:
+                mode = os.lstat(at).st_mode
+            except (FileNotFoundError, NotADirectoryError):
+                return ""
+            except OSError as error:
+                raise MemoryToolError(f"Error: {step!r} can't be looked at: {error.strerror}") from error
+            if stat.S_ISLNK(mode):
+                raise MemoryToolError(f"Error: Path would escape {ROOT} directory via symlink")
+        if stat.S_ISDIR(mode):
+            return "folder" if self._files(path) else ""
+        if not stat.S_ISREG(mode):
+            raise MemoryToolError("Error: Unsupported file type")
+        return "file"
+
+    def _below(self, path: str) -> list[str]:
+        """The file of that path, or the files in the folder."""
+        kind = self._kind(path)
+        return [path] if kind == "file" else list(self._files(path)) if kind else []
+
+    def _files(self, path: str) -> dict[str, int]:
+        """The files in a folder and below it, in order, each with its size; links and hidden ones are left out."""
+        return dict(sorted(self._walk(path)))
+
+    def _walk(self, path: str) -> Iterator[tuple[str, int]]:
+        try:
+            with os.scandir(os.path.join(self.memory.workspace.root, path)) as found:
+                each = [entry for entry in found if entry.name[0] != "." and not entry.is_symlink()]
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        for entry in each:
+            if entry.is_dir():
+                yield from self._walk(f"{path}/{entry.name}")
+            elif entry.is_file():
+                yield f"{path}/{entry.name}", entry.stat().st_size
+
+    def _listing(self, named: str, path: str) -> str:
+        """A folder's files and folders, two levels deep."""
+        self._kind(path)  # no link leads there
+        sizes: dict[str, int] = {}
+        for file, size in self._files(path).items():
+            steps = file[len(path) + 1 :].split("/")
+            if "node_modules" in steps:
+                continue
+            for deep in range(min(len(steps), DEEP) + 1):
+                below = "/".join([named.rstrip("/"), *steps[:deep]])
+                sizes[below] = sizes.get(below, 0) + size
+        top = named.rstrip("/")
+        rows = [f"{_size(sizes.pop(top, 0))}\t{top}", *(f"{_size(size)}\t{each}" for each, size in sizes.items())]
+        head = f"Here're the files and directories up to {DEEP} levels deep in {named}, excluding hidden items and "
+        return "\n".join([f"{head}node_modules:", *rows])
+
+    def _read(self, path: str) -> bytes:
+        try:
+            return self.memory.workspace.vault.read(path)
+        except NotFoundError:
+            return b""
+
+    def _shown(self, path: str) -> str:
+        """A file's text without credentials: what is read by an agent goes to a model."""
+        from tars_memory.vault.secrets import veiled
+
+        return _decoded(veiled(self._read(path)))
+
+    def _kept(self, text: str) -> tuple[str, str]:
+        """A text as it may be written, and what is to be said of that, in lines of its own."""
+        caller = self.memory.workspace.capture(writes=False)
+        caller.notices, caller.interactive = [], False
+        kept = caller.masked(text)
+        return kept, "".join(f"\nNote: {notice}" for notice in caller.notices)
+
+    def _fits(self, named: str, text: str, size: int = 0) -> bytes:
+        data = _bytes(text)
+        if max(size, len(data)) > LONGEST_FILE:
+            raise MemoryToolError(
+                f"Error: {named} would be larger than {LONGEST_FILE:,} bytes. Please split it into several files"
+            )
+        return data
+
+
+def _is_odd(name: str) -> bool:
+    """Whether no file or folder may be called so: it is hidden, leads elsewhere, or some system can't hold it."""
+    odd = name[:1] in ("", ".") or name.endswith(TEMP_SUFFIX) or len(_bytes(name)) > LONGEST_NAME
+    return odd or not name.isprintable() or name != name.strip() or any(sign in name for sign in '/\\:*?"<>|')
+
+
+def _text(said: Mapping[str, Any], name: str, otherwise: str | None = None) -> str:
+    found = said.get(name, otherwise)
+    if not isinstance(found, str) or "\0" in found:
+        raise MemoryToolError(f"Error: `{name}` is missing or not a text")
+    return found
+
+
+def _range(given: Any, lines: int) -> tuple[int, int]:
+    """The first and the last line to show, as the reference implementation reads ``view_range``."""
+    if given is None:
+        return 1, lines
+    if not (isinstance(given, list | tuple) and len(given) == 2 and all(type(each) is int for each in given)):
+        raise MemoryToolError("Error: Invalid `view_range` parameter. It should be a list of two whole numbers")
+    first, last = max(1, given[0]), lines if given[1] == -1 else min(lines, given[1])
+    if first > max(1, last):
+        raise MemoryToolError(
+            f"Error: Invalid `view_range` parameter: {list(given)}. It should be within the range of lines of the "
+            f"file: [1, {lines}]"
+        )
+    return first, last
+
+
+def _numbered(lines: Sequence[str], first: int, last: int) -> str:
+    """Lines with their numbers, six characters wide, and a tab."""
+    return "\n".join(f"{number:6d}\t{lines[number - 1]}" for number in range(first, last + 1))
+
+
+def _size(count: int) -> str:
+    """A size as the documentation shows it: ``0B``, ``512B``, ``5.5K``, ``1.2M``."""
+    size, unit = float(count), "B"
+    for unit in ("B", "K", "M", "G"):
+        if size < 1024 or unit == "G":
+            break
+        size /= 1024
+    return f"{size:.1f}".removesuffix(".0") + unit
+
+
+def _bytes(text: str) -> bytes:
+    """A text as it is written; half a character, as JSON can hold one, becomes a question mark."""
+    return text.encode("utf-8", "replace")
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
