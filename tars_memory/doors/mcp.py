@@ -246,9 +246,14 @@ async def _serve(serving: Server[Any], source: BinaryIO, sink: BinaryIO) -> None
                 waiting.went(each.message)
 
     threading.Thread(target=read, name="stdin", daemon=True).start()
-    async with anyio.create_task_group() as group:
-        group.start_soon(write)
-        await serving.run(incoming, outgoing, serving.create_initialization_options())
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(write)
+            await serving.run(incoming, outgoing, serving.create_initialization_options())
+    except* (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        pass  # the SDK was handing a message over when it was ended
+    if (task := asyncio.current_task()) is not None and task.cancelling():
+        raise asyncio.CancelledError  # Ctrl-C
 
 
 GONE = (CancelledError, RuntimeError, OSError, ValueError, anyio.BrokenResourceError, anyio.ClosedResourceError)
