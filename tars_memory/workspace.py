@@ -6,6 +6,7 @@ Everything heavy (index, model) is imported by the method that needs it.
 from __future__ import annotations
 
 import os
+import time
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,8 @@ REVIEW_NOTE = "Review.md"
 """Where the person may have ticked proposals: :attr:`tars_memory.vault.layout.Layout.review`, without its import."""
 PREPARING = "preparing the model, once"
 """What is under way, as progress is told, when a model that pip installed is opened for the first time."""
+STARTING = 5.0
+"""Seconds that a process of our own may take to start."""
 NEARLY_ALL = 99
 """Percent of the passages with a vector from which on nobody need be told that more are under way."""
 
@@ -164,6 +167,7 @@ class Workspace:
         self._talks: Talks | None = None
         self._withheld: Withheld | None = None
         self._prepares = self._embeds = False
+        self._went_on: float | None = None
 
     def close(self) -> None:
         """Let go of the index."""
@@ -329,14 +333,20 @@ class Workspace:
         """See to it that a process of its own finishes the index, where one may; whether one is at it now."""
         from tars_memory.index.files import BACKGROUND
 
-        if self.index().files.is_held(BACKGROUND):
+        if self._starts() or self.index().files.is_held(BACKGROUND):
             return True
         allowed = self.settings.options("index", IndexOptions).background == "on"
         if not (self.apart and allowed and may_go_on_apart(self.settings.env) and not self.dry_run):
             return False
         from tars_memory.index.live import detached
 
-        return detached.is_due(self.state) and detached.begin(self.state, self.root, self.settings.env)
+        begun = detached.is_due(self.state) and detached.begin(self.state, self.root, self.settings.env)
+        self._went_on = time.monotonic() if begun else None
+        return begun
+
+    def _starts(self) -> bool:
+        """Whether this call began that process a moment ago, so that it may not have its lock yet."""
+        return self._went_on is not None and time.monotonic() - self._went_on < STARTING
 
     def covers(self, pending: int) -> str:
         """How far the vectors are, as a sentence: by percent, and by the time that the rest takes here.
@@ -350,7 +360,7 @@ class Workspace:
         share = min(99, 100 * (chunks - pending) // max(1, chunks))
         took = self.seconds_left(pending)
         time = f" ({duration(took)})" if took else ""
-        if detached.is_running(self.state):
+        if self._starts() or detached.is_running(self.state):
             left = f", {duration(took)} left" if took else ""
             return "" if share >= NEARLY_ALL else Passing(f"semantic search covers {share} %{left}")
         return f"semantic search covers {share} %: tars-memory reindex{time}"

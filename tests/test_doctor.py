@@ -447,9 +447,15 @@ def test_what_is_made_unasked_is_no_finding(open_memory: Callable[[], Memory], m
     assert any("without a vector yet: made in the background" in notice for notice in told["notices"])
 
 
-def test_the_few_that_the_next_search_makes_are_no_finding(open_memory: Callable[[], Memory]) -> None:
+def test_the_few_that_a_search_would_make_are_made(open_memory: Callable[[], Memory]) -> None:
     with open_memory() as memory:
         memory.reindex()
         (memory.workspace.root / "One.md").write_text("one passage more\n")
+        memory.workspace.dry_run = True
         told = memory.doctor()
-    assert told["findings"] == [] and "1 passage without a vector yet: the next search makes them" in told["notices"]
+        assert told["findings"] == [] and memory.workspace.index().pending() == 1
+        assert told["notices"] == ["1 passage without a vector yet: the next search makes them"]
+    with open_memory() as memory:
+        told = memory.doctor()
+        assert (told["findings"], told["notices"]) == ([], [])
+        assert memory.workspace.index().pending() == 0

@@ -163,7 +163,7 @@ class Index:
         if difference and left != 0:
             report.stale = len(difference) - report.changed - report.removed if left is None else left
             if not report.reading:
-                report.notices.append(f"{reason}; changed notes that are not searched yet: {report.stale}")
+                report.notices.append(f"{reason}; {counted(report.stale, 'changed note')} not searched")
 
     def _take_in(
         self,

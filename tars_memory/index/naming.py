@@ -32,6 +32,8 @@ MOST_WORDS, LONGEST_RUN = 64, 16
 without blanks is a word here."""
 MISTAKES = 3
 """Letters that may be wrong at most in a name that is offered for what was typed; of short names one in three."""
+LETTERS_A_MISTAKE, SIGNS_OF_A_PART = 5, 3
+"""Where only a part of a name is meant: one letter in so many may be wrong; of so many signs without blanks one."""
 OFFERED = 3
 """Names that are offered at most."""
 
@@ -81,25 +83,32 @@ class NameTable:
         return Named(tuple(names or {name: None}), frozenset(targets), frozenset(paths), frozenset(linking))
 
     def near(self, text: str) -> list[str]:
-        """Names that the text may be misspelt for, the nearest first; what it is itself is not offered.
+        """Names that the text, or of longer names a part that it, may be misspelt for, the nearest first.
 
-        Names of sessions are no names that anybody types, and may repeat what was rejected.
+        What it is itself is not offered. Names of sessions are no names that anybody types, and may repeat what was
+        rejected.
         """
         asked = key(text)
         allowed = min(MISTAKES, (len(asked) + 2) // 4 if len(asked) > 2 else 0)
+        if not allowed:
+            return []
         sql = (
             f"SELECT m.name, m.written FROM names m JOIN notes n ON n.id = m.note {_OF_SCOPE}"
-            " AND length(m.name) BETWEEN ? AND ? AND n.tier <> ? ORDER BY n.path"
+            " AND length(m.name) >= ? AND n.tier <> ? ORDER BY n.path"
         )
-        sizes = (len(asked) - allowed, len(asked) + allowed)
         letters = set(asked)
-        found: dict[str, tuple[int, str]] = {}
-        for name, written in self._connection.execute(sql, (self._scope, *sizes, TIERS.index("episodic"))):
-            if allowed and name not in found and len(letters.symmetric_difference(name)) <= 2 * allowed:
-                wrong = mistakes(asked, name, allowed)
-                if 0 < wrong <= allowed:
-                    found[name] = (wrong, written)
-        return [written for _, written in sorted(found.values())[:OFFERED]]
+        found: dict[str, tuple[int, int, str]] = {}
+        for name, written in self._connection.execute(
+            sql, (self._scope, len(asked) - allowed, TIERS.index("episodic"))
+        ):
+            if name in found or len(letters.difference(name)) > allowed:
+                continue
+            wrong = mistakes(asked, name, allowed) if len(name) - len(asked) <= allowed else allowed + 1
+            if 0 < wrong <= allowed:
+                found[name] = (wrong, 0, written)
+            elif wrong and (wrong := _mistakes_of_a_part(asked, name)):
+                found[name] = (wrong, len(name), written)
+        return [written for *_, written in sorted(found.values())[:OFFERED]]
 
     def beginning(self, text: str) -> list[str]:
         """Names that begin with the text, the shortest first; names of sessions are none."""
@@ -274,6 +283,18 @@ def mistakes(typed: str, meant: str, most: int) -> int:
         if min(row) > most:
             return most + 1
     return min(row[-1], most + 1)
+
+
+def _mistakes_of_a_part(asked: str, name: str) -> int:
+    """The fewest letters wrong against a part of a longer name that has as many words, or signs; 0 for too many."""
+    if _is_run(asked):
+        most = 1 if len(asked) >= SIGNS_OF_A_PART else 0
+        parts = [name[at : at + len(asked)] for at in range(len(name) - len(asked) + 1)]
+    else:
+        most, words, count = len(asked) // LETTERS_A_MISTAKE, name.split(" "), asked.count(" ") + 1
+        parts = [" ".join(words[at : at + count]) for at in range(len(words) - count + 1)]
+    least = min((mistakes(asked, part, most) for part in parts if most and len(parts) > 1), default=0)
+    return least if least <= most else 0
 
 
 def _plain(name: str) -> str:

@@ -465,8 +465,11 @@ def _behind(workspace: Workspace, report: RefreshReport) -> Iterator[Finding]:
 
 
 def _without_vector(workspace: Workspace, pending: int) -> Iterator[Finding]:
-    """The same of passages without a vector, of which the next search makes a few."""
-    if pending <= SEARCH_EMBEDS:
+    """The same of passages without a vector; a few are given theirs, as by a search."""
+    few = pending <= SEARCH_EMBEDS
+    if few and not workspace.dry_run and not workspace.index().embed_pending(SEARCH_EMBEDS):
+        return
+    if few:
         workspace.notices.append(f"{counted(pending, 'passage')} without a vector yet: the next search makes them")
     elif _goes_on(workspace):
         workspace.notices.append(f"{counted(pending, 'passage')} without a vector yet: made in the background")

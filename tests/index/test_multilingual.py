@@ -279,7 +279,7 @@ def test_the_old_vectors_answer_until_those_of_another_model_are_made(tmp_path: 
     with Memory(tmp_path / "vault", env=home) as memory:
         found = memory.search("key of the shed", mode="semantic")
         assert found.hits[0].path == "Key.md"
-        assert found.notices[0].startswith("answered by the vectors of embedded: ")
+        assert found.notices[0].startswith("embedded answers until tars-memory reindex")
         memory.reindex()
         assert memory.search("wo ist der Schlüssel", mode="semantic").notices == []
 
@@ -306,7 +306,7 @@ def test_a_change_of_model_that_is_killed_goes_on_where_it_was(tmp_path: Path) -
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     with Memory(tmp_path / "vault", env=home) as memory:
         found = memory.search("Drawer 7 holds spoon 7", mode="semantic")
-        assert found.hits and found.notices[0].startswith("answered by the vectors of embedded: ")
+        assert found.hits and found.notices[0].startswith("embedded answers until tars-memory reindex")
         left: list[int] = []
         memory.reindex(progress=lambda stage, done, of: left.append(of) if stage == "vectors" and not done else None)
         assert 0 < left[0] <= len(notes) - filling.STEP + 4

@@ -146,6 +146,11 @@ def test_a_line_that_many_notes_share_tells_none_of_them(tmp_path):
         ("Elodi", ["Élodie"]),
         ("Umzugskarton", []),
         ("Zq", []),
+        ("custmo domains", ["Custom domains"]),
+        ("Kustom domains", ["Custom domains"]),
+        ("domanis", ["Custom domains"]),
+        ("官方同歩", ["Obsidian 官方同步简介"]),
+        ("官歩", []),
     ],
 )
 def test_what_finds_nothing_is_told_the_names_that_are_spelt_alike(vault, text, offered):
@@ -161,7 +166,7 @@ def test_what_finds_nothing_is_told_the_names_that_are_spelt_alike(vault, text, 
     [
         ("obsidian", ["Obsidian 官方同步简介"]),
         ("한국어", ["한국어 문법"]),
-        ("groesse", []),
+        ("groesse", ["Größe & Maß"]),
         ("custom", ["Custom domains"]),
         ("domains", []),
         ("!", []),
@@ -175,6 +180,19 @@ def test_of_a_name_that_no_note_has_the_ones_that_begin_so_are_offered(vault, te
 
     hint = vault.index.read(ask)
     assert hint == (f"did you mean {offered[0]}?" if offered else f"tars-memory search {text} looks inside notes")
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_misspelt_name_is_offered_though_its_other_words_find_something(tmp_path, mode):
+    notes = {"Les Misérables.md": "A novel.\n", "Война и мир.md": "Роман.\n"}
+    notes |= {f"{n}.md": f"les mots de la page {n}, война на странице {n}\n" for n in range(1, 5)}
+    vault = Recalled(tmp_path, notes)
+    for text, meant in [("Les Misérabels", "Les Misérables"), ("война и мур", "Война и мир")]:
+        result = vault.search(text, mode)
+        assert meant in [*result.did_you_mean, *(hit.title for hit in result.hits)]
+    assert vault.search("les mots", mode).did_you_mean == [], "each of its words is held"
+    assert vault.search("Les Misérables", mode).did_you_mean == []
+    vault.close()
 
 
 def test_who_finds_something_is_offered_no_other_name(vault):

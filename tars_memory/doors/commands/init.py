@@ -64,11 +64,11 @@ def recommend(call: Call, memory: "Memory") -> None:
         return
     languages = ", ".join(f"{name} {round(100 * share)} %" for name, share in list(better["languages"].items())[:3])
     took = duration(better["seconds"])
-    call.out.say(f"notes in other languages than English: {languages}")
+    call.out.say(f"notes in other languages: {languages}")
     call.out.say(f"{better['model']} knows them ({better['megabytes']} MB; vectors of this vault: {took})")
     if not better["installed"]:
-        hint = f"pip install 'tars-memory[{better['model']}]', then: tars-memory models use {better['model']}"
-        call.out.say(f"to use it: {hint}")
+        call.out.say(f"to use it: pip install 'tars-memory[{better['model']}]'")
+        call.out.say(f"then: tars-memory models use {better['model']}")
     elif call.interactive and confirmed(call, "use it?"):
         for notice in memory.use_model(better["model"])["notices"]:
             call.out.say(notice)

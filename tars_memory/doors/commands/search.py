@@ -181,7 +181,8 @@ def _answer(
         one_of_many: other questions are answered, too.
     """
     unread = result.stale - result.unread_logs
-    behind = [_behind(unread)] if unread and result.hits and not call.memory().workspace.reading else []
+    told = unread and result.hits and not call.memory().workspace.reading
+    behind = [f"the index is {_behind(unread)}"] if told else []
     notices = call.notices(result.notices, behind)
     if call.out.json:
         call.out.record({**result.to_json(), "notices": notices}, lines=one_of_many)
@@ -189,6 +190,8 @@ def _answer(
         for path in dict.fromkeys(hit.path for hit in result.hits):
             call.out.data(call.out.path(path))
     elif result.hits:
+        if result.did_you_mean:
+            call.out.say(_meant(result))
         _print_hits(call, result, full=full, wanted=wanted)
     if not result.hits:
         _say_nothing(call, text, result, one_of_many=one_of_many)
@@ -215,19 +218,24 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
     """Say that nothing was found, but never as if the whole vault had been read when it has not."""
     about = f" for {line(text)[:80]!r}" if one_of_many else ""
     if result.did_you_mean:
-        from tars_memory.recall.links import did_you_mean
-
-        call.out.say(f"nothing relevant{about}; {did_you_mean([line(name) for name in result.did_you_mean])}")
+        call.out.say(f"nothing relevant{about}; {_meant(result)}")
     elif unread := result.stale - result.unread_logs:
-        call.out.say(f"nothing found so far{about}, but {_behind(unread)}")
+        call.out.say(f"nothing found so far{about}; {_behind(unread)}")
     elif result.stale:
         call.out.say(f"nothing found so far{about}")
     else:
         call.out.say(f"nothing relevant{about}")
 
 
+def _meant(result: "SearchResult") -> str:
+    """The question that offers the names which the query may be misspelt for."""
+    from tars_memory.recall.links import did_you_mean
+
+    return did_you_mean([line(name) for name in result.did_you_mean])
+
+
 def _behind(stale: int) -> str:
-    return f"the index is behind by {counted(stale, 'file')}: tars-memory reindex brings it up to date"
+    return f"behind by {counted(stale, 'file')}: tars-memory reindex"
 
 
 def _keep(call: Call, result: "SearchResult") -> None:
@@ -267,6 +275,6 @@ stale: how many files the index is behind
 [as it applies]
 hits[].speaker answer: of a hit in a conversation: who, and how the model's answer begins
 hits[].explain: with `--explain`: each part of the score
-did_you_mean: if nothing was found: names that the query may be misspelt for
+did_you_mean: if nothing was found, or a word of the query in no hit: names that it may be misspelt for
 """,
 )

@@ -92,7 +92,7 @@ def _at(manifest: models.Manifest, name: str) -> Path:
         spec = None
     if spec is None or not spec.submodule_search_locations:
         hint = models.install_hint(manifest.name)
-        raise ModelUnavailableError(f"the {manifest.name} model is not installed", hint)
+        raise ModelUnavailableError(f"no {manifest.name} model is installed", hint)
     return Path(next(iter(spec.submodule_search_locations)), inside)
 
 
