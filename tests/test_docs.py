@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent / "cli"))
+sys.path.insert(0, str(Path(__file__).parent))
+from terminal import OURS, on_a_terminal, rows
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:|mailto:|#)([^)#\s]+)")
@@ -40,6 +44,8 @@ def test_the_readme_shows_what_the_program_prints(tmp_path: Path) -> None:
         "TARS_NOW": "2026-11-21T14:30",
         "TZ": "UTC",
         "PYTHONWARNINGS": "error",
+        "TERM": "xterm",
+        "NO_COLOR": "1",
     }
     cwd = tmp_path
     shown, printed = "", ""
@@ -49,10 +55,9 @@ def test_the_readme_shows_what_the_program_prints(tmp_path: Path) -> None:
             cwd /= command[3:]
             printed += f"$ {command}\n"
             continue
-        done = subprocess.run(
-            ["sh", "-c", command], cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        printed += f"$ {command}\n{done.stdout.replace(str(tmp_path), '/home/anna')}"
+        _, screen = on_a_terminal(["sh", "-c", command], env, cwd, size=(80, 24))
+        told = "\n".join(rows(re.sub(OURS, b"", screen)))
+        printed += f"$ {command}\n" + (told.replace(str(tmp_path), "/home/anna") + "\n" if told else "")
     assert printed == shown
 
 
