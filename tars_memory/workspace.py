@@ -642,7 +642,8 @@ class Workspace:
         if self._prepares:
             return f"{read}; the next search prepares the model"
         if self._embeds:
-            return f"{told['vectors'] or 0:,} of {told['chunks'] or 0:,} vectors made; tars-memory reindex goes on"
+            made = f"{told['vectors'] or 0:,} of {counted(told['chunks'] or 0, 'vector')} made"
+            return f"{made}; tars-memory reindex goes on"
         return ""
 
     def made_state(self, *, used: bool = False) -> Path:

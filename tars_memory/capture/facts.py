@@ -81,7 +81,7 @@ def end(ctx: Caller, target: str, on: date | None = None) -> Receipt:
     Args:
         ctx: the command's view of the vault.
         target: its REF, or words that fit one fact only.
-        on: the first day that it no longer holds; None means today.
+        on: the first day that it no longer holds; None means today, or the day on which it ended already.
 
     Raises:
         NotFoundError: no such fact.
@@ -92,6 +92,11 @@ def end(ctx: Caller, target: str, on: date | None = None) -> Receipt:
     """
     entry, fact = find(ctx, target)
     day = on or ctx.now.date()
+    if fact.until is not None and on is None and fact.until <= day:
+        day = fact.until
+        ctx.notices.append(f"its end stays {fact.until}: --on DATE moves it")
+    elif fact.until is not None and fact.until != day:
+        ctx.notices.append(f"it was to end on {fact.until}; now it ends on {day}")
     if fact.since is not None and day < fact.since:
         raise UsageError(f"{fact.subject} {fact.predicate}:: {fact.object} began on {fact.since}", "end it later")
     words = facts.words(fact.predicate, fact.object, fact.since, day)

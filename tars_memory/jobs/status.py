@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.reviewing import ticks
 from tars_memory.curation.reviewing.ticks import recorded
-from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError
+from tars_memory.disk import VAULT_FOLDER
+from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError, counted
 from tars_memory.index.embedding import models as known
 from tars_memory.index.embedding import passages, prepare
 from tars_memory.index.intake import RefreshReport
@@ -295,7 +296,7 @@ def add_source(workspace: Workspace, path: str, progress: Progress | None) -> di
     """Name a file or folder of logs in the person's own settings, and read it.
 
     Raises:
-        UsageError: it is no file or folder, or its name holds what the settings can't.
+        UsageError: it is no file or folder, or a vault, or its name holds what the settings can't.
         UnwritableError: the settings or the index can't be written.
     """
     whole = os.path.abspath(os.path.expanduser(path))
@@ -308,13 +309,19 @@ def add_source(workspace: Workspace, path: str, progress: Progress | None) -> di
             f"{path} has a comma, a blank at its end or a character that can't be shown in its name",
             "give it another name, or name a link to it",
         )
-    known = source_paths(workspace.settings)
+    if os.path.isdir(whole) and any(os.path.lexists(os.path.join(whole, name)) for name in (".obsidian", VAULT_FOLDER)):
+        raise UsageError(f"{path} is a vault: search finds its notes by themselves", "name the folder of your logs")
+    known, before = source_paths(workspace.settings), sources(workspace)
     if whole not in known:
         workspace.settings.write("sources", "paths", ", ".join([*known, whole]))
     workspace.close_talks()
     talks = workspace.talks()
     notices = talks.refresh(None, progress).notices if talks is not None else []
     found = sources(workspace)
+    if whole not in known and found["conversations"] == before["conversations"]:
+        read = counted(found["logs"] - before["logs"], "file")
+        notices = [notice for notice in notices if not notice.startswith(f"{whole} ")]
+        notices.insert(0, f"no conversation there yet ({read} read); what comes is searched")
     if found["pending_vectors"] and workspace.goes_on():
         notices.append("found by words now; vectors are being made in the background")
     expiry = [f"programs delete logs (Claude Code: {CLEANUP_DAYS} days); sleep keeps your words"]

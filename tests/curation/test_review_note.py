@@ -666,7 +666,7 @@ def test_words_typed_over_a_question_are_not_dropped() -> None:
 
 TALK = Proposal(**{**proposal(9)._asdict(), "op": "together", "parts": tuple(PROPOSALS[:3]), "talk": "sessions/a.md"})
 TOGETHER = note.with_new(None, [TALK, PROPOSALS[3]])
-HEAD = f"- [ ] Keep all 3 lines of one conversation (2026-11-20) ^r-{TALK.id}-all".encode()
+HEAD = f"- [ ] Keep all lines of one conversation (2026-11-20) ^r-{TALK.id}-all".encode()
 
 
 def test_lines_of_one_conversation_stand_below_one_box() -> None:

@@ -4,8 +4,8 @@ One bullet a proposal: ``- [ ] words ^r-ID``, what there is to know nested below
 ``[+]`` accepts and keeps the line that would be replaced or the fact that would end; ``[m]`` keeps a fact as a line of
 ``Memory.md``; other words in place are accepted instead of ours. Each related line has a box of its own below the
 proposal, ``- [ ] replace: text ^r-ID-REF``: only one that is ticked is replaced. What one conversation gave stands
-below one box, ``- [ ] Keep all 3 … ^r-ID-all``: that decides those of them which have no mark of their own. Whatever
-can't be understood beyond doubt (a line cut off, the same proposal decided in two ways) waits.
+below one box, ``- [ ] Keep all lines … ^r-ID-all``: that decides those of them which have no mark of their own.
+Whatever can't be understood beyond doubt (a line cut off, the same proposal decided in two ways) waits.
 
 Everything else in the note is the person's and stays, byte by byte.
 """
@@ -16,7 +16,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.model import BESIDE, NEW
-from tars_memory.errors import UsageError, counted
+from tars_memory.errors import UsageError
 from tars_memory.vault.layout import BEFORE, INTRO, TITLE, Layout
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
@@ -314,7 +314,7 @@ def is_bare(data: bytes) -> bool:
 def _all_of(proposal: Proposal, parts: Sequence[Proposal]) -> str:
     """Lines of one conversation below the box that decides them all."""
     said = f" ({one_line(proposal.date)})" if proposal.date else ""
-    head = f"- [ ] Keep all {counted(len(parts), 'line')} of one conversation{said} ^r-{proposal.id}-all"
+    head = f"- [ ] Keep all lines of one conversation{said} ^r-{proposal.id}-all"  # no count: some are decided first
     return "\n".join([head, *(f"  {line}" for part in parts for line in bullet(part).split("\n"))])
 
 

@@ -21,7 +21,8 @@ def history(
 ) -> int:
     """List what this program wrote, newest first.
 
-    In a pipe one line a write, with tabs: write, time, command, who, operation, note, change.
+    In a pipe one line a write, with tabs: write, time, command, who, operation, note, change. Exit 1 if nothing was
+    written.
     """
     call = call_of(ctx)
     entries = list(call.memory().history(limit=limit, path=path and call.note(path)))
@@ -37,7 +38,7 @@ def history(
     else:
         for entry in entries:
             call.out.data("\t".join(row(call.out, entry)))
-    return 0
+    return 0 if entries else 1
 
 
 def row(out: Output, entry: object) -> list[str]:
@@ -74,6 +75,7 @@ HISTORY = command(
 tm history
 tm history --path Memory.md --limit 5
 """,
+    exits="1 nothing was written",
     answers="""
 entries[].txn time command actor: the write
 entries[].file op before after: what it changed
