@@ -6,8 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import TarsError
-from tars_memory.index.fulltext import fold
 from tars_memory.index.naming import name_parts, names_of
+from tars_memory.language.words import fold
 from tars_memory.recall.once import once
 from tars_memory.recall.ranking.candidates import decided, silent, unasked
 from tars_memory.recall.ranking.fusion import LINE_NAMED
