@@ -1,4 +1,4 @@
-# make demo · make test · make check · make docs · make prove · make bench · make eval
+# make demo · make test · make check · make docs · make plugins · make prove · make bench · make eval
 # Everything that is made or downloaded stays inside this folder.
 
 PYTHON ?= python3
@@ -13,7 +13,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export TMPDIR := $(CURDIR)/.cache/tmp
 
-.PHONY: help demo test check docs prove bench eval screens transcripts sessions format clean
+.PHONY: help demo test check docs plugins prove bench eval screens transcripts sessions format clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -36,6 +36,9 @@ check: $(VENV)/.installed  ## ruff, mypy, import contracts, unused code, docs in
 
 docs: $(VENV)/.installed  ## make docs/commands.md from the commands
 	PYTHONPATH=. $(BIN)/python scripts/commands_page.py
+
+plugins: $(VENV)/.installed  ## make plugins/ from the hooks that are installed, and scripts/SKILL.md
+	PYTHONPATH=. $(BIN)/python scripts/plugins.py
 
 # Its random cases are others each time: TARS_PROVE_SEED=N tries those of a run again, TARS_PROVE_SCALE=0.05 fewer.
 prove: $(VENV)/.installed  ## the heavy proofs: fault injection at every system call, 20,000 documents, long races

@@ -340,7 +340,7 @@ def test_a_program_that_moved_is_told_and_mended(home: Path) -> None:
     new.chmod(0o755)
     assert install(held, "claude", [str(new)]) == [True]
     assert b"old" not in path.read_bytes()
-    assert held.standing("claude").problem == ""
+    assert "any more" not in held.standing("claude").problem
     uninstall(held, "claude")
     assert path.read_bytes() == CLAUDE.encode()
 
@@ -409,6 +409,39 @@ def test_no_home_no_settings(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         Hosts({}, tmp_path)
     assert hosts.warnings({}, 0, kept=False) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("claude", '{\n  // mine\n  "a": "x // y,}"\n}', "comments"),
+        ("claude", '{"a": [1, ], }', "a comma before a closing bracket"),
+        ("claude", '\ufeff{"a": "// , }"}', ""),
+        ("codex", '\ufeff{"description": "x"}', "a byte order mark"),
+        ("gemini", '// mine\n{"a": 1}', ""),
+        ("gemini", '{"a": 1, /* x */ }', "a comma before a closing bracket"),
+        ("copilot", '{"version": 1, "hooks": { /* none */ }}', "comments"),
+        ("cursor", '{"version": 1, // mine\n}', ""),
+    ],
+)
+def test_a_form_that_the_agent_does_not_read_is_told(home: Path, name: str, text: str, what: str) -> None:
+    (path, *_) = settle(home, name, text.encode())
+    held = on(home)
+    (edit,) = held.install(name, PROGRAM, "", server=False)
+    said = f"{HOSTS[name].title} ignores {path}: it has {what}"
+    assert [note for note in edit.notes if "ignores" in note] == ([said] if what else [])
+    held.carry_out(edit)
+    assert (said in held.standing(name).problem) == bool(what)
+
+
+def test_a_plugin_beside_the_hooks_is_told(home: Path) -> None:
+    settle(home, "claude", b'{"enabledPlugins": {"tars-memory@tars-memory": true}}')
+    held = on(home)
+    assert held.standing("claude").problem == ""
+    install(held, "claude")
+    assert "the plugin tars-memory@tars-memory calls it, too" in held.standing("claude").problem
+    uninstall(held, "claude")
+    assert held.standing("claude").problem == ""
 
 
 KILLED = """

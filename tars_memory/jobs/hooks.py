@@ -131,9 +131,9 @@ def answer(agent: str, event: Event, text: str) -> dict[str, Any] | None:
     """
     if agent == "cursor" or (event.cursor and not agent):
         return {"additional_context": text} if event.kind == START else None
-    told = {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
-    # Copilot's own form, and that of its extension in VS Code, which reads the same files
-    return {"additionalContext": text, **told} if agent == "copilot" else told
+    if agent == "copilot":
+        return {"additionalContext": text}
+    return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
 
 
 def _text(said: dict[str, Any], name: str) -> str:

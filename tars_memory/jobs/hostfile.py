@@ -31,6 +31,13 @@ _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*+"')
 _SCALAR = re.compile(r"-?[0-9][0-9.eE+-]*+|true|false|null")
 _HEADER = re.compile(r"^[ \t]*(\[\[?[^\r\n]*?\]\]?)[ \t]*(?:#[^\r\n]*)?\r?$", re.MULTILINE)
 
+_LIBERTY = re.compile(
+    r'"(?:[^"\\]|\\.)*+"|(//[^\r\n]*|/\*.*?\*/)|(,)(?=(?:[ \t\r\n]++|//[^\r\n]*+|/\*.*?\*/)*+[}\]])', re.DOTALL
+)
+
+MARK, COMMENTS, COMMA = "a byte order mark", "comments", "a comma before a closing bracket"
+"""What some programs take in JSON, and others do not."""
+
 
 class UnfitError(ValueError):
     """A file is not valid, or can't be changed without harm; the message says where or why."""
@@ -127,6 +134,14 @@ def entries_of(value: Any, ours: Ours, keys: tuple[str, ...] = ()) -> Iterator[t
     elif isinstance(value, list):
         for inner in value:
             yield from entries_of(inner, ours, keys)
+
+
+def liberties(text: str) -> list[str]:
+    """What stands in a text that JSON does not know: of :data:`MARK`, :data:`COMMENTS`, :data:`COMMA`."""
+    found = [*_LIBERTY.finditer(text)]
+    told = [(MARK, text.startswith("\ufeff"))]
+    told += [(COMMENTS, any(each[1] for each in found)), (COMMA, any(each[2] for each in found))]
+    return [name for name, is_there in told if is_there]
 
 
 def _check(before: str, after: str, ours: Ours, *, toml: bool, more: list[Insertion]) -> None:

@@ -53,6 +53,8 @@ class Host(NamedTuple):
         file: that holds hooks, below the folder.
         events: that it is asked to tell, as it names them.
         servers: the file that holds its MCP servers, for a host whose hooks can't answer a prompt; else empty.
+        reads: what it takes in its file though JSON does not know it; of all else it ignores the whole file. Measured,
+            see docs/agents.md; Cursor could not be.
         notes: what the person should know after an installation.
     """
 
@@ -63,10 +65,9 @@ class Host(NamedTuple):
     events: tuple[str, ...]
     below: str = ""
     servers: str = ""
+    reads: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
-
-_START_ALONE = "{} takes context from hooks at the start of a session only, not at each prompt"
 
 HOSTS = {
     "claude": Host(
@@ -75,6 +76,7 @@ HOSTS = {
         "CLAUDE_CONFIG_DIR",
         "settings.json",
         ("SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd"),
+        reads=(hostfile.MARK,),
     ),
     "codex": Host(
         "Codex",
@@ -85,15 +87,16 @@ HOSTS = {
         notes=("Codex runs a new hook after you trusted it: type /hooks in Codex",),
     ),
     "gemini": Host(
-        "Gemini CLI", ".gemini", "GEMINI_CLI_HOME", "settings.json", ("SessionStart", "BeforeAgent"), below=".gemini"
+        "Gemini CLI", ".gemini", "GEMINI_CLI_HOME", "settings.json", ("SessionStart", "BeforeAgent"), below=".gemini",
+        reads=(hostfile.COMMENTS,),
     ),
     "cursor": Host(
         "Cursor", ".cursor", "", "hooks.json", ("sessionStart",), servers="mcp.json",
-        notes=(_START_ALONE.format("Cursor"),),
+        reads=(hostfile.MARK, hostfile.COMMENTS, hostfile.COMMA),
+        notes=("Cursor takes context from hooks at the start of a session only, not at each prompt",),
     ),
     "copilot": Host(
-        "Copilot CLI", ".copilot", "COPILOT_HOME", "hooks/tars-memory.json", ("SessionStart",),
-        servers="mcp-config.json", notes=(_START_ALONE.format("Copilot CLI"),),
+        "Copilot CLI", ".copilot", "COPILOT_HOME", "hooks/tars-memory.json", ("SessionStart", "UserPromptSubmit")
     ),
 }  # fmt: skip
 """By the name that ``hook install`` takes; docs/agents.md says where each fact was found, and when."""
@@ -197,8 +200,6 @@ class Hosts:
             edits.append(self._planned(name, path, is_toml, entries))
         if server and HOSTS[name].servers:
             value: dict[str, Any] = {"command": program[0], "args": [*program[1:], "mcp", *more]}
-            if name == "copilot":
-                value = {"type": "local", **value, "tools": ["*"]}
             entry = Insertion(("mcpServers", SERVER), value, listed=False)
             edits.append(self._planned(name, self.folder(name) / HOSTS[name].servers, False, [entry]))
         return edits
@@ -282,6 +283,9 @@ class Hosts:
             files += [os.fspath(path)] if by_hand and not found else []
             off = _switched_off(name, value)
             problems += [f"all hooks are switched off in {path} ({off})"] if off else []
+            problems += filter(None, [_unread(name, path, _read(path), is_toml=is_toml)])
+            plugin = _plugin(value)
+            problems += [f"the plugin {plugin} calls it, too: tars-memory hook uninstall {name}"] if plugin else []
         if name == "codex":
             with contextlib.suppress(SettingsError):
                 path = self.folder(name) / "config.toml"
@@ -300,7 +304,7 @@ class Hosts:
         path, is_toml = self._places(name)[0]
         if name == "codex":
             path, is_toml = self._codex()
-        entries = [Insertion(("hooks", event), _handler(name, command)) for event in HOSTS[name].events]
+        entries = [Insertion(("hooks", event), handler(name, command)) for event in HOSTS[name].events]
         if name in ("cursor", "copilot"):
             entries.insert(0, Insertion(("version",), 1, listed=False))
         yield path, is_toml, entries
@@ -342,6 +346,7 @@ class Hosts:
                 return Edit(name, path, target, current, base, base)
             by_hand = {keys for keys, _ in hostfile.entries_of(value, _by_hand(name))}
             taken = {keys[:2] for keys in by_hand}
+            notes += filter(None, [_unread(name, path, current, is_toml=is_toml)])
             notes += [f"{path}: {keys[1]} calls tars-memory already, as you wrote it" for keys in sorted(taken)]
             rest = [entry for entry in entries if entry.keys not in taken]
             wanted = sorted((keys, _flat(entry)) for entry in rest for keys, entry in _held(entry, ours))
@@ -376,7 +381,7 @@ class Hosts:
 # --- what stands in the files
 
 
-def _handler(name: str, command: str) -> dict[str, Any]:
+def handler(name: str, command: str) -> dict[str, Any]:
     """How a host is told to run a command."""
     if name == "cursor":
         return {"command": command}
@@ -466,6 +471,22 @@ def _switched_off(name: str, value: Any) -> str:
     for part in key.split(".") if key else ():
         value = value.get(part) if isinstance(value, dict) else None
     return key if key and value is off else ""
+
+
+def _unread(name: str, path: Path, data: bytes | None, *, is_toml: bool) -> str:
+    """What of a file's form keeps its host from reading it; empty if nothing does."""
+    found = [] if is_toml else [each for each in hostfile.liberties(_text(data)) if each not in HOSTS[name].reads]
+    return f"{HOSTS[name].title} ignores {path}: it has {' and '.join(found)}" if found else ""
+
+
+def _plugin(value: Any) -> str:
+    """Our own plugin, if a file of settings says that it is used."""
+    for table in ("enabledPlugins", "plugins"):
+        used = value.get(table) if isinstance(value, dict) else None
+        for plugin, how in used.items() if isinstance(used, dict) else ():
+            if plugin.partition("@")[0] == SERVER and (how is True or how == {"enabled": True}):
+                return str(plugin)
+    return ""
 
 
 # --- files

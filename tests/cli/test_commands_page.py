@@ -37,7 +37,7 @@ def test_a_command_has_examples_that_it_takes(name: str, monkeypatch: pytest.Mon
     takes([words for line in found for words in line], monkeypatch)
 
 
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "scripts" / "SKILL.md", *(ROOT / "docs").glob("*.md")])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
