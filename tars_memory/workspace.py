@@ -382,6 +382,17 @@ class Workspace:
         self.notices += self.index().refresh().notices
         return self.index().read(question)
 
+    def peek(self, question: Callable[[IndexReader], Answered]) -> Answered | None:
+        """What a reader of the index answers as it stands, not brought up to date; None if there is no index."""
+        from tars_memory.index.indexer import Index
+
+        if self._opened is None:
+            index = Index(self.whole, self.state, self.settings.places.cache, self.limits, self.open_embedder)
+            if index.files.current() is None:
+                return None
+            self._opened = index
+        return question(self._opened.reader())
+
     def reindex(
         self, *, full: bool = False, embed: bool = True, progress: Callable[[str, int, int], None] | None = None
     ) -> RefreshReport:

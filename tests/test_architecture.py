@@ -153,9 +153,10 @@ LIBRARIES_CALL = [
     *("readinto", "resolve_command", "collect_usage_pieces", "verify_request", "handle_error", "on_any_event"),
     *("daemon_threads", "block_on_close", "request_queue_size", "suppress_debug_info", "disable_hf_tokenizer_download"),
     *("drop_params", "telemetry", "log_severity_level", "inter_op_num_threads", "intra_op_num_threads"),
+    *("whitespace_split", "commenters"),
     *("graph_optimization_level", "optimized_model_filepath", "enable_cpu_mem_arena"),
 ]
-"""Names that a library asks for: typer, socketserver, watchdog, litellm, onnxruntime."""
+"""Names that a library asks for: typer, socketserver, watchdog, litellm, onnxruntime, shlex."""
 BY_NAME = [
     "__getattr__",
     "normalised",

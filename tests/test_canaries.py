@@ -44,7 +44,7 @@ def test_every_command_is_asked(vault: planted.Planted) -> None:
     assert sorted(planted.calls(vault, "")) == sorted(ALL)
 
 
-SILENT = {"init", "reindex", "watch", "verify", "models", "eval", "sleep", "sources", "status"} | {
+SILENT = {"completion", "init", "reindex", "watch", "verify", "models", "eval", "sleep", "sources", "status"} | {
     "remember",
     "edit",
     "extract",

@@ -120,6 +120,22 @@ class NameTable:
         found = self._connection.execute(sql, (self._scope, len(asked), asked, TIERS.index("episodic")))
         return list(dict.fromkeys(written for (written,) in found))[:OFFERED]
 
+    def all(self) -> list[tuple[str, str]]:
+        """All names as written, each with the path of its note; names of sessions are none."""
+        sql = (
+            f"SELECT m.written, n.path FROM names m JOIN notes n ON n.id = m.note {_OF_SCOPE}"
+            " AND n.tier <> ? ORDER BY m.name, n.path"
+        )
+        return self._connection.execute(sql, (self._scope, TIERS.index("episodic"))).fetchall()
+
+    def tags(self) -> list[str]:
+        """All tags."""
+        sql = (
+            "SELECT DISTINCT g.tag FROM chunk_tags g JOIN chunks c ON c.id = g.chunk JOIN notes n ON n.id = c.note"
+            f" {_OF_SCOPE} ORDER BY g.tag"
+        )
+        return [tag for (tag,) in self._connection.execute(sql, (self._scope,))]
+
     def telling(self, found: Named, held_in: Callable[[str], bool]) -> tuple[frozenset[str], set[int]]:
         """The notes that tell of somebody or something as wholes, and all chunks in which something does.
 

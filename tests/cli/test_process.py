@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from hostile import HOSTILE
-from terminal import OURS, ROOT, environment, on_a_terminal, program, script, started
+from terminal import OURS, ROOT, environment, on_a_terminal, program, script
 
 HERE = Path(__file__).parent
 WITH_FAKE = str(HERE / "with_fake.py")
@@ -240,27 +240,6 @@ def test_a_bug_leaves_a_sentence_and_a_file(env: dict[str, str], tmp_path: Path)
     assert done.stderr.startswith(b"tars-memory: this is a bug: RuntimeError: tea red")
     (saved,) = (tmp_path / "home" / "state").glob("crash-*.txt")
     assert str(saved).encode() in done.stderr
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_offered(shell: str, env: dict[str, str], tmp_path: Path) -> None:
-    env = {**env, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    done = run(started("--show-completion", shell), env, cwd=tmp_path)
-    assert done.returncode == 0 and b"_TARS_MEMORY_COMPLETE" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [("tars-memory re", {"remember", "reindex", "review"}), ("tars-memory search --expl", {"--explain"})],
-)
-def test_completion_completes(words: str, expected: set[str], env: dict[str, str], tmp_path: Path) -> None:
-    more = {
-        "_TARS_MEMORY_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split()) - 1),
-    }
-    done = run(started(), {**env, **more}, cwd=tmp_path)
-    assert set(done.stdout.decode().split()) == expected
 
 
 def test_help_and_errors_leave_no_trace(env: dict[str, str], tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from tars_memory.doors.cli.call import Call, Ended
 from tars_memory.doors.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
-from tars_memory.doors.cli.parsing import HELP, Command, shared
+from tars_memory.doors.cli.parsing import HELP, Command, call_of, shared
 from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,9 +66,29 @@ COMMANDS = {
         "verify": "Compare the index with the notes.",
         "models": "List embedding models, or use another one.",
         "eval": "Measure how well search answers your questions.",
+        "completion": "Complete commands and names by Tab in bash, zsh or fish.",
     },
 }
-"""The commands by heading, in the order of the help, each with its one line."""
+"""The commands by heading, in the order of ``tm help all``, each with its one line."""
+
+EVERY_DAY = {
+    "init": "tm init ~/Notes",
+    "remember": "tm remember Anna prefers trains to planes --tag people",
+    "log": "tm log met Anna in Cork",
+    "search": "tm search what could be a present for Anna",
+    "open": "tm open fountain pens",
+    "context": "tm context what does Anna like to eat",
+    "facts": 'tm facts add Anna "lives in" Cork',
+    "extract": "tm extract ~/.claude/projects/website/*.jsonl",
+    "review": "tm review",
+    "forget": "tm forget fountain pens",
+    "undo": "tm undo",
+    "status": "tm status",
+}
+"""The commands that the help begins with, each with an example out of its own help."""
+
+HIDDEN = {"timeline", "verify"}
+"""Old names, which go on working: ``facts --timeline`` and ``doctor --index``."""
 
 HOMES = {
     "log": "remember",
@@ -93,24 +113,42 @@ HOMES = {
 
 HELP_TEXT = "Long-term memory in plain markdown: for you, scripts and agents, over the vault you keep editing by hand."
 
+COMPLETES = "_TARS_MEMORY_COMPLETE"
+"""Set by the scripts of :mod:`tars_memory.doors.cli.completion`, to the shell's name."""
+
 OK, PARTLY, UNWRITABLE, SIGNALLED, INTERRUPTED = 0, 3, 5, 128, 130
 
 
 class Group(TyperGroup):
     """The program's commands, imported one by one."""
 
+    whole = False
+    """The help is to list all commands."""
+
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """All names, as the help orders them."""
         return [name for names in COMMANDS.values() for name in names]
+
+    def told(self) -> list[tuple[str, str]]:
+        """The names that are shown, each with its one line; no module is imported for it."""
+        return [(name, text) for names in COMMANDS.values() for name, text in names.items() if name not in HIDDEN]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name, its module imported now; None if there is none."""
         return load(cmd_name) if cmd_name in self.list_commands(ctx) else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that the first word names; ``help X`` is ``X --help``."""
+        """The command that the first word names; ``help X`` is ``X --help``, ``help all`` lists all commands.
+
+        Raises:
+            UsageError: there is none of that name.
+        """
         name, rest = args[0], args[1:]
-        if name == "help" and rest:
+        if name == "help":
+            if not rest or rest[0] == "all":
+                self.whole = bool(rest)
+                typer.echo(ctx.get_help())
+                ctx.exit()
             name, rest = rest[0], [HELP[0]]
         found = self.get_command(ctx, name)
         if found is None and not ctx.resilient_parsing:
@@ -118,11 +156,19 @@ class Group(TyperGroup):
         return name, found, rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """The options, then the table of commands under their headings; no module is imported for it."""
-        TyperCommand.format_options(self, ctx, formatter)  # type: ignore[arg-type]
-        for title, names in COMMANDS.items():
-            with formatter.section(title):
-                formatter.write_dl([(f"{name:<9}", text) for name, text in names.items()])
+        """The commands of every day with an example each, or all under their headings; then the options."""
+        if self.whole:
+            for title, names in COMMANDS.items():
+                with formatter.section(title):
+                    shown = [(f"{name:<10}", text) for name, text in names.items() if name not in HIDDEN]
+                    formatter.write_dl(shown)
+            TyperCommand.format_options(self, ctx, formatter)  # type: ignore[arg-type]
+            return
+        with formatter.section("Every day"):
+            said = dict(self.told())
+            for name, example in EVERY_DAY.items():
+                formatter.write(f"  {name:<10}{said[name]}\n{'':<12}{example}\n")
+        formatter.write(f"\nAll commands and options: {PROGRAM} help all; one: {PROGRAM} help search\n")
 
 
 def load(name: str) -> Command:
@@ -145,6 +191,28 @@ def _show_version(ctx: typer.Context, _param: typer.CallbackParam, value: bool) 
         raise typer.Exit
 
 
+def _completion(what: str) -> TyperOption:
+    """``--install-completion`` and ``--show-completion``: the command ``completion`` by its old name."""
+
+    def do(ctx: typer.Context, _param: typer.CallbackParam, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            from tars_memory.doors.commands.completion import install, show
+
+            (install if what == "install" else show)(call_of(ctx), "")
+            raise typer.Exit
+
+    name = f"{what}_completion"
+    return TyperOption(
+        param_decls=[name, "--" + name.replace("_", "-")],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        hidden=True,
+        callback=do,
+        help="As the command completion.",
+    )
+
+
 def build() -> Group:
     """The program's command line."""
     version = TyperOption(
@@ -157,7 +225,7 @@ def build() -> Group:
     )
     return Group(
         name=PROGRAM,
-        params=[*shared(writes=True), version, *typer.main.get_install_completion_arguments()],
+        params=[*shared(writes=True), version, *map(_completion, ("install", "show"))],
         help=HELP_TEXT,
         rich_markup_mode=None,
         context_settings={"help_option_names": list(HELP)},
@@ -186,7 +254,10 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
     try:
         try:
             group = build()
-            if f"_{name}_COMPLETE".replace("-", "_").upper() in call.env:
+            if call.env.get(COMPLETES) in ("bash", "zsh", "fish"):
+                return _complete(group, list(argv), call)
+            if f"_{name}_COMPLETE".replace("-", "_").upper() in call.env:  # a script of an older version
+                typer.main.get_install_completion_arguments()  # makes the shells of typer known
                 group.main(list(argv), prog_name=name)
             code = _invoke(group, list(argv), name, call)
             call.out.flush()
@@ -221,6 +292,19 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
         from tars_memory.doors.cli.failures import explain
 
         return explain(error, call, argv)
+    return code
+
+
+def _complete(group: Group, argv: list[str], call: Call) -> int:
+    """Answer a shell's Tab; nothing is said but values, whatever happens."""
+    from tars_memory.doors.cli.completion import answer
+
+    try:
+        code = answer(group, call.env[COMPLETES], argv, call)
+        call.out.flush()
+    except Exception:
+        discard(call.out.stdout)
+        return OK
     return code
 
 

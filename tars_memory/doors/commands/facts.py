@@ -167,7 +167,10 @@ def timeline(
     ctx: typer.Context,
     about: Annotated[list[str] | None, typer.Argument(metavar="ABOUT…", help="A name, as subject or object.")] = None,
 ) -> int:
-    """List all facts about a name in order of time, ended ones too. Those without a date come last."""
+    """List all facts about a name in order of time, ended ones too. Those without a date come last.
+
+    The same as `facts --timeline`.
+    """
     call = call_of(ctx)
     name = call.words(about, "ABOUT")
     return show(call, call.memory().timeline(name), in_time=True)

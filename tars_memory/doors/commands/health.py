@@ -154,22 +154,21 @@ def doctor(
         str | None,
         typer.Option("--drop", metavar="ITEM", help="Take a text out of the spool into a file."),
     ] = None,
+    index: Annotated[bool, typer.Option("--index", help="Compare the index with what a rebuild would hold.")] = False,
 ) -> int:
     """Mend what a crash left, write what waits in the spool, and check writes, syncs, rights, model and index.
 
     Prints each finding with what to do; exit 1 if any are left. With --dry-run it only looks.
     """
     call = call_of(ctx)
-    if adopt + fix + (restore is not None) + (drop is not None) > 1:
-        raise UsageError("more than one of --fix, --restore, --drop and --adopt", "give one of them")
-    if adopt:
-        return _adopt(call, path)
+    if adopt + fix + index + (restore is not None) + (drop is not None) > 1:
+        raise UsageError("more than one of --fix, --index, --restore, --drop and --adopt", "give one of them")
+    if adopt or index:
+        return _adopt(call, path) if adopt else _compare(call)
     if path is not None:
         raise UsageError(f"{path!r} without --adopt", "to take over the history of a moved vault: doctor --adopt PATH")
     if drop is not None:
-        kept = call.memory().drop(drop)
-        call.out.data(clean(str(kept))) if kept else call.out.say("dropped; it was a removal, and holds no words")
-        return 0
+        return _drop(call, drop)
     if restore is not None:
         for written in call.memory().restore(restore):
             call.out.data(call.out.place(written.path, written.line))
@@ -192,6 +191,12 @@ def doctor(
         if not findings:
             call.out.say("all is well")
     return 1 if any(not finding.get("fixed") for finding in findings) else 0
+
+
+def _drop(call: Call, item: str) -> int:
+    kept = call.memory().drop(item)
+    call.out.data(clean(str(kept))) if kept else call.out.say("dropped; it was a removal, and holds no words")
+    return 0
 
 
 def _adopt(call: Call, path: str | None) -> int:
@@ -226,6 +231,7 @@ DOCTOR = command(
     examples="""
 tm doctor
 tm doctor --fix                  # mend indexes, rights, leftovers; never a note
+tm doctor --index                # is the index what the notes say?
 tm doctor --restore all          # write lost lines again
 tm doctor --adopt /old/place     # after you moved the vault
 """,
@@ -234,6 +240,8 @@ tm doctor --adopt /old/place     # after you moved the vault
 findings[].kind path message hint fixable fixed: what is wrong, and what to do
 [--adopt]
 adopted: `from`, `to`, `writes`, `waiting`
+[--index]
+as verify
 """,
 )
 
@@ -315,8 +323,14 @@ took: seconds
 
 
 def verify(ctx: typer.Context) -> int:
-    """Compare the index with what a rebuild from the notes would hold, and print each difference. Exit 1 if any."""
-    call = call_of(ctx)
+    """Compare the index with what a rebuild from the notes would hold, and print each difference. Exit 1 if any.
+
+    The same as `doctor --index`.
+    """
+    return _compare(call_of(ctx))
+
+
+def _compare(call: Call) -> int:
     differences = [str(difference) for difference in call.memory().verify()]
     notices = call.notices()
     if call.out.json:

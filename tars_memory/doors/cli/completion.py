@@ -1,0 +1,373 @@
+"""What a shell is told when somebody presses Tab: commands, options and their values, those of the vault too.
+
+The scripts hand over the words before the cursor and take a value a line, with a tab and what it means behind it. No
+shell ever evaluates such a line: a note may be called ``$(reboot)``. Nothing is written, no index is brought up to
+date, and whatever fails is silence.
+
+A script calls the program with ``_TARS_MEMORY_COMPLETE`` set to the shell's name and the words as arguments; bash,
+which parts words in its own way, hands over its line and its word breaks. The exit code is 3 where files are to be
+offered, for bash 4 where its script has to quote what is inserted and 5 where quotes are open, else 0.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperArgument, TyperOption
+
+from tars_memory.doors.cli.output import line
+from tars_memory.doors.cli.parsing import HELP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from tars_memory.doors.cli.call import Call
+    from tars_memory.doors.cli.parsing import Command
+    from tars_memory.vault.model import Entry
+
+FILES, PLAIN, OPEN = 3, 4, 5
+MOST = 500
+"""Values that are offered at most: nobody reads more."""
+SHOWN = 60
+"""Characters of what a value means."""
+
+SCRIPTS = {
+    "bash": """\
+# bash completion for tm and tars-memory
+_tars_memory() {
+    local line found code
+    COMPREPLY=()
+    found=$(_TARS_MEMORY_COMPLETE=bash "${1/#\\~/$HOME}" "${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" 2>/dev/null)
+    code=$?
+    [ "$code" = 3 ] && compopt -o default 2>/dev/null
+    [ "$code" = 5 ] && compopt -o filenames 2>/dev/null
+    while IFS= read -r line; do
+        [ -n "$line" ] || continue
+        line=${line%%$'\\t'*}
+        [ "$code" = 4 ] && printf -v line %q "$line"
+        COMPREPLY+=("$line")
+    done <<< "$found"
+}
+complete -F _tars_memory tm tars-memory
+""",
+    "zsh": """\
+#compdef tm tars-memory
+_tars_memory() {
+    local found line code
+    local -a values shown
+    found="$(_TARS_MEMORY_COMPLETE=zsh ${(Q)~words[1]} "${(@Q)words[2,CURRENT]}" 2>/dev/null)"
+    code=$?
+    if [[ $code = 3 ]]; then
+        _files
+        return
+    fi
+    for line in "${(@f)found}"; do
+        [[ -n $line ]] || continue
+        values+=("${line%%$'\\t'*}")
+        shown+=("${line/$'\\t'/  -- }")
+    done
+    (( $#values )) && compadd -U -l -d shown -a values
+}
+if [[ $funcstack[1] = _tars_memory ]]; then
+    _tars_memory "$@"
+else
+    compdef _tars_memory tm tars-memory
+fi
+""",
+    "fish": """\
+# fish completion for tm and tars-memory
+function __tars_memory_complete
+    set -l words (commandline -opc)
+    set -l typed (commandline -ct)
+    set -l current (string unescape -- "$typed"; or string trim --left --chars "'\\"" -- "$typed")
+    set -l program $words[1]
+    set -e words[1]
+    set -l found (env _TARS_MEMORY_COMPLETE=fish $program $words "$current" 2>/dev/null)
+    if test $status -eq 3
+        __fish_complete_path "$current"
+    else if set -q found[1]
+        printf '%s\\n' $found
+    end
+end
+complete -c tm -f -a '(__tars_memory_complete)'
+complete -c tars-memory -f -a '(__tars_memory_complete)'
+""",
+}
+"""What each shell runs at Tab; ``tm completion`` prints and installs it."""
+
+Value = tuple[str, str]
+"""What is offered, and what it means; empty for nothing to say."""
+
+
+def answer(group: Any, shell: str, argv: Sequence[str], call: Call) -> int:
+    """Print the values that fit the words before the cursor.
+
+    Args:
+        group: the program's commands.
+        shell: one of :data:`SCRIPTS`.
+        argv: the words, the last one as far as it is typed; of bash its line and its word breaks.
+        call: nobody is asked anything by it.
+
+    Returns:
+        0, :data:`FILES`, and for bash :data:`PLAIN` or :data:`OPEN`.
+    """
+    words, cut, code = ([*argv], 0, 0) if shell != "bash" else _of_bash(*argv[:2])
+    if words and shell == "zsh":
+        words[-1] = words[-1].lstrip("'\"")  # of a word whose quotes are open it keeps them
+    call.actor = "script"
+    found = _offered(group, words or [""], call)
+    if found is None:
+        return FILES
+    for value, meaning in islice(found, MOST):
+        if any(ord(sign) < 32 for sign in value):
+            continue  # no line can hold it
+        call.out.data(f"{value[cut:]}\t{line(meaning)[:SHOWN]}".rstrip("\t"), of_notes=False)
+    return code
+
+
+def _of_bash(typed: str, breaks: str) -> tuple[list[str], int, int]:
+    """The words of a line behind the program's, how much of the last one bash takes for another word, the exit code."""
+    lexer = shlex.shlex(typed, posix=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    words: list[str] = []
+    try:
+        words += lexer
+        ended = bool(re.search(r"(?<!\\)\s$", typed))
+    except ValueError:  # within quotes, or behind a backslash
+        words.append(lexer.token)
+        return words[1:], 0, OPEN
+    if ended:
+        words.append("")
+    last = words[-1]
+    return words[1:], max((last.rfind(sign) + 1 for sign in "=:" if sign in breaks), default=0), PLAIN
+
+
+def _offered(group: Any, words: Sequence[str], call: Call) -> Iterable[Value] | None:
+    """What fits; None where files do."""
+    *before, typed = words
+    name, given, option = _read(group, before, call)
+    if name is None:
+        if option is not None:
+            return _values_of(option, "", [], typed, call)
+        if typed.startswith("-"):
+            return _options(group.params, typed, before)
+        return _beginning([(each, text) for each, text in group.told()], typed)
+    if name == "help":
+        return _beginning([("all", "List all commands."), *group.told()], typed) if not given else []
+    command = group.get_command(None, name)
+    if command is None:
+        return []
+    params: list[Any] = [*command.params, *group.params]
+    given, option, literal = _given(command, group.params, given)
+    if not literal and typed.startswith("--") and "=" in typed:
+        at, _, value = typed.partition("=")
+        option = _named(params, at)
+        found = _values_of(option, name, given, value, call) if option is not None else []
+        return None if found is None else [(f"{at}={each}", meaning) for each, meaning in found]
+    if option is not None:
+        return _values_of(option, name, given, typed, call)
+    if not literal and typed.startswith("-"):
+        return _options(command.params, typed, before)
+    arguments = [param for param in command.params if isinstance(param, TyperArgument)]
+    if not arguments:
+        return []
+    place = min(len(given), len(arguments) - 1)
+    return _values_of(arguments[place], name, given, typed, call)
+
+
+def _read(group: Any, before: Sequence[str], call: Call) -> tuple[str | None, list[str], Any]:
+    """The command's name, the words behind it, and the option of every command whose value is next, if there is one."""
+    rest = iter(before)
+    for word in rest:
+        if not word.startswith("-"):
+            return word, list(rest), None
+        option = _named(group.params, word)
+        if option is not None and not option.is_flag:
+            value = next(rest, None)
+            if value is None:
+                return None, [], option
+            call.take(option.name, value)
+    return None, [], None
+
+
+def _given(command: Command, shared: Sequence[Any], words: Sequence[str]) -> tuple[list[str], Any, bool]:
+    """The words that are no options; the option whose value is next; whether all that follows is text."""
+    found: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            return [*found, *rest], None, True
+        if not word.startswith("--"):
+            found.append(word)
+            continue
+        option = _named([*command.params, *shared], word)
+        if option is not None and not option.is_flag and "=" not in word:
+            value = next(rest, None)
+            if value is None:
+                return found, option, False
+    return found, None, False
+
+
+def _named(params: Iterable[Any], word: str) -> Any:
+    name = word.partition("=")[0]
+    return next((param for param in params if isinstance(param, TyperOption) and name in param.opts), None)
+
+
+def _options(params: Iterable[Any], typed: str, before: Sequence[str]) -> list[Value]:
+    """Options, each once; those that may be repeated, again."""
+    offered = [
+        (option.opts[0], option.help or "")
+        for option in params
+        if isinstance(option, TyperOption) and not option.hidden and (option.multiple or option.opts[0] not in before)
+    ]
+    return _beginning([*offered, (HELP[0], "Show this message and exit.")], typed)
+
+
+def _beginning(values: Iterable[Value], typed: str) -> list[Value]:
+    """Those that begin with what is typed; where none does, in any case of letters."""
+    every = list(dict.fromkeys(values))
+    exact = [each for each in every if each[0].startswith(typed)]
+    return exact or [each for each in every if each[0].casefold().startswith(typed.casefold())]
+
+
+def _values_of(param: Any, command: str, given: Sequence[str], typed: str, call: Call) -> Iterable[Value] | None:
+    """The values of an option or an argument that begin with what is typed; None where they are files."""
+    metavar = (param.metavar or "").strip("[]…").rstrip("…")
+    key = f"{command} {param.name}"
+    if metavar in ("DIR", "FILE", "FILES", "FOLDER", "PATH", "SOURCES") and key != "sources path":
+        return None
+    if key == "sources path" and given[:1] != ["remove"]:
+        return None
+    fixed = FIXED.get(key) or FIXED.get(metavar)
+    if fixed is not None:
+        return _beginning([(each, "") for each in fixed], typed)
+    source = SOURCES.get(key) or SOURCES.get(metavar) or SOURCES.get(f"--{param.name}")
+    if source is None:
+        return []
+    said = " ".join(given) + " " if isinstance(param, TyperArgument) and key in WORDS and given else ""
+    found = _beginning(source(call, given), said + typed)
+    return [(value[len(said) :], meaning) for value, meaning in found if value[len(said) :]]
+
+
+def _notes(call: Call, _given: Sequence[str]) -> Iterator[Value]:
+    yield from call.memory().workspace.peek(lambda reader: reader.names(call.memory().workspace.project).all()) or ()
+
+
+def _people(call: Call, given: Sequence[str]) -> Iterator[Value]:
+    scope = call.memory().workspace.project
+    for fact in call.memory().workspace.peek(lambda reader: reader.facts(scope)) or ():
+        yield fact.subject, ""
+    yield from _notes(call, given)
+
+
+def _facts(call: Call, given: Sequence[str]) -> Iterator[Value]:
+    """What ``facts`` takes: a verb, or a name; behind ``end`` and ``remove`` the REF of a fact."""
+    if given[:1] in (["end"], ["remove"]):
+        scope = call.memory().workspace.project
+        for fact in call.memory().workspace.peek(lambda reader: reader.facts(scope)) or ():
+            yield f"{given[0]} {fact.ref}", f"{fact.subject} {fact.predicate}: {fact.object}"
+        return
+    if not given:
+        yield from (("add", "SUBJECT PREDICATE OBJECT"), ("end", "REF"), ("remove", "REF"))
+    yield from ((name, meaning) for name, meaning in _people(call, given))
+
+
+def _tags(call: Call, _given: Sequence[str]) -> Iterator[Value]:
+    scope = call.memory().workspace.project
+    yield from ((tag, "") for tag in call.memory().workspace.peek(lambda reader: reader.names(scope).tags()) or ())
+
+
+def _refs(call: Call, _given: Sequence[str]) -> Iterator[Value]:
+    yield from ((entry.ref, entry.text) for entry in _entries(call))
+
+
+def _sections(call: Call, _given: Sequence[str]) -> Iterator[Value]:
+    yield from ((entry.section, "") for entry in _entries(call) if entry.section)
+
+
+def _entries(call: Call) -> Iterator[Entry]:
+    """Those of the two notes that ``list`` shows; read here, which loads less than the command."""
+    from tars_memory.vault.note import Note
+
+    vault = call.memory().workspace.vault
+    for path in (vault.layout.memory, vault.layout.procedural):
+        if vault.look(path) is not None:
+            yield from Note.of(vault.layout, path, vault.read(path)).entries
+
+
+def _writes(call: Call, _given: Sequence[str]) -> Iterator[Value]:
+    for entry in call.memory().history(50):
+        yield entry.txn, f"{entry.command} {entry.file}"
+
+
+def _models(call: Call, _given: Sequence[str]) -> Iterator[Value]:
+    """Those that need no download; for the names of the others fastembed would have to be imported."""
+    from tars_memory.index.embedding import models
+
+    yield from ((name, cost.languages) for name, cost in models.COSTS.items())
+    yield from ((made.name, "") for made in models.installed(call.memory().workspace.settings.places.cache))
+
+
+def _sources(call: Call, _given: Sequence[str]) -> Iterator[Value]:
+    from tars_memory.settings import SourcesOptions
+
+    paths = call.memory().workspace.settings.options("sources", SourcesOptions).paths
+    yield from ((f"remove {path.strip()}", "") for path in paths.split(",") if path.strip())
+
+
+def _projects(call: Call, _given: Sequence[str]) -> Iterator[Value]:
+    folder = call.memory().workspace.root / "projects"
+    yield from ((path.name, "") for path in sorted(folder.iterdir()) if path.is_dir() and path.name[:1] != ".")
+    yield "none", "outside projects"
+
+
+def _tables(_call: Call, _given: Sequence[str]) -> Iterator[Value]:
+    from tars_memory.index.tables import TABLES
+
+    yield from ((name, ", ".join(columns)) for name, columns in TABLES.items())
+
+
+TIERS = ("semantic", "procedural", "daily", "episodic", "note")
+FIXED: dict[str, tuple[str, ...]] = {
+    "MODE": ("hybrid", "lexical", "semantic"),
+    "TIER": TIERS,
+    "search tier": (*TIERS, "talk"),
+    "remember tier": ("semantic", "procedural"),
+    "PLACE": ("cwd", "vault"),
+    "FORMAT": ("text", "json"),
+    "WHAT": ("exchanges", "facts", "quotes", "full"),
+    "PERIOD": ("month", "year"),
+    "KIND": ("systemd", "launchd", "cron"),
+    "DATE": ("today", "yesterday", "1w", "1m", "1y"),
+    "good|bad": ("good", "bad"),
+    "list|add|remove": ("list", "add", "remove"),
+    "list|use|check": ("list", "use", "check"),
+    "bash|zsh|fish": tuple(SCRIPTS),
+}
+"""The values that a command of that option, or any option with that placeholder, takes."""
+
+SOURCES: dict[str, Callable[[Call, Sequence[str]], Iterator[Value]]] = {
+    "TAG": _tags,
+    "REF": _refs,
+    "NOTE": _notes,
+    "TXN": _writes,
+    "ABOUT": _people,
+    "search about": _people,
+    "context about": _people,
+    "list about": _people,
+    "facts words": _facts,
+    "open what": _notes,
+    "remember section": _sections,
+    "list section": _sections,
+    "models name": _models,
+    "sources path": _sources,
+    "export table": _tables,
+    "--project": _projects,
+}
+"""Where the values come from that stand in the vault, its index or its journal."""
+
+WORDS = {"open what", "links note", "timeline about", "facts words", "sources path"}
+"""Arguments of several words that are one name."""
