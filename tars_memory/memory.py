@@ -565,14 +565,14 @@ class Memory:
             ConflictError: a note changed meanwhile; nothing was written.
             UnwritableError: a note can't be written; nothing was.
         """
-        from tars_memory.curation.tidying.compression import Terms, compress
+        from tars_memory.curation.tidying.compression import CompressionTerms, compress
 
         may = self.workspace.settings.options("permissions", PermissionOptions).unattended_compress
         allowed = may or (self.workspace.interactive and self.workspace.actor == "person")
         if apply and allowed:
             self.workspace.take_ticks()
         context = self.workspace.capture(writes=apply and allowed)
-        return compress(context, Terms.of(self.workspace.settings, by, before), apply=apply, allowed=allowed)
+        return compress(context, CompressionTerms.of(self.workspace.settings, by, before), apply=apply, allowed=allowed)
 
     # --- drawing from conversations
 

@@ -88,7 +88,226 @@ def notes(chance: random.Random) -> dict[str, str]:
             f"# Plan {said()}\n\n{said()} [[Memory]] #work/{w} [{w}]({n}/deep.md)\n",
             f"{n}/deep.md": f"# {w}\n\n| {w} | tea |\n| --- | --- |\n| {said()} | {w} |\n\n```\n{w} harbour\n```\n",
             f"Memory.sync-conflict-20261120-101010-{ids.upper() * 7}.md": f"## Notes\n\n- conflict {said()}\n",
-            f"Merge {n}.md": f"        "doctor": ["doctor --dry-run", "doctor --index", "doctor"],
+            f"Merge {n}.md": f"<<<<<<< a\n- {w} one\n=======\n- {w} two\n>>>>>>> b\n",
+        }
+        found |= {at(scope) + path: text for path, text in inside.items()}
+    return found
+
+
+def opened(root: Path, scope: str, **more: Any) -> Memory:
+    more.setdefault("actor", "agent")
+    more.setdefault("now", datetime.fromisoformat(NOW))
+    return Memory(root, env=env_of(root), project=scope or "none", embedder=HashEmbedder(), **more)
+
+
+def env_of(root: Path) -> dict[str, str]:
+    return {
+        "TARS_MEMORY_HOME": str(root.parent / "home"),
+        "TARS_MEMORY_DIR": str(root),
+        "TARS_NOW": NOW,
+        "TERM": "xterm",
+        "HOME": str(root.parent),
+        "PATH": os.environ["PATH"],
+    }
+
+
+class Planted(NamedTuple):
+    """The vault, and what each scope's entries, writes and proposals are called."""
+
+    root: Path
+    refs: dict[str, list[str]]
+    txns: dict[str, list[str]]
+    proposals: dict[str, list[str]]
+
+
+def plant(folder: Path, chance: random.Random) -> Planted:
+    """The vault: notes, proposals, the journal, lost lines, text in the spool, a last search of every scope."""
+    root = make_vault(folder / "vault", notes(chance))
+    (folder / "logs").mkdir()
+    for scope in SCOPES:
+        w, own = word(scope), {"actor": "person", "interactive": True}
+        log = folder / "logs" / f"{name(scope)}.jsonl"
+        said = logs.Said("user", f"Please remember that the {w} key is under the blue pot.", logs.START)
+        log.write_bytes(logs.chat_jsonl([*logs.talk(8), said]))
+        with opened(root, scope) as memory:
+            memory.remember(f"never {w} by hand", tier="procedural")
+            memory.extract([log], model="none")
+            memory.feedback(False, f"{w} was cited wrongly", question=f"{w}?", answer=w)
+        with opened(root, scope, **own) as memory:
+            memory.remember(f"lost {w} line")
+            memory.add_fact("Boat", "lies in", f"{w} bay")
+            memory.log(f"oiled {w}")
+            review = memory.review()
+            offered = review.waiting(limit=100).proposals
+            review.decide([], [offered[-1].id])
+            review.decide([offered[0].id], [])
+        memory_note = root / (at(scope) + "Memory.md")
+        memory_note.write_text("".join(x for x in memory_note.read_text().splitlines(True) if "lost " not in x))
+    for scope in SCOPES:
+        memory = opened(root, scope)
+        with memory, VaultLock(memory.workspace.made_state() / "lock", timeout=5, command="test").held():
+            memory.workspace.settings.env = {**memory.workspace.settings.env, "TARS_MEMORY_STORE_LOCK_TIMEOUT": "0"}
+            with contextlib.suppress(TarsError):
+                memory.log(f"waits {word(scope)}")
+            with contextlib.suppress(TarsError):
+                memory.edit(f"gone {word(scope)} line", f"{word(scope)} edited")
+            assert len([*(memory.workspace.state / "spool").glob("*.json")]) >= 1
+    refs, txns, proposals = {}, {}, {}
+    for scope in SCOPES:
+        with opened(root, scope) as memory:
+            entries = [each for tier in ("semantic", "procedural", "daily") for each in memory.list(tier)]
+            refs[scope] = [chance.choice(entries).ref for _ in range(4)]
+            txns[scope] = list({each.txn: 0 for each in memory.history(None)})[:2]
+            proposals[scope] = [each.id for each in memory.review(writes=False).waiting(limit=100).proposals][:2]
+    return Planted(root, refs, txns, proposals)
+
+
+WHOLE = {"sources", "status", "doctor", "reindex", "verify", "watch", "sleep", "init"}
+"""Commands that look after the vault as a whole: they may tell of all scopes by path, never by a word of theirs."""
+
+BOTH = {"search", "context", "facts", "timeline", "open", "links", "eval", "hook", "sql", "export", "mcp"}
+"""Commands that see the vault outside projects from within one, too."""
+
+
+def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
+    """Command lines of every command, asked from one scope, also for what other scopes hold. ``<`` begins stdin."""
+    folder = planted.root.parent
+    others = [each for each in SCOPES if each != scope]
+    foreign = [ref for other in others for ref in planted.refs[other]]
+    handles = [handle(each) for each in SCOPES]
+    event = json.dumps({"hook_event_name": "UserPromptSubmit", "prompt": "harbour tea oolong", "cwd": str(folder)})
+    start = json.dumps({"hook_event_name": "SessionStart", "cwd": str(folder)})
+    logs_ = " ".join(shlex.quote(str(path)) for path in sorted((folder / "logs").glob("*.jsonl")))
+    questions = [{"query": "harbour tea", "gold": [{"path": f"{at(each)}Memory.md", "line": 5}]} for each in SCOPES]
+    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, questions)))
+    asked = "\n".join([*TOPICS, *handles, "what lies in the bay", "where does Anna live"])
+    found = {
+        "init": ["init --dry-run"],
+        "remember": ["remember harbour tea anew --dry-run", "remember --tier procedural ladder first", "remember tea"],
+        "log": ["log", "log oolong at four", "log --dry-run ferry"],
+        "feedback": ["feedback bad harbour was wrong", "feedback good tea --question kettle"],
+        "edit": [
+            *(f"edit {each} other words --dry-run" for each in [*foreign, *handles]),
+            f"edit {planted.refs[scope][0]} other words --dry-run",
+            "edit harbour other --dry-run",
+            "edit 'kettle' other --dry-run",
+        ],
+        "forget": [
+            *(f"forget {each} --dry-run" for each in [*foreign, *handles]),
+            *(f"forget {each} --everywhere --dry-run" for each in foreign[:2]),
+            "forget tea --dry-run",
+            "forget --everywhere harbour",
+        ],
+        "search": [
+            *(f"search {topic} --explain --limit 50" for topic in TOPICS),
+            *(f"search {each}" for each in handles),
+            "search --mode semantic tea kettle --explain",
+            "search --path 'projects/*' tea",
+            "search --path '*' harbour --paths",
+            "search tea tag:work",
+            "search harbour --where status=open",
+            "search tea --tier daily --tier episodic --since 2020-01-01 --limit 100",
+            *(f"search tea --links-to 'Plan {name(each)}'" for each in SCOPES),
+            *(f"search tea --linked-to 'Plan {name(each)}'" for each in SCOPES),
+            "search tea --about Anna",
+            "search harbour --topic work --explain",
+            *(f"search kettle --about 'Plan {name(each)}'" for each in SCOPES),
+            f"search --stdin --explain --limit 30 <{asked}",
+        ],
+        "context": [
+            "context harbour tea oolong",
+            "context --window 4000 ladder ferry",
+            "context --budget 20000 --days 300 what of Anna and the Boat --expired",
+            "context --found-only kettle",
+            "context tea --about Anna --topic work",
+            *(f"context {each}" for each in handles),
+        ],
+        "facts": [
+            "facts",
+            "facts --all",
+            "facts Anna",
+            "facts Boat --as-of 2027-01-01",
+            "facts Thing",
+            "facts --topic work",
+        ]
+        + [f"facts end {ref} --dry-run" for ref in foreign]
+        + [f"facts remove {ref} --dry-run" for ref in foreign]
+        + ["facts add Anna 'lives in' Cork --dry-run", "facts end lives --dry-run", "facts remove colour --dry-run"],
+        "timeline": ["timeline Anna", "timeline Boat", "timeline me"],
+        "open": [
+            *(f"open {number}" for number in range(1, 6)),
+            "open Memory",
+            *(f"open 'Plan {name(each)}'" for each in SCOPES),
+            *(f"open 'Plam {name(each)}'" for each in SCOPES),
+        ],
+        "links": [
+            "links Memory",
+            "links 2026-11-20",
+            *(f"links 'Plan {name(each)}'" for each in SCOPES),
+            *(f"links '{at(each)}Memory'" for each in SCOPES),
+        ],
+        "list": [
+            "list",
+            *(f"list --tier {each}" for each in ("semantic", "procedural", "daily", "episodic", "note")),
+            "list --about Anna",
+            "list --tier note --topic work",
+        ],
+        "show": [
+            f"show {planted.refs[scope][0]}",
+            *(f"show {each}" for each in [*foreign, *handles]),
+            "show harbour",
+            "show kettle",
+        ],
+        "sql": [
+            "sql",
+            *(f"sql --{form} 'SELECT * FROM {each}'" for form in ("csv", "nl", "table") for each in TABLES),
+            "sql SELECT path FROM notes UNION SELECT path FROM main.lines",
+            "sql 'WITH lines AS (SELECT * FROM main.lines) SELECT path, text FROM lines WHERE text LIKE \"%harbour%\"'",
+            *(f"sql 'SELECT * FROM {each}'" for each in ("sqlite_master", "chunk_texts", "pragma_database_list")),
+            f"sql 'ATTACH \"{folder}/home\" AS x'",
+        ],
+        "export": [
+            f"export {shlex.quote(str(folder))}/{name(scope)}.{each} --replace" for each in ("db", "json", "jsonl")
+        ]
+        + [f"export {shlex.quote(str(folder))}/{name(scope)}.csv --table {each} --replace" for each in TABLES],
+        "extract": [
+            f"extract {logs_}",
+            f"extract --print-prompt --force {logs_}",
+            f"extract --dry-run --model none {logs_}",
+        ],
+        "review": [
+            "review",
+            "review --list --expired --limit 100",
+            "review --print-prompt",
+            *(f"review --reject {each} --dry-run" for other in others for each in planted.proposals[other]),
+            *(f"review --accept {each}" for other in others for each in planted.proposals[other]),
+            "review --note",
+            "review --from-note",
+        ],
+        "tidy": [
+            "tidy",
+            "tidy --print-prompt",
+            "tidy --archive",
+            "tidy --compress",
+            "tidy --compress --by year --before 2026-11-21",
+            "tidy --dry-run --apply",
+            "tidy --apply",
+        ],
+        "why": [
+            f"why {planted.refs[scope][0]}",
+            *(f"why {each}" for each in [*foreign, *handles]),
+            "why key",
+            "why tea",
+        ],
+        "history": ["history --limit 100", *(f"history --path '{at(each)}Memory.md'" for each in SCOPES)],
+        "undo": [
+            *(f"undo {txn} --dry-run" for other in others for txn in planted.txns[other]),
+            *(f"undo {txn}" for other in others for txn in planted.txns[other]),
+            "undo --last 3 --dry-run",
+            "undo --last 200 --dry-run",
+        ],
+        "status": ["status"],
+        "doctor": ["doctor --dry-run", "doctor --index", "doctor"],
         "reindex": ["reindex --no-embed", "reindex --full --no-embed"],
         "sources": ["sources list"],
         "sleep": ["sleep --dry-run", f"sleep {logs_}", "sleep --undo --dry-run", "sleep --print-schedule cron"],

@@ -57,7 +57,7 @@ TWIN_LINES, TWIN_OWN = 3, 0.5
 of one template share headings, hardly their text."""
 
 
-class Finding(NamedTuple):
+class Trouble(NamedTuple):
     """What needs a look.
 
     Attributes:
@@ -96,7 +96,7 @@ def doctor(workspace: Workspace, *, fix: bool = False) -> dict[str, Any]:
     return {"findings": told, "notices": list(workspace.notices)}
 
 
-def _probes() -> tuple[tuple[str, Callable[[Workspace], Iterator[Finding]]], ...]:
+def _probes() -> tuple[tuple[str, Callable[[Workspace], Iterator[Trouble]]], ...]:
     """What is looked at, and how, in this order."""
     return (
         ("the writes", _writes),
@@ -110,7 +110,7 @@ def _probes() -> tuple[tuple[str, Callable[[Workspace], Iterator[Finding]]], ...
     )
 
 
-def _mended(finding: Finding) -> bool:
+def _mended(finding: Trouble) -> bool:
     assert finding.mend is not None
     try:
         finding.mend()
@@ -119,7 +119,7 @@ def _mended(finding: Finding) -> bool:
     return True
 
 
-def _writes(workspace: Workspace) -> Iterator[Finding]:
+def _writes(workspace: Workspace) -> Iterator[Trouble]:
     """Unfinished writes, text that waits, lines of ours that something overwrote, and who holds the lock."""
     store = workspace.store(writes=False)
     refused: dict[str, str] = {}
@@ -133,14 +133,14 @@ def _writes(workspace: Workspace) -> Iterator[Finding]:
             place_spool(context)
             refused = context.spool.refused
     except BusyError as error:
-        yield Finding("busy", error.message, "wait for it, or end that process: the kernel frees its lock")
+        yield Trouble("busy", error.message, "wait for it, or end that process: the kernel frees its lock")
     except TarsError as error:
-        yield Finding("writing", error.message, error.hint)
+        yield Trouble("writing", error.message, error.hint)
     for sentence in store.pending():
-        yield Finding("unfinished", sentence, "the next command that writes settles it: tars-memory doctor")
+        yield Trouble("unfinished", sentence, "the next command that writes settles it: tars-memory doctor")
     yield from _waiting(workspace, Spool(store.state / "spool"), refused)
     for path, count in store.journal.damaged().items():
-        yield Finding(
+        yield Trouble(
             "journal",
             f"{path}: lines that are no record: {count}; the writes that they tell of are missing from history and undo"
             "; the notes are as they were written",
@@ -150,25 +150,25 @@ def _writes(workspace: Workspace) -> Iterator[Finding]:
     try:
         Withheld(store.state)
     except SettingsError as error:
-        yield Finding("forgotten", error.message, error.hint)
+        yield Trouble("forgotten", error.message, error.hint)
     for lost in store.lost_lines():
         yield _lost(lost, ours=workspace.vault.layout.is_ours(lost.file))
     for name in store.leftovers():
         yield _leftover(workspace, name, ours=store.is_ours(name))
     for name in store.limbo():
         left = f".tars/limbo/{name}"
-        yield Finding(
+        yield Trouble(
             "limbo", f"{left} is a save that came while a write was interrupted", "merge it, then remove it", left
         )
 
 
-def _waiting(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> Iterator[Finding]:
+def _waiting(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> Iterator[Trouble]:
     """What was typed and is not written: what waits, what can't be placed, what was put aside."""
     for item in spool.pending():
         ours = item.arguments.get("project", "") == workspace.project
         text = repr(item.arguments.get("text", "")) if ours else ELSEWHERE
         why = f": {refused[item.id]}" if item.id in refused and ours else ""
-        yield Finding(
+        yield Trouble(
             "spool",
             f"{item.command} {text} waits as {item.id}{why}",
             f"the next command that writes tries again; tars-memory doctor --drop {item.id} makes a file of it instead",
@@ -178,17 +178,17 @@ def _waiting(workspace: Workspace, spool: Spool, refused: Mapping[str, str]) -> 
         said = item.arguments
         hidden = workspace.project or said.get("asked_vault") or said.get("asked_project")
         text = "" if hidden else f" {said.get('text', '')!r}"
-        yield Finding(
+        yield Trouble(
             "spool",
             f"{item.command}{text} waits as {item.id} for the vault that it was for: {_called(said)}",
             f"write in that vault, and it is placed; tars-memory doctor --drop {item.id} makes a file of it instead",
         )
     for damaged in (*spool.damaged(), *workspace.unclaimed.damaged()):
         hint = "look at it; tars-memory doctor --fix sets it aside, beside the others"
-        yield Finding("spool", f"{damaged} can't be read", hint, mend=partial(spool.set_aside, damaged))
+        yield Trouble("spool", f"{damaged} can't be read", hint, mend=partial(spool.set_aside, damaged))
     for path in sorted(workspace.kept.glob("*.txt")):
         hint = f"tars-memory remember --stdin < {shlex.quote(str(path))} writes it; remove it when you don't need it"
-        yield Finding("kept", f"{path} holds words that were typed and are in no note", hint)
+        yield Trouble("kept", f"{path} holds words that were typed and are in no note", hint)
 
 
 def _called(said: Mapping[str, Any]) -> str:
@@ -209,8 +209,8 @@ def drop(workspace: Workspace, name: str) -> Path | None:
     raise NotFoundError(f"nothing waits as {name!r}", "tars-memory doctor lists what does")
 
 
-def _lost(lost: LostLine, *, ours: bool) -> Finding:
-    return Finding(
+def _lost(lost: LostLine, *, ours: bool) -> Trouble:
+    return Trouble(
         "lost line",
         f"{lost.file}: {repr(lost.text) if ours else 'a line'}, written {lost.time}, is no longer there, and not by our"
         " doing",
@@ -219,7 +219,7 @@ def _lost(lost: LostLine, *, ours: bool) -> Finding:
     )
 
 
-def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Finding:
+def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Trouble:
     """A temporary file beside its note: safe to remove if the journal or the note holds all that it says."""
     folder, _, base = name.rpartition("/")
     note = base.lstrip(".").split(".md", 1)[0] + ".md"
@@ -231,41 +231,41 @@ def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Finding:
         copy, original = b"?", b""
     said = f"{name} lies beside its note"
     if not ours and lacks(original, copy):
-        return Finding("left over", said, "compare the two, then remove it", name)
+        return Trouble("left over", said, "compare the two, then remove it", name)
     knows = "the journal" if ours else "its note"
-    return Finding(
+    return Trouble(
         "left over", said, f"tars-memory doctor --fix removes it: {knows} says all of it", name, (place / base).unlink
     )
 
 
-def _folders(workspace: Workspace) -> Iterator[Finding]:
+def _folders(workspace: Workspace) -> Iterator[Trouble]:
     """What is set, the vault's layout and rights, and those of the state folder."""
     for sentence in (*workspace.settings.unknown_variables(), *workspace.settings.unknown_keys()):
-        yield Finding("settings", sentence, "mend it there; docs/settings.md lists all settings")
+        yield Trouble("settings", sentence, "mend it there; docs/settings.md lists all settings")
     if workspace.vault.layout.problem is not None:
-        yield Finding("layout", workspace.vault.layout.problem.message, workspace.vault.layout.problem.hint)
+        yield Trouble("layout", workspace.vault.layout.problem.message, workspace.vault.layout.problem.hint)
     for filter_ in workspace.vault.layout.excluded.not_understood:
-        yield Finding(
+        yield Trouble(
             "layout", f"Obsidian excludes {filter_!r}, which is not followed here", "use a plain folder instead"
         )
     if not os.access(workspace.root, os.W_OK):
         said = f"{workspace.root} can't be written"
-        yield Finding("permissions", said, "searches work; what is typed waits in the spool")
+        yield Trouble("permissions", said, "searches work; what is typed waits in the spool")
     layout = workspace.vault.layout
     for path in (layout.memory, layout.procedural, layout.facts):
         if (workspace.root / path).exists() and not os.access(workspace.root / path, os.W_OK):
-            yield Finding(
+            yield Trouble(
                 "permissions", f"{path} can't be written", f"chmod u+w {shlex.quote(str(workspace.root / path))}", path
             )
     for folder, path in workspace.settings.places.absent(workspace.root, workspace.vault.id):
-        yield Finding(
+        yield Trouble(
             "moved",
             f"a vault of the same id was at {path} and is gone; its history and waiting texts stay in {folder}",
             f"if you moved it here: tars-memory doctor --adopt {shlex.quote(path)}; if its disk is away, leave it",
         )
     state = workspace.state
     if state.is_dir() and os.name == "posix" and stat.S_IMODE(state.stat().st_mode) & 0o077:
-        yield Finding(
+        yield Trouble(
             "permissions",
             f"others may look into {state}",
             "tars-memory doctor --fix closes it",
@@ -273,7 +273,7 @@ def _folders(workspace: Workspace) -> Iterator[Finding]:
         )
 
 
-def _sync(workspace: Workspace) -> Iterator[Finding]:
+def _sync(workspace: Workspace) -> Iterator[Trouble]:
     """Conflict copies, notes with unresolved markers, and notes that were not downloaded."""
     for folder, folders, names in os.walk(workspace.root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -282,7 +282,7 @@ def _sync(workspace: Workspace) -> Iterator[Finding]:
             path = name if inside == "." else f"{inside}/{name}"
             if name.startswith(".") and name.endswith(".icloud"):
                 shown = path.replace(name, name[1 : -len(".icloud")])
-                yield Finding("not downloaded", f"{shown} is not on this device", "open it in Finder or Files", shown)
+                yield Trouble("not downloaded", f"{shown} is not on this device", "open it in Finder or Files", shown)
             elif name[-3:].lower() == ".md" and is_conflict_copy(name):
                 yield _copy(workspace, path)
     paths = workspace.vault.paths()
@@ -301,7 +301,7 @@ def _sync(workspace: Workspace) -> Iterator[Finding]:
         except (TarsError, OSError):
             continue
         if has_markers(data):
-            yield Finding(
+            yield Trouble(
                 "conflict",
                 f"{path} holds unresolved conflict markers (<<<<<<<): it is neither searched nor written",
                 "choose between the two versions there",
@@ -322,7 +322,7 @@ def _common(workspace: Workspace, paths: list[str]) -> set[bytes]:
     return {line for line, count in counts.items() if count >= TEMPLATE}
 
 
-def _twin(workspace: Workspace, path: str, original: str, common: set[bytes]) -> Iterator[Finding]:
+def _twin(workspace: Workspace, path: str, original: str, common: set[bytes]) -> Iterator[Trouble]:
     """A note named as iCloud names a conflict copy, if it says mostly what the note without the number says.
 
     One that says its own name with the number where the other doesn't (Chapter 2, a theme called Things 3) was given it
@@ -338,7 +338,7 @@ def _twin(workspace: Workspace, path: str, original: str, common: set[bytes]) ->
         return
     said, own = sum(line not in common for line in lacks(b"", copy)), len(mine)
     if said >= TWIN_LINES and own <= said * TWIN_OWN:
-        yield Finding(
+        yield Trouble(
             "conflict copy",
             f"{path} says nearly the same as {original}: iCloud names its copies so. It is searched like any note",
             f"take over what is true from it into {original}, then remove it; or give it a name of its own",
@@ -346,26 +346,26 @@ def _twin(workspace: Workspace, path: str, original: str, common: set[bytes]) ->
         )
 
 
-def _copy(workspace: Workspace, path: str) -> Finding:
+def _copy(workspace: Workspace, path: str) -> Trouble:
     """A conflict copy: what it says that its note does not."""
     original = original_of(path)
     try:
         copy = workspace.vault.read(path)
     except TarsError as error:
-        return Finding("conflict copy", error.message, error.hint, path)
+        return Trouble("conflict copy", error.message, error.hint, path)
     try:
         held = workspace.vault.read(original)
     except TarsError:
         said = f"{path} is a copy of {original}, which is not there"
-        return Finding("conflict copy", said, f"rename it to {original} if it is the one to keep", path)
+        return Trouble("conflict copy", said, f"rename it to {original} if it is the one to keep", path)
     missing = lacks(held, copy)
     if not missing:
         said = f"{path} says nothing that {original} does not"
-        return Finding("conflict copy", said, "remove it", path)
+        return Trouble("conflict copy", said, "remove it", path)
     some = "; ".join(line.decode("utf-8", "replace")[:80] for line in missing[:SHOWN])
     more = "; …" if len(missing) > SHOWN else ""
     shown = f": {some}{more}" if workspace.vault.layout.is_ours(path) else ""  # of other scopes the place alone
-    return Finding(
+    return Trouble(
         "conflict copy",
         f"{path} has {counted(len(missing), 'line')} that {original} lacks{shown}",
         f"take over what is true from it into {original}, then remove it",
@@ -373,7 +373,7 @@ def _copy(workspace: Workspace, path: str) -> Finding:
     )
 
 
-def _tiers(workspace: Workspace) -> Iterator[Finding]:
+def _tiers(workspace: Workspace) -> Iterator[Trouble]:
     """The size of what is always loaded, and what of it finds no room."""
     for note in loaded(workspace).notes:
         if not note.heavy:
@@ -383,10 +383,10 @@ def _tiers(workspace: Workspace) -> Iterator[Finding]:
         said += f" ({note.grown:+} in {DAYS} days; largest: {sections or 'no headings'})"
         said += f"; context leaves out {counted(note.left_out, 'line')} of it" if note.left_out else ""
         hint = "tars-memory tidy finds what can go; or give context a larger --budget"
-        yield Finding("size", said, hint, note.path)
+        yield Trouble("size", said, hint, note.path)
 
 
-def _secrets(workspace: Workspace) -> Iterator[Finding]:
+def _secrets(workspace: Workspace) -> Iterator[Trouble]:
     """Credentials that stand in notes: where and what kind, never the value."""
     for path in sorted(path for path in workspace.vault.paths()):
         try:
@@ -397,48 +397,48 @@ def _secrets(workspace: Workspace) -> Iterator[Finding]:
         for found in secrets.find(text):
             line, at = line + len(re.findall(r"\r\n|\r|\n", text[at : found.start])), found.start
             said = f"{path}:{line + 1}: {found.kind}"
-            yield Finding("secret", said, "it is not indexed; keep it in a password manager", path)
+            yield Trouble("secret", said, "it is not indexed; keep it in a password manager", path)
 
 
-def _agents(workspace: Workspace) -> Iterator[Finding]:
+def _agents(workspace: Workspace) -> Iterator[Trouble]:
     """Hooks that don't work any more, and what an agent is about to leave out or to delete."""
     for said, hint in agents(workspace):
-        yield Finding("agent", said, hint)
+        yield Trouble("agent", said, hint)
 
 
-def _model(workspace: Workspace) -> Iterator[Finding]:
+def _model(workspace: Workspace) -> Iterator[Trouble]:
     """The embedding model is opened and asked."""
     told = model_of(workspace)
     if not told["usable"]:
-        yield Finding("model", told["reason"], told["hint"])
+        yield Trouble("model", told["reason"], told["hint"])
         return
     try:
         workspace.open_embedder().embed_query("a probe of the model")
     except TarsError as error:
-        yield Finding("model", error.message, error.hint)
+        yield Trouble("model", error.message, error.hint)
 
 
-def _index(workspace: Workspace) -> Iterator[Finding]:
+def _index(workspace: Workspace) -> Iterator[Trouble]:
     """The index is opened, brought in step, and compared with one made anew."""
     try:
         report = refreshed(workspace)
         told = workspace.index().status()
     except TarsError as error:
-        yield Finding("index", error.message, error.hint)
+        yield Trouble("index", error.message, error.hint)
         return
     yield from _behind(workspace, report)
     if (talks := workspace.talks()) is not None:
         try:
             talks.refresh()
         except TarsError as error:
-            yield Finding("sources", f"conversations are not searched: {error.message}", error.hint)
+            yield Trouble("sources", f"conversations are not searched: {error.message}", error.hint)
     if report.pending_vectors and model_of(workspace)["usable"]:
         yield from _without_vector(workspace, report.pending_vectors)
     if not told["vec"]:
-        yield Finding("sqlite", f"no vector index: {told['reason']}", "pip install pysqlite3; the answers are the same")
+        yield Trouble("sqlite", f"no vector index: {told['reason']}", "pip install pysqlite3; the answers are the same")
     for reason, count in sorted(report.skipped.items()):
         if reason in ("unreadable", "too big"):
-            yield Finding(
+            yield Trouble(
                 "skipped",
                 f"{counted(count, 'file is', 'files are')} not searched: {reason}",
                 "tars-memory status counts all reasons",
@@ -448,23 +448,23 @@ def _index(workspace: Workspace) -> Iterator[Finding]:
     try:
         differences = workspace.index().verify()
     except TarsError as error:
-        yield Finding("index", error.message, error.hint)
+        yield Trouble("index", error.message, error.hint)
         return
     if differences:
         said = f"the index differs from the notes: {differences[0]}"
-        yield Finding("index", said, "tars-memory reindex --full", mend=lambda: workspace.reindex(full=True))
+        yield Trouble("index", said, "tars-memory reindex --full", mend=lambda: workspace.reindex(full=True))
 
 
-def _behind(workspace: Workspace, report: RefreshReport) -> Iterator[Finding]:
+def _behind(workspace: Workspace, report: RefreshReport) -> Iterator[Trouble]:
     """Notes that are not read yet: somebody must do something about it, unless they are read in the background."""
     if report.stale and not report.unmounted and _goes_on(workspace):
         workspace.notices += report.notices
         return
     for sentence in report.notices:
-        yield Finding("index", sentence, "tars-memory reindex")
+        yield Trouble("index", sentence, "tars-memory reindex")
 
 
-def _without_vector(workspace: Workspace, pending: int) -> Iterator[Finding]:
+def _without_vector(workspace: Workspace, pending: int) -> Iterator[Trouble]:
     """The same of passages without a vector; a few are given theirs, as by a search."""
     few = pending <= SEARCH_EMBEDS
     if few and not workspace.dry_run and not workspace.index().embed_pending(SEARCH_EMBEDS):
@@ -474,7 +474,7 @@ def _without_vector(workspace: Workspace, pending: int) -> Iterator[Finding]:
     elif _goes_on(workspace):
         workspace.notices.append(f"{counted(pending, 'passage')} without a vector yet: made in the background")
     elif said := workspace.covers(pending):
-        yield Finding("index", said.partition(": ")[0], "tars-memory reindex makes the rest", mend=workspace.reindex)
+        yield Trouble("index", said.partition(": ")[0], "tars-memory reindex makes the rest", mend=workspace.reindex)
 
 
 def _goes_on(workspace: Workspace) -> bool:

@@ -183,7 +183,7 @@ def _tokens(places: Iterable[tuple[str, int]], lines_of: Callable[[str], list[st
     return sum(len(lines[line - 1]) + 1 for lines, line in texts if line <= len(lines)) / CHARACTERS_PER_TOKEN
 
 
-class Run:
+class ModeRun:
     """All questions, answered in one way.
 
     Attributes:
@@ -252,7 +252,7 @@ def bootstrap(differences: Sequence[float], *, resamples: int = RESAMPLES, seed:
     return Difference(count, sum(differences) / count, means[cut], means[-1 - cut])
 
 
-def compare(run: Run, other: Run) -> dict[str, Difference]:
+def compare(run: ModeRun, other: ModeRun) -> dict[str, Difference]:
     """How much better ``run`` is than ``other``, for each metric that a question has; both answered the same ones."""
     told = {}
     for name in METRICS:
@@ -277,7 +277,7 @@ class Evaluation:
     __slots__ = ("against", "limit", "missing", "notices", "run")
 
     def __init__(
-        self, run: Run, against: Iterable[Run] = (), *, limit: int = LIMIT, missing: Iterable[str] = ()
+        self, run: ModeRun, against: Iterable[ModeRun] = (), *, limit: int = LIMIT, missing: Iterable[str] = ()
     ) -> None:
         self.run = run
         self.against = list(against)
@@ -290,7 +290,7 @@ class Evaluation:
         against = [{**other.to_json(), "differences": self._differences(other)} for other in self.against]
         return {"limit": self.limit, **self.run.to_json(), "against": against, "missing": self.missing}
 
-    def _differences(self, other: Run) -> list[dict[str, Any]]:
+    def _differences(self, other: ModeRun) -> list[dict[str, Any]]:
         return [{"metric": name, **found.to_json()} for name, found in compare(self.run, other).items()]
 
 
@@ -323,13 +323,13 @@ def evaluate(
                 notes[path] = []
         return notes[path]
 
-    def run(mode: str) -> Run:
+    def run(mode: str) -> ModeRun:
         answers, notices = [], []
         for question in asked:
             result = search(question.query, mode)
             notices += result.notices
             answers.append((question, score(question, result.hits, lines_of)))
-        return Run(mode, answers, notices)
+        return ModeRun(mode, answers, notices)
 
     missing = dict.fromkeys(
         path if not lines_of(path) else f"{path}:{line}"

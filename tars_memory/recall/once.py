@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from tars_memory.index.reader import ChunkRow, IndexReader
-    from tars_memory.recall.ranking.candidates import Line
+    from tars_memory.recall.ranking.candidates import CandidateLine
     from tars_memory.recall.results import Hit
 
 ITEM, MACHINERY = "item", "machinery"
@@ -43,7 +43,7 @@ class Part:
         self.kind = kind
 
 
-def once(reader: IndexReader, lines: Sequence[Line]) -> list[Line]:
+def once(reader: IndexReader, lines: Sequence[CandidateLine]) -> list[CandidateLine]:
     """The lines without those for which a better one of the same statement is among them.
 
     That one takes over the best score of those that it stands for. Those are taken out of their chunks as well, so that
@@ -53,7 +53,7 @@ def once(reader: IndexReader, lines: Sequence[Line]) -> list[Line]:
     parts = {id(line): part for chunk in _by_chunk(lines) for line, part in _parts(reader, chunk)}
     if not parts:
         return [*lines]
-    best: dict[str, list[Line]] = {}
+    best: dict[str, list[CandidateLine]] = {}
     for line in lines:
         if part := parts.get(id(line)):
             standing = best.setdefault(part.statement, [line])
@@ -145,16 +145,16 @@ def untold(
     ]
 
 
-def _by_chunk(lines: Sequence[Line]) -> list[list[Line]]:
+def _by_chunk(lines: Sequence[CandidateLine]) -> list[list[CandidateLine]]:
     """The lines of each chunk that may belong to a statement."""
-    found: dict[int, list[Line]] = {}
+    found: dict[int, list[CandidateLine]] = {}
     for line in lines:
         if line.chunk.row.tier in APPROVED_IN or line.chunk.row.tier in ("daily", "episodic"):
             found.setdefault(line.chunk.row.id, []).append(line)
     return [*found.values()]
 
 
-def _parts(reader: IndexReader, lines: Sequence[Line]) -> list[tuple[Line, Part]]:
+def _parts(reader: IndexReader, lines: Sequence[CandidateLine]) -> list[tuple[CandidateLine, Part]]:
     """What the lines of one chunk are, as far as they belong to a statement."""
     row = lines[0].chunk.row
     if row.tier != "episodic":
@@ -179,16 +179,16 @@ def _parts(reader: IndexReader, lines: Sequence[Line]) -> list[tuple[Line, Part]
     ]
 
 
-def _stands_for(standing: Sequence[Line], line: Line) -> None:
+def _stands_for(standing: Sequence[CandidateLine], line: CandidateLine) -> None:
     for better in standing:
         better.score = max(better.score, line.score)
 
 
 def _drop_turns(
     reader: IndexReader,
-    lines: Sequence[Line],
+    lines: Sequence[CandidateLine],
     parts: Mapping[int, Part],
-    best: Mapping[str, Sequence[Line]],
+    best: Mapping[str, Sequence[CandidateLine]],
     gone: set[int],
 ) -> None:
     """Add the turns to what is gone that say nothing beyond the quotes of statements found."""

@@ -52,32 +52,20 @@ class Hit:
     )  # fmt: skip
 
     def __init__(
-        self,
-        *,
-        path: str,
-        start_line: int,
-        end_line: int,
-        text: str,
-        score: float = 0.0,
-        tier: str = "note",
-        date: str | None = None,
-        title: str = "",
-        headings: tuple[str, ...] = (),
-        block_id: str | None = None,
-        partial: bool = False,
+        self, path: str, start_line: int, end_line: int, text: str, *, title: str = "", partial: bool = False
     ) -> None:
         self.rank = 0
         self.best = 0
-        self.score = score
+        self.score = 0.0
         self.path = path
         self.start_line = start_line
         self.end_line = end_line
-        self.tier = tier
-        self.date = date
+        self.tier = "note"
+        self.date: str | None = None
         self.title = title
-        self.headings = headings
+        self.headings: tuple[str, ...] = ()
         self.text = text
-        self.block_id = block_id
+        self.block_id: str | None = None
         self.partial = partial
         self.obsidian_url = ""
         self.day = ""

@@ -130,7 +130,9 @@ def _blank(paths: Iterable[str], read: Callable[[str], bytes]) -> Iterator[Hit]:
         except (OSError, TarsError):
             continue
         title = path.rpartition("/")[2].removesuffix(".md")
-        yield Hit(path=path, start_line=1, end_line=1, text=first, title=title, score=LINE_NAMED)
+        hit = Hit(path, 1, 1, first, title=title)
+        hit.score = LINE_NAMED
+        yield hit
 
 
 def _few_a_note(

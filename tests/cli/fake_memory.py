@@ -21,7 +21,7 @@ from tars_memory.errors import NotFoundError
 from tars_memory.recall.evaluation import Evaluation, Question, evaluate
 from tars_memory.recall.links import NoteLinks
 from tars_memory.recall.packing.fence import Run
-from tars_memory.recall.packing.packing import Block, Context, Dropped
+from tars_memory.recall.packing.packing import Context, Dropped, PromptBlock
 from tars_memory.recall.query import parse
 from tars_memory.recall.results import Hit, SearchResult
 from tars_memory.vault.markdown.facts import Fact
@@ -48,9 +48,10 @@ def hit(**values: Any) -> Hit:
         "path": "notes/tea.md", "start_line": 3, "end_line": 4, "date": "2026-03-15", "title": "tea",
         "headings": ("Tea", "Green"), "text": "Water at 80.\nGreen tea for Anna.",
     }  # fmt: skip
-    made = Hit(score=0.8, **{**told, **{k: v for k, v in values.items() if k not in ("rank", "explain", "best")}})
-    made.rank, made.explain = values.get("rank", 1), values.get("explain", {})
-    made.best = values.get("best", made.text.count("\n"))
+    said = {**told, **values}
+    made = Hit(*(said.pop(name) for name in ("path", "start_line", "end_line", "text")))
+    for name, value in {"score": 0.8, "rank": 1, "explain": {}, "best": made.text.count("\n"), **said}.items():
+        setattr(made, name, value)
     made.obsidian_url = f"obsidian://open?vault=v&file={made.path.removesuffix('.md')}"
     return made
 
@@ -61,7 +62,7 @@ def result(*hits: Hit, query: str = "green tea", **values: Any) -> SearchResult:
 
 def packed(*, text: str = "- likes tea", **values: Any) -> Context:
     run = Run("memory", "Memory.md", 7, [text])
-    told = {"budget": 2000, "text": f"<memory-x>\nMemory.md:7\n{text}\n</memory-x>", "blocks": [Block(run, 11)]}
+    told = {"budget": 2000, "text": f"<memory-x>\nMemory.md:7\n{text}\n</memory-x>", "blocks": [PromptBlock(run, 11)]}
     return Context(**{**told, "dropped": [Dropped("Memory.md", 1, 3, "over the budget")], "notices": [], **values})
 
 

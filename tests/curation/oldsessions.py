@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.tidykit import Desk
-from tars_memory.curation.tidying.compression import Compressed, Terms, compress
+from tars_memory.curation.tidying.compression import Compressed, CompressionTerms, compress
 from tars_memory.vault.links import Links
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
@@ -45,7 +45,7 @@ class Past(Desk):
 
     def compress(self, *, apply: bool = False, actor: Any = "person", **terms: Any) -> Compressed:
         more = {name: terms.pop(name) for name in ("dry_run",) if name in terms}
-        return compress(self.ctx(actor, **more), Terms(**terms), apply=apply, allowed=True)
+        return compress(self.ctx(actor, **more), CompressionTerms(**terms), apply=apply, allowed=True)
 
     def kept(self, **terms: Any) -> dict[str, str]:
         return {step.path: step.reason for step in self.compress(**terms).plan if step.action == "keep"}

@@ -17,7 +17,7 @@ from curation.oldsessions import Past, day, lead_nowhere, links, session, stamps
 from curation.tidykit import ZONE
 from tars_memory.curation.tidying import compression
 from tars_memory.curation.tidying.archive import WAITING
-from tars_memory.curation.tidying.compression import Terms, compress
+from tars_memory.curation.tidying.compression import CompressionTerms, compress
 from tars_memory.errors import ConflictError, UnwritableError, UsageError
 from tars_memory.vault import summaries as notes
 
@@ -106,7 +106,7 @@ def test_only_who_may_applies_it(past: Past) -> None:
     past.old("2025-03-04", Decisions="x y z")
     before = past.files()
     with pytest.raises(UsageError, match="person at a terminal"):
-        compress(past.ctx("cron"), Terms(), apply=True, allowed=False)
+        compress(past.ctx("cron"), CompressionTerms(), apply=True, allowed=False)
     assert past.files() == before and not past.state.exists()
     with pytest.raises(UsageError, match="week"):
         past.compress(by="week")

@@ -11,7 +11,7 @@ import pytest
 
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.recall import evaluation
-from tars_memory.recall.evaluation import METRICS, Question, Run, bootstrap, compare, evaluate, questions, score
+from tars_memory.recall.evaluation import METRICS, ModeRun, Question, bootstrap, compare, evaluate, questions, score
 from tars_memory.recall.query import parse
 from tars_memory.recall.results import Hit, SearchResult, note_lines
 
@@ -81,7 +81,7 @@ def row(category: str, **values: float) -> tuple[Question, dict[str, float | Non
 
 
 def test_means_are_over_the_questions_that_have_the_figure() -> None:
-    run = Run("hybrid", [row("b", mrr=1.0), row("a", mrr=0.5, coverage_300=0.25), row("a")])
+    run = ModeRun("hybrid", [row("b", mrr=1.0), row("a", mrr=0.5, coverage_300=0.25), row("a")])
     assert run.categories() == ["a", "b"]
     assert (run.means()["mrr"], run.means()["coverage_300"], run.means()["refused"]) == (0.75, 0.25, None)
     assert (run.means("a")["questions"], run.means("a")["mrr"], run.means("b")["mrr"]) == (2, 0.5, 1.0)
@@ -113,8 +113,8 @@ def test_more_questions_make_it_surer() -> None:
 
 
 def test_runs_are_compared_question_by_question() -> None:
-    run = Run("hybrid", [row("a", mrr=1.0), row("a", mrr=0.5), row("a")])
-    other = Run("lexical", [row("a", mrr=0.5), row("a", mrr=0.5), row("a")])
+    run = ModeRun("hybrid", [row("a", mrr=1.0), row("a", mrr=0.5), row("a")])
+    other = ModeRun("lexical", [row("a", mrr=0.5), row("a", mrr=0.5), row("a")])
     found = compare(run, other)
     assert list(found) == ["mrr"]
     assert (found["mrr"].questions, found["mrr"].mean) == (2, 0.25)

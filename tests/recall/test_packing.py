@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from random_documents import examples
 
 from tars_memory.recall.packing import fence
-from tars_memory.recall.packing.packing import LONG_NOTE, Packing, Unit, by_worth, characters, tokens
+from tars_memory.recall.packing.packing import LONG_NOTE, Packing, Portion, by_worth, characters, tokens
 
 
 @settings(max_examples=examples(200))
@@ -73,16 +73,16 @@ def test_of_two_lines_equally_good_the_shorter_one_goes_first():
 
 def test_a_unit_comes_with_its_heading_or_not_at_all():
     notes = {"a.md": ["## H", "- one", "- two"]}
-    heading = Unit("a.md", 1, ["## H"])
+    heading = Portion("a.md", 1, ["## H"])
     needed = len(fence.render([fence.Run("memory", "a.md", 1, ["## H", "- one"])], fence.SAMPLE)[0])
     for budget, whole in ((tokens(needed) - 1, False), (tokens(needed + 1), True)):
         packing = Packing(budget, notes)
-        assert (packing.add("memory", Unit("a.md", 2, ["- one"], ["one"], [heading])) == "") is whole
+        assert (packing.add("memory", Portion("a.md", 2, ["- one"], ["one"], [heading])) == "") is whole
         assert [run.texts for run in packing.runs()] == ([["## H", "- one"]] if whole else [])
 
 
 def test_what_was_said_is_not_said_again():
     packing = Packing(1000, {"a.md": ["- one"], "b.md": ["* ONE"]})
-    assert packing.add("memory", Unit("a.md", 1, ["- one"], ["one"])) == ""
-    assert packing.add("recalled", Unit("b.md", 1, ["* ONE"], ["one"])) == "says the same as a.md:1"
-    assert packing.add("recalled", Unit("a.md", 1, ["- one"], ["one"])) == "loaded already"
+    assert packing.add("memory", Portion("a.md", 1, ["- one"], ["one"])) == ""
+    assert packing.add("recalled", Portion("b.md", 1, ["* ONE"], ["one"])) == "says the same as a.md:1"
+    assert packing.add("recalled", Portion("a.md", 1, ["- one"], ["one"])) == "loaded already"

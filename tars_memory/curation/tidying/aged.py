@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.capture.caller import Caller
-    from tars_memory.curation.tidying.compression import Terms
+    from tars_memory.curation.tidying.compression import CompressionTerms
     from tars_memory.vault.summaries import SummaryLine
 
 Action = Literal["move", "add", "keep"]
@@ -106,7 +106,7 @@ class _Found(NamedTuple):
     summaries: dict[str, str]
 
 
-def survey(ctx: Caller, terms: Terms, *, last: Survey | None = None) -> Survey:
+def survey(ctx: Caller, terms: CompressionTerms, *, last: Survey | None = None) -> Survey:
     """Look at the sessions of our scope, and plan.
 
     Args:
@@ -159,7 +159,7 @@ def survey(ctx: Caller, terms: Terms, *, last: Survey | None = None) -> Survey:
     return Survey([*(_step(ctx, each, reasons, today) for each in order), *undated], aged, files, states.words)
 
 
-def is_old(day: date, today: date, terms: Terms) -> bool:
+def is_old(day: date, today: date, terms: CompressionTerms) -> bool:
     """Whether a session of that day is to be summed up: before a given day (today's never), or its period is past."""
     if terms.before is not None:
         return day < min(terms.before, today)

@@ -60,7 +60,7 @@ class Compressed(NamedTuple):
         }
 
 
-class Terms(NamedTuple):
+class CompressionTerms(NamedTuple):
     """On what terms sessions are compressed.
 
     Attributes:
@@ -78,14 +78,14 @@ class Terms(NamedTuple):
     lines: int = TidyOptions.summary_lines
 
     @classmethod
-    def of(cls, settings: Settings, by: str | None, before: date | None) -> Terms:
+    def of(cls, settings: Settings, by: str | None, before: date | None) -> CompressionTerms:
         """What is said, else what is set."""
         options = settings.options("tidy", TidyOptions)
         window_days = settings.options("review", ReviewOptions).window_days
         return cls(by or options.session_period, before, options.session_days, window_days, options.summary_lines)
 
 
-def compress(ctx: Caller, terms: Terms, *, apply: bool = False, allowed: bool = False) -> Compressed:
+def compress(ctx: Caller, terms: CompressionTerms, *, apply: bool = False, allowed: bool = False) -> Compressed:
     """Plan which sessions go to the archive, and what is to stand in their place; with ``apply`` do it.
 
     Args:

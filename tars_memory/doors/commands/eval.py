@@ -10,7 +10,7 @@ from tars_memory.errors import UsageError
 from tars_memory.recall.evaluation import UNNAMED
 
 if TYPE_CHECKING:
-    from tars_memory.recall.evaluation import Run
+    from tars_memory.recall.evaluation import ModeRun
 
 MODES = ("hybrid", "lexical", "semantic")
 MOST_MISSING = 5
@@ -63,7 +63,7 @@ def _missing(paths: list[str]) -> list[str]:
     return [f"{counted(len(paths), 'gold place')} not in the vault: {', '.join(map(line, paths[:MOST_MISSING]))}{more}"]
 
 
-def _show_run(out: Output, run: "Run") -> None:
+def _show_run(out: Output, run: "ModeRun") -> None:
     """A row for all questions, and one for each category if there are any."""
     rows = [("all", run.means()), *((name, run.means(name)) for name in run.categories())]
     cells = [[run.mode, "n", *HEADINGS.values()]]
@@ -73,7 +73,7 @@ def _show_run(out: Output, run: "Run") -> None:
     _show(out, cells if run.categories() != [UNNAMED] else cells[:2])
 
 
-def _show_comparison(out: Output, run: "Run", other: "Run") -> None:
+def _show_comparison(out: Output, run: "ModeRun", other: "ModeRun") -> None:
     """A row for each metric: both means, the difference, its 95 % interval."""
     from tars_memory.recall.evaluation import compare
 

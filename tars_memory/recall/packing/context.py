@@ -32,10 +32,10 @@ from tars_memory.recall.packing.loaded import (
 from tars_memory.recall.packing.packing import (
     LOADED,
     NO_ROOM,
-    Block,
     Context,
     Packing,
-    Unit,
+    Portion,
+    PromptBlock,
     by_worth,
     characters,
     tokens,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.vault import Vault
 
 
-__all__ = ["Block", "Context", "context"]
+__all__ = ["Context", "PromptBlock", "context"]
 
 BUDGET = 2000
 """Tokens, if not said: 8,000 characters; Claude Code takes 10,000 from a hook."""
@@ -169,7 +169,7 @@ class _Part:
 
     __slots__ = ("kind", "note", "units", "whole")
 
-    def __init__(self, kind: str, note: Loaded, units: Iterable[Unit], *, whole: bool = True) -> None:
+    def __init__(self, kind: str, note: Loaded, units: Iterable[Portion], *, whole: bool = True) -> None:
         self.kind = kind
         self.note = note
         self.units = list(units)
@@ -197,12 +197,12 @@ class _Filling(Reading):
         """Characters of what is recalled, if it has a share of its own."""
         self.parts: list[_Part] = []
         self.touched: list[_Part] = []
-        self.loaded: dict[tuple[str, int], tuple[str, Unit]] = {}
+        self.loaded: dict[tuple[str, int], tuple[str, Portion]] = {}
         """By place the unit of a loaded note that it is in, and its block."""
-        self.says: dict[str, tuple[str, Unit]] = {}
+        self.says: dict[str, tuple[str, Portion]] = {}
         """By what it says, and by the candidate it came from, each unit of a note that is loaded whole: it is told for
         whatever repeats it elsewhere."""
-        self.told: dict[tuple[str, int], Unit] = {}
+        self.told: dict[tuple[str, int], Portion] = {}
         """By its first line the sentence without which a unit is not taken in."""
         self.order: list[tuple[str, int]] = []
         """Places that the question finds, and in long notes those around them, best first."""
@@ -298,7 +298,7 @@ class _Filling(Reading):
         ordered = by_worth(places, self.notes, {part.note.path for part in (*self.parts, *self.touched)})
         self.order = [place for place in ordered if self.selection is None or place in self.found]
 
-    def _load(self, kind: str, note: Loaded, units: Iterable[Unit]) -> None:
+    def _load(self, kind: str, note: Loaded, units: Iterable[Portion]) -> None:
         part = _Part(kind, note, units)
         self.parts.append(part)
         self._place(kind, part.units)
@@ -306,7 +306,7 @@ class _Filling(Reading):
             self.leave_out(note.path, first, last, why)
         note.omitted = []
 
-    def _place(self, kind: str, units: Iterable[Unit]) -> None:
+    def _place(self, kind: str, units: Iterable[Portion]) -> None:
         kind = kind if self.kept is None else "recalled"  # else its share would pay for what is recalled
         for unit in units:
             self.loaded |= dict.fromkeys(_places(unit), (kind, unit))
@@ -397,7 +397,7 @@ class _Filling(Reading):
             elif not again and why != LOADED:
                 self.leave_out(unit.path, unit.start_line, unit.end_line, why)
 
-    def _add(self, kind: str, unit: Unit) -> str:
+    def _add(self, kind: str, unit: Portion) -> str:
         """Take a unit in, after the sentence that has to stand beside it; returns why it is not in."""
         sentence = self.told.get((unit.path, unit.start_line))
         why = self.packing.add(fence.CONFLICTS, sentence) if sentence is not None else ""
@@ -428,7 +428,7 @@ class _Filling(Reading):
         text = fence.shown(self.notes[path][number - 1])
         if len(text) > self.talk_left:
             return NO_ROOM
-        why = self.packing.add("recalled", Unit(path, number, [text], {key(text)}))
+        why = self.packing.add("recalled", Portion(path, number, [text], {key(text)}))
         self.talk_left -= 0 if why else len(text) + 1
         return why
 
@@ -460,7 +460,7 @@ class _Filling(Reading):
             return why if why not in ("", LOADED) else f"says the same as {unit.path}:{unit.start_line}"
         if says & self.was:
             return REPLACED
-        return self.packing.add("recalled", Unit(path, number, [text], says))
+        return self.packing.add("recalled", Portion(path, number, [text], says))
 
     # --- the result
 
@@ -469,10 +469,10 @@ class _Filling(Reading):
         runs = self.packing.runs()
         drawn = fence.mark(text for run in runs for text in (run.path, *run.texts))
         text, sizes = fence.render(runs, drawn, self.called, weighs=self.packing.weighs)
-        blocks: list[Block] = []
+        blocks: list[PromptBlock] = []
         at = len(text) - sum(sizes)
         for run, size in zip(runs, sizes, strict=True):
-            blocks.append(Block(run, tokens(at + size) - tokens(at)))  # rounded so that the blocks add up
+            blocks.append(PromptBlock(run, tokens(at + size) - tokens(at)))  # rounded so that the blocks add up
             at += size
         self._list_dropped()
         return Context(self.budget, text, blocks, self.packing.dropped, self.notices)
@@ -495,7 +495,7 @@ class _Filling(Reading):
                 self.leave_out(heading.path, heading.start_line, heading.end_line, ALONE)
 
 
-def _places(unit: Unit) -> Iterable[tuple[str, int]]:
+def _places(unit: Portion) -> Iterable[tuple[str, int]]:
     return ((unit.path, number) for number in range(unit.start_line, unit.end_line + 1))
 
 
@@ -544,7 +544,7 @@ _MARK = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 
 
-def newest_first(note: Loaded) -> list[Unit]:
+def newest_first(note: Loaded) -> list[Portion]:
     """The units of a note in the order in which room is given to them: of its decisions the newest first."""
     days = {at: _decided(note, unit) for at, unit in enumerate(note.units) if _under_decisions(unit)}
     found = [*note.units]
@@ -573,14 +573,14 @@ class Facts:
         self._held: dict[tuple[str, str], Fact] = {}
         self._picked: set[tuple[str, str]] = set()
 
-    def told(self, holding: Sequence[Fact], picked: list[Fact]) -> tuple[list[Fact], dict[tuple[str, int], Unit]]:
+    def told(self, holding: Sequence[Fact], picked: list[Fact]) -> tuple[list[Fact], dict[tuple[str, int], Portion]]:
         """The facts of one note to be told, and by its place each that gives way, with the sentence that says so.
 
         Args:
             holding: those of the note that hold, of the project's note first.
             picked: those of the note that belong into the prompt.
         """
-        sentences: dict[tuple[str, int], Unit] = {}
+        sentences: dict[tuple[str, int], Portion] = {}
         newest: dict[tuple[str, str], Fact] = {}
         single = [fact for fact in holding if self._predicates.replaces(fact.predicate)]
         for fact in sorted(single, key=lambda fact: (str(fact.since or ""), fact.line), reverse=True):
@@ -594,7 +594,7 @@ class Facts:
             else:
                 holds = "the newer one does" if other.since != fact.since else "no date says which one does"
                 text = f"Of {_said(other)} and {_said(fact)} only one can hold: {holds}."
-            sentences[fact.path, fact.line] = Unit(fact.path, fact.line, [f"- {text}"])
+            sentences[fact.path, fact.line] = Portion(fact.path, fact.line, [f"- {text}"])
         told = {self._about(fact) for fact in picked} | self._picked
         known = {fact.line for fact in picked}
         more = [fact for fact in single if (fact.path, fact.line) in sentences and fact.line not in known]
@@ -608,7 +608,7 @@ class Facts:
         return "" if subject in self._me else subject, folded(fact.predicate)
 
 
-def _under_decisions(unit: Unit) -> bool:
+def _under_decisions(unit: Portion) -> bool:
     heading = unit.headings[-1].texts if unit.headings else []
     wanted = entries.DECISIONS.casefold()
     if not heading or wanted not in heading[0].casefold():
@@ -616,7 +616,7 @@ def _under_decisions(unit: Unit) -> bool:
     return plain_heading(heading[0].lstrip("# ")).casefold() == wanted
 
 
-def _decided(note: Loaded, unit: Unit) -> str:
+def _decided(note: Loaded, unit: Portion) -> str:
     """When a decision was made: its instant, the day that it begins with, or that of the line it came from."""
     text = " ".join(each.strip() for each in note.lines[unit.start_line - 1 : unit.end_line])
     mark = _MARK.match(text)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.recall import decided as states
 from tars_memory.recall.packing import fence
-from tars_memory.recall.packing.packing import NO_ROOM, Unit
+from tars_memory.recall.packing.packing import NO_ROOM, Portion
 from tars_memory.recall.results import note_lines
 from tars_memory.recall.talks import Conversations
 from tars_memory.settings import PROJECTS
@@ -78,11 +78,11 @@ class Loaded:
         self.document = Document(data)
         self._expired = expired
         self._over = _joined(over(self.document))
-        self.units: list[Unit] = []
+        self.units: list[Portion] = []
         self.rules: dict[int, list[bytes]] = {}
         self.omitted: list[tuple[int, int, str]] = []
-        self.headings: list[Unit] = []
-        self._above: list[tuple[int, Unit]] = []
+        self.headings: list[Portion] = []
+        self._above: list[tuple[int, Portion]] = []
         self._bullets = [bullet.line for bullet in self.document.bullets]
         self._read()
 
@@ -105,7 +105,7 @@ class Loaded:
             if number not in inside and self.lines[number - 1].strip():
                 self.omitted.append((number, number, "a definition that is not shown"))
 
-    def raw(self, unit: Unit) -> list[bytes]:
+    def raw(self, unit: Portion) -> list[bytes]:
         """The lines of a unit as they are, without blank ones."""
         data = self.document.data
         found = [data[line.start : line.end] for line in self.document.lines[unit.start_line - 1 : unit.end_line]]
@@ -114,7 +114,7 @@ class Loaded:
     def _head(self, block: Block, level: int) -> None:
         while self._above and self._above[-1][0] >= level:
             self._above.pop()
-        unit = Unit(self.path, block.start_line, self._shown(block.start_line, block.end_line))
+        unit = Portion(self.path, block.start_line, self._shown(block.start_line, block.end_line))
         self._above.append((level, unit))
         self.headings.append(unit)
 
@@ -133,7 +133,7 @@ class Loaded:
             return
         raw = self.lines[first - 1 : last]
         says = () if whole else {key("\n".join(lines)) for lines in ([raw] if raw == texts else [raw, texts])}
-        self.units.append(Unit(self.path, first, texts, says, tuple(unit for _, unit in self._above)))
+        self.units.append(Portion(self.path, first, texts, says, tuple(unit for _, unit in self._above)))
 
     def _parts(self, block: Block) -> Iterator[tuple[int, int]]:
         """First and last line of what stands or falls together; of a list the bullets, with what follows each."""
@@ -144,7 +144,7 @@ class Loaded:
         bullets = self.document.bullets[slice(*within)]
         if self.whole_items:
             if bullets and bullets[0].depth == 0 and bullets[0].line == block.start_line:
-                self.rules[block.start_line] = self.raw(Unit(self.path, block.start_line, [""] * _count(block)))
+                self.rules[block.start_line] = self.raw(Portion(self.path, block.start_line, [""] * _count(block)))
             yield block.start_line, block.end_line
             return
         starts = sorted({block.start_line, *(bullet.line for bullet in bullets)})
@@ -199,15 +199,15 @@ def dismissed(line: str) -> str:
 # --- which rules may be trusted: those that a person typed or approved here, line for line, as the journal knows.
 
 
-def by_approval(note: Loaded, known: frozenset[bytes]) -> tuple[list[Unit], list[Unit]]:
+def by_approval(note: Loaded, known: frozenset[bytes]) -> tuple[list[Portion], list[Portion]]:
     """The rules that a person typed or approved, line for line, under such headings; and the others."""
-    approved: list[Unit] = []
-    others: list[Unit] = []
+    approved: list[Portion] = []
+    others: list[Portion] = []
     for unit in note.units:
         raw = note.rules.get(unit.start_line)
         if raw and known.issuperset(raw):
             headings = [above for above in unit.headings if known.issuperset(note.raw(above))]
-            approved.append(Unit(unit.path, unit.start_line, unit.texts, unit.says, headings))
+            approved.append(Portion(unit.path, unit.start_line, unit.texts, unit.says, headings))
         else:
             others.append(unit)
     return approved, others

@@ -52,7 +52,7 @@ class Dropped:
         self.why = why
 
 
-class Unit:
+class Portion:
     """Lines of a note that stand or fall together: a bullet, a paragraph, a table; of recalled notes one line.
 
     Attributes:
@@ -66,7 +66,7 @@ class Unit:
     __slots__ = ("headings", "path", "says", "start_line", "texts")
 
     def __init__(
-        self, path: str, start_line: int, texts: list[str], says: Iterable[str] = (), headings: Sequence[Unit] = ()
+        self, path: str, start_line: int, texts: list[str], says: Iterable[str] = (), headings: Sequence[Portion] = ()
     ) -> None:
         self.path = path
         self.start_line = start_line
@@ -116,7 +116,7 @@ class Packing:
         """Take nothing more in."""
         self._left = 0
 
-    def add(self, kind: str, unit: Unit, most: int | None = None) -> str:
+    def add(self, kind: str, unit: Portion, most: int | None = None) -> str:
         """Take a unit in with the headings above it, all or nothing.
 
         Args:
@@ -173,7 +173,7 @@ class Packing:
                         runs.append(run)
         return runs
 
-    def _cost(self, kind: str, unit: Unit) -> int:
+    def _cost(self, kind: str, unit: Portion) -> int:
         """Characters that the unit adds, tags, place and blank lines included; never fewer than it does."""
         cost = sum(len(text) + 1 for text in unit.texts)
         if kind not in self._kinds:
@@ -209,7 +209,7 @@ class Packing:
         lines = self.notes.get(path, ())
         return 0 < number <= len(lines) and not lines[number - 1].strip()
 
-    def _put(self, kind: str, unit: Unit, added: list[tuple[str, int]]) -> None:
+    def _put(self, kind: str, unit: Portion, added: list[tuple[str, int]]) -> None:
         lines = self._kinds.setdefault(kind, {}).setdefault(unit.path, {})
         for number, text in enumerate(unit.texts, unit.start_line):
             lines[number] = text
@@ -297,7 +297,7 @@ def characters(tokens: int) -> int:
 # --- what packing hands out: a prompt text, and where each of its lines stands
 
 
-class Block:
+class PromptBlock:
     """Consecutive lines of one note in the prompt.
 
     Attributes:
@@ -334,7 +334,9 @@ class Context:
 
     __slots__ = ("blocks", "budget", "dropped", "notices", "text", "used")
 
-    def __init__(self, budget: int, text: str, blocks: list[Block], dropped: list[Dropped], notices: list[str]) -> None:
+    def __init__(
+        self, budget: int, text: str, blocks: list[PromptBlock], dropped: list[Dropped], notices: list[str]
+    ) -> None:
         self.budget = budget
         self.text = text
         self.used = tokens(len(text))

@@ -35,7 +35,7 @@ CHUNKS_BEFORE = 50
 """Chunks that a list is followed back over, to what its lines are nested in: 40,000 characters."""
 
 
-class Line:
+class CandidateLine:
     """One line of a candidate chunk with the raw parts of its score.
 
     Attributes:
@@ -68,7 +68,7 @@ class Line:
         self.nearest: list[float] = []
         self.speaker = 0.0
         self.validity = 0.0
-        self.before: Line | None = None
+        self.before: CandidateLine | None = None
         self.parts: tuple[float, ...] = ()
         self.score = 0.0
 
@@ -99,7 +99,7 @@ class Candidate:
     def __init__(self, row: ChunkRow) -> None:
         self.row = row
         self.texts = row.text.split("\n")
-        self.lines: list[Line] = []
+        self.lines: list[CandidateLine] = []
         self.words = 0.0
         self.note_words = 0.0
         self.meaning: float | None = None
@@ -128,31 +128,21 @@ class Pool:
     """
 
     def __init__(
-        self,
-        chunks: list[Candidate],
-        idfs: dict[str, float],
-        rows: int,
-        nearest: float,
-        read: int,
-        known: bool = True,
-        scale: fusion.Scale = fusion.DEFAULT,
-        strange: float = 0.0,
-        blank: Sequence[str] = (),
-        coverage: float = 1.0,
+        self, chunks: list[Candidate], idfs: dict[str, float], rows: int, read: int, scale: fusion.Scale
     ) -> None:
-        self.blank = blank
-        self.coverage = coverage
-        self.read = read
-        self.known = known
-        self.scale = scale
-        self.strange = strange
         self.chunks = chunks
         self.idfs = idfs
         self.rows = rows
-        self.nearest = nearest
+        self.read = read
+        self.scale = scale
+        self.nearest = 0.0
+        self.known = True
+        self.strange = 0.0
+        self.coverage = 1.0
+        self.blank: Sequence[str] = ()
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[CandidateLine]:
         """Every line of every chunk."""
         return [line for chunk in self.chunks for line in chunk.lines]
 
@@ -235,7 +225,10 @@ def gather(
         chunk.name = by_name.get(chunk.row.note_id, 0.0)
     known = by_words or any(reader.frequencies(terms.stems).values())
     strange = vector.strange if vector is not None else 0.0
-    return Pool(chunks, idfs, total, nearest, len(rows), known, scale, strange, names.blank, coverage)
+    pool = Pool(chunks, idfs, total, len(rows), scale)
+    pool.nearest, pool.known, pool.strange = nearest, known, strange
+    pool.coverage, pool.blank = coverage, names.blank
+    return pool
 
 
 def _coverage(reader: IndexReader, named: Shortlist) -> float:
@@ -309,11 +302,11 @@ def _open(chunk: Candidate, excluded: Exclusion, left_out: frozenset[int]) -> No
         banned |= {index for index, state in chunk.decided.items() if state == "rejected"}
     banned |= silent(row, chunk.texts)
     banned |= {i for i, line in enumerate(row.lines) if line.kind == "machinery"}
-    before: Line | None = None
+    before: CandidateLine | None = None
     for i, text in enumerate(chunk.texts):
         if i in banned or not text.strip():
             continue
-        line = Line(chunk, i, row.start_line if row.partial else row.start_line + i, len(text))
+        line = CandidateLine(chunk, i, row.start_line if row.partial else row.start_line + i, len(text))
         line.before = before
         before = line
         chunk.lines.append(line)

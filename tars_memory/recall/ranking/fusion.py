@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from tars_memory.language.named_dates import NamedDate
-    from tars_memory.vault.model import Line as LineRow
+    from tars_memory.vault.model import Line
 
 
 # --- which chunks are read line by line
@@ -297,7 +297,7 @@ def recency(tier: str, day: str | None, today: date | None) -> float:
     return float(RECENCY_WORTH * 0.5 ** (max(age, 0) / half_life))
 
 
-def validity(line: LineRow, today: date | None, named: Iterable[NamedDate] = ()) -> float:
+def validity(line: Line, today: date | None, named: Iterable[NamedDate] = ()) -> float:
     """Of a line that was rejected, has expired, or states a fact that has ended; else nothing.
 
     A fact that held on a day which the question names is as good as any.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tars_memory.index.filters import Filter
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.query import Query
-    from tars_memory.recall.ranking.candidates import Line, Pool
+    from tars_memory.recall.ranking.candidates import CandidateLine, Pool
 
 POOL = 50
 """Hits that the candidates are gathered for: on locomo-dev the lines of 75 chunks hold 97 % of the gold ones."""
@@ -46,7 +46,7 @@ class Answer:
 
 def scored(
     reader: IndexReader, query: Query, narrowed: Filter, vector: QueryVector | None, mode: str, limit: int
-) -> tuple[list[Line], Sequence[str]]:
+) -> tuple[list[CandidateLine], Sequence[str]]:
     """The lines that may be shown, with their scores, in the order of the vault, and notes to show though blank.
 
     If nothing is relevant the best line of each note whose name the query is.
@@ -73,10 +73,10 @@ def scored(
     return [line for chunk in pool.chunks if relevance.shows(chunk, pool) for line in chunk.lines], pool.blank
 
 
-def _quoting(pool: Pool, terms: Terms) -> list[Line]:
+def _quoting(pool: Pool, terms: Terms) -> list[CandidateLine]:
     """The lines that hold a phrase of the query, or all lines of a chunk where it runs on over a line's end."""
     keys = terms.phrase_keys
-    lines: list[Line] = []
+    lines: list[CandidateLine] = []
     for chunk in pool.chunks:
         if any(key in chunk.counts for key in keys):
             holding = [line for line in chunk.lines if any(key in line.counts for key in keys)]

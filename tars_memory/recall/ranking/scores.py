@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tars_memory.index.reader import ChunkRow
     from tars_memory.recall.query import Query
-    from tars_memory.recall.ranking.candidates import Candidate, Line, Pool
+    from tars_memory.recall.ranking.candidates import Candidate, CandidateLine, Pool
 
 
 PARTS = (
@@ -77,7 +77,7 @@ def rank(pool: Pool, query: Query) -> None:
 def _score_in_part(pool: Pool, known: list[Candidate], query: Query) -> None:
     """By words, and as far as the vectors are made by what they change: ``known`` are the chunks that have one."""
 
-    def scores(chunks: list[Candidate], *, by_meaning: bool) -> dict[Line, tuple[float, tuple[float, ...]]]:
+    def scores(chunks: list[Candidate], *, by_meaning: bool) -> dict[CandidateLine, tuple[float, tuple[float, ...]]]:
         _score(chunks, pool, query, by_meaning=by_meaning)
         return {line: (line.score, line.parts) for chunk in chunks for line in chunk.lines}
 
@@ -180,9 +180,9 @@ def _add_notes(chunks: list[Candidate], pool: Pool, query: Query, notes: dict[in
             line.score += base + line.validity
 
 
-def first_lines(pool: Pool) -> list[Line]:
+def first_lines(pool: Pool) -> list[CandidateLine]:
     """Of each note whose name the query is the best line."""
-    best: dict[int, Line] = {}
+    best: dict[int, CandidateLine] = {}
     for chunk in pool.chunks:
         for line in chunk.lines if chunk.is_named else ():
             known = best.get(chunk.row.note_id)
@@ -249,7 +249,7 @@ def _as_written(pool: Pool, query: Query) -> dict[str, float]:
     }
 
 
-def _with_before(line: Line) -> float:
+def _with_before(line: CandidateLine) -> float:
     """BM25 of a line with what it inherits of the line before."""
     return line.words + fusion.BEFORE * line.before.words if line.before is not None else line.words
 
@@ -287,7 +287,7 @@ A lone "Yes, I did!" gets the question that it answers; 100 to 300 differ by les
 """
 
 
-def passages(lines: Sequence[Line]) -> Iterator[Hit]:
+def passages(lines: Sequence[CandidateLine]) -> Iterator[Hit]:
     """Disjoint passages, the one with the best anchor first; made only as far as they are asked for."""
     taken: set[tuple[int, int]] = set()
     for anchor in sorted(lines, key=lambda line: -line.score):
@@ -306,7 +306,7 @@ def passages(lines: Sequence[Line]) -> Iterator[Hit]:
         yield hit
 
 
-def _widened(anchor: Line, taken: set[tuple[int, int]]) -> tuple[Line, Line]:
+def _widened(anchor: CandidateLine, taken: set[tuple[int, int]]) -> tuple[CandidateLine, CandidateLine]:
     """The first and the last line of the passage around a line."""
     lines, texts, note = anchor.chunk.lines, anchor.chunk.texts, anchor.chunk.row.note_id
     first = last = lines.index(anchor)
@@ -351,18 +351,12 @@ def told_day(row: ChunkRow, index: int) -> str:
 
 
 def _hit(row: ChunkRow, start_line: int, end_line: int, text: str) -> Hit:
-    return Hit(
-        path=row.path,
-        start_line=start_line,
-        end_line=end_line,
-        text=text,
-        tier=row.tier,
-        date=row.date,
-        title=row.title,
-        headings=row.headings,
-        block_id=_block_id(row, start_line, end_line),
-        partial=row.partial,
-    )
+    hit = Hit(row.path, start_line, end_line, text, title=row.title, partial=row.partial)
+    hit.tier = row.tier
+    hit.date = row.date
+    hit.headings = row.headings
+    hit.block_id = _block_id(row, start_line, end_line)
+    return hit
 
 
 def _block_id(row: ChunkRow, start_line: int, end_line: int) -> str | None:
