@@ -14,7 +14,6 @@ from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.visible import visible
 from tars_memory.vault.model import Tier
-from tars_memory.vault.note import Note
 from tars_memory.vault.writing.history import find_transactions, of_scope
 
 if TYPE_CHECKING:
@@ -228,9 +227,9 @@ def _read(ctx: Caller, path: str, word: str = "") -> Iterator[Entry]:
 
     A note that does not hold ``word`` anywhere, in any case, is not parsed.
     """
-    for _, data in ctx.readable([path]):
-        if not word or word in data.decode("utf-8", "surrogateescape").casefold():
-            yield from Note.of(ctx.layout, path, data).entries
+    for note in ctx.notes([path]):
+        if not word or word in note.data.decode("utf-8", "surrogateescape").casefold():
+            yield from note.entries
 
 
 def undo(ctx: Caller, txn: str | None = None, *, last: int = 1) -> list[Written]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tars_memory.vault.change import Change
     from tars_memory.vault.layout import Layout
+    from tars_memory.vault.note import Note
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.spool import SpooledItem
     from tars_memory.vault.writing.store import Landed, Store, WriteSession
@@ -142,11 +143,11 @@ class Caller:
         """Whether a person at a terminal does this."""
         return self.interactive and self.actor == "person"
 
-    def readable(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Each note that is there, with its bytes; of one that can't be read a notice says why, once."""
+    def notes(self, paths: Iterable[str]) -> Iterator[Note]:
+        """Each note that is there; of one that can't be read a notice says why, once."""
         for path in paths:
             try:
-                yield path, self.vault.read(path)
+                yield self.vault.note(path)
             except NotFoundError:
                 continue
             except TarsError as error:
@@ -161,7 +162,7 @@ class Caller:
         """
         if unseen := hidden(text):
             self.notices.append(f"left out {unseen} invisible character{'s' * (unseen > 1)}")
-        if self.attended or not suspicious(text):
+        if not suspicious(text) or self.attended:
             return text
         from tars_memory.vault import secrets
 
@@ -170,6 +171,14 @@ class Caller:
             return text
         self.notices.append(f"masked before it was written: {secrets.kinds(found)}")
         return secrets.mask(text)
+
+    def new_day(self, path: str, when: datetime) -> bytes:
+        """What the note of a day begins with that isn't there: the vault's own daily template, filled."""
+        if self.vault.look(path) is not None:
+            return b""
+        from tars_memory.vault.template import daily_note
+
+        return daily_note(self.vault, path, when, self.notices)
 
     def landed(self, landed: Landed, text: str) -> Receipt:
         """What became of a change that says these words."""

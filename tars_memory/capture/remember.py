@@ -8,9 +8,7 @@ from tars_memory.errors import NotFoundError, UnwritableError, UsageError
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.lines import begins_in, end_in, typed_end
 from tars_memory.vault.model import Tier
-from tars_memory.vault.template import daily_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,6 +82,7 @@ def doubts(words: str, day: date) -> list[str]:
     """
     if "::" not in words:
         return []
+    from tars_memory.vault.markdown.lines import begins_in, end_in, typed_end
 
     end, begun, typed = end_in(words), begins_in(words), typed_end(words)
     if end is not None and begun is not None and end <= begun:
@@ -112,9 +111,8 @@ def log(ctx: Caller, text: str) -> Receipt:
         if ctx.layout.problem:  # with Obsidian's setting; the words can wait until it is mended
             raise UnwritableError(ctx.layout.problem.message, ctx.layout.problem.hint)
         path = ctx.vault.daily_path(ctx.now.date())
-        is_new = ctx.vault.look(path) is None
-        create = daily_note(ctx.vault, path, ctx.now, ctx.notices) if is_new else b""
         change = Change("append", title, words, time=f"{ctx.now:%H:%M}", author=ctx.author, target=path)
+        create = ctx.new_day(path, ctx.now)
         (landed,) = session.change([change._replace(again=True, typed=True)], create=create)
     return ctx.landed(landed, words)
 

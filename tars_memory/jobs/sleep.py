@@ -119,7 +119,7 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     own = [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
     named = [*sources] or [*dict.fromkeys([*own, *source_paths(memory.workspace.settings)])]
 
-    with _alone(memory):
+    with _alone(memory), memory.workspace.vault.read_once():
         record = Record(memory.workspace.state / "sleep.json")
         before, memory.workspace.night = _last(memory), os.urandom(8).hex()
         steps: list[Step] = []
@@ -151,7 +151,7 @@ def undo(memory: Memory) -> list[str]:
         done: list[str] = []
         for txn, project in reversed(txns.items()):
             try:
-                with memory.within(project) as inside:
+                with memory.within(project) as inside, inside.workspace.vault.read_once():
                     inside.undo(txn)
                 done.append(txn)
             except NotFoundError:
@@ -176,7 +176,7 @@ def _tended(memory: Memory, options: SleepOptions) -> list[Step]:
 def _elsewhere(memory: Memory, project: str, options: SleepOptions) -> list[Step]:
     """The same in a project that isn't the chosen one: told without a word of its notes, and where to ask for them."""
     call = f"tars-memory --project {shlex.quote(project)}"
-    with memory.within(project) as inside:
+    with memory.within(project) as inside, inside.workspace.vault.read_once():
         found = []
         for step in _tended(inside, options):
             error = f"it failed there; {call} sleep tells why" if step.error else ""

@@ -30,24 +30,34 @@ class Note:
     Args:
         path: relative to the vault, with ``/``.
         data: its bytes; empty for a note that isn't there.
-        timed: whether its entries begin with a time (:meth:`tars_memory.vault.layout.Layout.timed`).
-        tier: that it belongs to; None if nobody has asked the layout.
+        timed: whether its entries begin with a time, if no layout says so.
+        layout: of its vault.
     """
 
-    def __init__(self, path: str, data: bytes, *, timed: bool = False, tier: Tier | None = None) -> None:
+    def __init__(self, path: str, data: bytes, *, timed: bool = False, layout: Layout | None = None) -> None:
         self.path = path
         self.data = data
-        self.timed = timed
-        self.tier = tier
+        self._timed = timed
+        self._layout = layout
 
     @classmethod
     def of(cls, layout: Layout, path: str, data: bytes | None) -> Note:
         """A note of a vault; None for bytes is a note that isn't there."""
-        return cls(path, data or b"", timed=layout.timed(path), tier=layout.tier_of(path))
+        return cls(path, data or b"", layout=layout)
 
     def saying(self, data: bytes) -> Note:
         """The same note with another text."""
-        return self if data == self.data else Note(self.path, data, timed=self.timed, tier=self.tier)
+        return self if data == self.data else Note(self.path, data, timed=self._timed, layout=self._layout)
+
+    @cached_property
+    def timed(self) -> bool:
+        """Whether its entries begin with a time (:meth:`tars_memory.vault.layout.Layout.timed`)."""
+        return self._layout.timed(self.path) if self._layout else self._timed
+
+    @cached_property
+    def tier(self) -> Tier | None:
+        """The tier that it belongs to; None if there is no layout to ask."""
+        return self._layout.tier_of(self.path) if self._layout else None
 
     @cached_property
     def document(self) -> Document:

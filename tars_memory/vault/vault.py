@@ -19,6 +19,7 @@ from tars_memory.errors import NotFoundError, PartialError, UnwritableError, Vau
 from tars_memory.settings import LayoutOptions, LimitsOptions
 from tars_memory.vault import folder as beneath
 from tars_memory.vault.layout import Layout
+from tars_memory.vault.note import Note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,6 +67,7 @@ class Vault:
         self.limits = limits or LimitsOptions()
         self._options = layout
         self._layout: Layout | None = None
+        self._held: dict[str, tuple[tuple[int, ...], Note]] | None = None
 
     @classmethod
     def open(
@@ -210,6 +212,27 @@ class Vault:
             raise _unreadable(f"{path} can't be read: {error.strerror}") from error
         finally:
             folder.close()
+
+    @contextmanager
+    def read_once(self) -> Iterator[None]:
+        """Hold the notes that :meth:`note` gives: one that did not change is read and parsed once, whoever asks."""
+        self._held = {}
+        try:
+            yield
+        finally:
+            self._held = None
+
+    def note(self, path: str) -> Note:
+        """A note as a value; see :meth:`read`."""
+        if self._held is None:
+            return Note.of(self.layout, path, self.read(path))
+        found = self.look(path)  # before it is read: what changes meanwhile is read again by the next who asks
+        state = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino) if found else ()
+        known = self._held.get(path)
+        if known is None or known[0] != state:
+            known = state, Note.of(self.layout, path, self.read(path))
+            self._held[path] = known
+        return known[1]
 
     def _read(self, folder: beneath.Folder, name: str, path: str) -> bytes:
         data = b""

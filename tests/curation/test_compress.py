@@ -20,6 +20,7 @@ from tars_memory.curation.tidying.archive import WAITING
 from tars_memory.curation.tidying.compression import CompressionTerms, compress
 from tars_memory.errors import ConflictError, UnwritableError, UsageError
 from tars_memory.vault import summaries as notes
+from tars_memory.vault.writing.store import WriteSession
 
 LINKED = "([[2025-03-04#^d-aaaaaa1|2025-03-04]])"
 
@@ -243,14 +244,14 @@ def test_a_note_that_changes_meanwhile_stops_all_of_it(past: Past, monkeypatch: 
     past.old("2025-03-04", Decisions="x y z")
     last = past.old("2025-03-09", Decisions="a b c")
     before = past.files()
-    real = compression.move
+    real = WriteSession.move
 
-    def late(transaction: Any, vault: Any, path: str, to: str) -> bool:
+    def late(session: WriteSession, path: str, to: str) -> bool:
         if path != last:
             past.put(last, past.files()[last] + b"- one more\n")
-        return real(transaction, vault, path, to)
+        return real(session, path, to)
 
-    monkeypatch.setattr(compression, "move", late)
+    monkeypatch.setattr(WriteSession, "move", late)
     with pytest.raises(ConflictError):
         past.compress(apply=True)
     after = past.files()
@@ -272,14 +273,14 @@ def test_a_note_that_cannot_be_moved_stops_all_of_it(past: Past, monkeypatch: py
     past.old("2025-03-04", Decisions="x y z")
     last = past.old("2025-03-09", Decisions="a b c")
     before, stamped = past.files(), stamps(past.root)
-    real = compression.move
+    real = WriteSession.move
 
-    def failing(transaction: Any, vault: Any, path: str, to: str) -> bool:
+    def failing(session: WriteSession, path: str, to: str) -> bool:
         if path == last:
             raise UnwritableError("the disk is full")
-        return real(transaction, vault, path, to)
+        return real(session, path, to)
 
-    monkeypatch.setattr(compression, "move", failing)
+    monkeypatch.setattr(WriteSession, "move", failing)
     with pytest.raises(UnwritableError):
         past.compress(apply=True)
     assert (past.files(), stamps(past.root)) == (before, stamped)
@@ -414,13 +415,13 @@ def test_a_summary_that_changes_under_the_plan_stops_it(past: Past, monkeypatch:
     past.compress(apply=True)
     past.old("2025-03-09", Decisions="a b c")
     path = "sessions/2025-03 summary.md"
-    real = compression.move
+    real = WriteSession.move
 
-    def late(transaction: Any, vault: Any, source: str, to: str) -> bool:
+    def late(session: WriteSession, source: str, to: str) -> bool:
         past.put(path, past.files()[path] + b"- mine\n")
-        return real(transaction, vault, source, to)
+        return real(session, source, to)
 
-    monkeypatch.setattr(compression, "move", late)
+    monkeypatch.setattr(WriteSession, "move", late)
     before = past.files()
     with pytest.raises(ConflictError):
         past.compress(apply=True)

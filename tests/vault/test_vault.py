@@ -182,3 +182,18 @@ def test_reading_stays_in_the_vault_and_never_hangs(tmp_path: Path) -> None:
     (root / "big.md").write_bytes(b"x" * 101)
     with pytest.raises(PartialError, match="are not read"):
         vault.read("big.md")
+
+
+def test_within_a_night_a_note_is_read_and_parsed_once_unless_it_changes(tmp_path: Path) -> None:
+    (tmp_path / "Memory.md").write_bytes(b"- a\n")
+    vault = Vault.open(tmp_path)
+    assert vault.note("Memory.md") is not vault.note("Memory.md")
+    with vault.read_once():
+        first = vault.note("Memory.md")
+        assert vault.note("Memory.md") is first
+        (tmp_path / "new.md").write_bytes(b"- b\n")
+        os.replace(tmp_path / "new.md", tmp_path / "Memory.md")
+        assert [entry.text for entry in vault.note("Memory.md").entries] == ["b"]
+        (tmp_path / "Memory.md").unlink()
+        with pytest.raises(NotFoundError):
+            vault.note("Memory.md")

@@ -24,7 +24,6 @@ from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.facts import claim_in, heading_for
 from tars_memory.vault.markdown.lines import FACT
 from tars_memory.vault.model import Tier
-from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import mask
 from tars_memory.vault.sessions import LEFT_OUT
 from tars_memory.vault.suspicion import MARK
@@ -495,12 +494,12 @@ def _lines(vault: Vault, notices: list[str]) -> Iterator[_Line]:
         if tier not in TIERS:
             continue
         try:
-            data = vault.read(path)
+            note = vault.note(path)
         except TarsError as error:
             notices.append(f"passed over: {error.message}")
             continue
         if tier in (Tier.DAILY, Tier.EPISODIC):
-            text = _LEFT_OUT.sub("", data.decode("utf-8", "surrogateescape"))
+            text = _LEFT_OUT.sub("", note.data.decode("utf-8", "surrogateescape"))
             timed = layout.timed(path)
             for found in _BULLET.finditer(text):
                 parts = entries.parse(found[1], timed=timed)
@@ -508,5 +507,5 @@ def _lines(vault: Vault, notices: list[str]) -> Iterator[_Line]:
                 yield _Line(tier, parts.text, parts.state, link, day=layout.day_of(path))
             continue
         of_facts = path == layout.facts
-        for entry in Note(path, data).entries:
+        for entry in note.entries:
             yield _Line(tier, entry.text, entry.state, fact=facts.fact_of(entry) if of_facts else None)

@@ -23,7 +23,6 @@ from tars_memory.vault.markdown.facts import claim_line
 from tars_memory.vault.model import Splice
 from tars_memory.vault.secrets import find, mask
 from tars_memory.vault.sessions import SessionFact, SessionNote, SessionTurn
-from tars_memory.vault.template import daily_note
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.transaction import writing
 
@@ -196,9 +195,7 @@ class Dailies:
         """Write the lines; one whose block id stands in its note already is not written again."""
         landed: dict[tuple[str, str], Landed] = {}
         for path, lines in self._lines.items():
-            new = self._ctx.vault.look(path) is None
-            create = daily_note(self._ctx.vault, path, self._first[path], self._ctx.notices) if new else b""
-            told = self._session.change([*lines.values()], create=create)
+            told = self._session.change([*lines.values()], create=self._ctx.new_day(path, self._first[path]))
             landed |= {(path, name): each for name, each in zip(lines, told, strict=True)}
         if landed:
             links = links_of(self._ctx.vault)

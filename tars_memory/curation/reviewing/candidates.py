@@ -114,9 +114,9 @@ def read(vault: Vault, *, expired: bool = False) -> Waiting:
         day = None if not layout.is_ours(path) or layout.tier_of(path) is not Tier.DAILY else layout.day_of(path)
         if day is None:
             continue
-        data = _data(vault, path, notices)
-        if any(f"[{state}]".encode() in data for state in (*states, "rejected")):
-            entries = Note.of(layout, path, data).entries
+        note = _note(vault, path, notices)
+        if any(f"[{state}]".encode() in note.data for state in (*states, "rejected")):
+            entries = note.entries
             marks = _Marks(entries)
             found += (
                 WaitingLine(marks.of(entry), entry.text, day, state=entry.state, line=entry.line, ref=entry.ref)
@@ -126,7 +126,7 @@ def read(vault: Vault, *, expired: bool = False) -> Waiting:
             refused |= dict.fromkeys(entry.text for entry in entries if entry.state == "rejected")
     for path, kind in ((layout.corrections, "correction"), (layout.rewards, "reward")):
         if vault.look(path) is not None:
-            found += _feedback(path, _data(vault, path, notices), kind)
+            found += _feedback(_note(vault, path, notices), kind)
     found.sort(key=lambda candidate: candidate.day)  # stable: lines of one note keep their order
     return Waiting(found, notices, list(refused))
 
@@ -169,7 +169,7 @@ def said(vault: Vault, block_ids: Collection[str]) -> dict[str, tuple[str, Sessi
     layout = vault.layout
     sessions = [path for path in vault.paths() if layout.is_session(path) and layout.is_ours(path)] if wanted else []
     for path in sorted(sessions, key=lambda path: (not layout.is_archived(path), path), reverse=True):
-        data = _data(vault, path, [])
+        data = _note(vault, path, []).data
         if here := wanted & {name.decode("ascii") for name in _NAMED.findall(data)}:
             found |= {name: (path, fact) for name, fact in linked(data).items() if name in here}
             wanted -= here
@@ -178,8 +178,8 @@ def said(vault: Vault, block_ids: Collection[str]) -> dict[str, tuple[str, Sessi
     return found
 
 
-def _feedback(path: str, data: bytes, kind: str) -> Iterator[WaitingLine]:
-    entries = Note(path, data, timed=True).entries
+def _feedback(note: Note, kind: str) -> Iterator[WaitingLine]:
+    entries = note.entries
     marks = _Marks(entries, "f")
     for number, entry in enumerate(entries):
         if entry.depth or entry.state or not entry.time:
@@ -219,14 +219,15 @@ class _Marks:
         return Mark(entry.path, entry.raw, name)
 
 
-def _data(vault: Vault, path: str, notices: list[str]) -> bytes:
+def _note(vault: Vault, path: str, notices: list[str]) -> Note:
+    """The note; one that can't be read is empty."""
     try:
-        return vault.read(path)
+        return vault.note(path)
     except NotFoundError:
-        return b""
+        pass
     except TarsError as error:
         notices.append(error.message)
-        return b""
+    return Note.of(vault.layout, path, None)
 
 
 OP = "fact"

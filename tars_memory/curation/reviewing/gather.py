@@ -230,14 +230,13 @@ class _Standing:
         self.entries: list[Entry] = []
         self.promoted: set[str] = set()
         for path in (layout.memory, layout.procedural, layout.facts):
+            tier = Note.of(layout, path, None)
             try:
-                data = vault.read(path) if vault.look(path) is not None else b""
+                tier = vault.note(path) if vault.look(path) is not None else tier
             except NotFoundError:
-                data = b""
+                pass
             except TarsError as error:
                 notices.append(error.message)
-                data = b""
-            tier = Note.of(layout, path, data)
             entries = [*tier.entries, *grammar.unlisted(path, tier.document)]
             self.entries += entries
             self.promoted |= {entry.provenance.casefold() for entry in entries if entry.provenance}

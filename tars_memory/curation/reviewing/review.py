@@ -404,9 +404,8 @@ def left_out(ctx: Caller) -> list[LeftOut]:
         (path for path in ctx.vault.paths() if layout.is_session(path) and layout.is_ours(path)), reverse=True
     )
     found: list[LeftOut] = []
-    for path, data in ctx.readable(sorted(paths, reverse=True)):
-        if _TITLE in data:
-            note = Note.of(layout, path, data)
+    for note in ctx.notes(sorted(paths, reverse=True)):
+        if _TITLE in note.data:
             day = str(note.properties.get("date", ""))
             found += (LeftOut(*one, day) for one in sessions.facts_of(note.entries, LEFT_OUT))
     return found

@@ -194,12 +194,12 @@ def _read(ctx: Caller) -> _Found:
         and not layout.is_archived(path)
         and not layout.is_template(path)
     )
-    for path, data in ctx.readable(ours):
-        period = notes.period_of(data)
+    for note in ctx.notes(ours):
+        period = notes.period_of(note.data)
         if period:
-            summaries.setdefault(period, path)
+            summaries.setdefault(period, note.path)
         else:
-            sessions[path] = data
+            sessions[note.path] = note.data
     return _Found(sessions, summaries)
 
 

@@ -216,20 +216,18 @@ def survey(ctx: Caller, *, section_entries: int) -> tuple[World, list[str]]:
     return world, sorted(path for path in ctx.vault.paths() if layout.is_ours(path) and role_of(layout, path))
 
 
-def note_of(ctx: Caller, path: str, data: bytes) -> TidyNote:
-    """A note of ours, read."""
-    layout = ctx.layout
-    role = role_of(layout, path)
+def note_of(ctx: Caller, note: Note) -> TidyNote:
+    """A note of ours, with what tidying asks of it."""
+    role = role_of(ctx.layout, note.path)
     assert role is not None
-    day = layout.day_of(path) if role == "daily" else None
-    return TidyNote(Note.of(layout, path, data), role, day=day)
+    return TidyNote(note, role, day=ctx.layout.day_of(note.path) if role == "daily" else None)
 
 
 def _all(ctx: Caller, world: World, paths: Iterable[str]) -> list[Finding]:
     """The findings of every note; one that can't be read has none, and a notice says so."""
     found: list[Finding] = []
-    for path, data in ctx.readable(paths):
-        found += findings(note_of(ctx, path, data), world)
+    for note in ctx.notes(paths):
+        found += findings(note_of(ctx, note), world)
     return found
 
 
@@ -283,8 +281,8 @@ def _mended(ctx: Caller, session: WriteSession, path: str, safe: Sequence[Findin
     """Take the lines of these findings out of a note, into the archive; the ids of those that went."""
     wanted = {each.id for each in safe}
 
-    def still(data: bytes) -> list[Finding]:
-        return [each for each in fixable(note_of(ctx, path, data), world) if each.id in wanted]
+    def still(note: Note) -> list[Finding]:
+        return [each for each in fixable(note_of(ctx, note), world) if each.id in wanted]
 
     return mend(ctx, session, path, still)
 
@@ -331,7 +329,7 @@ def _proposal_id(finding: Finding) -> str:
 
 def _occurrence(ctx: Caller, path: str, raw: str, line: int) -> int | None:
     """Which of several entries with the very same lines it is, from 0; None if it is the only one."""
-    lines = [entry.line for entry in note_of(ctx, path, ctx.vault.read(path)).entries if entry.raw == raw]
+    lines = [entry.line for entry in note_of(ctx, ctx.vault.note(path)).entries if entry.raw == raw]
     return lines.index(line) if len(lines) > 1 and line in lines else None
 
 
@@ -363,7 +361,7 @@ INTRODUCTION = (
 )
 
 
-def mend(ctx: Caller, session: WriteSession, path: str, still: Callable[[bytes], list[Finding]]) -> list[str]:
+def mend(ctx: Caller, session: WriteSession, path: str, still: Callable[[Note], list[Finding]]) -> list[str]:
     """Remove the lines of some findings from a note.
 
     They are put into the archive first, so that no kill loses them. A line that can't be removed without changing what
@@ -380,7 +378,7 @@ def mend(ctx: Caller, session: WriteSession, path: str, still: Callable[[bytes],
     """
     timed = ctx.layout.timed(path)
     data = session.read(path)
-    gone: list[Finding] = without(Note.of(ctx.layout, path, data), still(data))[1] if data is not None else []
+    gone: list[Finding] = without(here := Note.of(ctx.layout, path, data), still(here))[1] if data is not None else []
     if not gone:
         return []
     _keep(ctx, session, path, [each for each in gone if each.entry is not None], timed=timed)
@@ -390,7 +388,7 @@ def mend(ctx: Caller, session: WriteSession, path: str, still: Callable[[bytes],
         nonlocal removed
         kept = {each.id for each in gone}
         note = Note.of(ctx.layout, path, found)
-        new, went = without(note, [each for each in still(note.data) if each.id in kept])
+        new, went = without(note, [each for each in still(note) if each.id in kept])
         removed = [each.id for each in went]
         return splices_between(found or b"", new)
 

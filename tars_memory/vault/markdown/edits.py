@@ -13,7 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ConflictError
-from tars_memory.vault.markdown import entries, facts
+from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document, Extent, Section, apply, plain_heading
 from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Splice
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from tars_memory.vault.markdown.document import Bullet
-    from tars_memory.vault.markdown.facts import Claim, Ending, Plan, Predicates
+    from tars_memory.vault.markdown.facts import Claim, Plan, Predicates
     from tars_memory.vault.model import Entry
     from tars_memory.vault.note import Note
 
@@ -484,30 +484,30 @@ def add_fact(
     Raises:
         ConflictError: no place takes the line without changing what stands around it.
     """
+    from tars_memory.vault.markdown import facts
+
     found = note.facts
     known = {fact.ref: entry for entry, fact in found}
     planned = facts.plan((fact for _, fact in found), new, today=today, predicates=predicates)
     said = facts.words(new.predicate, new.object, planned.since, planned.until)
     if planned.same is not None:
         return Adding(planned, said, (), ())
-    ended = tuple((known[ending.fact.ref], _until(ending)) for ending in planned.endings)
+    old = ((ending.fact, ending.on) for ending in planned.endings)
+    ended = tuple((known[f.ref], facts.words(f.predicate, f.object, f.since, on)) for f, on in old)
     target, label = link or (None, None)
     bullet = entries.render(entries.Parts(said, provenance=target, label=label, author=author or None))
     splices = [splice for entry, text in ended for splice in replace_bullet(note, entry, text)]
-    return Adding(planned, said, ended, tuple(sorted([*splices, *_placed(note, bullet, new.subject)])))
+    section = note.document.find_section(new.subject)
+    of_note = section is not None and facts.is_title(note.path, section.title, section.level)
+    return Adding(planned, said, ended, tuple(sorted([*splices, *_placed(note, bullet, new.subject, of_note=of_note)])))
 
 
-def _placed(note: Note, bullet: str, subject: str) -> list[Splice]:
+def _placed(note: Note, bullet: str, subject: str, *, of_note: bool) -> list[Splice]:
     """The bullet under its subject; one that is called as the note itself gets a heading of its own."""
-    data, section = note.data, note.document.find_section(subject)
-    if section is None or not facts.is_title(note.path, section.title, section.level):
+    data = note.data
+    if not of_note:
         return insert_bullet(data, bullet, section=subject)
     (heading,) = insert_heading(data, subject)
     after = apply(data, [heading])
     after = apply(after, insert_bullet(after, bullet, section=subject))
     return [Splice(heading.start, len(data), after[heading.start :])]
-
-
-def _until(ending: Ending) -> str:
-    fact = ending.fact
-    return facts.words(fact.predicate, fact.object, fact.since, ending.on)

@@ -35,7 +35,6 @@ from tars_memory.vault.writing.exchange import UnsupportedError
 from tars_memory.vault.writing.journal import next_txn, prune, time_of
 from tars_memory.vault.writing.protocol import Job, append, edit, ending, remove
 from tars_memory.vault.writing.protocol import create as create_note
-from tars_memory.vault.writing.recovery import settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -529,6 +528,8 @@ class Transaction:
         record = journal.left
         if record is None:
             return
+        from tars_memory.vault.writing.recovery import settle
+
         ok, left, notices = False, False, []
         try:
             folder, name = self._folder(str(record["file"]))
