@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tars_memory import capture, curation, index, jobs, recall
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.settings import PermissionOptions, RecallOptions, ReviewOptions, TidyOptions
 from tars_memory.workspace import Workspace
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from tars_memory.curation.why import Trail
     from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.intake import RefreshReport
-    from tars_memory.index.tables import TableQuery
     from tars_memory.jobs.doctor import Adoption
     from tars_memory.jobs.forgetting import Copies, Forgotten, TalkLine
     from tars_memory.recall.evaluation import Evaluation
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from tars_memory.recall.packing.growth import Growth
     from tars_memory.recall.request import SearchRequest
     from tars_memory.recall.results import SearchResult
-    from tars_memory.recall.searcher import Searcher
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Actor, Entry
     from tars_memory.vault.template import InitReport
@@ -80,11 +79,9 @@ class Memory:
             self.workspace.embedder = embedder
 
     @cached_property
-    def searcher(self) -> Searcher:
+    def searcher(self) -> recall.searcher.Searcher:
         """What answers searches, with its model held open between them."""
-        from tars_memory.recall.searcher import Searcher
-
-        return Searcher(self.workspace)
+        return recall.searcher.Searcher(self.workspace)
 
     def __enter__(self) -> Self:
         return self
@@ -193,21 +190,15 @@ class Memory:
 
     def today(self) -> Today:
         """Today's note."""
-        from tars_memory.capture.remember import today
-
-        return today(self.workspace.capture(writes=False))
+        return capture.remember.today(self.workspace.capture(writes=False))
 
     def show(self, target: str) -> Entry:
         """The entry with this REF, or the only one that these words fit."""
-        from tars_memory.capture.amend import find
-
-        return find(self.workspace.capture(writes=False), self.workspace.meant(target))
+        return capture.amend.find(self.workspace.capture(writes=False), self.workspace.meant(target))
 
     def why(self, target: str) -> Trail:
         """Where an entry came from: what was said, who approved it, what it replaced; ``target`` as for ``show``."""
-        from tars_memory.curation.why import why
-
-        return why(self.workspace.capture(writes=False), self.workspace.meant(target))
+        return curation.why.why(self.workspace.capture(writes=False), self.workspace.meant(target))
 
     def list(
         self,
@@ -218,9 +209,7 @@ class Memory:
         topics: Iterable[str] = (),
     ) -> builtins.list[Entry]:
         """The entries of a tier, or of Memory.md and Procedural.md; ``about`` and ``topics`` as for :meth:`search`."""
-        from tars_memory.capture.amend import entries
-
-        found = entries(self.workspace.capture(writes=False), tier, section)
+        found = capture.amend.entries(self.workspace.capture(writes=False), tier, section)
         told_of = (tuple(about), tuple(topics))
         return self.searcher.selection(*told_of, self.workspace.scope(None)).entries(found) if any(told_of) else found
 
@@ -249,8 +238,6 @@ class Memory:
             project: whose facts belong to it too; None for the one that is chosen, ``none`` for none.
             topics: only those with all of these tags, as for :meth:`search`.
         """
-        from tars_memory.recall import facts
-
         day = None if everything else as_of or self.workspace.now().date()
         scope = self.workspace.scope(project)
         found = self.workspace.ask(lambda reader: reader.facts(scope, on=day))
@@ -259,11 +246,11 @@ class Memory:
             found = [fact for fact in found if selected.keeps(fact.path, (fact.subject,), f"- {fact.object}")]
         if about is None:
             return found
-        told = facts.about(found, about)
+        told = recall.facts.about(found, about)
         if not told and not tags:
             every = self.workspace.index().read(lambda reader: reader.facts(scope))
-            near = facts.near(every, about)
-            if facts.about(every, about):
+            near = recall.facts.near(every, about)
+            if recall.facts.about(every, about):
                 self.workspace.notices.append(f"what is known about {about!r} has ended or is to come: --all lists it")
             elif near:
                 self.workspace.notices.append(f"nothing is known about {about!r}; near: {', '.join(near)}")
@@ -279,10 +266,8 @@ class Memory:
         Raises:
             NotFoundError: there is no such note.
         """
-        from tars_memory.recall.links import links
-
         scope = self.workspace.scope(project)
-        return self.workspace.ask(lambda reader: links(reader, self.workspace.whole, name, scope=scope))
+        return self.workspace.ask(lambda reader: recall.links.links(reader, self.workspace.whole, name, scope=scope))
 
     def note_called(self, name: str, *, project: str | None = None) -> str:
         """The path of the note of that name.
@@ -295,12 +280,10 @@ class Memory:
             NotFoundError: there is no such note.
             UsageError: several have the name.
         """
-        from tars_memory.recall.links import called
-
         scope = self.workspace.scope(project)
-        return self.workspace.ask(lambda reader: called(reader, name, scope=scope))
+        return self.workspace.ask(lambda reader: recall.links.called(reader, name, scope=scope))
 
-    def sql(self, query: str, *, seconds: float = SQL_SECONDS) -> TableQuery:
+    def sql(self, query: str, *, seconds: float = SQL_SECONDS) -> index.tables.TableQuery:
         """The rows that one SELECT finds in the tables ``notes``, ``lines``, ``entries``, ``facts``, ``links`` and
         ``tags`` (:data:`tars_memory.index.tables.TABLES`): those of the project that is chosen and of the notes outside
         projects; never a conversation.
@@ -313,11 +296,9 @@ class Memory:
             UsageError: it can't be run, or would do something else.
             PartialError: its time is up; also while the rows are read.
         """
-        from tars_memory.index.tables import TableQuery
-
         today, scope = self.workspace.now().date(), self.workspace.project
         return self.workspace.ask(
-            lambda reader: TableQuery(reader.tables(self.workspace.whole, scope, today), query, seconds)
+            lambda reader: index.tables.TableQuery(reader.tables(self.workspace.whole, scope, today), query, seconds)
         )
 
     def export(
@@ -329,14 +310,14 @@ class Memory:
             UsageError: what is asked for can't be written so.
             UnwritableError: the file can't be written.
         """
-        from tars_memory.index.tables import export
-
         named = Path(path)
         if self.workspace.root in (real := named.resolve()).parents or real == self.workspace.root:
             raise UsageError(f"{named} lies in the vault", "an export is no note: name a file outside of it")
         today, scope, wanted = self.workspace.now().date(), self.workspace.project, tuple(tables)
         return self.workspace.ask(
-            lambda reader: export(reader.tables(self.workspace.whole, scope, today), named, wanted, replace=replace)
+            lambda reader: index.tables.export(
+                reader.tables(self.workspace.whole, scope, today), named, wanted, replace=replace
+            )
         )
 
     def timeline(self, about: str | None = None, *, project: str | None = None) -> builtins.list[Fact]:
@@ -364,22 +345,20 @@ class Memory:
             UsageError: the file can't be read, or a line of it is no question.
             ModelUnavailableError: ``semantic`` is among the modes, and the model can't be used.
         """
-        from tars_memory.recall import evaluation
-
         try:
-            questions = evaluation.questions(Path(file).read_bytes(), os.fspath(file))
+            questions = recall.evaluation.questions(Path(file).read_bytes(), os.fspath(file))
         except OSError as error:
             raise UsageError(
                 f"{os.fspath(file)} can't be read: {error.strerror}", "name a file of questions"
             ) from error
-        limit = limit or evaluation.LIMIT
+        limit = limit or recall.evaluation.LIMIT
 
         def read(path: str) -> bytes:
             if not self.workspace.sees(path):
                 raise NotFoundError(f"there is no note {path}")
             return self.workspace.vault.read(path)
 
-        return evaluation.evaluate(
+        return recall.evaluation.evaluate(
             questions,
             lambda text, mode: self.search(text, mode=mode, limit=limit),
             read,
@@ -394,55 +373,45 @@ class Memory:
         self, text: str, *, tier: str = "semantic", section: str | None = None, tags: Iterable[str] = ()
     ) -> Receipt:
         """Keep a fact in Memory.md, or with ``tier="procedural"`` a rule; an exact repeat is said, not written."""
-        from tars_memory.capture.remember import remember
-
         self.workspace.take_ticks()
-        return remember(self.workspace.keeping(text), text, tier=tier, section=section, tags=tuple(tags))
+        return capture.remember.remember(
+            self.workspace.keeping(text), text, tier=tier, section=section, tags=tuple(tags)
+        )
 
     def propose(self, text: str, *, section: str | None = None, tags: Iterable[str] = ()) -> Receipt:
         """Offer a rule for Procedural.md: it waits for the person's review, whoever calls and whatever is allowed."""
-        from tars_memory.capture.remember import remember
-
         self.workspace.take_ticks()
         caller = self.workspace.keeping(text)
         caller.allowed, caller.interactive = PermissionOptions(), False
-        return remember(caller, text, tier="procedural", section=section, tags=tuple(tags))
+        return capture.remember.remember(caller, text, tier="procedural", section=section, tags=tuple(tags))
 
     def log(self, text: str) -> Receipt:
         """Add a line with the time to today's note."""
-        from tars_memory.capture.remember import log
-
         self.workspace.take_ticks()
-        return log(self.workspace.keeping(text), text)
+        return capture.remember.log(self.workspace.keeping(text), text)
 
     def feedback(self, good: bool, note: str, *, question: str | None = None, answer: str | None = None) -> Receipt:
         """Note what went well (rewards.md) or badly (corrections.md)."""
-        from tars_memory.capture.remember import feedback
-
         self.workspace.take_ticks()
-        return feedback(self.workspace.keeping(note), good, note, question, answer)
+        return capture.remember.feedback(self.workspace.keeping(note), good, note, question, answer)
 
     def edit(self, target: str, text: str, *, tags: Iterable[str] = (), bare: bool = False) -> Receipt:
         """Give an entry other words; ``target`` is its REF, ``path:line``, or words that fit it alone.
 
         Its tags and fields stay unless the text brings its own; ``tags`` are added, ``bare`` keeps none.
         """
-        from tars_memory.capture.amend import edit
-
         self.workspace.take_ticks()
-        return edit(self.workspace.keeping(text), self.workspace.meant(target), text, tags=tuple(tags), bare=bare)
+        return capture.amend.edit(
+            self.workspace.keeping(text), self.workspace.meant(target), text, tags=tuple(tags), bare=bare
+        )
 
     def copies(self, target: str) -> Copies:
         """What :meth:`forget` would take out, and what would stay."""
-        from tars_memory.jobs.forgetting import copies_of
-
-        return copies_of(self.workspace.capture(writes=False), self.workspace.meant(target))
+        return jobs.forgetting.copies_of(self.workspace.capture(writes=False), self.workspace.meant(target))
 
     def near(self, target: str) -> builtins.list[TalkLine]:
         """What was said in conversations of the same thing as an entry, in other words: :meth:`forget` leaves it."""
-        from tars_memory.jobs import forgetting
-
-        return forgetting.near(self.workspace, target)
+        return jobs.forgetting.near(self.workspace, target)
 
     def forget(self, target: str, *, everywhere: bool = False, also: Iterable[TalkLine] = ()) -> Forgotten:
         """Remove a statement: its line and all that tells it in the notes; its notices say which copies remain.
@@ -455,38 +424,30 @@ class Memory:
                 what hooks keep; it can't be undone then. What was forgotten already can still be purged.
             also: lines of conversations (of :meth:`near`) to be withheld with it.
         """
-        from tars_memory.jobs import forgetting
-
         self.workspace.take_ticks()
         target = self.workspace.meant(target)
         self.workspace.forget_withheld()
         if everywhere:
-            return forgetting.forget_everywhere(self.workspace, target, tuple(also))
-        receipt = forgetting.forget(self.workspace.capture(), target, also=tuple(also))
+            return jobs.forgetting.forget_everywhere(self.workspace, target, tuple(also))
+        receipt = jobs.forgetting.forget(self.workspace.capture(), target, also=tuple(also))
         if receipt.written:
-            receipt.notices += forgetting.COPIES
+            receipt.notices += jobs.forgetting.COPIES
         return receipt
 
     def add_fact(
         self, subject: str, predicate: str, object_: str, *, since: date | None = None, until: date | None = None
     ) -> Receipt:
         """Add a fact to Facts.md; one of which only one holds at a time ends the old one, as the notices say."""
-        from tars_memory.capture.facts import add
-
         kept = self.workspace.keeping(f"{subject} {predicate}:: {object_}")
-        return add(kept, subject, predicate, object_, since=since, until=until)
+        return capture.facts.add(kept, subject, predicate, object_, since=since, until=until)
 
     def end_fact(self, target: str, *, on: date | None = None) -> Receipt:
         """Say when a fact stopped being true (today unless said)."""
-        from tars_memory.capture.facts import end
-
-        return end(self.workspace.capture(), target, on)
+        return capture.facts.end(self.workspace.capture(), target, on)
 
     def remove_fact(self, target: str) -> Receipt:
         """Take a fact out, as if it had never been said."""
-        from tars_memory.capture.facts import remove
-
-        return remove(self.workspace.capture(), target)
+        return capture.facts.remove(self.workspace.capture(), target)
 
     def undo(self, txn: str | None = None, *, last: int = 1) -> builtins.list[Written]:
         """Take back the last transactions, or the one named; an undo can be undone by its name.
@@ -496,11 +457,8 @@ class Memory:
             NotFoundError: there is nothing to undo.
             ConflictError: a note has moved on too far; nothing of that note was written.
         """
-        from tars_memory.capture.amend import undo
-        from tars_memory.jobs.forgetting import restore
-
-        done = undo(self.workspace.capture(), txn, last=last)
-        restore(self.workspace)
+        done = capture.amend.undo(self.workspace.capture(), txn, last=last)
+        jobs.forgetting.restore(self.workspace)
         return done
 
     # --- deciding
@@ -527,13 +485,11 @@ class Memory:
             NotFoundError: there is no finding with one of these ids.
             UnwritableError: the vault can't be written.
         """
-        from tars_memory.curation.tidying.tidy import tidy
-
         if apply or ignore:
             self.workspace.take_ticks()
         entries = self.workspace.settings.options("tidy", TidyOptions).section_entries
         context = self.workspace.capture(writes=apply or ignore)
-        return tidy(context, section_entries=entries, apply=apply, ignore=ignore, ids=tuple(ids))
+        return curation.tidying.tidy.tidy(context, section_entries=entries, apply=apply, ignore=ignore, ids=tuple(ids))
 
     def archive(self, *, apply: bool = False) -> Archived:
         """Which daily notes are past the window and go to ``archive/``; with ``apply`` they are moved.
@@ -542,13 +498,11 @@ class Memory:
             UsageError: the vault's daily note format can't be used.
             UnwritableError: the vault can't be written.
         """
-        from tars_memory.curation.tidying.archive import archive
-
         if apply:
             self.workspace.take_ticks()
         options = self.workspace.settings.options("tidy", TidyOptions)
         window_days = self.workspace.settings.options("review", ReviewOptions).window_days
-        return archive(
+        return curation.tidying.archive.archive(
             self.workspace.capture(writes=apply), days=options.daily_days, window_days=window_days, apply=apply
         )
 
@@ -565,14 +519,14 @@ class Memory:
             ConflictError: a note changed meanwhile; nothing was written.
             UnwritableError: a note can't be written; nothing was.
         """
-        from tars_memory.curation.tidying.compression import CompressionTerms, compress
-
         may = self.workspace.settings.options("permissions", PermissionOptions).unattended_compress
         allowed = may or (self.workspace.interactive and self.workspace.actor == "person")
         if apply and allowed:
             self.workspace.take_ticks()
         context = self.workspace.capture(writes=apply and allowed)
-        return compress(context, CompressionTerms.of(self.workspace.settings, by, before), apply=apply, allowed=allowed)
+        compression = curation.tidying.compression
+        terms = compression.CompressionTerms.of(self.workspace.settings, by, before)
+        return compression.compress(context, terms, apply=apply, allowed=allowed)
 
     # --- drawing from conversations
 
@@ -601,10 +555,8 @@ class Memory:
             UsageError: no such ``keep``; or the vault's daily note format can't be used.
             UnwritableError: the vault can't be written.
         """
-        from tars_memory.curation.extraction import extract
-
         self.workspace.take_ticks()
-        return extract.from_sources(
+        return curation.extraction.extract.from_sources(
             self.workspace.capture,
             self.workspace.settings,
             sources,
@@ -623,9 +575,9 @@ class Memory:
         force: bool = False,
     ) -> Prompts:
         """What :meth:`extract` would ask a model, with tokens and cost; nothing is sent or written."""
-        from tars_memory.curation.extraction import extract
-
-        return extract.asked(self.workspace.capture(writes=False), self.workspace.settings, sources, model, force=force)
+        return curation.extraction.extract.asked(
+            self.workspace.capture(writes=False), self.workspace.settings, sources, model, force=force
+        )
 
     # --- the index
 
@@ -645,9 +597,7 @@ class Memory:
             ``sources`` (each with ``path`` and ``there``), numbers of ``logs`` and ``conversations`` that can be
             searched, ``nights`` (whether ``sleep`` ran in the last three days), ``notices``.
         """
-        from tars_memory.jobs import status
-
-        return status.sources(self.workspace)
+        return jobs.status.sources(self.workspace)
 
     def add_source(self, path: str, progress: Callable[[str, int, int], None] | None = None) -> dict[str, Any]:
         """Search the conversations of a log or a folder of logs from now on; returns what :meth:`sources` does.
@@ -656,9 +606,7 @@ class Memory:
             UsageError: it is not there.
             UnwritableError: the person's settings or the index can't be written.
         """
-        from tars_memory.jobs import status
-
-        return status.add_source(self.workspace, path, progress)
+        return jobs.status.add_source(self.workspace, path, progress)
 
     def remove_source(self, path: str) -> dict[str, Any]:
         """Search a source no more, and forget what was read of it; returns what :meth:`sources` does.
@@ -667,9 +615,7 @@ class Memory:
             UsageError: it is none.
             UnwritableError: the person's settings or the index can't be written.
         """
-        from tars_memory.jobs import status
-
-        return status.remove_source(self.workspace, path)
+        return jobs.status.remove_source(self.workspace, path)
 
     def verify(self) -> builtins.list[str]:
         """How the index differs from one made anew, a sentence each; pending vectors are no difference."""
@@ -678,33 +624,23 @@ class Memory:
 
     def models(self, *, fetchable: bool = True) -> builtins.list[dict[str, Any]]:
         """The embedding models: which is used, which are here, which fit; ``fetchable``: which could be fetched."""
-        from tars_memory.jobs import status
-
-        return status.models(self.workspace, fetchable=fetchable)
+        return jobs.status.models(self.workspace, fetchable=fetchable)
 
     def recommended_model(self) -> dict[str, Any] | None:
         """The embedding model that fits the vault's languages better than the one that is set, if there is one."""
-        from tars_memory.jobs import status
-
-        return status.recommended(self.workspace)
+        return jobs.status.recommended(self.workspace)
 
     def use_model(self, name: str, *, folder: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         """Get a model (from a folder, else over the network), and set it in the person's configuration."""
-        from tars_memory.jobs import status
-
-        return status.use_model(self.workspace, name, Path(folder) if folder is not None else None)
+        return jobs.status.use_model(self.workspace, name, Path(folder) if folder is not None else None)
 
     def status(self) -> dict[str, Any]:
         """How vault, index and model stand; the index is refreshed first."""
-        from tars_memory.jobs import status
-
-        return status.status(self.workspace)
+        return jobs.status.status(self.workspace)
 
     def loaded(self) -> Growth:
         """How big the notes are that every prompt begins with, how fast they grow, and what of them finds no room."""
-        from tars_memory.jobs import status
-
-        return status.loaded(self.workspace)
+        return jobs.status.loaded(self.workspace)
 
     def doctor(self, *, fix: bool = False) -> dict[str, Any]:
         """What needs a look (``findings``); settles what a crash left, places what waits in the spool.
@@ -712,9 +648,7 @@ class Memory:
         Args:
             fix: also mend what is safe to mend: derived data, and leftovers of our own.
         """
-        from tars_memory.jobs.doctor import doctor
-
-        return doctor(self.workspace, fix=fix)
+        return jobs.doctor.doctor(self.workspace, fix=fix)
 
     def adoptable(self, path: str | os.PathLike[str] | None = None) -> Adoption:
         """What the state folder keeps for a path that this vault was moved from; None if there is but one such path.
@@ -723,9 +657,7 @@ class Memory:
             UsageError: a vault of this id is at that path now, so this one is a copy; or an agent asks.
             NotFoundError: nothing is kept for it; or for several, and none is named.
         """
-        from tars_memory.jobs.doctor import adoptable
-
-        return adoptable(self.workspace, os.fspath(path) if path is not None else None)
+        return jobs.doctor.adoptable(self.workspace, os.fspath(path) if path is not None else None)
 
     def adopt(self, adoption: Adoption) -> None:
         """Take over history, undo, approvals and what waits from the path that this vault was moved from.
@@ -734,9 +666,7 @@ class Memory:
             ConflictError: writes there and here took turns.
             UnwritableError: the state folder can't be written, or another process writes.
         """
-        from tars_memory.jobs.doctor import adopt
-
-        adopt(self.workspace, adoption)
+        jobs.doctor.adopt(self.workspace, adoption)
 
     def drop(self, item: str) -> Path | None:
         """Give up what waits in the spool under that name; its words become a file; its path is returned.
@@ -744,19 +674,13 @@ class Memory:
         Raises:
             NotFoundError: nothing waits under that name.
         """
-        from tars_memory.jobs.doctor import drop
-
-        return drop(self.workspace, item)
+        return jobs.doctor.drop(self.workspace, item)
 
     def restore(self, txn: str) -> builtins.list[Written]:
         """Write the lines of a transaction (``all``: of any) anew that something else overwrote, each once."""
-        from tars_memory.jobs.doctor import restore
-
-        return restore(self.workspace, txn)
+        return jobs.doctor.restore(self.workspace, txn)
 
 
 def _forget(caller: Caller, said: Mapping[str, Any]) -> Receipt:
     """Forget what waited in the spool."""
-    from tars_memory.jobs.forgetting import forget
-
-    return forget(caller, said["target"])
+    return jobs.forgetting.forget(caller, said["target"])

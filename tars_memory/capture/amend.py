@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from tars_memory.capture import facts as over_time
 from tars_memory.capture.remember import doubts, feedback, log, remember
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.change import Change, named
@@ -265,8 +266,6 @@ def again(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
     Raises:
         ValueError: no command of capture has this name.
     """
-    from tars_memory.capture import facts as over_time
-
     if command == "remember":
         return remember(ctx, said["text"], tier=said["tier"], section=said["section"], tags=said["tags"])
     if command == "log":

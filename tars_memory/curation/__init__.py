@@ -1,1 +1,12 @@
 """Curation: what may be forgotten, merged or promoted; proposed by rules or a model, decided by the person."""
+
+from __future__ import annotations
+
+from tars_memory.opening import opener
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tars_memory.curation import extraction, tidying, why
+
+__all__ = ["extraction", "tidying", "why"]
+__getattr__ = opener(__name__, __all__)

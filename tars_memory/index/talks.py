@@ -13,8 +13,9 @@ import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import UnwritableError
-from tars_memory.index import database
+from tars_memory.index import database, filling, vectors
 from tars_memory.index.files import IndexFiles, OpenIndex, create, spoken
+from tars_memory.index.filling import VectorCache
 from tars_memory.index.reader import IndexReader
 from tars_memory.index.schema import CACHE_FILE, TIERS, is_folder, log_of
 from tars_memory.index.writer import Log, Talk
@@ -192,8 +193,6 @@ class TalkIndex:
         Raises:
             UnwritableError: it can't be removed.
         """
-        from tars_memory.index.filling import VectorCache
-
         if self.exists:
             self.start_over()
         if (self.cache / CACHE_FILE).exists():
@@ -230,8 +229,6 @@ class TalkIndex:
 
     def pending(self) -> int:
         """How many of the passages that are to have a vector have none yet."""
-        from tars_memory.index import vectors
-
         return self.mended(lambda: vectors.pending(self._open.connection(), self.most)) if self.exists else 0
 
     def embed_pending(self, open_embedder: Callable[[], Embedder], progress: Progress | None = None) -> int:
@@ -244,7 +241,6 @@ class TalkIndex:
             ModelUnavailableError: texts are to be embedded and the model can't be used.
             UnwritableError: the vectors can't be kept.
         """
-        from tars_memory.index import filling, vectors
 
         def embed() -> int:
             self.prune()
@@ -260,8 +256,6 @@ class TalkIndex:
         Raises:
             UnwritableError: they can't be kept.
         """
-        from tars_memory.index import filling
-
         self.prune()
         if model is not None and self.most and (self.cache / CACHE_FILE).exists():
             with spoken("the vectors of conversations can't be kept"), self.files.lock(LOCK_WAIT) as held:
@@ -274,9 +268,6 @@ class TalkIndex:
         Raises:
             UnwritableError: they can't be dropped.
         """
-        from tars_memory.index import vectors
-        from tars_memory.index.filling import VectorCache
-
         newest = vectors.among(self.most)
         connection = self._open.connection()
         with spoken("the vectors of conversations can't be dropped"):

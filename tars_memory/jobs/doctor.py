@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory.capture.caller import place_spool
 from tars_memory.capture.remember import SECTION
 from tars_memory.disk import read_id
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, SettingsError, TarsError, UsageError, counted
@@ -125,8 +126,6 @@ def _writes(workspace: Workspace) -> Iterator[Trouble]:
     refused: dict[str, str] = {}
     try:
         if not workspace.dry_run:
-            from tars_memory.capture.caller import place_spool
-
             store = workspace.store()
             store.recover()
             context = workspace.capture()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.capture.transcripts import Unknown
 from tars_memory.curation.extraction.extract import conversations, examiner
 from tars_memory.curation.extraction.keeping import Record
+from tars_memory.curation.models.llm import open_llm
 from tars_memory.curation.reviewing.ticks import settle
 from tars_memory.errors import ModelUnavailableError, NotFoundError, TarsError, UsageError, counted
 from tars_memory.recall.packing.growth import DAYS
@@ -224,8 +225,6 @@ def _why(error: Exception) -> str:
 
 def _extract(memory: Memory, sources: list[str], record: Record) -> tuple[str, dict[str, int], str]:
     """Examine what is new in the sources, file by file; a file counts as seen when its candidates stand."""
-    from tars_memory.curation.models.llm import open_llm
-
     if not sources:
         return "", {}, ""
     if not may_run_by_itself(memory.workspace.settings.env):

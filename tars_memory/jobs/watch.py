@@ -11,6 +11,7 @@ from tars_memory.index.embedding import models
 from tars_memory.index.embedding.queryvector import SOCKET
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import RefreshBudget
+from tars_memory.index.live.watcher import WarmServer
 from tars_memory.settings import EmbeddingOptions
 from tars_memory.vault.writing.lock import alone
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.indexer import Index
-    from tars_memory.index.live.watcher import WarmServer, Watcher
+    from tars_memory.index.live.watcher import Watcher
     from tars_memory.memory import Memory
 
 
@@ -172,8 +173,6 @@ class Watching:
         assert self._embedder is not None
         identity = models.manifest_of(self._model, memory.workspace.settings.places.cache).identity
         try:
-            from tars_memory.index.live.watcher import WarmServer
-
             self._server = WarmServer(memory.workspace.state / SOCKET, identity, self._embedder.embed_query)
         except (OSError, AttributeError) as error:  # no room for its path, or a system without such sockets
             notices.append(f"searches open the model themselves: no socket in the state folder ({error})")

@@ -11,12 +11,15 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import ModelUnavailableError, NotFoundError, Passing, UnwritableError, UsageError, counted
-from tars_memory.index.schema import CHUNKER
-from tars_memory.language.words import is_latin
+from tars_memory.index.files import WRITER_WAIT
+from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS
+from tars_memory.index.schema import CHUNKER, log_of
+from tars_memory.language.words import foreign, is_latin
 from tars_memory.recall import query as queries
 from tars_memory.recall.once import untold
 from tars_memory.recall.ranking.ranked import Answer, narrowed_by, ranked
 from tars_memory.recall.request import SearchRequest
+from tars_memory.recall.search import search
 from tars_memory.settings import ALLOWED, EmbeddingOptions, FactsOptions, RecallOptions, WindowOptions
 from tars_memory.vault.suspicion import suspicious
 
@@ -194,9 +197,6 @@ class Searcher:
             ModelUnavailableError: the model can't be used, and is ``needed``.
             UnwritableError: likewise.
         """
-        from tars_memory.index.files import WRITER_WAIT
-        from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS
-
         try:
             if 0 < report.pending_vectors <= SEARCH_EMBEDS and self._opens(text):
                 wait = WRITER_WAIT if self.workspace.patience is None else READER_WAIT
@@ -261,7 +261,6 @@ class Searcher:
     def _unknown_language(self, query: Query, model: str) -> list[str]:
         """A sentence, once, if the model that answers knows English alone and the query is in another language."""
         from tars_memory.index.embedding.models import is_english
-        from tars_memory.language.words import foreign
 
         language = foreign(query.meaning) if self.workspace.embedder is None and is_english(model) else ""
         if not language or language in self._languages:
@@ -334,8 +333,6 @@ class Search:
             UsageError: a bad date or tier.
             ModelUnavailableError: the model can't be used, and the search is by meaning alone.
         """
-        from tars_memory.recall.search import search
-
         workspace, request = self.workspace, self.request
         query = queries.parse(
             request.text, workspace.now().date(), tiers=request.tiers, tags=request.tags, paths=request.paths,
@@ -449,8 +446,6 @@ class Search:
 
     def _said(self, talks: Talks, reader: TalkReader, query: Query, vector: QueryVector | None) -> list[Hit]:
         """The passages of conversations that answer, each with where and when it was said."""
-        from tars_memory.index.schema import log_of
-        from tars_memory.recall.search import search
 
         def read(path: str) -> bytes:
             if talks.is_gone(log_of(path)):
@@ -497,8 +492,6 @@ class Search:
         self, talks: Talks, reader: TalkReader, query: Query, told: Conversations, vector: QueryVector | None
     ) -> list[Answer]:
         """The lines of conversations that answer, as a prompt shows them: with day and speaker."""
-        from tars_memory.index.schema import log_of
-
         found: list[Answer] = []
         mode = self.request.mode or "hybrid"
         for answer in ranked(reader, query, self._within(reader, query), vector=vector, mode=mode)[:TOLD]:

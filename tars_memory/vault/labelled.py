@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
+from hashlib import sha512
+from hmac import digest
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -723,8 +725,6 @@ def _is_seed(numbers: Sequence[int]) -> bool:
         return True
     if len(numbers) != SEED_WORDS[0]:
         return False
-    from hashlib import sha512  # OpenSSL starts only where 12 such words stand in a row
-    from hmac import digest
 
     words = list(_known_words())
     version = digest(b"Seed version", " ".join(words[number] for number in numbers).encode("ascii"), sha512).hex()

@@ -612,7 +612,7 @@ def test_without_the_note_a_writer_imports_nothing_of_it(tmp_path: Path) -> None
     code = (
         "import sys; from pathlib import Path; from tars_memory.memory import Memory\n"
         "Memory(sys.argv[1], env={'TARS_MEMORY_HOME': sys.argv[2]}).log('x')\n"
-        "print([name for name in sys.modules if 'curation' in name])"
+        "print([name for name in sys.modules if 'curation.' in name])"
     )
     (tmp_path / "v/.obsidian").mkdir(parents=True)
     out = subprocess.run([sys.executable, "-c", code, tmp_path / "v", tmp_path / "h"], capture_output=True, check=True)

@@ -159,7 +159,7 @@ def test_nothing_of_curation_is_imported(tmp_path: Path) -> None:
     code = (
         "import sys; from tars_memory.memory import Memory\n"
         f"Memory({str(root)!r}, project='boat').context()\n"
-        "print([name for name in sys.modules if name.startswith('tars_memory.curation')] != [])"
+        "print([name for name in sys.modules if name.startswith('tars_memory.curation.')] != [])"
     )
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home"), "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(

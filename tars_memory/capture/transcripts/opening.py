@@ -7,7 +7,9 @@ import io
 import json
 import os
 import re
+import shutil
 import stat
+import tempfile
 import zipfile
 from typing import TYPE_CHECKING
 
@@ -266,9 +268,6 @@ def _why(reader: records.Sorter) -> str:
 
 def _archive(peeked: Peeked, name: str) -> Iterator[Transcript | Unknown]:
     """The conversations of an archive's files; what else an export holds is only named if there are none."""
-    import shutil
-    import tempfile
-
     with tempfile.TemporaryFile() as copy:
         shutil.copyfileobj(io.BufferedReader(peeked, records.CHUNK), copy, records.CHUNK)
         unknown: list[Unknown] = []

@@ -9,6 +9,8 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+import ijson
+
 from tars_memory.capture.transcripts import formats
 from tars_memory.capture.transcripts.turns import DamagedError, name
 
@@ -282,8 +284,6 @@ def read_document(stream: BinaryIO, head: bytes, reader: Sorter) -> Iterator[Tra
         DamagedError: the document can't be read further; what was complete before has been given out, except for what
             :meth:`Sorter.finish` still holds.
     """
-    import ijson
-
     try:
         for value in ijson.items(Clean(stream), _prefix(head), use_float=True, multiple_values=True, buf_size=CHUNK):
             yield from reader.take(value)
@@ -293,8 +293,6 @@ def read_document(stream: BinaryIO, head: bytes, reader: Sorter) -> Iterator[Tra
 
 def _prefix(head: bytes) -> str:
     """What to take out of the document at once: items of a list, items of a list within an object, or all of it."""
-    import ijson
-
     text = head.lstrip(b" \t\r\n\0\xef\xbb\xbf")
     if text.startswith(b"["):
         return "item"

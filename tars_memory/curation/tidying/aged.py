@@ -21,6 +21,7 @@ from tars_memory.vault.links import Links
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.model import Tier
 from tars_memory.vault.note import Note
+from tars_memory.vault.secrets import find
 from tars_memory.vault.suspicion import suspicious
 from tars_memory.vault.vault import has_markers
 
@@ -472,11 +473,8 @@ def _words(text: str, kind: str) -> str:
     text = text.removeprefix(box)
     if len(text) > LONGEST:
         return ""
-    if suspicious(text):
-        from tars_memory.vault.secrets import find
-
-        if find(text):
-            return ""
+    if suspicious(text) and find(text):
+        return ""
     try:
         return entries.neutralise(text)
     except UsageError:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from tars_memory import __version__
 from tars_memory.doors.cli.call import Call, Ended
 from tars_memory.doors.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
 from tars_memory.doors.cli.parsing import HELP, Command, call_of, shared
@@ -185,8 +186,6 @@ def _similar(name: str, names: list[str]) -> str:
 
 def _show_version(ctx: typer.Context, _param: typer.CallbackParam, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        from tars_memory import __version__
-
         typer.echo(f"{PROGRAM} {__version__}")
         raise typer.Exit
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tars_memory import __version__
 from tars_memory.disk import Places
 from tars_memory.doors.cli.call import read_stdin
 from tars_memory.doors.cli.output import PROGRAM, clean, hidden, masked, to_json
@@ -235,8 +236,6 @@ def _bug(error: Exception, call: Call) -> tuple[str, str]:
 def _save(text: str, call: Call) -> str | None:
     """Write the trace into the state folder (0600), keep the newest few; the path, or None."""
     import tempfile
-
-    from tars_memory import __version__
 
     head = f"{PROGRAM} {__version__}, Python {sys.version}, {sys.platform}\n\n"
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")

@@ -9,6 +9,7 @@ import typer
 from tars_memory.doors.cli.call import Call
 from tars_memory.doors.cli.output import counted, here, line, within
 from tars_memory.doors.cli.parsing import About, AsOf, Expired, Topic, call_of, command, validity
+from tars_memory.doors.cli.recent import keep
 from tars_memory.errors import UsageError, VaultError
 
 if TYPE_CHECKING:
@@ -240,8 +241,6 @@ def _behind(stale: int) -> str:
 
 def _keep(call: Call, result: "SearchResult") -> None:
     if result.hits:
-        from tars_memory.doors.cli.recent import keep
-
         keep(call.memory().workspace.state, result.hits, terminal=call.out.stdout.isatty())
 
 

@@ -177,8 +177,6 @@ def ask(path: Path, identity: str, dimension: int, text: str) -> QueryVector | N
         return None
     import _socket  # the module around it costs three times as much to import
 
-    from tars_memory.index.embedding.models import unpack
-
     deadline = time.monotonic() + PATIENCE
     try:
         with closing(_socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)) as connection:

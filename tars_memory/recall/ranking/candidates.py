@@ -13,6 +13,7 @@ from functools import lru_cache
 from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory.index.fulltext import expression
 from tars_memory.index.naming import key, keys_within, name_parts, names_of
 from tars_memory.language.words import is_run, stem
 from tars_memory.recall.ranking import fusion
@@ -478,8 +479,6 @@ def name_by_words(reader: IndexReader, query: Query, narrowed: Filter, named: Sh
 
     Never fewer than the hits that are wanted.
     """
-    from tars_memory.index.fulltext import expression
-
     most = max(CHUNKS_BY_WORDS, limit)
     match = _expression(query)
     if match:
@@ -511,8 +510,6 @@ def _add_signs(reader: IndexReader, runs: Sequence[str], narrowed: Filter, named
 
 def _expression(query: Query) -> str:
     """The FTS5 query for its words and phrases, any of them."""
-    from tars_memory.index.fulltext import expression
-
     return expression([*query.words, *(" ".join(phrase) for phrase in query.phrases)])
 
 

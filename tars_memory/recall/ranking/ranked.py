@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tars_memory.index.filters import Filter
 from tars_memory.recall.ranking import relevance
 from tars_memory.recall.ranking import scores as ranking
 from tars_memory.recall.ranking.candidates import gather
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tars_memory.index.embedding.models import QueryVector
-    from tars_memory.index.filters import Filter
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.query import Query
     from tars_memory.recall.ranking.candidates import CandidateLine, Pool
@@ -88,8 +88,6 @@ def narrowed_by(
     query: Query, scope: str, scopes: tuple[str, ...] | None = None, not_notes: tuple[str, ...] = ()
 ) -> Filter:
     """The query's filters as the index takes them."""
-    from tars_memory.index.filters import Filter
-
     return Filter(
         tiers=query.tiers,
         tags=query.tags,

@@ -15,6 +15,8 @@ from bisect import bisect_right
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory.vault.markdown import frontmatter
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -158,7 +160,6 @@ class Document:
         """The YAML block's values, scalars as text; empty if there is none or it can't be read."""
         if not self.front_matter_lines or self.front_matter_lines[1] < 3:
             return {}
-        from tars_memory.vault.markdown import frontmatter
 
         return frontmatter.read(self.text(2, self.front_matter_lines[1] - 1))
 
