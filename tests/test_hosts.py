@@ -214,7 +214,7 @@ def test_a_file_that_was_edited_meanwhile_loses_our_entries_alone(home: Path, na
         text = data.decode("utf-8", "surrogateescape")
         keys = ("hooks", HOSTS[name].events[0])
         theirs = Insertion(keys, {"hooks": [{"type": "command", "command": "later"}]})
-        added = hostfile.put(text, [theirs, Insertion(("new",), True, listed=False)], lambda _: False)
+        added = hostfile.put(text, [theirs, Insertion(("new",), True, listed=False)], lambda *_: False)
         return added.encode("utf-8", "surrogateescape")
 
     path.write_bytes(edited(path.read_bytes()))
@@ -256,7 +256,7 @@ def texts(draw: st.DrawFn, depth: int = 0) -> str:
 @given(text=texts(), places=st.lists(st.sampled_from(["SessionStart", "Stop", "x y"]), min_size=1, max_size=3))
 @example(text='{"a0":1// c\n}', places=["Stop"])
 def test_any_json_keeps_every_other_byte(text: str, places: list[str]) -> None:
-    def ours(value: Any) -> bool:
+    def ours(value: Any, _key: str) -> bool:
         return isinstance(value, dict) and value.get("command") == "ours"
 
     wanted = [Insertion(("hooks", place), {"hooks": [{"command": "ours"}]}) for place in places]
@@ -360,6 +360,18 @@ def test_a_call_that_the_person_wrote_stays_and_is_not_doubled(home: Path, comma
     assert len(value["hooks"]["UserPromptSubmit"]) == 1
     assert held.standing("claude").problem.startswith("its hook calls /opt/tools/bin/tars-memory, which is not")
     uninstall(held, "claude")
+    assert path.read_bytes() == data
+
+
+def test_a_server_that_the_person_named_stays_and_is_not_doubled(home: Path) -> None:
+    held = on(home)
+    path = held.folder("cursor") / "mcp.json"
+    path.parent.mkdir()
+    data = json.dumps({"mcpServers": {"memory": {"command": "tars-memory", "args": ["mcp", "--vault", "/v"]}}}).encode()
+    path.write_bytes(data)
+    assert install(held, "cursor") == [True, False]
+    assert held.standing("cursor").servers
+    uninstall(held, "cursor")
     assert path.read_bytes() == data
 
 

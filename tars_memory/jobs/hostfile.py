@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Ours = Callable[[Any], bool]
-    """Whether a value of the file is an entry of ours."""
+    Ours = Callable[[Any, str], bool]
+    """Whether a value of the file is an entry of ours; with the key that it is the value of, empty in a list."""
 
 DEEPEST = 64
 """Levels of nesting; settings have six."""
@@ -55,6 +55,11 @@ class Insertion(NamedTuple):
     keys: tuple[str, ...]
     value: Any
     listed: bool = True
+
+    @property
+    def key(self) -> str:
+        """Of the value itself; empty in a list."""
+        return "" if self.listed else self.keys[-1]
 
 
 class _Node(NamedTuple):
@@ -101,7 +106,7 @@ def put(text: str, entries: list[Insertion], ours: Ours, *, toml: bool = False) 
         after = body if body.strip() else f"{body}{{}}\n"
         for entry in entries:
             after = _json_put(after, entry)
-    _check(body, after, ours, toml=toml, more=[entry for entry in entries if not ours(entry.value)])
+    _check(body, after, ours, toml=toml, more=[entry for entry in entries if not ours(entry.value, entry.key)])
     return mark + after
 
 
@@ -124,16 +129,22 @@ def taken(text: str, ours: Ours, held: Any = None, *, toml: bool = False) -> str
     return mark + after
 
 
-def entries_of(value: Any, ours: Ours, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def entries_of(
+    value: Any, ours: Ours, keys: tuple[str, ...] = (), key: str = ""
+) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Our entries with the keys that lead to them."""
-    if ours(value):
+    if ours(value, key):
         yield keys, value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from entries_of(inner, ours, (*keys, key))
-    elif isinstance(value, list):
-        for inner in value:
-            yield from entries_of(inner, ours, keys)
+    else:
+        for inner, name in _inner(value):
+            yield from entries_of(inner, ours, (*keys, name) if name else keys, name)
+
+
+def _inner(value: Any) -> list[tuple[Any, str]]:
+    """The values in an object, with their keys, or in a list, with empty ones."""
+    if isinstance(value, dict):
+        return [(inner, key) for key, inner in value.items()]
+    return [(inner, "") for inner in value] if isinstance(value, list) else []
 
 
 def liberties(text: str) -> list[str]:
@@ -147,23 +158,19 @@ def liberties(text: str) -> list[str]:
 def _check(before: str, after: str, ours: Ours, *, toml: bool, more: list[Insertion]) -> None:
     """See that everything that is not ours is in both texts, and nothing else but what was asked for."""
     old, new = (Counter(_others(values(text, toml=toml), ours)) for text in (before, after))
-    added = Counter(pair for entry in more for pair in _others(entry.value, ours, entry.keys))
+    added = Counter(pair for entry in more for pair in _others(entry.value, ours, entry.keys, entry.key))
     if old - new or new - old - added:
         raise UnfitError("its form is too unusual to change it safely")
 
 
-def _others(value: Any, ours: Ours, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+def _others(value: Any, ours: Ours, keys: tuple[str, ...] = (), key: str = "") -> Iterator[tuple[tuple[str, ...], str]]:
     """All that the file says but for our entries, and but for lists and objects that hold nothing."""
-    if ours(value):
+    if ours(value, key):
         return
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _others(inner, ours, (*keys, key))
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _others(inner, ours, keys)
-    else:
+    if not isinstance(value, dict | list):
         yield keys, repr(value)
+    for inner, name in _inner(value):
+        yield from _others(inner, ours, (*keys, name) if name else keys, name)
 
 
 # --- JSON, with comments and commas at the end
@@ -310,7 +317,7 @@ def _json_taken(text: str, ours: Ours, held: Any) -> str:
 def _trail(node: _Node, ours: Ours) -> list[tuple[_Node, int]] | None:
     """The containers and positions that lead from a node to the first of our entries; None if it holds none."""
     for index, child in enumerate(node.children):
-        if ours(child.node.value):
+        if ours(child.node.value, child.key or ""):
             return [(node, index)]
         below = _trail(child.node, ours)
         if below is not None:
@@ -419,7 +426,7 @@ class _Section(NamedTuple):
 def _toml_taken(text: str, ours: Ours) -> str:
     """The text without the tables that are ours, and without the tables around them that say nothing else."""
     found = _sections(text)
-    gone = [section for section in found if ours(section.table)]
+    gone = [section for section in found if ours(section.table, "")]
     for index, section in enumerate(found):
         below = [each for each in _below(found, index) if each.keys[: len(section.keys)] == section.keys]
         if section.table == {} and below and all(each in gone for each in below):

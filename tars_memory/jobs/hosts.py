@@ -278,8 +278,9 @@ class Hosts:
                 else:
                     servers = True
                 problems += filter(None, [_gone(_words(entry)[0])])
-            by_hand = [keys[1] for keys, _ in hostfile.entries_of(value, _by_hand(name)) if len(keys) > 1]
-            events += by_hand
+            by_hand = [keys for keys, _ in hostfile.entries_of(value, _by_hand(name)) if len(keys) > 1]
+            events += [keys[1] for keys in by_hand if keys[0] == "hooks"]
+            servers = servers or any(keys[0] == "mcpServers" for keys in by_hand)
             files += [os.fspath(path)] if by_hand and not found else []
             off = _switched_off(name, value)
             problems += [f"all hooks are switched off in {path} ({off})"] if off else []
@@ -344,18 +345,20 @@ class Hosts:
             base = self._base(target, current, ours, is_toml=is_toml)
             if entries is None:
                 return Edit(name, path, target, current, base, base)
-            by_hand = {keys for keys, _ in hostfile.entries_of(value, _by_hand(name))}
-            taken = {keys[:2] for keys in by_hand}
+            by_hand = {keys[:2] for keys, _ in hostfile.entries_of(value, _by_hand(name))}
+            served = any(keys[0] == "mcpServers" for keys in by_hand)
             notes += filter(None, [_unread(name, path, current, is_toml=is_toml)])
-            notes += [f"{path}: {keys[1]} calls tars-memory already, as you wrote it" for keys in sorted(taken)]
-            rest = [entry for entry in entries if entry.keys not in taken]
+            notes += [f"{path}: {keys[1]} calls tars-memory already, as you wrote it" for keys in sorted(by_hand)]
+            rest = [entry for entry in entries if entry.keys not in by_hand and not (served and not entry.listed)]
             wanted = sorted((keys, _flat(entry)) for entry in rest for keys, entry in _held(entry, ours))
             held = sorted((keys, _flat(entry)) for keys, entry in hostfile.entries_of(value, ours))
             if wanted == held:
                 return Edit(name, path, target, current, current, base, tuple(notes))
             text = _text(base)
             known = hostfile.values(text, toml=is_toml)
-            rest = [entry for entry in rest if entry.listed or ours(entry.value) or entry.keys[0] not in known]
+            rest = [
+                entry for entry in rest if entry.listed or ours(entry.value, entry.key) or entry.keys[0] not in known
+            ]
             after = _bytes(hostfile.put(text, rest, ours, toml=is_toml))
         except ValueError as error:
             raise SettingsError(
@@ -363,7 +366,9 @@ class Hosts:
             ) from error
         return Edit(name, path, target, current, after, base, tuple(notes))
 
-    def _base(self, target: Path, current: bytes | None, ours: Callable[[Any], bool], *, is_toml: bool) -> bytes | None:
+    def _base(
+        self, target: Path, current: bytes | None, ours: Callable[[Any, str], bool], *, is_toml: bool
+    ) -> bytes | None:
         """The file without our entries: exactly as it was, if it is as we left it."""
         key = self._record(target)
         record = disk.own_object(key)
@@ -418,32 +423,32 @@ def _called(words: list[str]) -> list[str]:
     return words[3:] if words[1:3] == ["-m", "tars_memory"] else []
 
 
-def _ours(name: str) -> Callable[[Any], bool]:
+def _ours(name: str) -> Callable[[Any, str], bool]:
     """Whether a value is an entry as we write it for a host."""
 
-    def ours(value: Any) -> bool:
+    def ours(value: Any, key: str) -> bool:
         called = _called(_words(value))
         if len(called) > 2 and called[-2] == "--vault":
             called = called[:-2]
-        return called in (["hook", "--agent", name], ["mcp"])
+        return called == ["hook", "--agent", name] or (called == ["mcp"] and key == SERVER)
 
     return ours
 
 
-def _by_hand(name: str) -> Callable[[Any], bool]:
-    """Whether a value is an entry that calls our hook, but not as we write it."""
+def _by_hand(name: str) -> Callable[[Any, str], bool]:
+    """Whether a value is an entry that calls us, but not as we write it."""
     ours = _ours(name)
 
-    def by_hand(value: Any) -> bool:
+    def by_hand(value: Any, key: str) -> bool:
         words = _words(value)
-        calls = any(_called(words[at:])[:1] == ["hook"] for at in range(len(words)))
-        return calls and not ours(value)
+        calls = any(_called(words[at:])[:1] in (["hook"], ["mcp"]) for at in range(len(words)))
+        return calls and not ours(value, key)
 
     return by_hand
 
 
-def _held(entry: Insertion, ours: Callable[[Any], bool]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    return hostfile.entries_of(entry.value, ours, entry.keys)
+def _held(entry: Insertion, ours: Callable[[Any, str], bool]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    return hostfile.entries_of(entry.value, ours, entry.keys, entry.key)
 
 
 def _flat(value: Any) -> str:

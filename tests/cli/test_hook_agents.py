@@ -6,11 +6,13 @@ import json
 import os
 import shlex
 import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-from terminal import environment, on_a_terminal, program, rows
+from dialogue import Dialogue
+from terminal import environment, program, started
 
 from tars_memory.jobs import hooks
 from tars_memory.testing import make_vault
@@ -167,14 +169,29 @@ def test_without_a_terminal_nothing_is_written_unless_it_is_said(env: dict[str, 
     assert settings.read_bytes() == before
 
 
-def test_at_a_terminal_the_person_is_asked(env: dict[str, str]) -> None:
-    Path(env["HOME"], ".gemini").mkdir()
-    asked = ["sh", "-c", f"echo n | {shlex.join(program('hook', 'install'))}"]
-    code, seen = on_a_terminal(program("hook", "install", "gemini", "--dry-run"), env, Path(env["HOME"]))
-    assert code == 0
-    assert "+++ " in "\n".join(rows(seen))
-    done = subprocess.run(asked, env=env, cwd=env["HOME"], capture_output=True, text=True, check=False)
-    assert done.returncode == 2, "a pipe is nobody"
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_at_a_terminal_the_person_is_asked(env: dict[str, str], answer: str) -> None:
+    settings = Path(env["HOME"], ".gemini", "settings.json")
+    settings.parent.mkdir()
+    settings.write_text("{}")
+    person = Dialogue(started("hook", "install"), env, Path(env["HOME"]), columns=300)
+    assert '+    "SessionStart": [' in person.wait_for(f"change {settings}? [y/N]")
+    person.type(f"{answer}\n")
+    assert person.end() == (0 if answer == "y" else 1)
+    assert (settings.read_text() == "{}") == (answer == "n")
+
+
+def test_cursor_gets_our_server_where_it_can_be_started(env: dict[str, str]) -> None:
+    Path(env["HOME"], ".cursor").mkdir()
+    assert run(env, "install", "--yes").returncode == 0
+    path = Path(env["HOME"], ".cursor", "mcp.json")
+    assert path.exists() == (find_spec("mcp") is not None)
+    if path.exists():
+        server = json.loads(path.read_text())["mcpServers"]["tars-memory"]
+        assert os.access(server["command"], os.X_OK)
+        assert server["args"][-3:-1] == ["mcp", "--vault"]
+    assert run(env, "uninstall", "--yes").returncode == 0
+    assert [*Path(env["HOME"], ".cursor").iterdir()] == []
 
 
 def test_no_agent_here_is_said_and_so_is_an_unknown_one(env: dict[str, str]) -> None:

@@ -269,13 +269,12 @@ def _planned(call: Call, hosts: "Hosts", action: str, names: list[str]) -> "list
         return [edit for name in names for edit in hosts.uninstall(name)]
     from importlib.util import find_spec
 
-    from tars_memory.doors.cli.app import COMMANDS
     from tars_memory.doors.commands.unattended import program
 
     settings = Settings(call.env, Places.of(call.env))
     root = find_vault(call.vault, settings, here())
     vault = str(root) if call.vault or not settings.vault_path() else ""
-    server = "mcp" in COMMANDS and find_spec("mcp") is not None
+    server = find_spec("mcp") is not None
     return [edit for name in names for edit in hosts.install(name, program(), vault, server=server)]
 
 
