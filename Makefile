@@ -5,7 +5,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 DEMO   := .demo
-SOURCES := pyproject.toml $(shell find tars_memory vault-template -type f ! -name '*.pyc' | sed 's/ /\\ /g')
+TOOLS  := .cache/tools
+SOURCES := pyproject.toml requirements/demo.txt $(shell find tars_memory vault-template completions man -type f ! -name '*.pyc' | sed 's/ /\\ /g')
 
 # An empty environment has no PATH at all.
 export PATH := $(or $(PATH),/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
@@ -13,7 +14,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export TMPDIR := $(CURDIR)/.cache/tmp
 
-.PHONY: help demo test check docs plugins prove bench eval screens transcripts sessions format clean
+.PHONY: help demo test check docs plugins lock release prove bench eval screens transcripts sessions format clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -34,8 +35,15 @@ check: $(VENV)/.installed  ## ruff, mypy, import contracts, unused code, docs in
 	@mkdir -p $(TMPDIR)
 	$(BIN)/pytest -q -p no:cacheprovider tests/test_docs.py tests/test_architecture.py tests/cli/test_commands_page.py
 
-docs: $(VENV)/.installed  ## make docs/commands.md from the commands
+docs: $(VENV)/.installed  ## make docs/commands.md and the man page from the commands
 	PYTHONPATH=. $(BIN)/python scripts/commands_page.py
+	PYTHONPATH=. $(BIN)/python scripts/man_page.py
+
+lock: $(TOOLS)/.installed  ## pin every dependency with its hashes, and make the bill of materials anew
+	sh scripts/lock.sh $(TOOLS)/bin
+
+release: $(TOOLS)/.installed  ## build wheel and sdist twice to the byte, install them offline by uv and pipx
+	sh scripts/release.sh $(TOOLS)/bin
 
 plugins: $(VENV)/.installed  ## make plugins/ from the hooks that are installed, and scripts/SKILL.md
 	PYTHONPATH=. $(BIN)/python scripts/plugins.py
@@ -72,14 +80,23 @@ format: $(VENV)/.installed  ## let ruff format the code
 clean:  ## remove all that was made here
 	rm -rf $(VENV) $(DEMO) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 
-$(VENV)/.installed: pyproject.toml
+# All that is installed is named by a lock, with its hashes; the package itself brings nothing along.
+$(VENV)/.installed: pyproject.toml requirements/dev.txt
 	@mkdir -p $(TMPDIR)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q -e ".[embedded,llm,dev]"
+	$(BIN)/python -m pip install -q --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(TOOLS)/.installed: requirements/tools.txt
+	@mkdir -p $(TMPDIR)
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install -q --require-hashes -r requirements/tools.txt
 	@touch $@
 
 $(DEMO)/.installed: $(SOURCES)
 	@mkdir -p $(TMPDIR) $(DEMO)
 	$(PYTHON) -m venv $(DEMO)/venv
-	$(DEMO)/venv/bin/python -m pip install -q ".[embedded]"
+	$(DEMO)/venv/bin/python -m pip install -q --require-hashes -r requirements/demo.txt
+	$(DEMO)/venv/bin/python -m pip install -q --no-deps --no-build-isolation .
 	@touch $@

@@ -15,7 +15,7 @@ from dialogue import Dialogue
 from terminal import environment, program, started
 
 from tars_memory.doors.cli.app import COMMANDS, EVERY_DAY, HIDDEN, build, load
-from tars_memory.doors.cli.completion import FIXED, SCRIPTS, SOURCES
+from tars_memory.doors.cli.completion import FIXED, SHELLS, SOURCES, script
 from tars_memory.testing import make_vault
 
 HOSTILE = "Plan $(touch pwned) `touch pwned` 'a' ; touch pwned"
@@ -44,8 +44,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             f'#!/bin/sh\n[ -n "$_TARS_MEMORY_COMPLETE" ] && exec {real} "$@"\nprintf "<%s>" "$@"; printf "!%s" done\n'
         )
         (bin_ / name).chmod(stat.S_IRWXU)
-    for shell, script in SCRIPTS.items():
-        (folder / f"script.{shell}").write_text(script, "utf-8")
+    for shell in SHELLS:
+        (folder / f"script.{shell}").write_text(script(shell), "utf-8")
     (folder / "here").mkdir()
     (folder / "here" / "talk.json").write_text("[]")
     return folder
@@ -180,7 +180,7 @@ LOAD = {
 }
 
 
-@pytest.mark.parametrize("shell", SCRIPTS)
+@pytest.mark.parametrize("shell", SHELLS)
 def test_tab_in_a_real_shell(shell: str, folder: Path) -> None:
     path = shutil.which(shell)
     if path is None:
@@ -200,7 +200,7 @@ def test_tab_in_a_real_shell(shell: str, folder: Path) -> None:
     assert not [*folder.rglob("pwned")]
 
 
-@pytest.mark.parametrize("shell", SCRIPTS)
+@pytest.mark.parametrize("shell", SHELLS)
 def test_it_is_installed_twice_and_works_from_a_fresh_start(shell: str, folder: Path, tmp_path: Path) -> None:
     env = {**environ(folder), "HOME": str(tmp_path)}
     (tmp_path / ".bashrc").write_text("alias x=y")

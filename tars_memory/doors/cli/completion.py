@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import shlex
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperArgument, TyperOption
@@ -34,69 +35,18 @@ MOST = 500
 SHOWN = 60
 """Characters of what a value means."""
 
-SCRIPTS = {
-    "bash": """\
-# bash completion for tm and tars-memory
-_tars_memory() {
-    local line found code
-    COMPREPLY=()
-    found=$(_TARS_MEMORY_COMPLETE=bash "${1/#\\~/$HOME}" "${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" 2>/dev/null)
-    code=$?
-    [ "$code" = 3 ] && compopt -o default 2>/dev/null
-    [ "$code" = 5 ] && compopt -o filenames 2>/dev/null
-    while IFS= read -r line; do
-        [ -n "$line" ] || continue
-        line=${line%%$'\\t'*}
-        [ "$code" = 4 ] && printf -v line %q "$line"
-        COMPREPLY+=("$line")
-    done <<< "$found"
-}
-complete -F _tars_memory tm tars-memory
-""",
-    "zsh": """\
-#compdef tm tars-memory
-_tars_memory() {
-    local found line code
-    local -a values shown
-    found="$(_TARS_MEMORY_COMPLETE=zsh ${(Q)~words[1]} "${(@Q)words[2,CURRENT]}" 2>/dev/null)"
-    code=$?
-    if [[ $code = 3 ]]; then
-        _files
-        return
-    fi
-    for line in "${(@f)found}"; do
-        [[ -n $line ]] || continue
-        values+=("${line%%$'\\t'*}")
-        shown+=("${line/$'\\t'/  -- }")
-    done
-    (( $#values )) && compadd -U -l -d shown -a values
-}
-if [[ $funcstack[1] = _tars_memory ]]; then
-    _tars_memory "$@"
-else
-    compdef _tars_memory tm tars-memory
-fi
-""",
-    "fish": """\
-# fish completion for tm and tars-memory
-function __tars_memory_complete
-    set -l words (commandline -opc)
-    set -l typed (commandline -ct)
-    set -l current (string unescape -- "$typed"; or string trim --left --chars "'\\"" -- "$typed")
-    set -l program $words[1]
-    set -e words[1]
-    set -l found (env _TARS_MEMORY_COMPLETE=fish $program $words "$current" 2>/dev/null)
-    if test $status -eq 3
-        __fish_complete_path "$current"
-    else if set -q found[1]
-        printf '%s\\n' $found
-    end
-end
-complete -c tm -f -a '(__tars_memory_complete)'
-complete -c tars-memory -f -a '(__tars_memory_complete)'
-""",
-}
-"""What each shell runs at Tab; ``tm completion`` prints and installs it."""
+SHELLS = ("bash", "zsh", "fish")
+"""Shells that have a script; ``tm completion`` prints and installs it."""
+
+_FILES = {"bash": "tm.bash", "zsh": "_tars_memory", "fish": "tm.fish"}
+
+
+def script(shell: str) -> str:
+    """What a shell runs at Tab: a file of the package, or of the sources."""
+    inside = Path(__file__).parents[2] / "_completions"
+    folder = inside if inside.is_dir() else inside.parents[1] / "completions"
+    return (folder / _FILES[shell]).read_text("utf-8")
+
 
 Value = tuple[str, str]
 """What is offered, and what it means; empty for nothing to say."""
@@ -107,7 +57,7 @@ def answer(group: Any, shell: str, argv: Sequence[str], call: Call) -> int:
 
     Args:
         group: the program's commands.
-        shell: one of :data:`SCRIPTS`.
+        shell: one of :data:`SHELLS`.
         argv: the words, the last one as far as it is typed; of bash its line and its word breaks.
         call: nobody is asked anything by it.
 
@@ -345,7 +295,7 @@ FIXED: dict[str, tuple[str, ...]] = {
     "good|bad": ("good", "bad"),
     "list|add|remove": ("list", "add", "remove"),
     "list|use|check": ("list", "use", "check"),
-    "bash|zsh|fish": tuple(SCRIPTS),
+    "bash|zsh|fish": SHELLS,
 }
 """The values that a command of that option, or any option with that placeholder, takes."""
 

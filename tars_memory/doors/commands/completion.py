@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tars_memory.doors.cli.call import Call
-from tars_memory.doors.cli.completion import SCRIPTS
+from tars_memory.doors.cli.completion import SHELLS, script
 from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UnwritableError, UsageError
 
@@ -25,8 +25,8 @@ def completion(
     `.bashrc` or `.zshrc` if that is missing.
     """
     call = call_of(ctx)
-    if shell and shell not in SCRIPTS:
-        raise UsageError(f"no script for {shell!r}", f"there is one for {', '.join(SCRIPTS)}")
+    if shell and shell not in SHELLS:
+        raise UsageError(f"no script for {shell!r}", f"there is one for {', '.join(SHELLS)}")
     (install if into else show)(call, shell)
     return 0
 
@@ -35,9 +35,9 @@ def show(call: Call, shell: str) -> None:
     """Print the script of a shell; of the one that runs us if none is named."""
     shell = shell or _running()
     if call.out.json:
-        call.out.record({"shell": shell, "script": SCRIPTS[shell], "files": [], "notices": []})
+        call.out.record({"shell": shell, "script": script(shell), "files": [], "notices": []})
     else:
-        call.out.data(SCRIPTS[shell].rstrip("\n"), of_notes=False)
+        call.out.data(script(shell).rstrip("\n"), of_notes=False)
 
 
 def install(call: Call, shell: str) -> None:
@@ -63,7 +63,7 @@ def install(call: Call, shell: str) -> None:
     try:
         for path in files:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(SCRIPTS[shell], "utf-8")
+            path.write_text(script(shell), "utf-8")
         if loads:
             before = start.read_bytes() if start.exists() else b""
             if loads.encode() not in before:
@@ -76,7 +76,7 @@ def install(call: Call, shell: str) -> None:
         ) from error
     told = [str(path) for path in files]
     if call.out.json:
-        call.out.record({"shell": shell, "script": SCRIPTS[shell], "files": told, "notices": []})
+        call.out.record({"shell": shell, "script": script(shell), "files": told, "notices": []})
         return
     for each in told:
         call.out.data(each, of_notes=False)
@@ -100,8 +100,8 @@ def _running() -> str:
         name, _ = shellingham.detect_shell()
     except shellingham.ShellDetectionFailure:
         name = ""
-    if name not in SCRIPTS:
-        raise UsageError("which shell is it?", f"name one of {', '.join(SCRIPTS)}: tars-memory completion bash")
+    if name not in SHELLS:
+        raise UsageError("which shell is it?", f"name one of {', '.join(SHELLS)}: tars-memory completion bash")
     return str(name)
 
 
