@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.capture import facts as over_time
 from tars_memory.capture.remember import doubts, feedback, log, remember
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
-from tars_memory.vault.change import Change, named
+from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import plain_heading
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.caller import Caller, Receipt
     from tars_memory.vault.model import Entry
-    from tars_memory.vault.writing.store import WriteSession, Written
+    from tars_memory.vault.writing.store import Written
 
 ASKED = "asked for this"
 """What whoever changes a rule did, for the person who decides."""
@@ -62,17 +62,11 @@ def edit(ctx: Caller, target: str, text: str, *, tags: Sequence[str] = (), bare:
     ctx.notices += doubts(words, ctx.now.date())
     change = Change("replace", entry.section, words, author=ctx.author, target=entry.path, typed=True)
     with ctx.writing("edit", {"target": entry.ref, "text": text, "tags": tags, "bare": bare}) as session:
-        change = naming(session, entry, change)
+        change = session.naming(entry, change)
         if ctx.must_propose(entry.path):
             return ctx.proposed(session, change, ASKED)
         (landed,) = session.change([change])
     return ctx.landed(landed, words)
-
-
-def naming(session: WriteSession, entry: Entry, change: Change) -> Change:
-    """The change with the name of the entry that it is about, as it stands there now."""
-    replaces, occurrence = named(session.note(entry.path), entry)
-    return change._replace(replaces=replaces, occurrence=occurrence)
 
 
 def _reworded(entry: Entry, text: str) -> str:

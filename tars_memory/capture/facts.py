@@ -6,7 +6,6 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.capture.amend import naming
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries, facts
@@ -103,7 +102,7 @@ def end(ctx: Caller, target: str, on: date | None = None) -> Receipt:
     arguments = {"target": fact.ref, "text": mask(entry.text), "on": day.isoformat()}
     change = Change("replace", fact.subject, words, target=fact.path, typed=True)
     with ctx.writing("facts end", arguments) as session:
-        (landed,) = session.change([naming(session, entry, change)])
+        (landed,) = session.change([session.naming(entry, change)])
     written = landed.written
     number, ref = _placed(written, fact.subject, words, fact.line) if written.changed else (fact.line, fact.ref)
     return ctx.receipt(fact.path, number, ref, words, written)
@@ -121,7 +120,7 @@ def remove(ctx: Caller, target: str) -> Receipt:
     entry, fact = find(ctx, target)
     change = Change("remove", fact.subject, target=fact.path, typed=True)
     with ctx.writing("facts remove", {"target": fact.ref, "text": mask(entry.text)}) as session:
-        (landed,) = session.change([naming(session, entry, change)])
+        (landed,) = session.change([session.naming(entry, change)])
     return ctx.receipt(fact.path, entry.line, fact.ref, entry.text, landed.written)
 
 

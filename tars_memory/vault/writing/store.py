@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory import disk
 from tars_memory.errors import ConflictError, SettingsError, TarsError
 from tars_memory.settings import StoreOptions
-from tars_memory.vault.change import apply, landing
+from tars_memory.vault.change import apply, landing, named
 from tars_memory.vault.folder import TEMP_SUFFIX, Folder, digest
 from tars_memory.vault.layout import shipped
 from tars_memory.vault.note import Note
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.vault.change import Change, Outcome, Planned
-    from tars_memory.vault.model import Splice
+    from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.exchange import Exchange
     from tars_memory.vault.writing.history import JournalEntry, LostLine
@@ -88,6 +88,11 @@ class WriteSession:
     def note(self, path: str, data: bytes | None = None) -> Note:
         """The note as it is, under the lock, or with another text; one that isn't there has none."""
         return Note.of(self._vault.layout, path, self.read(path) if data is None else data)
+
+    def naming(self, entry: Entry, change: Change) -> Change:
+        """The change with the name of the entry that it is about, as it stands there now."""
+        replaces, occurrence = named(self.note(entry.path), entry)
+        return change._replace(replaces=replaces, occurrence=occurrence)
 
     def change(
         self, changes: Sequence[Change], *, create: bytes | None = None, hint: str = LOOK_AGAIN, partly: bool = False
