@@ -30,6 +30,9 @@ class Refer(NamedTuple):
     turn: int = 0
 
 
+RULE = "rule"
+"""The kind of sentence that belongs to the rules, as a second look names it."""
+
 SHOWN = 120
 """Characters of another line that a sentence repeats."""
 

@@ -281,7 +281,6 @@ def _names(text: str, since: date, day: date) -> bool:
 
 OFFERED = ("stated", "planned", "rule")
 """Kinds of sentences that the person is asked about."""
-RULE = "rule"
 
 A_CALL = 20
 """Quotes that a model judges at once."""

@@ -13,8 +13,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.extraction.grounding import RULE
-from tars_memory.curation.model import BESIDE, NEW, SHOWN, Mark, Proposal, Related, day_of
+from tars_memory.curation.model import BESIDE, NEW, RULE, SHOWN, Mark, Proposal, Related, day_of
 from tars_memory.curation.reviewing import candidates, placing
 from tars_memory.curation.reviewing.placing import Sections
 from tars_memory.errors import NotFoundError, TarsError, counted

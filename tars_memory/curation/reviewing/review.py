@@ -17,14 +17,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation.commit import commit
-from tars_memory.curation.extraction.keeping import Dailies
 from tars_memory.curation.model import Decision, DrawnFact
 from tars_memory.curation.reviewing import ticks
 from tars_memory.curation.reviewing.candidates import COMMAND, arrived, earliest
 from tars_memory.curation.reviewing.gather import gather
 from tars_memory.curation.reviewing.ticks import accepted, resolved
 from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UsageError, counted
-from tars_memory.recall.packing.loaded import Loaded, by_approval
 from tars_memory.vault import sessions
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
@@ -359,6 +357,8 @@ def approve(ctx: Caller, rules: Sequence[UnapprovedRule]) -> str | None:
 
 
 def _of_note(ctx: Caller, path: str, data: bytes) -> Iterator[UnapprovedRule]:
+    from tars_memory.recall.packing.loaded import Loaded, by_approval
+
     note = Loaded(path, data, whole_items=True)
     known = typed_lines(ctx.store.journal, path)
     entries = {entry.line: entry for entry in grammar.read(path, note.document)}
@@ -425,6 +425,8 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
         ConflictError: one of them is not there (any more).
         UnwritableError: the vault can't be written.
     """
+    from tars_memory.curation.extraction.keeping import Dailies
+
     there = {one.entry.ref: one for one in left_out(ctx)}
     unknown = [name for name in ids if name not in there]
     if unknown:

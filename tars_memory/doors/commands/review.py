@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from tars_memory.curation.reviewing import suggest
 from tars_memory.curation.reviewing.review import left_out, offer, unapproved
 from tars_memory.doors.cli.approve import Walk, show, walk_rules
 from tars_memory.doors.cli.call import Call
@@ -252,6 +251,8 @@ def _noted(call: Call, written: tuple[str, int]) -> int:
 
 def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, reply: str | None, expired: bool) -> bool:
     """Let a model sort what waits; False if that was all (a prompt was shown, or nothing waits)."""
+    from tars_memory.curation.reviewing import suggest
+
     asked = suggest.material(room, expired=expired)
     if not asked.candidates:
         call.out.say("nothing waits that a model could sort")

@@ -90,7 +90,7 @@ class WriteSession:
         return Note.of(self._vault.layout, path, self.read(path) if data is None else data)
 
     def naming(self, entry: Entry, change: Change) -> Change:
-        """The change with the name of the entry that it is about, as it stands there now."""
+        """The change with the name of the entry that it is about, as that stands there now."""
         replaces, occurrence = named(self.note(entry.path), entry)
         return change._replace(replaces=replaces, occurrence=occurrence)
 
