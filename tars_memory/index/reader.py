@@ -297,6 +297,16 @@ class IndexReader:
         )
         return {int(chunk): float(cosine) for chunk, cosine in rows}
 
+    def spread(self, count: int) -> list[int]:
+        """So many chunks that have a vector, spread over all that there are; fewer where there are fewer."""
+        first, last = self._connection.execute("SELECT min(id), max(id) FROM chunks").fetchone()
+        if first is None:
+            return []
+        from_here = [first + number * (last - first + 1) // count for number in range(count)]
+        sql = f"(SELECT c.id FROM chunks c WHERE c.id >= j.value AND {HELD} ORDER BY c.id LIMIT 1)"
+        rows = self._connection.execute(f"SELECT {sql} FROM json_each(?) j", (json.dumps(from_here),))
+        return [chunk for chunk in dict.fromkeys(chunk for (chunk,) in rows) if chunk is not None]
+
     def word_bits(self, chunks: Iterable[int]) -> dict[int, tuple[bytes, bytes]]:
         """The words of these chunks as the model saw them: (how many in each line, one byte a line; the words' bits).
 

@@ -141,6 +141,11 @@ def is_run(text: str) -> bool:
     return unspaced_runs(text) == [text]
 
 
+def is_inflected(text: str) -> bool:
+    """Whether a text holds hiragana: the particles and endings of Japanese, seldom the stem of a word."""
+    return not text.isascii() and any("\u3041" <= sign <= "\u309f" for sign in text)
+
+
 def symbols(text: str) -> list[str]:
     """Emoji and other pictures of a text, joined ones as one, without the selector of their style."""
     found: list[str] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from datetime import date
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +20,7 @@ from tars_memory.recall.ranking import fusion
 from tars_memory.recall.ranking.words import Exclusion, bm25, heads_of, idf
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from tars_memory.index.embedding.models import QueryVector
     from tars_memory.index.filters import Filter
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _ITEMS = frozenset({"item", "machinery", "replaced"})
 """The kinds of lines that begin an item of a list."""
 
+SPREAD_OVER = 16
+"""Passages that tell how near any is to a query."""
 CHUNKS_BEFORE = 50
 """Chunks that a list is followed back over, to what its lines are nested in: 40,000 characters."""
 
@@ -126,6 +128,7 @@ class Pool:
         strange: how unlike any language the query is, as that model tells.
         coverage: the share of the best chunks by words that have a vector; 0: nothing was compared by meaning.
         blank: the paths of notes whose name the query is and in which nothing stands.
+        usual: tells how near the passages of the vault but that one are to the query, whatever they are about.
     """
 
     def __init__(
@@ -141,6 +144,7 @@ class Pool:
         self.strange = 0.0
         self.coverage = 1.0
         self.blank: Sequence[str] = ()
+        self.usual: Callable[[int], float] = lambda _: 0.0
 
     @property
     def lines(self) -> list[CandidateLine]:
@@ -229,7 +233,26 @@ def gather(
     pool = Pool(chunks, idfs, total, len(rows), scale)
     pool.nearest, pool.known, pool.strange = nearest, known, strange
     pool.coverage, pool.blank = coverage, names.blank
+    pool.usual = partial(_usual, reader, vector, asked, scale)
     return pool
+
+
+def _usual(
+    reader: IndexReader, vector: QueryVector | None, asked: Sequence[int], scale: fusion.Scale, best: int
+) -> float:
+    """How near the passages of the vault are to the query, whatever it is about: the middle of some but the best."""
+    if vector is None:
+        return 0.0
+    ids = [chunk for chunk in reader.spread(SPREAD_OVER) if chunk != best]
+    bits = reader.word_bits(ids) if asked else {}
+    dimension = len(vector.vector) // 4
+    found: list[float] = []
+    for chunk, cosine in reader.cosines(vector.vector, ids).items():
+        lines = fusion.by_line(*bits.get(chunk, (b"", b"")), dimension // 8)
+        words = [word for line in (lines[:-1] if scale.names else lines) for word in line]
+        near = fusion.mean(fusion.nearest(asked, words, dimension, scale.chance_of_words))
+        found.append(scale.meaning(cosine) + near)
+    return sorted(found)[len(found) // 2] if found else 0.0
 
 
 def _coverage(reader: IndexReader, named: Shortlist) -> float:

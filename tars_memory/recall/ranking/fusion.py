@@ -112,6 +112,10 @@ class Scale(Options):
     floor_common: float = 0.65
     """What the best chunk and those further down the list have to reach together
     (:data:`tars_memory.recall.ranking.relevance.COMMON`)."""
+    above_usual: float = 0.30
+    """How far the best chunk has to stand above what is usual in the vault
+    (:attr:`tars_memory.recall.ranking.candidates.Pool.usual`), together with the share of the query's idf that a chunk
+    holds: all texts of a language that the model doesn't know are near to each other."""
     floor_unknown: float = 0.62
     """``floor`` for a query of which no note holds a word."""
     strangeness: float = 2.0
@@ -161,6 +165,7 @@ _E5 = Scale(
     floor=0.34,
     clear=0.52,
     floor_common=0.32,
+    above_usual=0.46,
     floor_unknown=0.34,
     strangeness=1.2,
     floor_of_hit=0.27,
