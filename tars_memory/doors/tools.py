@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.doors.cli.output import clean, hidden
 from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UnwritableError, UsageError
-from tars_memory.settings import AUTHOR, EmbeddingOptions
+from tars_memory.settings import AUTHOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tars_memory.index.embedding.passages import Embedder
     from tars_memory.memory import Memory
+    from tars_memory.recall.searcher import Searcher
     from tars_memory.vault.model import Entry
 
 INSTRUCTIONS = (
@@ -429,7 +429,7 @@ class Tools:
 
     def __init__(self, open_memory: Callable[[Mapping[str, str]], Memory]) -> None:
         self._open = open_memory
-        self._model: tuple[str, Embedder | None] = ("", None)
+        self._former: Searcher | None = None
 
     def call(self, name: str, arguments: Mapping[str, Any], client: str = "") -> dict[str, Any]:
         """Carry out one call.
@@ -453,12 +453,11 @@ class Tools:
         check(tool, arguments)
         name = signature(client)
         with self._open({AUTHOR: name} if name else {}) as memory:
-            set_model = memory.workspace.settings.options("embedding", EmbeddingOptions).model
-            if self._model[0] == set_model:
-                memory.workspace.warm = self._model[1]
+            if self._former is not None:
+                memory.searcher.follow(self._former)
+            self._former = memory.searcher
             more = {"agent": name} if tool.name == "memory_context" and name else {}
             found = tool.run(memory, {**arguments, **more})
-            self._model = (set_model, memory.workspace.warm)
             notices = [*memory.workspace.notices, *found.get("notices", ())]
         told: dict[str, Any] = _cleaned(hidden({**found, "notices": list(dict.fromkeys(map(str, notices)))}))
         return told

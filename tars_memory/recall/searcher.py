@@ -59,6 +59,13 @@ class Searcher:
         self._asked_model = ""
         self._languages: set[str] = set()
 
+    def follow(self, former: Searcher) -> None:
+        """Go on with the model that another searcher of the same person holds open, if it is the one that is set."""
+        self._ask_model, self._asked_model = former._ask_model, former._asked_model
+        ours, theirs = (each.workspace.settings.options("embedding", EmbeddingOptions) for each in (self, former))
+        if ours.model == theirs.model:
+            self.workspace.warm = former.workspace.warm
+
     def search(self, request: SearchRequest | str, **asked: Any) -> SearchResult:
         """Passages that answer, best first; none if nothing is relevant.
 

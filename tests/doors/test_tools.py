@@ -247,3 +247,18 @@ def test_each_call_sees_the_vault_and_the_settings_as_they_are(root: Path, tools
     assert [hit["text"] for hit in tools.call("memory_search", {"query": "kettle"})["hits"]] == ["- the kettle is red"]
     tools.call("memory_add", {"text": "tea", "tier": "semantic"})
     assert (root / "Memory.md").read_text().endswith("## Kept\n- tea\n")
+
+
+def test_the_model_stays_open_from_call_to_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tars_memory.index.embedding import passages
+
+    tools = tools_of(make_vault(tmp_path / "vault", {"Memory.md": NOTES["Memory.md"]}))
+    with tools._open({}) as memory:
+        memory.reindex()
+    opened = []
+    monkeypatch.setattr(
+        passages, "open_runner", lambda *asked, real=passages.open_runner: opened.append(asked) or real(*asked)
+    )
+    for words in ("kettle of blue", "allergic Mira", "walnut allergy", "is the kettle blue"):
+        assert tools.call("memory_search", {"query": words})["mode"] == "hybrid"
+    assert len(opened) == 2  # a process that asks once does not hold it
