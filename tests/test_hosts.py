@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from index.unprivileged import unwritable
 from random_documents import examples
 
 from tars_memory.errors import ConflictError, SettingsError, UnwritableError, UsageError
@@ -415,6 +416,19 @@ def test_an_unwritable_file_is_named(home: Path, monkeypatch: pytest.MonkeyPatch
     assert str(path) in caught.value.message
     assert "No space left" in caught.value.message
     assert path.read_bytes() == b"{}"
+
+
+def test_a_read_only_file_stays(home: Path) -> None:
+    (path,) = settle(home, "claude", b"{}")
+    held = on(home)
+    with unwritable(home / ".claude"), pytest.raises(UnwritableError) as caught:
+        install(held, "claude")
+    assert caught.value.message == f"{path} is read-only"
+    path.unlink()
+    with unwritable(home / ".claude"), pytest.raises(UnwritableError) as caught:
+        install(held, "claude")
+    assert "Permission denied" in caught.value.message
+    assert tree(home) == {".claude": b""}
 
 
 def test_no_home_no_settings(tmp_path: Path) -> None:

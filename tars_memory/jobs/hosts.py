@@ -232,6 +232,11 @@ class Hosts:
                 return False
             if now != edit.before:
                 raise ConflictError(f"{edit.path} was changed meanwhile", "nothing was written; run it again")
+            effective = os.access in os.supports_effective_ids
+            if now is not None and not os.access(edit.target, os.W_OK, effective_ids=effective):
+                raise UnwritableError(
+                    f"{edit.path} is read-only", "it is as it was; make it writable, or change it there"
+                )
             made = disk.own_object(key).get("made") or _missing_folders(edit.target.parent)
             try:
                 if edit.after != edit.base:

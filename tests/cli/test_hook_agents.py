@@ -105,6 +105,15 @@ def test_cursor_that_runs_the_hooks_of_claude_code_is_told_once(env: dict[str, s
     assert CONTEXT in json.loads(run(env, event=event).stdout)["additional_context"], "as a person wrote it there"
 
 
+def test_an_agent_is_told_its_own_notes_and_no_other_is(env: dict[str, str], vault: Path) -> None:
+    (vault / "agents" / "codex").mkdir(parents=True)
+    (vault / "agents" / "codex" / "harbour.md").write_text("- the harbour closes at nine\n")
+    event = within(env["HOME"], "UserPromptSubmit")["codex"]
+    asked = {**event, "prompt": "when does the harbour close?"}
+    assert "closes at nine" in json.dumps(told(env, "codex", asked))
+    assert "closes at nine" not in json.dumps(told(env, "claude", asked))
+
+
 def test_an_unknown_agent_gets_nothing_and_is_no_failure(env: dict[str, str]) -> None:
     done = run(env, "--agent", "zed", event={"hook_event_name": "SessionStart"})
     assert (done.returncode, done.stdout) == (0, "")

@@ -135,10 +135,12 @@ def hook(
     done = _background(call, event, desk, root, options)
     text = ""
     if event.kind == START:
-        text = _context(call, "", budget=options.budget, days=options.days, session=event.transcript)
+        text = _context(call, "", agent, budget=options.budget, days=options.days, session=event.transcript)
     elif event.kind == PROMPT and event.prompt.strip():
         for question in questions(event.prompt):
-            text = text or _context(call, question, budget=options.found_budget, loaded=False, session=event.transcript)
+            text = text or _context(
+                call, question, agent, budget=options.found_budget, loaded=False, session=event.transcript
+            )
     _set_timer(0)  # from here on the answer is whole
     desk.log(f"{event.name}: {done or 'nothing begun'}, {counted(len(text), 'character')} told")
     _print(call, event, text, agent)
@@ -172,10 +174,11 @@ def _background(call: Call, event: Event, desk: Desk, root: "Path", options: Hoo
     return f"begun: {event.transcript}"
 
 
-def _context(call: Call, question: str, **options: Any) -> str:
+def _context(call: Call, question: str, agent: str, **options: Any) -> str:
+    """What a prompt is told; to an agent that is named also what lies in its own notes, as ``context --agent`` does."""
     memory = call.memory()
     memory.workspace.patience = PATIENCE
-    return clean(memory.context(question, **options).text)
+    return clean(memory.context(question, agent=agent or None, **options).text)
 
 
 def _print(call: Call, event: Event, text: str, agent: str) -> None:
