@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tars_memory import capture, curation, index, vault
 from tars_memory.disk import ID_FILE, VAULT_FOLDER, Places
 from tars_memory.errors import (
     ModelUnavailableError,
@@ -240,8 +241,6 @@ class Workspace:
         Raises:
             VaultError: nothing makes the folder a vault, or an empty one stands where a vault was; ``anew`` makes one.
         """
-        from tars_memory.vault.writing.store import Store
-
         options = self.settings.options("store", StoreOptions)
         if writes and not anew:
             self._check_vault()
@@ -250,7 +249,7 @@ class Workspace:
             used = self.actor not in ("agent", "model") or (anew and self._is_blank())
             if self.vault.id is None:
                 self.vault.ensure_id(self.settings.places.lost_id(self.root))
-        store = Store(
+        store = vault.writing.store.Store(
             self.root,
             self.made_state(used=used) if makes else self.state,
             now=self.now,
@@ -283,20 +282,18 @@ class Workspace:
 
     def _is_blank(self) -> bool:
         """Whether nothing is in the folder that a stranger could have written."""
-        from tars_memory.vault.template import is_fresh
-
-        return is_fresh(self.root) and not os.path.lexists(self.root / VAULT_FOLDER)
+        return vault.template.is_fresh(self.root) and not os.path.lexists(self.root / VAULT_FOLDER)
 
     def index(self) -> Index:
         """The index; its file is made by the first reader."""
         if self._opened is None:
-            from tars_memory.index.indexer import Index
-
             try:
                 state = self.made_state()
             except UnwritableError:
                 state = self.state  # an index that is there already answers all the same
-            self._opened = Index(self.whole, state, self.settings.places.cache, self.limits, self.open_embedder)
+            self._opened = index.indexer.Index(
+                self.whole, state, self.settings.places.cache, self.limits, self.open_embedder
+            )
             self._opened.progress = self.progress
         return self._opened
 
@@ -311,16 +308,13 @@ class Workspace:
         Raises:
             UnwritableError: there is no index and none can be made.
         """
-        from tars_memory.index.files import BACKGROUND
-        from tars_memory.index.intake import SEARCH_EMBEDS, RefreshBudget
-
         patience = self.patience
-        if patience is not None and self.index().files.is_held(BACKGROUND):
+        if patience is not None and self.index().files.is_held(index.files.BACKGROUND):
             patience = 0.0  # all is being read already: only what the query may name is read here before that
         wanted = None if patience is None else query
-        report = self.index().refresh(RefreshBudget(patience=patience, wanted=wanted))
+        report = self.index().refresh(index.intake.RefreshBudget(patience=patience, wanted=wanted))
         self.reading = report.reading
-        many = report.stale or self.index().is_behind(SEARCH_EMBEDS)
+        many = report.stale or self.index().is_behind(index.intake.SEARCH_EMBEDS)
         left = self.apart and bool(many) and not report.unmounted
         goes_on = left and self.goes_on()
         if report.reading:
@@ -331,16 +325,14 @@ class Workspace:
 
     def goes_on(self) -> bool:
         """See to it that a process of its own finishes the index, where one may; whether one is at it now."""
-        from tars_memory.index.files import BACKGROUND
-
-        if self._starts() or self.index().files.is_held(BACKGROUND):
+        if self._starts() or self.index().files.is_held(index.files.BACKGROUND):
             return True
         allowed = self.settings.options("index", IndexOptions).background == "on"
         if not (self.apart and allowed and may_go_on_apart(self.settings.env) and not self.dry_run):
             return False
-        from tars_memory.index.live import detached
-
-        begun = detached.is_due(self.state) and detached.begin(self.state, self.root, self.settings.env)
+        begun = index.live.detached.is_due(self.state) and index.live.detached.begin(
+            self.state, self.root, self.settings.env
+        )
         self._went_on = time.monotonic() if begun else None
         return begun
 
@@ -354,13 +346,11 @@ class Workspace:
         Args:
             pending: passages without one.
         """
-        from tars_memory.index.live import detached
-
         chunks = self.index().read(lambda reader: reader.chunk_count())
         share = min(99, 100 * (chunks - pending) // max(1, chunks))
         took = self.seconds_left(pending)
         time = f" ({duration(took)})" if took else ""
-        if self._starts() or detached.is_running(self.state):
+        if self._starts() or index.live.detached.is_running(self.state):
             left = f", {duration(took)} left" if took else ""
             return "" if share >= NEARLY_ALL else Passing(f"semantic search covers {share} %{left}")
         return f"semantic search covers {share} %: tars-memory reindex{time}"
@@ -370,12 +360,11 @@ class Workspace:
 
         By the speed that was measured here, or where nothing was yet, by that of the machine the program was made on.
         """
-        from tars_memory.index.embedding import models
-        from tars_memory.index.live import detached
-
-        if speed := detached.told(self.state).speed:
+        if speed := index.live.detached.told(self.state).speed:
             return pending / speed
-        return float(models.seconds(self.settings.options("embedding", EmbeddingOptions).model, pending) or 0)
+        return float(
+            index.embedding.models.seconds(self.settings.options("embedding", EmbeddingOptions).model, pending) or 0
+        )
 
     def ask(self, question: Callable[[IndexReader], Answered]) -> Answered:
         """What a reader of the index answers, once that is in step with the notes; its notices are ours."""
@@ -470,9 +459,7 @@ class Workspace:
                 return None
             except OSError:
                 pass  # it is there, or may be: whoever reads it says what is wrong
-            from tars_memory.vault.writing.withheld import Withheld
-
-            self._withheld = Withheld(self.state)
+            self._withheld = vault.writing.withheld.Withheld(self.state)
         return self._withheld
 
     def withheld(self, text: str, said: str, *logs: str) -> bool:
@@ -491,16 +478,13 @@ class Workspace:
 
     def capture(self, *, writes: bool = True) -> Caller:
         """What capture is given."""
-        from tars_memory.capture.caller import Caller
-        from tars_memory.vault.markdown import entries
-
         if writes and not self.dry_run:
             self._take_over()
         author = self.settings.env.get(AUTHOR) or self.settings.options("capture", CaptureOptions).author
-        author = entries.author(author) if writes else ""
+        author = vault.markdown.entries.author(author) if writes else ""
         store = self.store(writes=writes)
         allowed = self.settings.options("permissions", PermissionOptions)
-        context = Caller(
+        context = capture.caller.Caller(
             self.vault,
             store,
             now=self.now(),
@@ -514,10 +498,8 @@ class Workspace:
         return context
 
     def _again(self, caller: Caller, command: str, said: dict[str, Any]) -> Receipt:
-        from tars_memory.capture.amend import again
-
         other = self.others.get(command)
-        return other(caller, said) if other else again(caller, command, said)
+        return other(caller, said) if other else capture.amend.again(caller, command, said)
 
     def keeping(self, text: str) -> Caller:
         """What capture is given to write this text.
@@ -528,9 +510,7 @@ class Workspace:
         try:
             context = self.capture()
         except UnwritableError as error:
-            from tars_memory.vault.secrets import mask
-
-            text = text if self.interactive else mask(text)
+            text = text if self.interactive else vault.secrets.mask(text)
             failed = UnwritableError(
                 f"your text could NOT be kept, copy it from here: {text}", f"{error.message}; {error.hint}"
             )
@@ -545,9 +525,9 @@ class Workspace:
         Args:
             writes: False for looking alone: nothing is made then, not even the vault's id.
         """
-        from tars_memory.curation.reviewing.review import Review
-
-        return Review(self.capture(writes=writes), self.settings.options("review", ReviewOptions))
+        return curation.reviewing.review.Review(
+            self.capture(writes=writes), self.settings.options("review", ReviewOptions)
+        )
 
     def meant(self, target: str) -> str:
         """Of a proposal's id the REF of the line that it waits to decide; anything else as it is."""
@@ -566,17 +546,13 @@ class Workspace:
         folder = self.root / PROJECTS / self.project if self.project else self.root
         if self.dry_run or not os.path.lexists(folder / REVIEW_NOTE):
             return False
-        from tars_memory.curation.reviewing import ticks
-
-        ticks.by_the_way(self.review, self.notices)
+        curation.reviewing.ticks.by_the_way(self.review, self.notices)
         return True
 
     @property
     def unclaimed(self) -> Spool:
         """What was typed when its vault could not be opened; each says how it was called, and from where."""
-        from tars_memory.vault.writing.spool import Spool
-
-        return Spool(self.settings.places.state / "spool")
+        return vault.writing.spool.Spool(self.settings.places.state / "spool")
 
     @property
     def kept(self) -> Path:
@@ -612,13 +588,12 @@ class Workspace:
         Raises:
             ModelUnavailableError: a model that was never fetched is set.
         """
-        from tars_memory.index.embedding import models
-        from tars_memory.index.schema import CHUNKER
-
         if self.embedder is not None:
             return self.embedder.fingerprint
         options = self.settings.options("embedding", EmbeddingOptions)
-        return models.manifest_of(options.model, self.settings.places.cache).fingerprint(str(CHUNKER))
+        return index.embedding.models.manifest_of(options.model, self.settings.places.cache).fingerprint(
+            str(index.schema.CHUNKER)
+        )
 
     def open_embedder(self) -> Embedder:
         """What makes vectors: the one that was given, else the model that is set.
@@ -626,17 +601,13 @@ class Workspace:
         Raises:
             ModelUnavailableError: it is not here.
         """
-        from tars_memory.index.embedding.models import is_prepared
-        from tars_memory.index.embedding.passages import open_embedder
-        from tars_memory.index.schema import CHUNKER
-
         if (held := self.embedder or self.warm) is not None:
             return held
         options, cache = self.settings.options("embedding", EmbeddingOptions), self.settings.places.cache
-        self._prepares = not is_prepared(options.model, cache)
+        self._prepares = not index.embedding.models.is_prepared(options.model, cache)
         if self._prepares and self.progress is not None:
             self.progress(PREPARING, 0, 0)
-        opened = open_embedder(options, cache, chunker=str(CHUNKER))
+        opened = index.embedding.passages.open_embedder(options, cache, chunker=str(index.schema.CHUNKER))
         self._prepares = False
         return opened
 

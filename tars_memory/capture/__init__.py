@@ -6,7 +6,7 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.capture import amend, facts, remember
+    from tars_memory.capture import amend, caller, facts, remember
 
-__all__ = ["amend", "facts", "remember"]
+__all__ = ["amend", "caller", "facts", "remember"]
 __getattr__ = opener(__name__, __all__)

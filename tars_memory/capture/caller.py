@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tars_memory import vault
 from tars_memory.errors import NotFoundError, TarsError, UnwritableError
 from tars_memory.settings import FactsOptions, PermissionOptions
 from tars_memory.vault.markdown.visible import hidden
@@ -164,13 +165,11 @@ class Caller:
             self.notices.append(f"left out {unseen} invisible character{'s' * (unseen > 1)}")
         if not suspicious(text) or self.attended:
             return text
-        from tars_memory.vault import secrets
-
-        found = secrets.find(text)
+        found = vault.secrets.find(text)
         if not found:
             return text
-        self.notices.append(f"masked before it was written: {secrets.kinds(found)}")
-        return secrets.mask(text)
+        self.notices.append(f"masked before it was written: {vault.secrets.kinds(found)}")
+        return vault.secrets.mask(text)
 
     def new_day(self, path: str, when: datetime) -> bytes:
         """What the note of a day begins with that isn't there: the vault's own daily template, filled."""
@@ -198,8 +197,6 @@ class Caller:
             change: of one entry.
             why: what whoever writes did, for the person who decides.
         """
-        from tars_memory.vault import inbox
-
         proposal = {
             **{name: getattr(change, name) for name in ("op", "target", "section", "text")},
             "quote": change.replaces,
@@ -208,9 +205,9 @@ class Caller:
             "why": f"{self.actor} {why} without a person at a terminal",
             "conflicts": [],
         }
-        proposal["id"] = inbox.keep(session, proposal)
-        self.notices.append(inbox.kept_for_review(proposal))
-        return self.receipt(f"{inbox.INBOX}/{proposal['id']}.json", 1, proposal["id"], change.text)
+        proposal["id"] = vault.inbox.keep(session, proposal)
+        self.notices.append(vault.inbox.kept_for_review(proposal))
+        return self.receipt(f"{vault.inbox.INBOX}/{proposal['id']}.json", 1, proposal["id"], change.text)
 
     @contextlib.contextmanager
     def writing(

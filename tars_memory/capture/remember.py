@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory import vault
 from tars_memory.errors import NotFoundError, UnwritableError, UsageError
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries
@@ -68,10 +69,8 @@ def remember(
 
 def _stand_by(ctx: Caller, session: WriteSession, entry: Entry) -> None:
     """A rule that stands there, though nobody approved it here, is approved by whoever types it again."""
-    from tars_memory.vault.writing.history import typed_lines
-
     lines = {line.encode("utf-8", "surrogateescape") for line in entry.raw.split("\n")}
-    if not lines <= typed_lines(ctx.store.journal, entry.path):
+    if not lines <= vault.writing.history.typed_lines(ctx.store.journal, entry.path):
         session.vouch(entry.path, lines)
         ctx.notices.append(f"{entry.path}:{entry.line} stood there and nobody had approved it here: now you have")
 

@@ -6,7 +6,7 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.curation import extraction, tidying, why
+    from tars_memory.curation import extraction, models, reviewing, tidying, why
 
-__all__ = ["extraction", "tidying", "why"]
+__all__ = ["extraction", "models", "reviewing", "tidying", "why"]
 __getattr__ = opener(__name__, __all__)

@@ -11,6 +11,7 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory import vault
 from tars_memory.index import fulltext
 from tars_memory.index.schema import BETWEEN, TIERS
 from tars_memory.language.words import STOP_WORDS, fold
@@ -356,9 +357,7 @@ def _links_to(paths: set[str], rows: list[tuple[int, str, str]]) -> tuple[set[st
     linking: set[int] = set()
     if not stems:
         return targets, linking
-    from tars_memory.vault.links import Links
-
-    links = Links(path for _, path, _ in rows)
+    links = vault.links.Links(path for _, path, _ in rows)
     for key, source, said in rows:
         for target in said.split(BETWEEN):
             if _stem(target).lower() in stems and links.resolve(target, source) in paths:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tars_memory import vault
 from tars_memory.recall.ranking.fusion import mean
 
 if TYPE_CHECKING:
@@ -87,17 +88,14 @@ def statement_of(row: ChunkRow, index: int) -> str:
 
 def quotes(texts: Iterable[str]) -> dict[str, str]:
     """By statement the quote that stands below it, in lines of session notes."""
-    from tars_memory.vault.markdown.lines import QUOTE as BEGINS
-    from tars_memory.vault.markdown.lines import items, quote_in
-
     found: dict[str, str] = {}
     for text in texts:
         statement = ""
-        for item in items(text.split("\n")):
+        for item in vault.markdown.lines.items(text.split("\n")):
             if not item.indent:
                 statement = item.source
-            elif statement and (words := item.words).startswith(BEGINS):
-                found.setdefault(statement, quote_in(words))
+            elif statement and (words := item.words).startswith(vault.markdown.lines.QUOTE):
+                found.setdefault(statement, vault.markdown.lines.quote_in(words))
     return {statement: quote for statement, quote in found.items() if quote}
 
 

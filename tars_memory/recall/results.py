@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tars_memory import vault
 from tars_memory.errors import TarsError
 from tars_memory.vault.suspicion import MARK
 
@@ -239,9 +240,7 @@ def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = F
 
 
 def _masked(data: bytes) -> bytes:
-    from tars_memory.vault.secrets import veiled  # most hits hold nothing masked
-
-    return veiled(data)
+    return vault.secrets.veiled(data)
 
 
 def located(hit: Hit, lines: list[str]) -> bool:

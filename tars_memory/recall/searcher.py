@@ -10,6 +10,7 @@ import os
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from tars_memory import index, vault
 from tars_memory.errors import ModelUnavailableError, NotFoundError, Passing, UnwritableError, UsageError, counted
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS
@@ -114,7 +115,6 @@ class Searcher:
         from tars_memory.recall.decided import outdated
         from tars_memory.recall.packing import context as packing
         from tars_memory.recall.talks import Conversations
-        from tars_memory.vault.writing.history import typed_lines
 
         request = self._request(question, asked)
         recall: int | None = None
@@ -145,7 +145,7 @@ class Searcher:
             self.workspace.whole,
             wanted,
             now=self.workspace.now(),
-            typed=lambda path: typed_lines(journal, path),
+            typed=lambda path: vault.writing.history.typed_lines(journal, path),
             answers=search.answers,
             decided=lambda names: self.workspace.index().read(lambda reader: outdated(reader, names, on)),
             selection=self.selection(*told_of, scope) if any(told_of) else None,
@@ -219,13 +219,11 @@ class Searcher:
 
     def _opens(self, text: str) -> bool:
         """Whether the model is open, or the query opens it: nobody remembers its vector or holds the model open."""
-        from tars_memory.index.embedding.queryvector import SOCKET, is_ours
-
         if self.workspace.embedder is not None:
             return True
         if self._queries(self.workspace.settings.options("embedding", EmbeddingOptions).model).remembered(_shown(text)):
             return False
-        if is_ours(self.workspace.state / SOCKET):
+        if index.embedding.queryvector.is_ours(self.workspace.state / index.embedding.queryvector.SOCKET):
             return False
         self.workspace.warm = self.workspace.warm or self.workspace.open_embedder()
         return True
@@ -259,17 +257,19 @@ class Searcher:
 
     def _reads(self, model: str, text: str) -> bool:
         """Whether the model knows the script of a text; what it can't read is found by its words alone."""
-        from tars_memory.index.embedding.models import LATIN, manifest_of
-
         if is_latin(text):
             return True
-        return (self.workspace.embedder or manifest_of(model, self.workspace.settings.places.cache)).scripts != LATIN
+        return (
+            self.workspace.embedder or index.embedding.models.manifest_of(model, self.workspace.settings.places.cache)
+        ).scripts != index.embedding.models.LATIN
 
     def _unknown_language(self, query: Query, model: str) -> list[str]:
         """A sentence, once, if the model that answers knows English alone and the query is in another language."""
-        from tars_memory.index.embedding.models import is_english
-
-        language = foreign(query.meaning) if self.workspace.embedder is None and is_english(model) else ""
+        language = (
+            foreign(query.meaning)
+            if self.workspace.embedder is None and index.embedding.models.is_english(model)
+            else ""
+        )
         if not language or language in self._languages:
             return []
         self._languages.add(language)
@@ -287,9 +287,7 @@ class Searcher:
         if held == self.workspace.fingerprint():
             return name
         if self.workspace.embedder is None:
-            from tars_memory.index.embedding.models import made_by
-
-            former = made_by(held, str(CHUNKER), self.workspace.settings.places.cache)
+            former = index.embedding.models.made_by(held, str(CHUNKER), self.workspace.settings.places.cache)
             if former is not None:
                 notices.append(f"{former.name} answers until tars-memory reindex, then {name}")
                 return former.name
@@ -305,16 +303,17 @@ class Searcher:
 
     def _queries(self, model: str) -> QueryVectors:
         """The vectors of queries by a model: remembered, from whoever holds it open, or by opening it."""
-        from tars_memory.index.embedding.queryvector import SOCKET, QueryVectors
-
         ours = (
             self.workspace.warm
             if model == self.workspace.settings.options("embedding", EmbeddingOptions).model
             else None
         )
         embed = None if ours is None else ours.embed_query
-        return QueryVectors(
-            EmbeddingOptions(model=model), self.workspace.settings.places.cache, self.workspace.state / SOCKET, embed
+        return index.embedding.queryvector.QueryVectors(
+            EmbeddingOptions(model=model),
+            self.workspace.settings.places.cache,
+            self.workspace.state / index.embedding.queryvector.SOCKET,
+            embed,
         )
 
 
@@ -550,9 +549,7 @@ def _shown(text: str) -> str:
     """A query without credentials: what is looked for is remembered, and notes are indexed without them as well."""
     if not suspicious(text):
         return text
-    from tars_memory.vault.secrets import mask
-
-    return mask(text)
+    return vault.secrets.mask(text)
 
 
 def warning(language: str) -> str:

@@ -1,1 +1,12 @@
 """The vault: markdown, the only truth. Reading, parsing, and the one door for writes."""
+
+from __future__ import annotations
+
+from tars_memory.opening import opener
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tars_memory.vault import inbox, links, markdown, secrets, suspicion, template, writing
+
+__all__ = ["inbox", "links", "markdown", "secrets", "suspicion", "template", "writing"]
+__getattr__ = opener(__name__, __all__)

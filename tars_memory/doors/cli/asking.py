@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tars_memory import vault
 from tars_memory.doors.cli.output import counted, fields, line
 from tars_memory.vault.suspicion import suspicious
 
@@ -62,13 +63,11 @@ def about_secrets(call: Call, text: str) -> str:
     """
     if not call.interactive or call.dry_run or not suspicious(text):
         return text
-    from tars_memory.vault import secrets
-
-    found = secrets.find(text)
+    found = vault.secrets.find(text)
     if not found:
         return text
     call.out.complain(
-        f"this looks like a credential: {secrets.kinds(found)}. Notes are plain text, and often synced.\n"
+        f"this looks like a credential: {vault.secrets.kinds(found)}. Notes are plain text, and often synced.\n"
         "  [m] mask it (Enter)   [y] keep it as it is   [n] stop"
     )
     answer = _answer()
@@ -76,7 +75,7 @@ def about_secrets(call: Call, text: str) -> str:
         call.settle()
         call.out.complain(f"stopped: nothing was written. You typed: {text}")
         raise typer.Exit(STOPPED)
-    wanted = text if answer in KEEP else secrets.mask(text)
+    wanted = text if answer in KEEP else vault.secrets.mask(text)
     if call.typed is not None and call.typed.arguments.get("text") == text:
         call.typed.arguments["text"] = wanted
     return wanted

@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tars_memory import vault
 from tars_memory.doors.cli.output import Output, here, within
 from tars_memory.errors import Passing, UsageError
 from tars_memory.settings import AGENT_MARKS as AGENT_MARKS
@@ -50,11 +51,9 @@ class Typed:
     __slots__ = ("arguments", "command", "item", "piped")
 
     def __init__(self, command: str, arguments: dict[str, Any]) -> None:
-        from tars_memory.vault.writing.spool import new_item
-
         self.command = command
         self.arguments = arguments
-        self.item = new_item()
+        self.item = vault.writing.spool.new_item()
         self.piped = False
 
 

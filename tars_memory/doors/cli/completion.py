@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperArgument, TyperOption
 
+from tars_memory import index
 from tars_memory.doors.cli.output import line
 from tars_memory.doors.cli.parsing import HELP
 
@@ -255,10 +256,10 @@ def _writes(call: Call, _given: Sequence[str]) -> Iterator[Value]:
 
 def _models(call: Call, _given: Sequence[str]) -> Iterator[Value]:
     """Those that need no download; for the names of the others fastembed would have to be imported."""
-    from tars_memory.index.embedding import models
-
-    yield from ((name, cost.languages) for name, cost in models.COSTS.items())
-    yield from ((made.name, "") for made in models.installed(call.memory().workspace.settings.places.cache))
+    yield from ((name, cost.languages) for name, cost in index.embedding.models.COSTS.items())
+    yield from (
+        (made.name, "") for made in index.embedding.models.installed(call.memory().workspace.settings.places.cache)
+    )
 
 
 def _sources(call: Call, _given: Sequence[str]) -> Iterator[Value]:
@@ -275,9 +276,7 @@ def _projects(call: Call, _given: Sequence[str]) -> Iterator[Value]:
 
 
 def _tables(_call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    from tars_memory.index.tables import TABLES
-
-    yield from ((name, ", ".join(columns)) for name, columns in TABLES.items())
+    yield from ((name, ", ".join(columns)) for name, columns in index.tables.TABLES.items())
 
 
 TIERS = ("semantic", "procedural", "daily", "episodic", "note")

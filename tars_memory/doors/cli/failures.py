@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tars_memory import __version__
+from tars_memory import __version__, vault
 from tars_memory.disk import Places
 from tars_memory.doors.cli.call import read_stdin
 from tars_memory.doors.cli.output import PROGRAM, clean, hidden, masked, to_json
@@ -159,11 +159,11 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
 
 def _aside(call: Call, text: str, command: str) -> str:
     """Make a file of words that no command can place; a sentence that says where."""
-    from tars_memory.vault.writing.spool import keep_aside, new_item
-
     text = text if call.interactive else masked(text)
     try:
-        path = keep_aside(Places.of(call.env).state / "kept", f"{new_item()}-{command}", text)
+        path = vault.writing.spool.keep_aside(
+            Places.of(call.env).state / "kept", f"{vault.writing.spool.new_item()}-{command}", text
+        )
     except UnwritableError as failed:
         return f"{failed.message}; {failed.hint}"
     return f"what came on stdin is kept in {path}"

@@ -19,6 +19,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, TextIO
 
+from tars_memory import vault
 from tars_memory.errors import counted as counted
 from tars_memory.errors import duration as duration
 
@@ -55,12 +56,10 @@ def clean(text: str) -> str:
     """The text without what could steer a terminal; lines end in newlines, tabs stay."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
-    from tars_memory.vault.markdown.visible import visible
-
     if not text.isprintable():
         text = re.sub(SEQUENCES, "", re.sub(r"\r\n?|[\u2028\u2029]", "\n", text))
         text = re.sub(r"[\ud800-\udfff]", "\ufffd", text)
-    return visible(text)
+    return vault.markdown.visible.visible(text)
 
 
 def line(text: str) -> str:
@@ -70,24 +69,19 @@ def line(text: str) -> str:
 
 def to_json(value: Any, indent: int | None = None) -> str:
     """JSON with verbatim text; invisible characters and lone surrogates are escaped."""
-    from tars_memory.vault.markdown.visible import visible
 
     def escaped(signs: str) -> str:
         return json.dumps(signs)[1:-1]
 
-    text = visible(json.dumps(value, ensure_ascii=False, indent=indent, default=_plain), escaped)
+    text = vault.markdown.visible.visible(json.dumps(value, ensure_ascii=False, indent=indent, default=_plain), escaped)
     return re.sub("[\u2028\u2029\ud800-\udfff]", lambda found: escaped(found[0]), text)
 
 
 def masked(text: str) -> str:
     """The text with its credentials masked."""
-    from tars_memory.vault.suspicion import suspicious
-
-    if not suspicious(text):
+    if not vault.suspicion.suspicious(text):
         return text
-    from tars_memory.vault.secrets import mask
-
-    return mask(text)
+    return vault.secrets.mask(text)
 
 
 def hidden(value: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
+from tars_memory import curation
 from tars_memory.doors.cli.call import Call, read_stdin
 from tars_memory.doors.cli.output import clean, counted
 from tars_memory.errors import UsageError
@@ -292,14 +293,12 @@ def answering(call: Call, prompt: Prompt, job: str, model: str, reply: str | Non
         ModelUnavailableError: no model is set, or litellm is not installed.
         UsageError: the file can't be read.
     """
-    from tars_memory.curation.models import llm
-
     if reply is not None:
-        return llm.Reply([answer_in(reply)])
-    named = llm.required(call.memory().workspace.settings, job, model)
+        return curation.models.llm.Reply([answer_in(reply)])
+    named = curation.models.llm.required(call.memory().workspace.settings, job, model)
     if not call.dry_run:
         return named
-    tokens, cost = llm.estimate(prompt, named)
+    tokens, cost = curation.models.llm.estimate(prompt, named)
     priced = f"at most {cost:.4f} US dollars" if cost is not None else "of unknown price"
     call.out.data(clean(str(prompt)))
     where = named.endpoint or "the provider's own address"

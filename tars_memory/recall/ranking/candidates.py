@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory import index, vault
 from tars_memory.index.fulltext import expression
 from tars_memory.index.naming import key, keys_within, name_parts, names_of
 from tars_memory.language.words import is_run, stem
@@ -278,7 +279,6 @@ def decided(reader: IndexReader, rows: Collection[ChunkRow]) -> tuple[dict[int, 
     if not sessions and not approved:
         return {}, set()
     from tars_memory.recall.decided import gave_way, in_chunks, unnamed
-    from tars_memory.vault.markdown.lines import REJECTED
 
     found = in_chunks(reader, sessions)
     gone = gave_way(reader, {name for named in approved.values() for name in named.values()}) if approved else {}
@@ -286,7 +286,7 @@ def decided(reader: IndexReader, rows: Collection[ChunkRow]) -> tuple[dict[int, 
         found[chunk] = {i: gone[name] for i, name in named.items() if name in gone}
     notes, lines = unnamed(reader, sessions)
     for chunk, refused in lines.items():
-        found.setdefault(chunk, {}).update(dict.fromkeys(refused, REJECTED))
+        found.setdefault(chunk, {}).update(dict.fromkeys(refused, vault.markdown.lines.REJECTED))
     return found, notes
 
 
@@ -396,9 +396,7 @@ def _compare(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: bytes,
 def _compare_names(chunks: Sequence[Candidate], vector: QueryVector, bits: Mapping[int, tuple[bytes, bytes]]) -> None:
     """How near the name of each chunk's note is to the query, where vectors of names are kept."""
     scale = fusion.scale_of(vector.model)
-    from tars_memory.index.vectors import floats
-
-    asked = floats(vector.vector)
+    asked = index.vectors.floats(vector.vector)
     near: dict[int, float] = {}
     for chunk in chunks:
         counts, data = bits.get(chunk.row.id, (b"", b""))

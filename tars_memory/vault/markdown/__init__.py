@@ -1,1 +1,12 @@
 """The grammar of a vault's markdown: bytes to structure, and what to splice in. Pure."""
+
+from __future__ import annotations
+
+from tars_memory.opening import opener
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tars_memory.vault.markdown import entries, lines, visible
+
+__all__ = ["entries", "lines", "visible"]
+__getattr__ = opener(__name__, __all__)
