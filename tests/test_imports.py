@@ -102,7 +102,7 @@ def test_a_wrong_option_imports_no_room(program: Program) -> None:
 def test_writers_import_no_index(arguments: list[str], program: Program) -> None:
     loaded = program.modules(*arguments)
     assert loaded & (HEAVY | DRIVERS) == set()
-    assert [name for name in loaded if name.startswith("tars_memory.index")] == []
+    assert [name for name in loaded if name.startswith("tars_memory.index.")] == []
 
 
 def test_search_by_words(indexed: Program) -> None:

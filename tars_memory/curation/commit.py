@@ -24,6 +24,7 @@ from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import Predicates
+from tars_memory.vault.markdown.lines import unbulleted
 from tars_memory.vault.model import Tier
 from tars_memory.vault.note import Note
 
@@ -156,7 +157,7 @@ def _author(proposal: Proposal) -> str:
     for mark in proposal.marks:
         if "[by::" in mark.raw:
             line = " ".join(part.strip() for part in mark.raw.split("\n"))
-            found |= dict.fromkeys(filter(None, [grammar.parse(re.sub(r"^[-*+][ \t]+", "", line), timed=True).author]))
+            found |= dict.fromkeys(filter(None, [grammar.parse(unbulleted(line), timed=True).author]))
     return ", ".join(found)[: grammar.MAX_AUTHOR]
 
 

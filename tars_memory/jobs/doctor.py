@@ -28,6 +28,7 @@ from tars_memory.recall.packing.growth import DAYS
 from tars_memory.vault import secrets
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import insert_bullet
+from tars_memory.vault.markdown.lines import unmarked
 from tars_memory.vault.markdown.spans import bare, lines_of
 from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import has_markers, is_conflict_copy, lacks, numbered, original_of
@@ -615,7 +616,6 @@ def _gather(source: Path, target: Path) -> None:
 ALL = "all"
 """Instead of the name of a transaction: whatever is lost."""
 
-_BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 _HEADING = re.compile(rb"#{2,6}[ \t]+(.*)")
 
 
@@ -680,7 +680,7 @@ def _placed(data: bytes, lines: Sequence[LostLine], layout: Layout) -> Sequence[
     if [bare(each) for each in lines_of(data)].count(_bytes(first.text)) >= first.wanted:
         return []
     words = first.text.strip()
-    bullet = "\n".join([words if _BULLET.match(words) else f"- {words}", *(line.text for line in lines[1:])])
+    bullet = "\n".join([words if unmarked(words) != words else f"- {words}", *(line.text for line in lines[1:])])
     return insert_bullet(data, bullet, section=_section(Document(data), first) or _usual(layout, first.file))
 
 

@@ -22,7 +22,7 @@ from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.facts import claim_in, heading_for
-from tars_memory.vault.markdown.lines import FACT
+from tars_memory.vault.markdown.lines import FACT, bullets_in
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import mask
 from tars_memory.vault.sessions import LEFT_OUT
@@ -341,7 +341,6 @@ TIERS = (Tier.SEMANTIC, Tier.PROCEDURAL, Tier.DAILY, Tier.EPISODIC)
 
 Key = tuple[tuple[str, ...], frozenset[str]]
 
-_BULLET = re.compile(r"(?:^|(?<=[\r\n]))[ \t]*[-*+][ \t]+([^\r\n]+)")
 _LEFT_OUT = re.compile(rf"^## {LEFT_OUT}[ \t]*\r?$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r"(?<![ \t])[ \t]*\[\w+::[^\[\]]*\]")
 
@@ -501,8 +500,8 @@ def _lines(vault: Vault, notices: list[str]) -> Iterator[_Line]:
         if tier in (Tier.DAILY, Tier.EPISODIC):
             text = _LEFT_OUT.sub("", note.data.decode("utf-8", "surrogateescape"))
             timed = layout.timed(path)
-            for found in _BULLET.finditer(text):
-                parts = entries.parse(found[1], timed=timed)
+            for words in bullets_in(text):
+                parts = entries.parse(words, timed=timed)
                 link = parts.block_id or (parts.provenance or "").partition("#^")[2]
                 yield _Line(tier, parts.text, parts.state, link, day=layout.day_of(path))
             continue

@@ -24,6 +24,7 @@ from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import ME, WE, Claim, Predicates, claim_in, folded, heading_for
+from tars_memory.vault.markdown.lines import extracted_in, unbulleted
 from tars_memory.vault.model import Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import SessionFact, linked
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 COMMAND = "extract"
 """What writes candidates."""
 
-_CANDIDATE = re.compile(r"\[extracted\][^\r\n]*\^(d-[0-9a-z]+)")
 _NAMED = re.compile(rb"#\^([A-Za-z0-9-]+)")
 
 
@@ -109,7 +109,7 @@ def read(vault: Vault, *, expired: bool = False) -> Waiting:
     states = ("extracted", "expired") if expired else ("extracted",)
     notices: list[str] = []
     found: list[WaitingLine] = []
-    refused = dict.fromkeys(words for words in inbox.refused(vault) if not re.match("[-*+][ \t]", words))  # removals
+    refused = dict.fromkeys(words for words in inbox.refused(vault) if unbulleted(words) == words)  # removals
     for path in vault.paths():
         day = None if not layout.is_ours(path) or layout.tier_of(path) is not Tier.DAILY else layout.day_of(path)
         if day is None:
@@ -158,7 +158,7 @@ def arrived(journal: Journal, since: date) -> frozenset[str]:
         if said < first:
             break
         if entry.command == COMMAND and not entry.undone:
-            found.update(_CANDIDATE.findall(entry.after))
+            found.update(extracted_in(entry.after))
     return frozenset(found)
 
 

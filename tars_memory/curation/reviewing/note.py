@@ -21,6 +21,7 @@ from tars_memory.vault.layout import BEFORE, INTRO, TITLE, Layout
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
+from tars_memory.vault.markdown.lines import MARK
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
@@ -54,10 +55,10 @@ _BOX = re.compile(
 """A task's box, also as a thumb types it: ``[ x]``, or no blank behind it. What a link begins with is none."""
 
 _OURS = re.compile(
-    rf"[ \t]+[-*+][ \t]+(?:(?:{'|'.join(_KEYS)}):: |"
+    rf"[ \t]+{MARK}[ \t]+(?:(?:{'|'.join(_KEYS)}):: |"
     rf"\[[^\[\]]*\][ \t]*(?:(?:{REPLACE}|{REMOVE}).*-[0-9a-z]{{8}}|.*\^r-[0-9a-z]{{8}})(?:[ \t].*)?$)"
 )
-_UNSURE = re.compile(r"[ \t]*(?:[ \t][-*+](?:[ \t]*\[.*)?[ \t]*)?")
+_UNSURE = re.compile(rf"[ \t]*(?:[ \t]{MARK}(?:[ \t]*\[.*)?[ \t]*)?")
 """A line behind which another box of the same proposal may be missing: blank, or a box, perhaps cut off."""
 
 _STAMP = re.compile(

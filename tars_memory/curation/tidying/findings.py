@@ -29,7 +29,7 @@ from tars_memory.settings import FactsOptions
 from tars_memory.vault.links import block_ids
 from tars_memory.vault.markdown.document import Document, plain_heading
 from tars_memory.vault.markdown.entries import STATES, task
-from tars_memory.vault.markdown.lines import end_in
+from tars_memory.vault.markdown.lines import end_in, is_empty, is_time_alone, mark_of_time, unbulleted
 from tars_memory.vault.model import Tier
 from tars_memory.vault.summaries import is_named
 
@@ -212,9 +212,6 @@ def shown(text: str, length: int = 80) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
-EMPTY = r"[ \t]*[-*+](?:[ \t]+\[[^\[\]]?\])?[ \t]*"
-"""A bullet without words, with or without a box."""
-
 PLACEHOLDERS = (
     r"(?:todo|to ?do|tbd|tba|tbc|fixme|xxx+)[.:!?… ]*",
     r"[.…?_–—-]{1,20}",
@@ -245,7 +242,7 @@ def empty_bullets(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]
         return
     for bullet in note.document.bullets:
         words = note.document.text(bullet.line)
-        if bullet.end_line != bullet.line or not re.fullmatch(EMPTY, words):
+        if bullet.end_line != bullet.line or not is_empty(words):
             continue
         title = note.document.section_at(bullet.line).title
         if note.role == "daily" and title.casefold() in world.form:
@@ -304,7 +301,7 @@ def malformed(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
             yield Finding("", "malformed", note.path, entry.line, entry.text, why, entry=entry), entry.raw
     for bullet in note.document.bullets:
         words = note.document.text(bullet.line)
-        if bullet.end_line == bullet.line and re.fullmatch(r"[-*+][ \t]+(?:[01]?\d|2[0-3]):[0-5]\d[ \t]*", words):
+        if bullet.end_line == bullet.line and is_time_alone(words):
             sentence = "a time without words: write what was then, or remove it"
             yield Finding("", "malformed", note.path, bullet.line, words.strip(), sentence), words.strip()
 
@@ -321,9 +318,9 @@ def without_mark(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
             continue
         for line in range(block.start_line, block.end_line + 1):
             words = note.document.text(line).strip()
-            found = re.match(r"([-*+]?)(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+\S", words)
-            if found:
-                missing = f"a blank: put one behind its “{found[1]}”" if found[1] else "a mark: put “- ” before it"
+            mark = mark_of_time(words)
+            if mark is not None:
+                missing = f"a blank: put one behind its “{mark}”" if mark else "a mark: put “- ” before it"
                 sentence = f"it is no line of the log without {missing}"
                 yield Finding("", "malformed", note.path, line, words, sentence), words
 
@@ -495,7 +492,7 @@ def dead_links(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
         for link in dict.fromkeys(outlinks(text)):
             why = _why_dead(link, note, world, anchors)
             if why:
-                words = re.sub(r"^[ \t]*(?:[-*+][ \t]+)?", "", said).strip()
+                words = unbulleted(said).strip()
                 sentence = f"{shown(str(link))} {why}"
                 yield Finding("", "dead-link", note.path, line, words, sentence), f"{link}\0{words}"
 

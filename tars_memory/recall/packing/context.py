@@ -45,7 +45,7 @@ from tars_memory.settings import PROJECTS, FactsOptions
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import folded
-from tars_memory.vault.markdown.lines import candidates_of
+from tars_memory.vault.markdown.lines import candidates_of, unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -540,7 +540,6 @@ def _check(budget: int, days: int, file_cap: int, project: str | None) -> None:
 QUOTED = 160
 """Characters of a fact that a sentence repeats; the fact itself stands in the prompt."""
 
-_MARK = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 
 
@@ -619,8 +618,7 @@ def _under_decisions(unit: Portion) -> bool:
 def _decided(note: Loaded, unit: Portion) -> str:
     """When a decision was made: its instant, the day that it begins with, or that of the line it came from."""
     text = " ".join(each.strip() for each in note.lines[unit.start_line - 1 : unit.end_line])
-    mark = _MARK.match(text)
-    parts = entries.parse(text[mark.end() :] if mark else text, timed=True)
+    parts = entries.parse(unmarked(text), timed=True)
     day = _DAY.match(parts.text) or _DAY.search(f"{parts.label or ''} {parts.provenance or ''}")
     return entries.instant(parts.time or "") or (day[0] if day else "")
 

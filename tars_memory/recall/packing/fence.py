@@ -31,7 +31,7 @@ _COMMENT = re.compile("<!--|%%")
 _TAG = re.compile(rf"<(?=\s*(?:/\s*)?(?:{'|'.join(KINDS)})\b|\|)", re.IGNORECASE)
 """What could pass for a tag of ours, or for a control sign such as ``<|end|>``."""
 _ESCAPED = r"<\\"
-_PLACE = re.compile(r"(?![-*+] )(?:.*\.md)?:\d+$", re.IGNORECASE)
+_PLACE = re.compile(r"(?:.*\.md)?:\d+$", re.IGNORECASE)
 """What could pass for the line above a run: ``note.md:12``, ``:12``."""
 
 
@@ -45,7 +45,7 @@ def shown(line: str) -> str:
     line = plain(line).rstrip()
     if "<" in line:
         line = _TAG.sub(_ESCAPED, line)
-    return "\\" + line if line[-1:].isdigit() and _PLACE.match(line) else line
+    return "\\" + line if line[-1:].isdigit() and _PLACE.match(line) and line[:2] not in ("- ", "* ", "+ ") else line
 
 
 def _uncommented(line: str) -> str:

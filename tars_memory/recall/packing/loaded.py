@@ -4,7 +4,6 @@ trusted; what is left out of them, and that is said.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ from tars_memory.recall.talks import Conversations
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.entries import REPLACED as WAS
 from tars_memory.vault.markdown.entries import parse
 from tars_memory.vault.markdown.lines import ended_lines, may_say_end
 from tars_memory.vault.model import Tier
@@ -30,11 +28,6 @@ if TYPE_CHECKING:
     from tars_memory.vault.markdown.document import Block
     from tars_memory.vault.vault import Vault
 
-
-_MARK = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+|[ \t]+")
-_DISMISSED = re.compile(
-    r"[ \t]*[-*+][ \t]+(?:(?:(?:\d{4}-\d\d-\d\d )?\d{1,2}:\d\d[ \t]+)?\[(rejected|expired)\](?!\S)|" + WAS + ")"
-)
 
 COMMENT = "a comment"
 ENDED = "no longer true, or not yet"
@@ -179,8 +172,7 @@ def key(text: str) -> str:
     """What a line says, without list mark, time, machinery, case, spacing and a full stop; '' if it is nothing but
     punctuation.
     """
-    mark = _MARK.match(text)
-    words = parse(text[mark.end() :] if mark else text, timed=True).text
+    words = parse(grammar.unmarked(text).lstrip(grammar.BLANKS), timed=True).text
     return (
         " ".join(words.casefold().split()).rstrip(" .!。")
         if any(sign.isalnum() or not sign.isascii() for sign in words)
@@ -192,8 +184,8 @@ def dismissed(line: str) -> str:
     """Why a line is no longer to be told: the person rejected it, let it expire, or put other words in its place; else
     empty.
     """
-    found = _DISMISSED.match(line)
-    return "" if found is None else {"rejected": REJECTED, "expired": EXPIRED}.get(found[1], REPLACED)
+    state = grammar.given_up(line)
+    return "" if state is None else {"rejected": REJECTED, "expired": EXPIRED}.get(state, REPLACED)
 
 
 # --- which rules may be trusted: those that a person typed or approved here, line for line, as the journal knows.

@@ -34,6 +34,17 @@ TITLE = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 """A heading with words: its marks, its words."""
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
+MARK = "[-*+]"
+"""The mark of a bullet, as a piece of an expression."""
+_BULLET = re.compile(rf"[ \t]*{MARK}[ \t]+")
+_BULLETS = re.compile(rf"(?:^|(?<=[\r\n]))[ \t]*{MARK}[ \t]+([^\r\n]+)")
+_LIST_MARK = re.compile(rf"[ \t]*(?:{MARK}|\d{{1,9}}[.)])[ \t]+")
+_EXTRACTED = re.compile(r"\[extracted\][^\r\n]*\^(d-[0-9a-z]+)")
+_CLOCK = r"(?:[01]?\d|2[0-3]):[0-5]\d[ \t]"
+_DISMISSED = re.compile(
+    rf"[ \t]*{MARK}[ \t]+"
+    rf"(?:(?:(?:\d{{4}}-\d\d-\d\d )?\d{{1,2}}:\d\d[ \t]+)?\[(rejected|expired)\](?!\S)|{entries.REPLACED})"
+)
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
@@ -208,6 +219,52 @@ def passages(texts: Sequence[str]) -> Iterator[tuple[int, bool, list[int]]]:
             numbers = []
     if numbers:
         yield lead, is_item, numbers
+
+
+def unmarked(line: str) -> str:
+    """A line without the mark of its list item; one that begins none as it is."""
+    mark = _LIST_MARK.match(line)
+    return line[mark.end() :] if mark else line
+
+
+def unbulleted(line: str) -> str:
+    """A line without the mark of its bullet; one that begins none, or a numbered item, as it is."""
+    mark = _BULLET.match(line)
+    return line[mark.end() :] if mark else line
+
+
+def bullets_in(text: str) -> Iterator[str]:
+    """The words of every line that looks like a bullet, at a glance: also within code, which no parse would take."""
+    return (found[1] for found in _BULLETS.finditer(text))
+
+
+def is_empty(line: str) -> bool:
+    """Whether a line is a bullet without words, with or without a box."""
+    return re.fullmatch(rf"[ \t]*{MARK}(?:[ \t]+\[[^\[\]]?\])?[ \t]*", line) is not None
+
+
+def is_time_alone(line: str) -> bool:
+    """Whether a line is a bullet of nothing but a time of day."""
+    return re.fullmatch(rf"{MARK}[ \t]+{_CLOCK}*", line) is not None
+
+
+def mark_of_time(line: str) -> str | None:
+    """What stands right before the time that a line begins with, the mark of a bullet or ''; None: no time does."""
+    found = re.match(rf"({MARK}?){_CLOCK}+\S", line)
+    return found[1] if found else None
+
+
+def given_up(line: str) -> str | None:
+    """The state of a line that is a candidate which was rejected or expired, '' of one that keeps what was replaced;
+    None of any other.
+    """
+    found = _DISMISSED.match(line)
+    return (found[1] or "") if found else None
+
+
+def extracted_in(text: str) -> list[str]:
+    """The block ids of the candidates in a text that nobody has decided about."""
+    return _EXTRACTED.findall(text)
 
 
 def heading_of(text: str) -> str | None:
