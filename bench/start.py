@@ -9,8 +9,16 @@ from bench.bare import EMBED
 from bench.measure import Case, interleaved, table, verdict
 from bench.place import PYTHON, Place, program
 
-LIMITS = {"--help": 6.5, "search, lexical": 8.5, "search, hybrid, vector remembered": 10.0}
+LIMITS = {
+    "--help": 6.5,
+    "search, lexical": 8.5,
+    "search, hybrid, vector remembered": 10.0,
+    "Tab, a command": 6.5,
+    "Tab, a note": 8.5,
+    "Tab, a REF": 8.5,
+}
 """Multiples of `python -c pass`."""
+TAB = {"_TARS_MEMORY_COMPLETE": "zsh"}
 COLD_LIMIT = 1.45
 """Multiple of the bare script."""
 MEMORY_LIMITS = {"search, lexical": 30.0, "search, hybrid, cold": 140.0}
@@ -43,6 +51,9 @@ def report(place: Place, rounds: int) -> str:
         "bare onnxruntime script": Case(
             lambda number: [PYTHON, "-c", BARE, str(graph), str(place.model / "tokenizer.json"), question(number)], env
         ),
+        "Tab, a command": Case(lambda _: [*command, "sea"], env | TAB),
+        "Tab, a note": Case(lambda _: [*command, "open", "A"], env | TAB),
+        "Tab, a REF": Case(lambda _: [*command, "show", "a"], env | TAB),
         "log": Case(lambda number: [*command, "log", f"line {number}"], elsewhere),
     }
     costs = interleaved(cases, rounds)

@@ -103,6 +103,8 @@ def offered(folder: Path, *words: str, shell: str = "zsh", **more: str) -> list[
         (["models", "use", "mul"], ["multilingual"]),
         (["completion", "f"], ["fish"]),
         (["feedback", "g"], ["good"]),
+        (["hook", "inst"], ["install"]),
+        (["hook", "install", "claude", "g"], ["gemini"]),
         (["log", "x"], []),
         (["nonsense", "x"], []),
         (["search", "--nonsense", ""], []),
@@ -230,13 +232,14 @@ def test_it_is_installed_twice_and_works_from_a_fresh_start(shell: str, folder: 
 
 
 def test_the_fixed_values_are_those_that_are_taken(folder: Path) -> None:
-    from tars_memory.capture.transcripts import formats  # noqa: F401
     from tars_memory.curation.extraction.keeping import KEEPS
     from tars_memory.doors.commands.context import FORMATS
     from tars_memory.doors.commands.search import MODES, PLACES
     from tars_memory.index.schema import TIERS
+    from tars_memory.jobs.hooks import AGENTS
 
     assert FIXED["MODE"] == MODES and FIXED["PLACE"] == PLACES and FIXED["WHAT"] == KEEPS and FIXED["FORMAT"] == FORMATS
+    assert FIXED["AGENT"] == AGENTS
     assert {*FIXED["search tier"]} == {*TIERS}
     env = environ(folder)
     for tier in FIXED["TIER"]:

@@ -293,6 +293,8 @@ FIXED: dict[str, tuple[str, ...]] = {
     "DATE": ("today", "yesterday", "1w", "1m", "1y"),
     "good|bad": ("good", "bad"),
     "list|add|remove": ("list", "add", "remove"),
+    "install|uninstall|status": ("install", "uninstall", "status"),
+    "AGENT": ("claude", "codex", "gemini", "cursor", "copilot"),
     "list|use|check": ("list", "use", "check"),
     "bash|zsh|fish": SHELLS,
 }
