@@ -216,7 +216,10 @@ def _prefixed() -> tuple[list[tuple[str, tuple[str, ...], bool, str]], dict[int,
 
 
 _SIGN = "A-Za-z0-9_+/=.~:$%-"
+_SIGNS = "".join(filter(re.compile(f"[{_SIGN}]").match, map(chr, range(128))))
 _BROKEN = rf"(?<![{_SIGN}])[{_SIGN}]{{3,}}+(?:{BROKEN}[{_SIGN}]{{3,}}+)+"
+_BEGINS, _ENDS = rf"\n[ \t>]{{0,8}}[{_SIGN}]{{3}}", rf"[{_SIGN}]{{3}}[ \t]?\\?\r?\Z"
+"""A line that begins, and one that ends, as a broken key goes on."""
 
 
 def _wrapped(text: str) -> Iterator[Secret]:
@@ -226,32 +229,60 @@ def _wrapped(text: str) -> Iterator[Secret]:
     stands alone below a full line.
     """
     joined: list[str] = []
-    places: list[int] = []
-    breaks: set[int] = set()
-    for run in _compiled(_BROKEN).finditer(text):
-        at = run.start()
-        for gap in _compiled(BROKEN).finditer(text, run.start(), run.end()):
-            soft = gap.start() - (text[gap.start() - 1] == "=")
+    places: list[tuple[int, int]] = []  # where each part begins that is joined, and where in the text
+    ends: list[int] = []
+    length = 0
+    broken = _compiled(BROKEN)
+    for at, last in _broken(text):
+        for gap in broken.finditer(text, at, last):
+            start, after = gap.span()
+            soft = start - (text[start - 1] == "=")
             joined.append(text[at:soft])
-            places.extend(range(at, soft))
-            breaks.add(len(places))
-            at = gap.end()
-        joined += [text[at : run.end()], "\n"]
-        places.extend(range(at, run.end() + 1))
-    if not breaks:
+            places.append((length, at))
+            length += soft - at
+            ends.append(length)
+            at = after
+        joined += [text[at:last], "\n"]
+        places.append((length, at))
+        length += last + 1 - at
+    if not ends:
         return
     glued = "".join(joined)
-    ends = sorted(breaks)
+
+    def place(number: int) -> int:
+        begins, at = places[bisect_right(places, (number, len(text))) - 1]
+        return at + number - begins
+
     for one in _shaped(glued):
         inside = ends[bisect_right(ends, one.start) : bisect_left(ends, one.end)]
         end = one.start
         for cut, after in pairwise([*inside, one.end]):
             alone = [found for found in _shaped(glued[one.start : cut] + "\n") if found.start == 0]
-            if alone and not _goes_on(text, places[cut], places[after - 1] + 1, glued[cut:after]):
+            if alone and not _goes_on(text, place(cut), place(after - 1) + 1, glued[cut:after]):
                 break
             end = after
         if end > one.start:
-            yield Secret(places[one.start], places[end - 1] + 1, one.kind)
+            yield Secret(place(one.start), place(end - 1) + 1, one.kind)
+
+
+def _broken(text: str) -> Iterator[tuple[int, int]]:
+    """The runs of signs that go on behind a break, as far as they are long enough for a key.
+
+    A break is found by its one sign, in a tenth of the time that a search for the whole pattern takes.
+    """
+    ends, broken = _compiled(_ENDS), _compiled(_BROKEN)
+    done = 0
+    for begins in _compiled(_BEGINS).finditer(text):
+        at = begins.start()
+        before = ends.search(text, max(0, at - 8), at) if at >= done else None
+        if before is None:
+            continue
+        line = text.rfind("\n", 0, at) + 1
+        run = broken.match(text, line + len(text[line : before.start() + 3].rstrip(_SIGNS)))
+        if run is not None:
+            done = run.end()
+            if done - run.start() >= SHORTEST:
+                yield run.span()
 
 
 def _goes_on(text: str, start: int, end: int, part: str) -> bool:
