@@ -11,6 +11,7 @@ from tars_memory.errors import ModelUnavailableError, UnwritableError, UsageErro
 from tars_memory.memory import Memory
 from tars_memory.recall.query import parse
 from tars_memory.testing import HashEmbedder
+from tars_memory.workspace import Workspace
 
 
 @pytest.mark.parametrize(
@@ -135,3 +136,22 @@ def test_a_model_is_recommended_by_the_languages_of_the_notes(tmp_path: Path) ->
     assert better["languages"] == {"German": 0.12, "Chinese": 0.12}
     with Memory(vault, env={**env, "TARS_MEMORY_EMBEDDING_MODEL": "multilingual"}) as memory:
         assert memory.recommended_model() is None
+
+
+@pytest.mark.parametrize(("patience", "opened"), [(1.0, []), (3.0, ["opened"])])
+def test_who_cannot_wait_for_a_model_to_be_prepared_has_words_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience: float, opened: list[str]
+) -> None:
+    asked = []
+
+    def never(workspace: Workspace) -> HashEmbedder:
+        asked.append("opened")
+        raise ModelUnavailableError("no model", "")
+
+    monkeypatch.setattr(Workspace, "open_embedder", never)
+    Memory.init(tmp_path, env=(env := {"TARS_MEMORY_HOME": str(tmp_path / "home")}))
+    with Memory(tmp_path, env=env) as memory:
+        memory.remember("the heron came back")
+        memory.workspace.patience = patience
+        assert len(memory.search("heron").hits) == 1
+    assert asked == opened

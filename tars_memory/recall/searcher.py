@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 HURRIED = 20_000
 """Passages of conversations up to which a hook has all of them compared by meaning: about 10 ms of a processor."""
+PREPARED_IN = 2.0
+"""Seconds in which a model is prepared that was never used here; whoever waits for less has words alone meanwhile."""
 TOLD = 40
 """Lines of conversations that a prompt may be given at most."""
 
@@ -205,7 +207,8 @@ class Searcher:
             UnwritableError: likewise.
         """
         try:
-            if 0 < report.pending_vectors <= SEARCH_EMBEDS and self._opens(text):
+            few = 0 < report.pending_vectors <= SEARCH_EMBEDS
+            if few and not self._takes_too_long() and self._opens(text):
                 wait = WRITER_WAIT if self.workspace.patience is None else READER_WAIT
                 report.pending_vectors = self.workspace.index().embed_pending(SEARCH_EMBEDS, wait=wait)
         except (ModelUnavailableError, UnwritableError) as error:
@@ -216,6 +219,14 @@ class Searcher:
         if report.pending_vectors:
             self.workspace.goes_on()
         return True
+
+    def _takes_too_long(self) -> bool:
+        """Whether the model has yet to be prepared, and whoever asks doesn't wait for that."""
+        workspace = self.workspace
+        if workspace.patience is None or workspace.patience >= PREPARED_IN or workspace.embedder is not None:
+            return False
+        name = workspace.settings.options("embedding", EmbeddingOptions).model
+        return not index.embedding.models.is_prepared(name, workspace.settings.places.cache)
 
     def _opens(self, text: str) -> bool:
         """Whether the model is open, or the query opens it: nobody remembers its vector or holds the model open."""
