@@ -73,8 +73,7 @@ DAY_SHARE = 0.4
 
 def answers(query: Query, pool: Pool, mode: str) -> bool:
     """Whether the pool holds anything near enough in meaning, or enough of what was asked."""
-    floor = _floor_of_name(pool)
-    if any(chunk.name_meaning >= floor for chunk in pool.chunks):
+    if _is_named(pool):
         return True
     if mode == "semantic":
         named = any(chunk.date >= DAY_MET for chunk in pool.chunks)
@@ -207,6 +206,16 @@ def shows(chunk: Candidate, pool: Pool) -> bool:
     floor = min(pool.scale.floor_of_hit, noise(pool.rows))
     named = chunk.name_meaning >= _floor_of_name(pool)
     return bool(chunk.counts) or chunk.date >= DAY_MET or named or nearness(chunk) >= floor
+
+
+def _is_named(pool: Pool) -> bool:
+    """Whether the query is as near to a note's name as one in another language that asks for it: nearer by as much as
+    all of the vault is.
+    """
+    named = max(pool.chunks, key=lambda chunk: chunk.name_meaning, default=None)
+    if named is None or named.name_meaning < _floor_of_name(pool):
+        return False
+    return named.name_meaning >= _floor_of_name(pool) + max(0.0, pool.usual(named.row.id))
 
 
 def _floor_of_name(pool: Pool) -> float:
