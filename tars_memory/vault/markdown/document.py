@@ -376,6 +376,13 @@ def plain_heading(text: str) -> str:
 def _lines(data: bytes) -> list[Extent]:
     start = len(BOM) if data.startswith(BOM) else 0
     lines: list[Extent] = []
+    if b"\r" not in data:  # half the time of the pattern
+        for line in data[start:].split(b"\n"):
+            end = start + len(line)
+            lines.append(Extent(start, end, end + 1))
+            start = end + 1
+        lines[-1] = lines[-1]._replace(next=len(data))
+        return lines
     for match in re.finditer(rb"\r\n|\r|\n", data):
         end, after = match.span()
         lines.append(Extent(start, end, after))
