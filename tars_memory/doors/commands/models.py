@@ -49,24 +49,31 @@ def models(
     if call.out.json:
         call.out.record({"models": known, "notices": notices})
         return 0
-    show_rows(
-        call.out,
-        [
-            (
-                "*" if model.get("current") else "",
-                line(str(model["name"])),
-                line(str(model.get("languages") or "")),
-                f"{model['megabytes']} MB" if model.get("megabytes") else "",
-                _here(model),
-                duration(model["seconds"]) if model.get("seconds") else "",
-            )
-            for model in known
-        ],
-        ("", "model", "languages", "size", "here", "this vault takes"),
-    )
+    here = [(*_cells(model), _here(model), _took(model)) for model in known if _is_ours(model)]
+    show_rows(call.out, here, ("", "model", "languages", "size", "here", "vectors"))
+    if others := [_cells(model)[1:] for model in known if not _is_ours(model)]:
+        if call.out.screen:
+            call.out.data("")
+        show_rows(call.out, others, ("to download", "languages", "size"))
     if not all_:
         call.out.say("more can be downloaded: tars-memory models --all")
     return 0
+
+
+def _is_ours(model: "Mapping[str, Any]") -> bool:
+    """Whether a model is installed here, set, or one that pip installs; else it could be downloaded."""
+    return bool(model.get("installed") or model.get("current")) or "gigabytes" not in model
+
+
+def _cells(model: "Mapping[str, Any]") -> tuple[str, ...]:
+    """Whether it is in use, its name, its languages, its size."""
+    size = f"{model['megabytes']} MB" if model.get("megabytes") else ""
+    return "*" if model.get("current") else "", line(str(model["name"])), line(str(model.get("languages") or "")), size
+
+
+def _took(model: "Mapping[str, Any]") -> str:
+    """How long the vectors of this vault take; empty if that isn't known."""
+    return duration(model["seconds"]) if model.get("seconds") else ""
 
 
 def _here(model: "Mapping[str, Any]") -> str:
