@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from hashlib import blake2b, sha256
 else:
     try:
@@ -125,6 +125,17 @@ def json_object(path: Path, within: Path | None = None) -> dict[str, Any]:
     data = read(path, within)
     value = None if data is None else json_of(data, path)
     return value if isinstance(value, dict) else {}
+
+
+def json_objects(root: Path, paths: Iterable[str]) -> dict[str, dict[str, Any] | SettingsError]:
+    """The objects in JSON files below a folder, by path; for one that can't be read the reason."""
+    found: dict[str, dict[str, Any] | SettingsError] = {}
+    for path in paths:
+        try:
+            found[path] = json_object(root / path, root)
+        except SettingsError as error:
+            found[path] = error
+    return found
 
 
 def own_object(path: Path) -> dict[str, Any]:

@@ -55,8 +55,9 @@ def remember(
         moment = moment or f"{ctx.now:%Y-%m-%d %H:%M}"
     change = Change("append", title, words, time=moment, author=ctx.author, target=path, typed=True)
     arguments = {"text": text, "tier": str(tier), "section": section, "tags": list(tags)}
+    propose = ctx.must_propose(path)
     with ctx.writing("remember", arguments) as session:
-        if ctx.must_propose(path):
+        if propose:
             there = session.note(path).texts.get(words)
             if there:
                 return ctx.receipt(path, there[0].line, there[0].ref, words)

@@ -20,8 +20,7 @@ from tars_memory.capture.caller import Receipt
 from tars_memory.errors import ConflictError, NotFoundError, PartialError, SettingsError, TarsError, counted
 from tars_memory.recall.searcher import Searcher
 from tars_memory.vault import inbox, sessions
-from tars_memory.vault.change import Change
-from tars_memory.vault.markdown import edits
+from tars_memory.vault.change import Change, locate
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import remove_bullet
@@ -33,6 +32,7 @@ from tars_memory.vault.secrets import mask
 from tars_memory.vault.writing.history import of_scope
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.spool import Spool
+from tars_memory.vault.writing.store import LOOK_AGAIN
 from tars_memory.vault.writing.withheld import Withheld, folded, mentions, units, wordings
 
 if TYPE_CHECKING:
@@ -420,7 +420,8 @@ def forget(ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkL
             return Forgotten(kept)
 
         def first(data: bytes | None) -> Sequence[Splice]:
-            edits.find(Note.of(ctx.layout, entry.path, data), entry)
+            if isinstance(gone := locate(session.note(entry.path, data or b""), entry.raw, occurrence=0), str):
+                raise ConflictError(gone, LOOK_AGAIN)
             return copies.without(entry.path, data or b"")
 
         written = session.write(entry.path, first)

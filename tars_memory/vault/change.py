@@ -314,7 +314,7 @@ def _replace(note: Note, change: Change) -> _Done:
     if words == entry.text and target in ("", entry.provenance):
         raise _NothingError(f"{note.path} line {entry.line} says exactly this", words)
     provenance, author = ((target, label), change.author) if target else (None, change.author or None)
-    splices = edits.reworded(note, note.bullets[entry.line], words, provenance=provenance, author=author)
+    splices = edits.replace_bullet(note, entry, words, provenance=provenance, author=author)
     return _Done(splices if change.typed else _checked(note, splices, gone=(entry.text,), come=(words,)), words)
 
 
@@ -754,7 +754,7 @@ class _Plan:
             return self._nothing(change, f"{note.path} line {self._line(entry)} says exactly this", words)
         bullet = note.bullets[entry.line]
         source, author = (said.provenance, change.author) if link else (None, change.author or None)
-        splices = edits.reworded(note, bullet, words, provenance=source, author=author)
+        splices = edits.replace_bullet(note, entry, words, provenance=source, author=author)
         self._splices += splices
         self._now[entry.line] = words
         self._changed |= {entry.text, entry.raw, entry.provenance or "", words, link}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory import disk
 from tars_memory.disk import VAULT_FOLDER
-from tars_memory.errors import TarsError, UsageError
+from tars_memory.errors import SettingsError, TarsError, UsageError
 from tars_memory.settings import PROJECTS, LayoutOptions
 from tars_memory.vault.model import Tier
 
@@ -34,6 +34,10 @@ OBSIDIAN_PERIODIC = ".obsidian/plugins/periodic-notes/data.json"
 OBSIDIAN_APP = ".obsidian/app.json"
 OBSIDIAN_TEMPLATES = ".obsidian/templates.json"
 OBSIDIAN_TEMPLATER = ".obsidian/plugins/templater-obsidian/data.json"
+OBSIDIAN = (OBSIDIAN_PERIODIC, OBSIDIAN_DAILY, OBSIDIAN_TEMPLATES, OBSIDIAN_TEMPLATER, OBSIDIAN_APP)
+
+_Files = dict[str, dict[str, Any] | SettingsError]
+"""By path what a settings file of Obsidian says, or why it can't be read."""
 
 _SOME_DAY = date(2026, 11, 21)
 _UNNAMEABLE = "[\x00-\x1f\x7f\ud800-\udc7f\udd00-\udfff]"
@@ -151,8 +155,9 @@ class Layout:
     @classmethod
     def of(cls, root: Path, options: LayoutOptions | None = None, *, scope: str = "") -> Layout:
         """The layout of the vault at ``root``. A setting that can't be used, Obsidian's or ours, is :attr:`problem`."""
+        said = disk.json_objects(root, OBSIDIAN)
         try:
-            layout = cls(options, _obsidian(root), scope=scope)
+            layout = cls(options, _obsidian(said), scope=scope)
         except UsageError as error:
             layout = cls(scope=scope)
             if options is not None:
@@ -161,8 +166,8 @@ class Layout:
             if options is not None and None not in (options.daily_folder, options.daily_format):
                 with contextlib.suppress(UsageError):  # then it is known, whatever Obsidian says
                     layout = cls(options, scope=scope)
-        layout.template_folders = _template_folders(root, layout)
-        layout.excluded = _excluded(root)
+        layout.template_folders = _template_folders(said, layout)
+        layout.excluded = _excluded(said)
         return layout
 
     def daily_path(self, day: date, *, scope: str | None = None) -> str:
@@ -295,20 +300,20 @@ class Layout:
             )
 
 
-def _obsidian(root: Path) -> dict[str, Any]:
+def _obsidian(files: _Files) -> dict[str, Any]:
     """What Obsidian says of daily notes: the Periodic Notes plugin if it does them, else the core plugin.
 
     Raises:
         UsageError: a settings file can't be read.
     """
     said: dict[str, Any] = {}
-    periodic = _json(root, OBSIDIAN_PERIODIC).get("daily")
+    periodic = _json(files, OBSIDIAN_PERIODIC).get("daily")
     if isinstance(periodic, dict) and periodic.get("enabled"):
         said, source = periodic, OBSIDIAN_PERIODIC
     else:
-        said, source = _json(root, OBSIDIAN_DAILY), OBSIDIAN_DAILY
+        said, source = _json(files, OBSIDIAN_DAILY), OBSIDIAN_DAILY
     values: dict[str, Any] = {key: said[key] for key in ("folder", "format", "template") if said.get(key)}
-    templates = _json(root, OBSIDIAN_TEMPLATES)
+    templates = _json(files, OBSIDIAN_TEMPLATES)
     values |= {"date_format": templates.get("dateFormat"), "time_format": templates.get("timeFormat")}
     for key, value in values.items():
         if value is not None and not isinstance(value, str):
@@ -316,15 +321,15 @@ def _obsidian(root: Path) -> dict[str, Any]:
     return {**values, "source": source}
 
 
-def _excluded(root: Path) -> Excluded:
+def _excluded(files: _Files) -> Excluded:
     try:
-        filters = _json(root, OBSIDIAN_APP).get("userIgnoreFilters")
+        filters = _json(files, OBSIDIAN_APP).get("userIgnoreFilters")
     except UsageError:
         filters = None  # no reason to search nothing
     return Excluded(filters if isinstance(filters, list) else ())
 
 
-def _template_folders(root: Path, layout: Layout) -> tuple[str, ...]:
+def _template_folders(files: _Files, layout: Layout) -> tuple[str, ...]:
     """Where Obsidian's own templates and those of Templater are, as they are set; and the daily template's folder.
 
     The last one only if its name says so: it may as well be a folder of notes. No folder counts that holds daily notes
@@ -333,7 +338,7 @@ def _template_folders(root: Path, layout: Layout) -> tuple[str, ...]:
     named: list[object] = []
     for path, key in ((OBSIDIAN_TEMPLATES, "folder"), (OBSIDIAN_TEMPLATER, "templates_folder")):
         try:
-            named.append(_json(root, path).get(key))
+            named.append(_json(files, path).get(key))
         except UsageError:
             continue  # no reason to search nothing
     beside = (layout.daily_template_path or "").rpartition("/")[0]
@@ -344,14 +349,14 @@ def _template_folders(root: Path, layout: Layout) -> tuple[str, ...]:
     return tuple(sorted(folder for folder in folders if not any(place.startswith(folder) for place in ours)))
 
 
-def _json(root: Path, path: str) -> dict[str, Any]:
-    try:
-        return disk.json_object(root / path, root)
-    except UsageError as error:
+def _json(files: _Files, path: str) -> dict[str, Any]:
+    said = files[path]
+    if isinstance(said, SettingsError):
         raise UsageError(
-            f"where the daily notes are is not known: {error.message}",
+            f"where the daily notes are is not known: {said.message}",
             "set the daily notes anew in Obsidian; or say daily_folder and daily_format under [layout]",
-        ) from error
+        ) from said
+    return said
 
 
 def _folder(path: str, source: str) -> str:

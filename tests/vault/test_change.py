@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from typing import Any
 
 import pytest
 from random_documents import document, scale, seeded
 
-from tars_memory.vault.change import OPS, Change, locate
+from tars_memory.vault.change import OPS, Change, locate, named
 from tars_memory.vault.change import apply as applied
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply
@@ -131,6 +132,21 @@ class TestTargets:
         assert run(Change("remove", replaces="- a", occurrence=1), note=note) == ("- a\n- b\n- a\n", ["applied"])
         assert run(Change("remove", replaces="- a", occurrence=2), note=note) == ("- a\n- a\n- b\n", ["applied"])
         assert run(Change("remove", replaces="- a", occurrence=3), note=note)[1] == ["rejected"]
+
+    def test_a_target_is_found_again_where_it_moved(self) -> None:
+        gone = Change("remove", replaces="- b ^m-1")
+        assert run(gone, note=b"# H\n\n- x\n  - b ^m-1\n") == ("# H\n\n- x\n", ["applied"])
+
+    def test_an_entry_is_named_by_its_lines_and_which_of_them_it_is(self) -> None:
+        note = Note("Memory.md", b"- b\n- b\n- c\n")
+        assert [named(note, entry) for entry in note.entries] == [("- b", 0), ("- b", 1), ("- c", None)]
+
+    @pytest.mark.parametrize("now", [b"- a\n", b"", b"- other words ^m-1\n", b"```\n- b ^m-1\n```\n", b"- b\n- b\n"])
+    @pytest.mark.parametrize("op", ["remove", "replace", "mark"])
+    def test_a_target_that_is_gone_or_changed_is_refused_with_its_text(self, op: Any, now: bytes) -> None:
+        change = Change(op, text="x", replaces="- b ^m-1", state="promoted")
+        (told,) = applied(Note("Memory.md", now), [change]).outcomes
+        assert (told.status, "b ^m-1" in told.reason) == ("rejected", True)
 
     def test_timed_entries(self) -> None:
         note = b"## Log\n- 09:00 a\n- 10:00 b\n"

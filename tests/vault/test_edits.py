@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tars_memory.errors import ConflictError
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.note import Note
@@ -89,21 +88,3 @@ def test_replacing_keeps_mark_machinery_and_children() -> None:
 )
 def test_removing_takes_the_children_and_nothing_else(data: bytes, after: bytes) -> None:
     assert apply(data, edits.remove_bullet(Note("", data), entry(data, "b"))) == after
-
-
-def test_a_target_is_found_again_where_it_moved() -> None:
-    old = b"- a\n- b ^m-1\n"
-    found = entry(old, "b")
-    moved = b"# H\n\n- x\n  - b ^m-1\n"
-    assert apply(moved, edits.remove_bullet(Note("", moved), found)) == b"# H\n\n- x\n"
-    twice = b"- b\n- b\n- c\n"
-    second = next(one for one in entries.read("n.md", Document(twice)) if one.occurrence == 1)
-    assert apply(twice, edits.replace_bullet(Note("", twice), second, "x")) == b"- b\n- x\n- c\n"
-
-
-@pytest.mark.parametrize("now", [b"- a\n", b"", b"- other words ^m-1\n", b"```\n- b ^m-1\n```\n", b"- b\n- b\n"])
-def test_a_target_that_is_gone_or_changed_is_refused_with_its_text(now: bytes) -> None:
-    found = entry(b"- b ^m-1\n", "b")
-    for plan in (edits.remove_bullet, lambda note, one: edits.replace_bullet(note, one, "x")):
-        with pytest.raises(ConflictError, match=r"b \^m-1"):
-            plan(Note("n.md", now), found)

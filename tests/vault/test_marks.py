@@ -7,7 +7,6 @@ import random
 import pytest
 from random_documents import document
 
-from tars_memory.errors import ConflictError
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.markdown.edits import mark_bullet
@@ -49,13 +48,6 @@ def test_a_bullet_below_is_the_last_child() -> None:
     assert marked("- o\n    - 9:05 a\n\n- c\n", children=(child,), at=1) == (
         "- o\n    - 9:05 [promoted] a\n      - replaced:: b\n\n- c\n"
     )
-
-
-def test_a_line_that_is_gone() -> None:
-    data = b"- 9:05 a\n"
-    (entry,) = entries.read("a.md", Document(data), timed=True)
-    with pytest.raises(ConflictError):
-        mark_bullet(Note("", b"- 9:05 b\n", timed=True), entry, "promoted")
 
 
 @pytest.mark.parametrize("timed", [True, False])

@@ -408,13 +408,12 @@ def without(note: Note, found: Iterable[Finding]) -> tuple[bytes, list[Finding]]
     """
     went: list[Finding] = []
     for each in sorted(found, key=lambda finding: finding.line, reverse=True):
-        try:
-            if each.entry is not None:
-                splices = edits.remove_bullet(note, each.entry)
-            else:
-                splices = [_blank_bullet(note.document, each.line)]
-        except ConflictError:
-            continue
+        if each.entry is None:
+            splices = [_blank_bullet(note.document, each.line)]
+        elif there := [entry for entry in note.raws.get(each.entry.raw, ()) if entry.line == each.entry.line]:
+            splices = edits.remove_bullet(note, there[0])
+        else:
+            continue  # it went with another one
         new = note.saying(apply(note.data, splices))
         if _only_less(note, new, each):
             note = new

@@ -137,25 +137,16 @@ def insert_heading(data: bytes, title: str) -> list[Splice]:
 def replace_bullet(
     note: Note, entry: Entry, text: str, *, provenance: tuple[str, str] | None = None, author: str | None = None
 ) -> list[Splice]:
-    """Give an entry other words; its list mark, time, state, author, provenance, block id and children stay.
+    """Give an entry of a note other words; its list mark, time, state, author, provenance, block id and children stay.
 
     Args:
-        note: may have changed since the entry was read from it.
+        note: as the entry was read from it.
         entry: what to replace.
         text: neutralised words.
         provenance: target and label of another provenance link than it has.
         author: of the words, if it is another one than it has; empty for nobody in particular.
-
-    Raises:
-        ConflictError: the entry is not in the note any more.
     """
-    return reworded(note, _bullet_of(note, find(note, entry)), text, provenance=provenance, author=author)
-
-
-def reworded(
-    note: Note, bullet: Bullet, text: str, *, provenance: tuple[str, str] | None, author: str | None = None
-) -> list[Splice]:
-    """:func:`replace_bullet` for a bullet of the note."""
+    bullet = note.bullets[entry.line]
     document, timed = note.document, note.timed
     words = document.data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")
     decided = document.section_at(bullet.line).title.casefold() == entries.DECISIONS.casefold()
@@ -171,48 +162,19 @@ def reworded(
 
 
 def remove_bullet(note: Note, entry: Entry) -> list[Splice]:
-    """Take an entry out, with its children.
-
-    Raises:
-        ConflictError: the entry is not in the note any more.
-    """
+    """Take an entry of a note out, with its children."""
     document, data = note.document, note.data
-    found = find(note, entry)
-    first, last = document.lines[found.line - 1], document.lines[found.end_line - 1]
+    first, last = document.lines[entry.line - 1], document.lines[entry.end_line - 1]
     whole = Splice(first.start, last.next, b"")
-    if found.line > 1 and (last.next == last.end or _would_join(data, first, last)):
-        whole = Splice(document.lines[found.line - 2].end, last.end, b"")
+    if entry.line > 1 and (last.next == last.end or _would_join(data, first, last)):
+        whole = Splice(document.lines[entry.line - 2].end, last.end, b"")
     blank = Splice(first.start, last.end, b"")
-    gone = range(found.line, found.end_line + 1)
+    gone = range(entry.line, entry.end_line + 1)
     for splice, left in ((whole, 0), (blank, 1)):
         after = Document(apply(data, [splice]))
-        if _starts(after, range(found.line, found.line + left)) == _starts(document, gone):
+        if _starts(after, range(entry.line, entry.line + left)) == _starts(document, gone):
             return [splice]
     return [whole]
-
-
-def find(note: Note, entry: Entry) -> Entry:
-    """The entry as it now stands in the note: by its own line, else its block id, else its words.
-
-    Raises:
-        ConflictError: nothing, or more than one thing, answers to it.
-    """
-    now = note.entries
-    same = [other for other in now if other.raw == entry.raw and other.occurrence == entry.occurrence]
-    if not same and entry.block_id:
-        same = [other for other in now if other.block_id == entry.block_id]
-    if not same:
-        same = [other for other in now if other.text == entry.text]
-    if len(same) == 1 and same[0].text == entry.text:
-        return same[0]
-    there = f"; it now says {same[0].raw.strip()!r}" if len(same) == 1 else ""
-    raise ConflictError(
-        f"{entry.path} changed: {entry.raw.strip()!r} is not there any more{there}", "look again: tars-memory list"
-    )
-
-
-def _bullet_of(note: Note, entry: Entry) -> Bullet:
-    return next(bullet for bullet in note.document.bullets if bullet.line == entry.line)
 
 
 def _new_section(document: Document, bullet: str, title: str) -> Iterator[Splice]:
@@ -366,18 +328,14 @@ def mark_bullet(
     """Say of a candidate what became of it: its state tag, in place; every other byte of the line stays.
 
     Args:
-        note: may have changed since the entry was read from it.
+        note: as the entry was read from it.
         entry: the candidate.
         state: one of :data:`entries.STATES`.
         block_id: given to a line that has none, so that a link leads to it; without the caret, empty for none.
         children: words of bullets to nest under it; left out where they would change what stands around it.
-
-    Raises:
-        ConflictError: the entry is not in the note any more.
     """
-    found, data = find(note, entry), note.data
-    bullet = _bullet_of(note, found)
-    splices = stated(note, bullet, found, state, block_id=block_id)
+    data, bullet = note.data, note.bullets[entry.line]
+    splices = stated(note, bullet, entry, state, block_id=block_id)
     if children:
         under = nested(note.document, bullet, children)
         come = {bullet.end_line + number: bullet.depth + 1 for number in range(1, len(children) + 1)}

@@ -159,21 +159,22 @@ class Transaction:
         """Open the journal and settle an unfinished write. The store calls this."""
         store, journal = self._store, self._store.journal
         with writing(os.fspath(journal.folder)):
-            last = journal.open(store.now())
+            now = store.now()
+            last = journal.open(now)
             self._settle()
             cut = journal.cut_off(last)
             if cut:
-                self.id = next_txn(store.now(), str(last["txn"]) if last else None)
+                self.id = next_txn(now, str(last["txn"]) if last else None)
                 self._take_back_cut(cut)
                 last = {"txn": self.id}
             if last is not None and journal.begins_file:
                 # A clock that jumps ahead must not cost the history: a month after the last write at most is believed.
                 prune(
                     journal,
-                    min(store.now(), time_of(str(last["txn"])) + timedelta(days=31)),
+                    min(now, time_of(str(last["txn"])) + timedelta(days=31)),
                     store.options.journal_days,
                 )
-        self.id = next_txn(store.now(), str(last["txn"]) if last else None)
+        self.id = next_txn(now, str(last["txn"]) if last else None)
 
     @contextlib.contextmanager
     def whole_or_nothing(self) -> Iterator[None]:
