@@ -342,6 +342,7 @@ def _notes(ctx: Caller) -> Iterator[tuple[str, bytes]]:
             layout.tier_of(path) is not Tier.NOTE
             or path in (layout.facts, layout.corrections, layout.rewards)
             or layout.is_review(path)
+            or bool(layout.agent_of(path))
         )
         if ours and not layout.is_template(path):
             try:

@@ -248,6 +248,16 @@ def test_its_files_are_found_as_notes_and_told_to_it_alone(root: Path, tool: Mem
         assert {block.kind for block in told.blocks} == {"recalled"} and "rudder" in told.text  # as data
 
 
+def test_forgetting_takes_its_bullets_along(root: Path, tool: MemoryTool) -> None:
+    create(tool, "/memories/work.md", "# Work\n\n- the secret harbour is Kinsale\n- tea\n")
+    with Memory(root, env=env_of(root.parent)) as memory:
+        memory.remember("the secret harbour is Kinsale")
+        memory.forget("the secret harbour is Kinsale")
+        assert files(root) == {"claude/work.md": b"# Work\n\n- tea\n"}
+        memory.undo()
+    assert b"Kinsale" in files(root)["claude/work.md"]
+
+
 def test_credentials_are_masked_both_ways(root: Path, tool: MemoryTool) -> None:
     told = do(tool, "create", "/memories/k.md", file_text=f"key {KEY}\n")
     assert told.startswith("File created successfully at: /memories/k.md\nNote: masked")
