@@ -39,7 +39,7 @@ from pydantic import ValidationError
 
 from tars_memory import __version__
 from tars_memory.doors.cli.output import PROGRAM
-from tars_memory.doors.tools import INSTRUCTIONS, TOOLS, Tools, explained
+from tars_memory.doors.tools import BY_NAME, INSTRUCTIONS, TOOLS, Tools, explained
 from tars_memory.errors import TarsError
 
 if TYPE_CHECKING:
@@ -77,12 +77,11 @@ def server(tools: Tools, failed: Callable[[Exception], None]) -> Server[Any]:
         return types.ListToolsResult(tools=listed())
 
     async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
+        if params.name not in BY_NAME:
+            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:80]!r}; there are {', '.join(BY_NAME)}")
         client = ctx.session.client_params
         try:
             said = tools.call(params.name, params.arguments or {}, client.client_info.name if client else "")
-        except KeyError:
-            known = ", ".join(tool.name for tool in TOOLS)
-            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:80]!r}; there are {known}") from None
         except TarsError as error:
             return _told(explained(error), is_error=True)
         except Exception as error:

@@ -415,6 +415,10 @@ TOOLS = (
 )  # fmt: skip
 """All tools, in the order in which they are listed."""
 
+BY_NAME = {tool.name: tool for tool in TOOLS}
+NAMELESS = "agent"
+"""The author of what a client writes that gives no name, or none that can stand in a note: never the person."""
+
 
 # --- carrying a call out
 
@@ -447,16 +451,14 @@ class Tools:
             KeyError: there is no such tool.
             TarsError: it can't be done; the message says why, the hint what to do.
         """
-        tool = next((tool for tool in TOOLS if tool.name == name), None)
-        if tool is None:
-            raise KeyError(name)
+        tool = BY_NAME[name]
         check(tool, arguments)
-        name = signature(client)
-        with self._open({AUTHOR: name} if name else {}) as memory:
+        agent = signature(client)
+        with self._open({AUTHOR: agent or NAMELESS}) as memory:
             if self._former is not None:
                 memory.searcher.follow(self._former)
             self._former = memory.searcher
-            more = {"agent": name} if tool.name == "memory_context" and name else {}
+            more = {"agent": agent} if name == "memory_context" and agent else {}
             found = tool.run(memory, {**arguments, **more})
             notices = [*memory.workspace.notices, *found.get("notices", ())]
         told: dict[str, Any] = _cleaned(hidden({**found, "notices": list(dict.fromkeys(map(str, notices)))}))

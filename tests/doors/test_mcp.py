@@ -149,7 +149,7 @@ def test_without_a_handshake_each_request_bears_its_version(tmp_path: Path) -> N
         kept = server.call("memory_add", nameless, text="nobody said this", tier="semantic")["structuredContent"]
         assert kept["written"]
     text = (tmp_path / "vault" / "Memory.md").read_text()
-    assert text.endswith("- nobody said this\n")
+    assert text.endswith("- nobody said this [by:: agent]\n")
 
 
 def test_each_tool_lists_what_it_may_do(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_what_is_added_bears_the_clients_name_and_is_taken_back(root: Path, tool
     kept = tools.call("memory_add", {"text": "Mira sails", "tier": "semantic"}, "Claude Code")
     assert kept["written"] and "- Mira sails [by:: Claude Code]\n" in (root / "Memory.md").read_text()
     logged = tools.call("memory_add", {"text": "met Mira"}, "a|b[c]")  # no name that could stand in a note
-    assert (root / logged["path"]).read_text().endswith("- 14:30 met Mira\n")
+    assert (root / logged["path"]).read_text().endswith("- 14:30 met Mira [by:: agent]\n")
     assert not tools.call("memory_add", {"text": "Mira sails", "tier": "semantic"}, "other")["written"]
     with Memory(root, env=dict(os.environ) | {"TARS_MEMORY_HOME": str(root.parent / "home")}) as memory:
         assert {entry.actor for entry in memory.history()} == {"agent"}
@@ -246,7 +246,7 @@ def test_each_call_sees_the_vault_and_the_settings_as_they_are(root: Path, tools
     (root / ".tars" / "config.toml").write_text('[layout]\nnotes_section = "Kept"\n')
     assert [hit["text"] for hit in tools.call("memory_search", {"query": "kettle"})["hits"]] == ["- the kettle is red"]
     tools.call("memory_add", {"text": "tea", "tier": "semantic"})
-    assert (root / "Memory.md").read_text().endswith("## Kept\n- tea\n")
+    assert (root / "Memory.md").read_text().endswith("## Kept\n- tea [by:: agent]\n")
 
 
 def test_the_model_stays_open_from_call_to_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
