@@ -452,14 +452,14 @@ class Tools:
             TarsError: it can't be done; the message says why, the hint what to do.
         """
         tool = BY_NAME[name]
-        check(tool, arguments)
+        said = checked(tool, arguments)
         agent = signature(client)
         with self._open({AUTHOR: agent or NAMELESS}) as memory:
             if self._former is not None:
                 memory.searcher.follow(self._former)
             self._former = memory.searcher
             more = {"agent": agent} if name == "memory_context" and agent else {}
-            found = tool.run(memory, {**arguments, **more})
+            found = tool.run(memory, {**said, **more})
             notices = [*memory.workspace.notices, *found.get("notices", ())]
         told: dict[str, Any] = _cleaned(hidden({**found, "notices": list(dict.fromkeys(map(str, notices)))}))
         return told
@@ -494,24 +494,20 @@ def explained(error: TarsError) -> str:
     return clean(str(hidden("\n".join(lines))))
 
 
-def check(tool: Tool, arguments: Mapping[str, Any]) -> None:
-    """Hold arguments against what the tool takes.
+def checked(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as the tool takes them; those that are null count as left out, as many models mean it.
 
     Raises:
         UsageError: one is unknown, missing, or of another kind.
     """
     takes = f"{tool.name} takes {', '.join(tool.takes)}"
-    for name in arguments:
-        if name not in tool.takes:
-            raise UsageError(f"{tool.name} takes no {name!r}", takes)
+    if unknown := next((name for name in arguments if name not in tool.takes), ""):
+        raise UsageError(f"{tool.name} takes no {unknown!r}", takes)
+    said = {name: _checked(name, value, tool.takes[name]) for name, value in arguments.items() if value is not None}
     for name in tool.required:
-        if name not in arguments:
-            raise UsageError(f"{name} is missing", takes)
-    for name, value in arguments.items():
-        _check(name, value, tool.takes[name])
-    for name in tool.required:
-        if not str(arguments[name]).strip():
-            raise UsageError(f"{name} is empty", takes)
+        if not str(said.get(name, "")).strip():
+            raise UsageError(f"{name} is {'empty' if name in said else 'missing'}", takes)
+    return said
 
 
 KINDS: dict[str, tuple[type[Any], str]] = {
@@ -522,8 +518,10 @@ KINDS: dict[str, tuple[type[Any], str]] = {
 }
 
 
-def _check(name: str, value: Any, schema: Schema) -> None:
+def _checked(name: str, value: Any, schema: Schema) -> Any:
     kind, called = KINDS[schema["type"]]
+    if kind is int and isinstance(value, float) and value.is_integer():
+        value = int(value)  # JSON knows numbers only
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise UsageError(f"{name} is not {called}", f"give {called}: {schema.get('description', '')}".strip(": "))
     wrong = partial(UsageError, hint=schema.get("description", ""))
@@ -536,5 +534,5 @@ def _check(name: str, value: Any, schema: Schema) -> None:
     if kind is list:
         if len(value) > schema["maxItems"]:
             raise wrong(f"{name} has {len(value):,} items, at most {schema['maxItems']}")
-        for each in value:
-            _check(name, each, schema["items"])
+        return [_checked(name, each, schema["items"]) for each in value]
+    return value

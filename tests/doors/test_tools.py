@@ -189,6 +189,7 @@ def test_an_agents_own_notes_are_told_to_it_alone(root: Path, tools: Tools) -> N
     ("name", "arguments", "said"),
     [
         ("memory_search", {}, "query is missing"),
+        ("memory_search", {"query": None}, "query is missing"),
         ("memory_search", {"query": "  "}, "query is empty"),
         ("memory_search", {"query": 3}, "query is not a text"),
         ("memory_search", {"query": "x" * 2001}, "query is too long: 2,001 characters, at most 2,000"),
@@ -214,6 +215,15 @@ def test_what_is_wrong_is_said_with_what_to_do(tools: Tools, name: str, argument
         tools.call(name, arguments)
     told = explained(error.value)
     assert said in told and "\n" in told, told
+
+
+def test_what_is_null_is_left_out_and_numbers_are_numbers(tools: Tools) -> None:
+    asked = {"query": "kettle", "limit": 2.0, "mode": None, "tier": None, "as_of": None}
+    assert tools.call("memory_search", asked)["hits"]
+    assert (
+        tools.call("memory_add", {"text": "tea", "tier": None, "section": None, "tags": None})["path"]
+        == "2026-11-21.md"
+    )
 
 
 def test_a_busy_vault_keeps_the_words(root: Path) -> None:
