@@ -460,6 +460,26 @@ def test_a_form_that_the_agent_does_not_read_is_told(home: Path, name: str, text
     assert (said in held.standing(name).problem) == bool(what)
 
 
+def test_codex_is_asked_for_trust_until_it_wrote_it_down(home: Path) -> None:
+    held = on(home)
+    install(held, "codex", [sys.executable.replace("python", "tars-memory")])
+    assert "Codex waits until you trust SessionStart, UserPromptSubmit, PreCompact" in held.standing("codex").problem
+    path = home / ".codex" / "hooks.json"
+    state = "".join(
+        f'[hooks.state."{path}:{event}:0:0"]\ntrusted_hash = "sha256:0"\n'
+        for event in ("session_start", "user_prompt_submit")
+    )
+    config = home / ".codex" / "config.toml"
+    config.write_text(state)
+    assert "Codex waits until you trust PreCompact: type /hooks" in held.standing("codex").problem
+    config.write_text(state + state.replace("session_start", "pre_compact").partition("\n[")[0])
+    assert "trust" not in held.standing("codex").problem
+    config.write_text("[features]\nhooks = false\n")
+    assert f"all hooks are switched off in {config} (features.hooks)" in held.standing("codex").problem
+    config.write_text("[")
+    assert f"{config} is not valid TOML" in held.standing("codex").problem
+
+
 def test_a_plugin_beside_the_hooks_is_told(home: Path) -> None:
     settle(home, "claude", b'{"enabledPlugins": {"tars-memory@tars-memory": true}}')
     held = on(home)

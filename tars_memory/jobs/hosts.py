@@ -293,10 +293,7 @@ class Hosts:
             plugin = _plugin(value)
             problems += [f"the plugin {plugin} calls it, too: tars-memory hook uninstall {name}"] if plugin else []
         if name == "codex":
-            with contextlib.suppress(SettingsError):
-                path = self.folder(name) / "config.toml"
-                off = _switched_off("codex", _values(path, _read(path), toml=True))
-                problems += [f"all hooks are switched off in {path} ({off})"] if off else []
+            problems += self._codex_says(files, events)
         asked = HOSTS[name].events
         missing = [event for event in asked if event not in events]
         events = [*(event for event in asked if event in events), *(event for event in events if event not in asked)]
@@ -304,6 +301,26 @@ class Hosts:
             problems.append(f"its hooks lack {', '.join(missing)}: tars-memory hook install {name}")
         seen = dict.fromkeys(problems) if files or events else ()
         return Standing(name, self.folder(name).is_dir(), files, events, servers, "; ".join(seen))
+
+    def _codex_says(self, files: list[str], events: list[str]) -> list[str]:
+        """What Codex's own settings say against our hooks: it runs none but those whose trust it wrote down there."""
+        path = self.folder("codex") / "config.toml"
+        try:
+            value = _values(path, _read(path), toml=True)
+        except SettingsError as error:
+            return [error.message]
+        off = _switched_off("codex", value)
+        state = value["hooks"].get("state") if isinstance(value.get("hooks"), dict) else None
+        trusted = [
+            key for key, how in (state.items() if isinstance(state, dict) else ()) if "trusted_hash" in (how or {})
+        ]
+        doubtful = [
+            event
+            for event in events
+            if not any(key.startswith(f"{file}:{_snake(event)}:") for file in files for key in trusted)
+        ]
+        told = [f"all hooks are switched off in {path} ({off})"] if off else []
+        return told + ([f"Codex waits until you trust {', '.join(doubtful)}: type /hooks in it"] if doubtful else [])
 
     def _wanted(self, name: str, command: str) -> Iterator[tuple[Path, bool, list[Insertion]]]:
         """The file that is to hold a host's hooks, whether it is TOML, and the entries."""
@@ -467,6 +484,11 @@ def _gone(program: str) -> str:
     else:
         is_there = shutil.which(program) is not None
     return "" if is_there else f"its hook calls {program}, which is not there any more: tars-memory hook install"
+
+
+def _snake(event: str) -> str:
+    """``SessionStart`` as Codex writes it in names: ``session_start``."""
+    return "".join(f"_{sign.lower()}" if sign.isupper() else sign for sign in event).lstrip("_")
 
 
 def _switched_off(name: str, value: Any) -> str:
