@@ -156,6 +156,7 @@ def test_what_is_installed_is_gone_again_to_the_byte(home: Path, name: str, kind
         assert [path.stat().st_mode & 0o777 for path in paths] == [0o640] * len(paths)
     assert not any(uninstall(held, name))
     assert held.standing(name).files == []
+    assert [each.name for each in (home / "state" / "hosts").iterdir()] == ["lock"], "no copy of credentials stays"
 
 
 @pytest.mark.parametrize("kind", TOML_FILES)

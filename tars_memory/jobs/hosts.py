@@ -225,7 +225,8 @@ class Hosts:
         with VaultLock(self.records / "lock", timeout=LOCK_WAIT, command="hook install").held():
             if not edit.changes:
                 if edit.base == edit.before:  # nothing of ours is there: a record would be of an earlier time
-                    key.unlink(missing_ok=True)
+                    _keep(key, None)
+                    _keep(key.with_suffix(".before"), None)
                 return False
             now = _read(edit.target)
             if now == edit.after:
@@ -252,9 +253,10 @@ class Hosts:
                 _keep(key.with_suffix(".replaced"), now)
                 edit.target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 _replace(edit, key.with_suffix(".leftover"))
+                _keep(key.with_suffix(".replaced"), None)  # settings hold credentials: no copy stays that nobody needs
                 if edit.after == edit.base:
-                    key.unlink(missing_ok=True)
-                    key.with_suffix(".before").unlink(missing_ok=True)
+                    _keep(key, None)
+                    _keep(key.with_suffix(".before"), None)
                     for folder in made if edit.after is None else ():
                         os.rmdir(folder)
             except OSError as error:
