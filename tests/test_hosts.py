@@ -360,7 +360,7 @@ def test_a_call_that_the_person_wrote_stays_and_is_not_doubled(home: Path, comma
     value = json.loads(path.read_bytes())
     assert len(value["hooks"]["SessionStart"]) == 1
     assert len(value["hooks"]["UserPromptSubmit"]) == 1
-    assert held.standing("claude").problem.startswith("its hook calls /opt/tools/bin/tars-memory, which is not")
+    assert held.standing("claude").problem.startswith("it calls /opt/tools/bin/tars-memory, which is not")
     uninstall(held, "claude")
     assert path.read_bytes() == data
 
@@ -459,6 +459,22 @@ def test_a_form_that_the_agent_does_not_read_is_told(home: Path, name: str, text
     assert [note for note in edit.notes if "ignores" in note] == ([said] if what else [])
     held.carry_out(edit)
     assert (said in held.standing(name).problem) == bool(what)
+
+
+def test_a_vault_that_moved_is_told_and_mended(home: Path) -> None:
+    held = on(home)
+    for edit in held.install("gemini", PROGRAM, str(home / "Notes"), server=False):
+        held.carry_out(edit)
+    assert f"it names the vault {home}/Notes, which is not there" in held.standing("gemini").problem
+    (home / "Notes").mkdir()
+    assert "vault" not in held.standing("gemini").problem
+    (home / "Notes").rename(home / "My notes")
+    for edit in held.install("gemini", PROGRAM, str(home / "My notes"), server=False):
+        held.carry_out(edit)
+    assert "vault" not in held.standing("gemini").problem
+    assert len(json.loads((home / ".gemini" / "settings.json").read_text())["hooks"]["SessionStart"]) == 1
+    uninstall(held, "gemini")
+    assert not (home / ".gemini").exists()
 
 
 def test_codex_is_asked_for_trust_until_it_wrote_it_down(home: Path) -> None:

@@ -284,7 +284,7 @@ class Hosts:
                     events.append(keys[1])
                 else:
                     servers = True
-                problems += filter(None, [_gone(_words(entry)[0])])
+                problems += _gone(_words(entry))
             by_hand = [keys for keys, _ in hostfile.entries_of(value, _by_hand(name)) if len(keys) > 1]
             events += [keys[1] for keys in by_hand if keys[0] == "hooks"]
             servers = servers or any(keys[0] == "mcpServers" for keys in by_hand)
@@ -479,13 +479,18 @@ def _flat(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _gone(program: str) -> str:
-    """What is wrong with a program that is to be called; empty if it is there."""
+def _gone(words: list[str]) -> list[str]:
+    """What a call names that is not there: the program, the vault."""
+    program, gone = words[0], []
     if os.path.isabs(program):
         is_there = os.path.isfile(program) and os.access(program, os.X_OK)
     else:
         is_there = shutil.which(program) is not None
-    return "" if is_there else f"its hook calls {program}, which is not there any more: tars-memory hook install"
+    if not is_there:
+        gone.append(f"it calls {program}, which is not there any more: tars-memory hook install")
+    if words[-2] == "--vault" and not os.path.isdir(words[-1]):
+        gone.append(f"it names the vault {words[-1]}, which is not there: mount it, or tars-memory hook install")
+    return gone
 
 
 def _snake(event: str) -> str:
