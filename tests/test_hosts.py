@@ -20,6 +20,7 @@ from tars_memory.errors import ConflictError, SettingsError, UnwritableError, Us
 from tars_memory.jobs import hostfile, hosts
 from tars_memory.jobs.hostfile import Insertion
 from tars_memory.jobs.hosts import HOSTS, Hosts
+from tars_memory.vault.writing.exchange import Exchange, UnsupportedError
 
 PROGRAM = ["/opt/tools/bin/tars-memory"]
 
@@ -402,6 +403,23 @@ def test_a_save_at_the_very_moment_of_the_write_is_not_lost(home: Path, monkeypa
         held.carry_out(edit)
     assert path.read_bytes() == b'{"saved": "by the host"}'
     assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
+
+
+@pytest.mark.parametrize("data", [CLAUDE.encode(), None])
+def test_a_file_system_without_an_exchange_is_written_all_the_same(
+    home: Path, monkeypatch: pytest.MonkeyPatch, data: bytes | None
+) -> None:
+    class Poor(Exchange):
+        def place(self, *_: Any) -> bool:
+            raise UnsupportedError(95, "no links here")
+
+    monkeypatch.setattr(hosts, "of_this_system", Poor)
+    settle(home, "claude", data)
+    before, held = tree(home), on(home)
+    assert install(held, "claude") == [True]
+    assert held.standing("claude").events == list(HOSTS["claude"].events)
+    assert uninstall(held, "claude") == [True]
+    assert tree(home) == before
 
 
 def test_an_unwritable_file_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
