@@ -137,20 +137,19 @@ class TableCopy:
 
     def fill(self, connection: sqlite3.Connection, tables: Sequence[str]) -> None:
         """Put the rows into these tables."""
-        from sqlite_utils import Database
-
-        tools = Database(connection)
-        for name in tables:
-            tools.table(name).insert_all(self.rows(name), batch_size=1_000)
+        with database.transaction(connection):
+            for name in tables:
+                places = ", ".join("?" * len(TABLES[name]))
+                connection.executemany(f"INSERT INTO {name} VALUES ({places})", self._rows(name))
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
         """The rows of a table, by column."""
         columns = tuple(TABLES[name])
-        for row in self._rows(name):
-            yield dict(zip(columns, map(_told, row), strict=True))
+        return (dict(zip(columns, row, strict=True)) for row in self._rows(name))
 
     def _rows(self, name: str) -> Iterator[tuple[Any, ...]]:
-        return {
+        """The rows of a table; what is empty is null."""
+        every = {
             "notes": self._notes,
             "lines": self._lines,
             "entries": self._entries,
@@ -158,6 +157,7 @@ class TableCopy:
             "links": self._links,
             "tags": self._tags,
         }[name]()
+        return (tuple([None if value == "" else value for value in row]) for row in every)
 
     def _select(self, columns: str, joined: str, order: str) -> sqlite3.Cursor:
         """Rows of notes of the scope; conversations have an index of their own, and would be left out as well."""
@@ -203,10 +203,12 @@ class TableCopy:
                 note = Note.of(self._vault.layout, path, self._vault.read(path))
             except TarsError:
                 continue  # gone since the index looked, or not to be read now: its lines are told all the same
-            for entry in note.entries:
+            for entry in note.entries:  # of the note itself: what the index holds is masked already
+                said = (entry.section, entry.text, "\n".join(entry.tags), entry.author or "")
+                section, text, tags, author = map(_masked, said)
                 yield (
-                    *(entry.ref, path, entry.line, entry.end_line, entry.section, entry.text, "\n".join(entry.tags)),
-                    *(entry.time, entry.state, entry.block_id, entry.provenance, entry.author, entry.depth),
+                    *(entry.ref, path, entry.line, entry.end_line, section, text, tags, entry.time),
+                    *(entry.state, entry.block_id, entry.provenance, author, entry.depth),
                 )
 
     def _facts(self) -> Iterator[tuple[Any, ...]]:
@@ -258,8 +260,7 @@ class TableQuery:
             self._guard()
             explains = sql.lstrip()[:7].lower() == "explain"
             self._step(lambda: self._open.execute(sql if explains else f"EXPLAIN {sql}").fetchone())
-            self._open.set_authorizer(None)
-            self._open.execute("PRAGMA query_only = OFF")
+            self._unguard()
             copy.fill(self._open, [name for name in TABLES if name in self._wanted])
             self._guard()
             self._cursor = self._step(lambda: self._open.execute(sql))
@@ -287,6 +288,12 @@ class TableQuery:
         self._open.set_authorizer(self._allowed)
         self._open.set_progress_handler(lambda: int(time.monotonic() > self._ends), TICKS)
 
+    def _unguard(self) -> None:
+        """We write into it ourselves: the time is the query's, not ours."""
+        self._open.set_authorizer(None)
+        self._open.set_progress_handler(None, TICKS)
+        self._open.execute("PRAGMA query_only = OFF")
+
     def _allowed(self, action: int, first: str | None, second: str | None, *_: object) -> int:
         if action == READ:
             self._wanted.add(str(first))
@@ -309,7 +316,7 @@ class TableQuery:
             return work()
         except MemoryError:
             raise PartialError("the query takes more than 1 GB of memory", "ask for less at a time") from None
-        except (module.Error, module.Warning) as error:
+        except (module.Error, module.Warning, ValueError) as error:  # ValueError: signs that no SQL may hold
             said = str(error)
             if said == "interrupted":
                 raise PartialError(
@@ -429,8 +436,5 @@ FORMS = {
 }
 
 
-def _told(value: Any) -> Any:
-    """A value as the tables have it: an empty text is null, credentials are masked."""
-    if not isinstance(value, str):
-        return value
-    return (mask(value) if suspicious(value) else value) or None
+def _masked(text: str) -> str:
+    return mask(text) if suspicious(text) else text

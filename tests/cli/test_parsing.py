@@ -116,7 +116,7 @@ def test_every_command_takes_every_shared_option_in_both_places(name: str, monke
         told.append((call.vault, call.project, out.json, out.quiet, call._now_text, call.dry_run, call.no_pager))
 
     monkeypatch.setattr(type(made), "invoke", invoke)
-    needed = ["x"] if name in ("extract", "eval") else []
+    needed = ["x"] if name in ("extract", "eval", "export") else []
     for option, words in GIVEN.items():
         if option in [param.name for param in made.params]:
             told.clear()
@@ -169,18 +169,20 @@ def test_a_command_that_is_nearly_one_is_suggested(tm: Callable[..., Any]) -> No
 
 
 def test_help_needs_no_vault_and_knows_every_command(tm: Callable[..., Any], memory: Any) -> None:
-    from tars_memory.doors.cli.app import COMMANDS
+    from tars_memory.doors.cli.app import COMMANDS, EVERY_DAY, HIDDEN
 
-    overview = tm("--help")
-    assert overview.code == 0
+    overview, whole = tm("--help"), tm("help", "all")
+    assert (overview.code, whole.code) == (0, 0)
+    assert "--vault DIR" in whole.out
     for names in COMMANDS.values():
         for name in names:
-            assert f"\n  {name} " in overview.out
+            assert (f"\n  {name} " in overview.out) == (name in EVERY_DAY)
+            assert (f"\n  {name} " in whole.out) == (name not in HIDDEN)
             for argv in ([name, "--help"], ["help", name], [name, "-h"]):
                 answer = tm(*argv)
                 assert (answer.code, answer.err) == (0, "")
                 assert answer.out.startswith(f"Usage: tars-memory {name} [OPTIONS]")
-    assert tm().out == overview.out
+    assert tm().out == tm("help").out == overview.out
     assert memory.opened == {}
 
 

@@ -128,6 +128,9 @@ REFUSED = [
     "nonsense",
     "SELECT 'unclosed",
     "SELECT nothing FROM notes",
+    "SELECT '\0'",
+    "SELECT '\udcff'",
+    "SELECT CAST(x'ff' AS TEXT)",
 ]
 
 
@@ -137,6 +140,7 @@ def test_nothing_but_one_query_that_reads_is_run(memory: Memory, tmp_path: Path,
     before = {path: path.read_bytes() for path in (tmp_path / "vault").rglob("*") if path.is_file()}
     with pytest.raises(UsageError):
         asked(memory, sql.format(home=tmp_path))
+    assert not memory.workspace.notices
     assert {path: path.read_bytes() for path in (tmp_path / "vault").rglob("*") if path.is_file()} == before
     assert not (tmp_path / "x.db").exists()
 
