@@ -499,7 +499,7 @@ class Workspace:
 
     def _again(self, caller: Caller, command: str, said: dict[str, Any]) -> Receipt:
         other = self.others.get(command)
-        return other(caller, said) if other else capture.amend.again(caller, command, said)
+        return other(caller, said) if other else capture.facts.again(caller, command, said)
 
     def keeping(self, text: str) -> Caller:
         """What capture is given to write this text.

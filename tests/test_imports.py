@@ -73,6 +73,27 @@ class Program:
         return set(json.loads(line.removeprefix("MODULES")))
 
 
+def test_every_module_can_be_imported_first() -> None:
+    """Two that import each other at the top can't: whichever comes second finds half of the first."""
+    package = Path(__file__).parents[1] / "tars_memory"
+    names = [".".join(path.relative_to(package.parent).with_suffix("").parts) for path in package.rglob("*.py")]
+    code = (
+        "import importlib, os, sys\n"
+        "for name in sys.argv[1:]:\n"
+        "    if not (child := os.fork()):\n"
+        "        try:\n"
+        "            importlib.import_module(name)\n"
+        "        except ImportError as error:\n"
+        "            print(name, error)\n"
+        "            sys.stdout.flush()\n"
+        "        os._exit(0)\n"
+        "    os.waitpid(child, 0)\n"
+    )
+    names = [name.removesuffix(".__init__") for name in names if not name.endswith("__main__")]
+    done = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout == ""
+
+
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     return Program(tmp_path_factory.mktemp("imports"))

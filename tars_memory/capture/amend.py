@@ -6,7 +6,6 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.capture import facts as over_time
 from tars_memory.capture.remember import doubts, feedback, log, remember
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.change import Change
@@ -255,7 +254,7 @@ def undo(ctx: Caller, txn: str | None = None, *, last: int = 1) -> list[Written]
 
 
 def again(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
-    """Carry out a command that waited in the spool.
+    """Carry out a command about bullets that waited in the spool; for those about facts, too, see ``facts.again``.
 
     Raises:
         ValueError: no command of capture has this name.
@@ -268,6 +267,4 @@ def again(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
         return feedback(ctx, said["good"], said["text"], said["question"], said["answer"])
     if command == "edit":
         return edit(ctx, said["target"], said["text"], tags=said.get("tags", ()), bare=said.get("bare", False))
-    if command.startswith("facts "):
-        return over_time.again(ctx, command, said)
     raise ValueError(f"no command {command!r} can be placed")

@@ -6,6 +6,7 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from tars_memory.capture import amend
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries, facts
@@ -125,7 +126,13 @@ def remove(ctx: Caller, target: str) -> Receipt:
 
 
 def again(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
-    """Do what waited in the spool."""
+    """Carry out a command that waited in the spool, whatever it was about.
+
+    Raises:
+        ValueError: no command of capture has this name.
+    """
+    if not command.startswith("facts "):
+        return amend.again(ctx, command, said)
 
     def day(name: str) -> date | None:
         return date.fromisoformat(said[name]) if said[name] else None

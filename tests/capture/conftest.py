@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tars_memory.capture.amend import again
 from tars_memory.capture.caller import Caller
+from tars_memory.capture.facts import again
 from tars_memory.jobs.forgetting import forget
 from tars_memory.settings import LayoutOptions, PermissionOptions, StoreOptions
 from tars_memory.vault.vault import Vault
