@@ -88,7 +88,7 @@ def notes(chance: random.Random) -> dict[str, str]:
             f"# Plan {said()}\n\n{said()} [[Memory]] #work/{w} [{w}]({n}/deep.md)\n",
             f"{n}/deep.md": f"# {w}\n\n| {w} | tea |\n| --- | --- |\n| {said()} | {w} |\n\n```\n{w} harbour\n```\n",
             f"Memory.sync-conflict-20261120-101010-{ids.upper() * 7}.md": f"## Notes\n\n- conflict {said()}\n",
-            f"Merge {n}.md": f"<<<<<<< a\n- {w} one\n=======\n- {w} two\n>>>>>>> b\n",
+            f"Merge {n}.md": f"{'<' * 7} a\n- {w} one\n{'=' * 7}\n- {w} two\n{'>' * 7} b\n",
         }
         found |= {at(scope) + path: text for path, text in inside.items()}
     return found
