@@ -162,11 +162,7 @@ def apply(note: Note, changes: Sequence[Change]) -> Planned:
     splices: Sequence[Splice]
     made = Changes(note.data)
     wanted = [_wanted(change) for change in changes]
-    stale = {
-        change
-        for change in changes
-        if change.op == "fact" and change.ends is not None and set(change.ends) != set(ended(note, change))
-    }
+    stale = {change for change in changes if change.ends is not None and _is_stale(note, change)}
     while len(outcomes) < len(changes):
         at = len(outcomes)
         together = _bundle(note, changes[at:], wanted[at:]) if at + 1 < len(changes) else None
@@ -183,6 +179,14 @@ def apply(note: Note, changes: Sequence[Change]) -> Planned:
         made.make(splices)
         note = note.saying(made.data)
     return Planned(note, made.splices(), tuple(outcomes))
+
+
+def _is_stale(note: Note, change: Change) -> bool:
+    """Whether a fact would end something else than was shown, in the note as it was before all changes."""
+    try:
+        return set(change.ends or ()) != set(_ended(note, change))
+    except TarsError:
+        return False  # it can't be a fact at all, which is told where it is tried
 
 
 def _alone(note: Note, change: Change) -> tuple[Sequence[Splice], Outcome]:
@@ -392,8 +396,8 @@ def _said_on(change: Change, said: Said) -> date:
     return date.fromisoformat(change.label) if change.label else said.since or date.min
 
 
-def ended(note: Note, change: Change) -> tuple[str, ...]:
-    """The own lines of the facts that a change of kind ``fact`` would end in a note, as they stand there."""
+def _ended(note: Note, change: Change) -> tuple[str, ...]:
+    """The own lines of the facts that a fact would end in a note, as they stand there."""
     from tars_memory.vault.markdown import facts
 
     said = facts.said(change.text)

@@ -19,13 +19,13 @@ from tars_memory.errors import NotFoundError, PartialError, UnwritableError, Vau
 from tars_memory.settings import LayoutOptions, LimitsOptions
 from tars_memory.vault import folder as beneath
 from tars_memory.vault.layout import Layout
-from tars_memory.vault.note import Note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import date
 
     from tars_memory.errors import TarsError
+    from tars_memory.vault.note import Note
 
 
 READ_TRIES = 5
@@ -224,6 +224,8 @@ class Vault:
 
     def note(self, path: str) -> Note:
         """A note as a value; see :meth:`read`."""
+        from tars_memory.vault.note import Note
+
         if self._held is None:
             return Note.of(self.layout, path, self.read(path))
         found = self.look(path)  # before it is read: what changes meanwhile is read again by the next who asks

@@ -104,6 +104,19 @@ class TestOps:
         text, statuses = run(first, Change("remove", replaces="- zwei ^keep"))
         assert (statuses, "zwei" in text) == (["applied", "applied"], False)
 
+    def test_a_fact_that_is_none_is_rejected_and_raises_nothing(self) -> None:
+        for fact in (
+            Change("fact", " ", "lives in:: Cork", single=True, ends=()),
+            Change("fact", "Anna", "x", ends=()),
+        ):
+            assert run(fact) == (NOTE.decode(), ["rejected"])
+
+    def test_a_fact_that_would_end_something_else_than_was_shown_is_rejected(self) -> None:
+        note = b"# Facts\n\n## Anna\n- lives in:: Bonn\n"
+        fact = Change("fact", "Anna", "lives in:: Cork [since:: 2026-01-01]", single=True, ends=())
+        assert run(fact, note=note) == (note.decode(), ["rejected"])
+        assert run(fact._replace(ends=("- lives in:: Bonn",)), note=note)[1] == ["applied"]
+
     def test_forged_words_stay_words(self) -> None:
         words = "x\n## Forged\n- [promoted] y ([[a#^b]]) ^id\n%%\n```"
         text, (status,) = run(Change("append", "Notes", words))
