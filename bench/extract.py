@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from bench.measure import table
 from tars_memory.curation.extraction.grounding import folded
-from tars_memory.language.similarity import relation
+from tars_memory.language.statements import relation
 from tars_memory.memory import Memory
 
 FIRST = 5

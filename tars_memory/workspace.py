@@ -330,9 +330,7 @@ class Workspace:
         allowed = self.settings.options("index", IndexOptions).background == "on"
         if not (self.apart and allowed and may_go_on_apart(self.settings.env) and not self.dry_run):
             return False
-        begun = index.live.detached.is_due(self.state) and index.live.detached.begin(
-            self.state, self.root, self.settings.env
-        )
+        begun = index.detached.is_due(self.state) and index.detached.begin(self.state, self.root, self.settings.env)
         self._went_on = time.monotonic() if begun else None
         return begun
 
@@ -350,7 +348,7 @@ class Workspace:
         share = min(99, 100 * (chunks - pending) // max(1, chunks))
         took = self.seconds_left(pending)
         time = f" ({duration(took)})" if took else ""
-        if self._starts() or index.live.detached.is_running(self.state):
+        if self._starts() or index.detached.is_running(self.state):
             left = f", {duration(took)} left" if took else ""
             return "" if share >= NEARLY_ALL else Passing(f"semantic search covers {share} %{left}")
         return f"semantic search covers {share} %: tars-memory reindex{time}"
@@ -360,7 +358,7 @@ class Workspace:
 
         By the speed that was measured here, or where nothing was yet, by that of the machine the program was made on.
         """
-        if speed := index.live.detached.told(self.state).speed:
+        if speed := index.detached.told(self.state).speed:
             return pending / speed
         return float(
             index.embedding.models.seconds(self.settings.options("embedding", EmbeddingOptions).model, pending) or 0

@@ -21,7 +21,7 @@ from tars_memory.curation.extraction.drawing import Known
 from tars_memory.curation.tidying import findings
 from tars_memory.errors import TarsError
 from tars_memory.jobs import doctor
-from tars_memory.language import similarity
+from tars_memory.language import statements
 from tars_memory.memory import Memory
 from tars_memory.recall.packing.loaded import Loaded
 from tars_memory.testing import make_vault
@@ -246,8 +246,8 @@ def test_a_statement_is_held_against_few_rejected_ones(tmp_path: Path, monkeypat
     Path(vault, "2026-11-20.md").write_text("## Log\n\n" + lines)
     known = Known(Memory(vault, env={"TARS_MEMORY_HOME": str(tmp_path)}, now=NOW).workspace.vault, [])
     compared = []
-    compare = similarity.compare
-    monkeypatch.setattr(similarity, "compare", lambda *said: compared.append(said) or compare(*said))
+    compare = statements.compare
+    monkeypatch.setattr(statements, "compare", lambda *said: compared.append(said) or compare(*said))
     assert known.why("i like TEA, number 7!") == "rejected"
     assert known.why("I like tea number 700") == ""
     assert len(compared) == 1

@@ -438,7 +438,7 @@ def test_what_is_made_unasked_is_no_finding(open_memory: Callable[[], Memory], m
     (found,) = findings(open_memory)
     assert found["kind"] == "index" and "semantic search covers 9 %" in found["message"], "nothing may go on by itself"
     begun: list[Path] = []
-    monkeypatch.setattr("tars_memory.index.live.detached.begin", lambda state, *_: not begun.append(state))
+    monkeypatch.setattr("tars_memory.index.detached.begin", lambda state, *_: not begun.append(state))
     with open_memory() as memory:
         memory.workspace.apart = True
         monkeypatch.setattr("tars_memory.workspace.may_go_on_apart", lambda _: True)

@@ -21,8 +21,8 @@ from tars_memory.capture.caller import place_spool
 from tars_memory.capture.remember import SECTION
 from tars_memory.disk import read_id
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, SettingsError, TarsError, UsageError, counted
+from tars_memory.index import detached
 from tars_memory.index.intake import SEARCH_EMBEDS
-from tars_memory.index.live import detached
 from tars_memory.jobs.status import agents, loaded, model_of, refreshed
 from tars_memory.recall.packing.growth import DAYS
 from tars_memory.vault import secrets

@@ -11,10 +11,10 @@ from tars_memory.curation.reviewing import ticks
 from tars_memory.curation.reviewing.ticks import recorded
 from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError, counted
+from tars_memory.index import detached
 from tars_memory.index.embedding import models as known
 from tars_memory.index.embedding import passages, prepare
 from tars_memory.index.intake import RefreshReport
-from tars_memory.index.live import detached
 from tars_memory.jobs.hosts import CLEANUP_DAYS, warnings
 from tars_memory.language.words import foreign
 from tars_memory.recall.packing.growth import DAYS, growth

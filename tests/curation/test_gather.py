@@ -290,11 +290,11 @@ def test_what_hangs_on_a_line_about_the_same_is_shown_after_it(
 def test_hundreds_of_candidates_are_handed_out_ten_at_a_time_without_comparing_all_with_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tars_memory.language import similarity
+    from tars_memory.language import statements
 
     compared: list[int] = []
-    real = similarity.compare
-    monkeypatch.setattr(similarity, "compare", lambda old, new: compared.append(1) or real(old, new))
+    real = statements.compare
+    monkeypatch.setattr(statements, "compare", lambda old, new: compared.append(1) or real(old, new))
     lines = "".join(f"- 10:00 [extracted] box {n} holds item {n * 7} ^d-{n}\n" for n in range(500))
     memory = "## Notes\n" + "".join(f"- shelf {n} bears {n} pots\n" for n in range(300))
     vault = Vault(tmp_path, {"Memory.md": memory, "2026-11-20.md": f"## Log\n{lines}"})

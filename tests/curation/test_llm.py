@@ -18,8 +18,7 @@ from curation.loopback import Loopback, drip, error, flood, good, hang, packed, 
 from tars_memory import testing
 from tars_memory.curation.models import llm, provider
 from tars_memory.curation.models.dialogues import Dialogue
-from tars_memory.curation.models.llm import ReplyError
-from tars_memory.curation.models.remote import ProviderModel
+from tars_memory.curation.models.llm import ProviderModel, ReplyError
 from tars_memory.disk import Places
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError
 from tars_memory.settings import LlmOptions, Settings
@@ -215,7 +214,7 @@ def test_the_wall_clock_holds_and_the_next_call_works(server: Loopback, answer: 
 ASKS = """
 import os, sys, time
 from tars_memory.curation.models import llm
-from tars_memory.curation.models.remote import ProviderModel
+from tars_memory.curation.models.llm import ProviderModel
 from tars_memory.settings import LlmOptions
 model = ProviderModel("openai/scripted", LlmOptions(endpoint=sys.argv[1], timeout=float(sys.argv[2])))
 model.prices()

@@ -10,7 +10,7 @@ from random_documents import within
 
 from curation.pairs import LABELLED
 from tars_memory.language import statements
-from tars_memory.language.similarity import SimilarTexts, relation
+from tars_memory.language.statements import SimilarTexts, relation
 
 DROPPABLE = ("same", "near")
 

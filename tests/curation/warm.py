@@ -19,7 +19,7 @@ from typing import IO, Any
 
 import pytest
 
-from tars_memory.curation.models import provider, remote
+from tars_memory.curation.models import llm, provider
 
 KEEPS = """
 import importlib.util, json, os, socket, sys
@@ -63,7 +63,7 @@ while True:
 
 
 class Forked:
-    """As much of a ``Popen`` as :class:`tars_memory.curation.models.remote._Process` needs."""
+    """As much of a ``Popen`` as :class:`tars_memory.curation.models.llm._Process` needs."""
 
     def __init__(self, pid: int, stdin: IO[str], stdout: IO[str]) -> None:
         self.pid, self.stdin, self.stdout = pid, stdin, stdout
@@ -129,4 +129,4 @@ KEPT = Kept()
 
 def install(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on, in this process, asking processes are forked."""
-    monkeypatch.setattr(remote, "subprocess", Subprocess(KEPT))
+    monkeypatch.setattr(llm, "subprocess", Subprocess(KEPT))

@@ -15,13 +15,12 @@ from typing import Any
 import pytest
 
 from tars_memory.doors.cli import background
-from tars_memory.index import filling, intake
+from tars_memory.index import detached, filling, intake
 from tars_memory.index.embedding import prepare
 from tars_memory.index.files import BACKGROUND, IndexFiles
 from tars_memory.index.fulltext import expression
 from tars_memory.index.indexer import Index
 from tars_memory.index.intake import RefreshBudget
-from tars_memory.index.live import detached
 from tars_memory.index.reader import Filter
 from tars_memory.memory import Memory
 from tars_memory.settings import may_go_on_apart

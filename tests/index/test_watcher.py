@@ -14,7 +14,7 @@ import pytest
 from tars_memory.errors import BusyError
 from tars_memory.index.embedding import queryvector
 from tars_memory.index.embedding.models import QueryVector
-from tars_memory.index.live.watcher import WarmServer, Watcher
+from tars_memory.index.watcher import WarmServer, Watcher
 from tars_memory.jobs.watch import Batch, Watching
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
@@ -189,7 +189,7 @@ def test_where_the_system_gives_no_events_it_looks_by_the_clock(
     watcher.start()
     assert "inotify watch limit reached" in watcher.polling
     watcher.close()
-    monkeypatch.setattr("tars_memory.index.live.watcher.is_local", lambda path: False)
+    monkeypatch.setattr("tars_memory.index.watcher.is_local", lambda path: False)
     watcher.start()
     assert "network" in watcher.polling
 
@@ -206,8 +206,8 @@ def test_lost_events_are_a_hint(opener: Callable[[], Memory]) -> None:
 
 
 def test_a_vault_that_vanishes_and_comes_back(opener: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tars_memory.index.live.watcher.CHECK", 0.2)
-    monkeypatch.setattr("tars_memory.index.live.watcher.POLL", 0.2)
+    monkeypatch.setattr("tars_memory.index.watcher.CHECK", 0.2)
+    monkeypatch.setattr("tars_memory.index.watcher.POLL", 0.2)
     root = root_of(opener)
     aside = root.with_name("aside")
     with Running(opener, root) as running:

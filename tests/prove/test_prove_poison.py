@@ -22,7 +22,7 @@ from curation.attacked import Watch, attack
 from curation.loopback import Loopback
 from curation.poison import OBEYS, SAID, Case, cases, obey
 
-from tars_memory.curation.models.remote import ProviderModel
+from tars_memory.curation.models.llm import ProviderModel
 from tars_memory.settings import LlmOptions
 from tars_memory.testing import ScriptedLLM
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tars_memory.index.live.watcher import DEBOUNCE
+from tars_memory.index.watcher import DEBOUNCE
 from tars_memory.memory import Memory
 from tars_memory.testing import make_vault
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.curation.extraction import grounding, rules
 from tars_memory.curation.models import dialogues
 from tars_memory.errors import TarsError
-from tars_memory.language import similarity, statements
+from tars_memory.language import statements
 from tars_memory.recall.packing.packing import characters
 from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox
@@ -429,7 +429,7 @@ class Known:
             return "rejected"
         new = statements.read(text)
         alike = self._rejected.get(tuple(sorted(new.content)), ())
-        if any(similarity.compare(old, new) in ("same", "near") for old in alike):
+        if any(statements.compare(old, new) in ("same", "near") for old in alike):
             return "rejected"
         if claim is None or day is None:
             return "known" if _key(text) in self._held else ""

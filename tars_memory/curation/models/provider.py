@@ -1,4 +1,4 @@
-"""The process that speaks to a model's provider, through litellm; :mod:`tars_memory.curation.models.remote` starts it.
+"""The process that speaks to a model's provider, through litellm; :mod:`tars_memory.curation.models.llm` starts it.
 
 A process of its own, because only a process can be ended at a moment's notice, whatever its sockets, threads and
 libraries are doing; and because litellm takes seconds to import and prints, logs and caches as it likes. It is run as a

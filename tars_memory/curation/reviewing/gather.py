@@ -17,8 +17,8 @@ from tars_memory.curation.model import BESIDE, NEW, RULE, SHOWN, Mark, Proposal,
 from tars_memory.curation.reviewing import candidates, placing
 from tars_memory.curation.reviewing.placing import Sections
 from tars_memory.errors import NotFoundError, TarsError, counted
-from tars_memory.language import similarity, statements
-from tars_memory.language.similarity import SimilarTexts
+from tars_memory.language import statements
+from tars_memory.language.statements import SimilarTexts
 from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
@@ -192,7 +192,7 @@ def _refused(proposal: Proposal, refused: SimilarTexts, texts: Sequence[str]) ->
     if proposal.op not in ("append", "fact"):
         return ""
     said = proposal.said
-    return next((texts[n] for n in refused.about(said) if similarity.restates(texts[n], said)), "")
+    return next((texts[n] for n in refused.about(said) if statements.restates(texts[n], said)), "")
 
 
 def offered(ctx: Caller, window_days: int) -> frozenset[tuple[str, str]]:
@@ -444,7 +444,7 @@ def _grouped(found: Sequence[WaitingLine]) -> list[list[WaitingLine]]:
         new = statements.read(candidate.text)
         near = alike.setdefault(tuple(sorted(new.content)) or new.words, [])
         for group in near:
-            if similarity.compare(statements.read(group[0].text), new) in ("same", "near"):
+            if statements.compare(statements.read(group[0].text), new) in ("same", "near"):
                 group.append(candidate)
                 break
         else:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tars_memory.curation.extraction.rules import stated
 from tars_memory.curation.model import Related, question
 from tars_memory.curation.tidying.findings import Finding
-from tars_memory.language import similarity, statements
+from tars_memory.language import statements
 from tars_memory.vault.markdown import facts as truth
 from tars_memory.vault.markdown.facts import heading_for
 
@@ -100,7 +100,7 @@ def near_duplicates(note: TidyNote, world: World) -> Iterator[tuple[Finding, str
             continue
         if len(set(said.content)) < TELLING:
             continue
-        if similarity.compare(said, says) in ("same", "near"):
+        if statements.compare(said, says) in ("same", "near"):
             gone, stays = sorted((old, new), key=lambda each: _worth(each, world), reverse=True)
             taken.add(two if gone is new else one)
             sentence = f"line {stays.line} says the same in other words: keep the better one"
@@ -308,7 +308,7 @@ def _denied(note: TidyNote, world: World) -> Iterator[Asked]:
     told = [statements.read(entry.text) for entry in entries]
     for one, two in pairs([each.content for each in told], COMMON):
         said, says = told[one], told[two]
-        if said.denied % 2 != says.denied % 2 and similarity.overlap(said, says) >= OPPOSED:
+        if said.denied % 2 != says.denied % 2 and statements.overlap(said, says) >= OPPOSED:
             yield [(entry, world.related(entry)) for entry in (entries[one], entries[two])]
 
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.disk import Places
 from tars_memory.doors.cli.output import masked
 from tars_memory.errors import BusyError, TarsError
+from tars_memory.index import detached
 from tars_memory.index.files import BACKGROUND, WRITER_WAIT, IndexFiles
 from tars_memory.index.intake import RefreshBudget
-from tars_memory.index.live import detached
 from tars_memory.jobs.hooks import Desk, holds
 from tars_memory.memory import Memory
 from tars_memory.settings import HookOptions, Settings

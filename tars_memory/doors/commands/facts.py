@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tars_memory.doors.cli.asking import report
-from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.call import Call, report
 from tars_memory.doors.cli.output import line, show_rows
 from tars_memory.doors.cli.parsing import call_of, command, day, today
 from tars_memory.errors import UsageError

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tars_memory.doors.cli.asking import say_change
+from tars_memory.doors.cli.call import say_change
 from tars_memory.doors.cli.output import Output, fields, line
 from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError

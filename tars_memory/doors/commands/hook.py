@@ -301,7 +301,7 @@ def _agreed(call: Call, changes: "list[Edit]") -> bool:
     files = ", ".join(dict.fromkeys(clean(str(edit.path)) for edit in changes))
     if not call.interactive:
         raise UsageError(f"nobody is here to agree to a change of {files}", "nothing was written; --yes agrees to it")
-    from tars_memory.doors.cli.asking import confirmed
+    from tars_memory.doors.cli.call import confirmed
 
     if confirmed(call, f"change {files}?"):
         return True

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tars_memory.doors.cli.asking import confirmed
-from tars_memory.doors.cli.call import Call
+from tars_memory.doors.cli.call import Call, confirmed
 from tars_memory.doors.cli.output import counted, duration, line
 from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tars_memory.curation.tidying import contradictions
-from tars_memory.doors.cli.asking import show_plan
+from tars_memory.doors.cli.call import show_plan
 from tars_memory.doors.cli.output import clean, counted, line
 from tars_memory.doors.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command, day
 from tars_memory.errors import UsageError

@@ -18,7 +18,7 @@ from tars_memory.doors.cli.call import Call
 from tars_memory.doors.cli.output import PROGRAM, counted, line
 from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
-from tars_memory.index.live.watcher import Watcher
+from tars_memory.index.watcher import Watcher
 from tars_memory.jobs import sleep as nights
 from tars_memory.jobs.watch import Watching
 from tars_memory.settings import SleepOptions

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+
 NOTE = "background.json"
 LAST_WORDS = "background.out"
 """What it wrote on stderr: empty unless it met a bug."""
