@@ -224,7 +224,7 @@ class Vault:
 
     def note(self, path: str) -> Note:
         """A note as a value; see :meth:`read`."""
-        from tars_memory.vault.note import Note
+        from tars_memory.vault.note import Note  # a search reads rows, and pays for no parser
 
         if self._held is None:
             return Note.of(self.layout, path, self.read(path))
