@@ -172,7 +172,9 @@ def _comes_near(query: Query, pool: Pool, known: bool, shares: Mapping[int, floa
     small = min(1.0, noise(rows) / FULL_NOISE)
     if found[0] < floor * small:
         return False
-    if shares and found[0] - pool.usual(chunks[0].row.id) + max(shares.values()) < scale.above_usual:
+    share = max(shares.values(), default=0.0)
+    lone = len(pool.idfs) == 1 and not share  # a name in another language: one word is near to this or that
+    if shares and not lone and found[0] - pool.usual(chunks[0].row.id) + share < scale.above_usual:
         return False
     common = found[min(COMMON, int(rows * COMMON_CHUNKS), len(found) - 1)]
     company = found[0] + COMMON_SHARE * (common - found[0]) + COMMON_COSINE * pool.nearest
