@@ -83,33 +83,39 @@ class NameTable:
         targets, linking = _links_to(paths, [(key, path, links) for key, path, _, _, links in rows])
         return Named(tuple(names or {name: None}), frozenset(targets), frozenset(paths), frozenset(linking))
 
-    def near(self, text: str) -> list[str]:
-        """Names that the text, or of longer names a part that it, may be misspelt for, the nearest first.
+    def near(self, text: str, *, parts: bool = True) -> list[str]:
+        """Names that the text may be misspelt for, the nearest first; what it is itself is not offered.
 
-        What it is itself is not offered. Names of sessions are no names that anybody types, and may repeat what was
-        rejected.
+        Names of sessions are no names that anybody types, and may repeat what was rejected.
+
+        Args:
+            text: as it was typed.
+            parts: of longer names it may be a misspelt part; to look for that takes ten times as long.
         """
         asked = key(text)
         allowed = min(MISTAKES, (len(asked) + 2) // 4 if len(asked) > 2 else 0)
         if not allowed:
             return []
-        sql = (
-            f"SELECT m.name, m.written FROM names m JOIN notes n ON n.id = m.note {_OF_SCOPE}"
-            " AND length(m.name) >= ? AND n.tier <> ? ORDER BY n.path"
+        sizes = (len(asked) - allowed, LONGEST if parts else len(asked) + allowed)
+        rows = self._connection.execute(
+            "SELECT name, written, note FROM names WHERE length(name) BETWEEN ? AND ?", sizes
         )
         letters = set(asked)
-        found: dict[str, tuple[int, int, str]] = {}
-        for name, written in self._connection.execute(
-            sql, (self._scope, len(asked) - allowed, TIERS.index("episodic"))
-        ):
-            if name in found or len(letters.difference(name)) > allowed:
+        found: dict[int, list[tuple[int, int, str]]] = {}
+        for name, written, note in rows:
+            if len(letters.difference(name)) > allowed:
                 continue
-            wrong = mistakes(asked, name, allowed) if len(name) - len(asked) <= allowed else allowed + 1
+            wrong, size = _mistakes(asked, letters, name, allowed), 0
+            if parts and wrong > allowed:
+                wrong, size = _mistakes_of_a_part(asked, letters, name), len(name)
             if 0 < wrong <= allowed:
-                found[name] = (wrong, 0, written)
-            elif wrong and (wrong := _mistakes_of_a_part(asked, name)):
-                found[name] = (wrong, len(name), written)
-        return [written for *_, written in sorted(found.values())[:OFFERED]]
+                found.setdefault(note, []).append((wrong, size, written))
+        sql = f"SELECT n.id FROM json_each(?) j JOIN notes n ON n.id = j.value {_OF_SCOPE} AND n.tier <> ?"
+        seen = self._rows(f"{sql} ORDER BY n.path", found, self._scope, TIERS.index("episodic"))
+        offered: dict[str, str] = {}
+        for *_, written in sorted((one for (note,) in seen for one in found[note]), key=lambda one: one[:2]):
+            offered.setdefault(key(written), written)
+        return list(offered.values())[:OFFERED]
 
     def beginning(self, text: str) -> list[str]:
         """Names that begin with the text, the shortest first; names of sessions are none."""
@@ -302,7 +308,13 @@ def mistakes(typed: str, meant: str, most: int) -> int:
     return min(row[-1], most + 1)
 
 
-def _mistakes_of_a_part(asked: str, name: str) -> int:
+def _mistakes(asked: str, letters: set[str], name: str, most: int) -> int:
+    """:func:`mistakes`, a hundred times slower, is asked only where length and letters allow for so few."""
+    far = abs(len(name) - len(asked)) > most or len(letters.symmetric_difference(name)) > 2 * most
+    return most + 1 if far else mistakes(asked, name, most)
+
+
+def _mistakes_of_a_part(asked: str, letters: set[str], name: str) -> int:
     """The fewest letters wrong against a part of a longer name that has as many words, or signs; 0 for too many."""
     if _is_run(asked):
         most = 1 if len(asked) >= SIGNS_OF_A_PART else 0
@@ -310,7 +322,9 @@ def _mistakes_of_a_part(asked: str, name: str) -> int:
     else:
         most, words, count = len(asked) // LETTERS_A_MISTAKE, name.split(" "), asked.count(" ") + 1
         parts = [" ".join(words[at : at + count]) for at in range(len(words) - count + 1)]
-    least = min((mistakes(asked, part, most) for part in parts if most and len(parts) > 1), default=0)
+    if not most or len(parts) < 2:
+        return 0
+    least = min(_mistakes(asked, letters, part, most) for part in parts)
     return least if least <= most else 0
 
 

@@ -116,8 +116,8 @@ class SearchResult:
         abstained: something came near, but nothing is relevant enough to be shown.
         stale: number of notes and logs that the index is behind; 0 when it matches.
         unread_logs: how many of these are logs of conversations; a notice tells of them.
-        did_you_mean: names of notes that the query may be misspelt for, if no hit is in them and it found nothing or
-            no hit holds one of its words.
+        did_you_mean: names of notes that the query may be misspelt for, if no hit is in them and it found nothing, or
+            no note holds one of its words.
         unmounted: the vault looks unmounted or emptied; without hits that says nothing of what is in it.
         more: how many hits a larger limit would add; counted where the request limits the hits of a note.
         notices: sentences for the person.

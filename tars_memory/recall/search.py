@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import TarsError
 from tars_memory.index.naming import name_parts, names_of
-from tars_memory.language.words import fold
+from tars_memory.language.words import fold, stem
 from tars_memory.recall.once import once
 from tars_memory.recall.ranking.candidates import decided, silent, unasked
 from tars_memory.recall.ranking.fusion import LINE_NAMED
@@ -79,19 +79,23 @@ def search(
         if not request.explain:
             hit.explain = {}
     result.abstained = not result.hits
-    if query.meaning and (not result.hits or _holds_unknown(query.meaning, result.hits)):
+    if query.meaning and (not result.hits or _holds_unknown(reader, query.meaning, result.hits)):
         shown = {name for hit in result.hits for name in names_of(hit.path, hit.title, ())}
-        result.did_you_mean = [name for name in reader.names(scope).near(query.meaning) if name not in shown]
+        near = reader.names(scope).near(query.meaning, parts=not result.hits)
+        result.did_you_mean = [name for name in near if name not in shown]
     if not result.hits and query.on is not None and reader.hides(query.on.isoformat(), scope):
         result.notices.append(f"what has ended by {query.on} was not searched: --expired does")
     return result
 
 
-def _holds_unknown(text: str, hits: Iterable[Hit]) -> bool:
-    """Whether a text may be a misspelt name though something was found: a few words, one of which no hit holds."""
+def _holds_unknown(reader: IndexReader, text: str, hits: Iterable[Hit]) -> bool:
+    """Whether a text may be a misspelt name though something was found: a few words, one of which no note holds."""
     words = name_parts(text)
+    if len(words) > WORDS_OF_A_NAME:
+        return False
     held = fold(" ".join(f"{hit.path} {hit.title} {' '.join(hit.headings)} {hit.text}" for hit in hits))
-    return len(words) <= WORDS_OF_A_NAME and any(word not in held for word in words)
+    missing = {stem(word) for word in words if word not in held}
+    return bool(missing) and not all(reader.frequencies(missing).values())
 
 
 def _shown(found: Iterator[Hit], read: Callable[[str], bytes], limit: int, *, own: bool) -> list[Hit]:

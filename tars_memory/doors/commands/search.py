@@ -274,6 +274,6 @@ stale: how many files the index is behind
 [as it applies]
 hits[].speaker answer: of a hit in a conversation: who, and how the model's answer begins
 hits[].explain: with `--explain`: each part of the score
-did_you_mean: if nothing was found, or a word of the query in no hit: names that it may be misspelt for
+did_you_mean: if nothing was found, or a word of the query in no note: names that it may be misspelt for
 """,
 )
