@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.doors.cli.output import clean, hidden
-from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UnwritableError, UsageError
+from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UnwritableError, UsageError, counted
 from tars_memory.settings import AUTHOR
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _get(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
     lines = note_lines(veiled(memory.workspace.vault.read(path)))
     lines = lines[:-1] if lines[-1:] == [""] else lines
     if first > max(1, len(lines)):
-        raise NotFoundError(f"{path} has {len(lines):,} lines, none is {first}", f"ask for {path} alone")
+        raise NotFoundError(f"{path} has {counted(len(lines), 'line')}, none is {first}", f"ask for {path} alone")
     last = min(last or first - 1 + (wanted or MOST_LINES // 2), len(lines), first - 1 + MOST_LINES)
     text = "\n".join(lines[first - 1 : last])
     while len(text) > MOST_CHARACTERS and last > first:
@@ -528,11 +528,11 @@ def _checked(name: str, value: Any, schema: Schema) -> Any:
     if "enum" in schema and value not in schema["enum"]:
         raise UsageError(f"{name}: {value[:80]!r} is unknown", f"it is one of {', '.join(schema['enum'])}")
     if kind is str and len(value) > schema.get("maxLength", len(value)):
-        raise wrong(f"{name} is too long: {len(value):,} characters, at most {schema['maxLength']:,}")
+        raise wrong(f"{name} is too long: {counted(len(value), 'character')}, at most {schema['maxLength']:,}")
     if kind is int and not schema["minimum"] <= value <= schema["maximum"]:
         raise wrong(f"{name} is {value}; it is between {schema['minimum']} and {schema['maximum']:,}")
     if kind is list:
         if len(value) > schema["maxItems"]:
-            raise wrong(f"{name} has {len(value):,} items, at most {schema['maxItems']}")
+            raise wrong(f"{name} has {counted(len(value), 'item')}, at most {schema['maxItems']}")
         return [_checked(name, each, schema["items"]) for each in value]
     return value
