@@ -27,6 +27,8 @@ NO_COUNT = (
     " writes it; remove",
     " holds words",
     "more than",
+    "looks inside notes",
+    "in other words",
 )
 """What only looks like one: a verb, or what is never said of one."""
 
@@ -37,7 +39,7 @@ def counts(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.JoinedStr) and not any(phrase in ast.unparse(node) for phrase in NO_COUNT):
             for number, behind in pairwise(node.values):
                 if isinstance(number, ast.FormattedValue) and isinstance(behind, ast.Constant):
-                    fixed = isinstance(number.value, ast.Name) and number.value.id.isupper()
+                    fixed = (name := ast.unparse(number.value).rpartition(".")[2]).isidentifier() and name.isupper()
                     if not fixed and PLURALS.match(str(behind.value)):
                         yield ast.unparse(node)
 

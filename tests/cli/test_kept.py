@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,8 @@ import pytest
 from tars_memory.doors.cli.app import run
 from tars_memory.doors.cli.call import Call
 from tars_memory.testing import make_vault
+from tars_memory.vault.change import Change
+from tars_memory.vault.writing.store import WriteSession
 
 WORDS = "the ferry to Cobh leaves at nine"
 
@@ -201,8 +203,15 @@ def test_credentials_wait_masked_unless_a_person_decided(desk: Desk) -> None:
 
 
 def test_words_that_bring_out_a_bug_hold_up_nothing_and_can_be_given_up(desk: Desk) -> None:
+    change = WriteSession.change
+
+    def deep(session: WriteSession, changes: Sequence[Change]) -> object:
+        if any(WORDS in each.text for each in changes):
+            raise RecursionError("deep")
+        return change(session, changes)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tars_memory.capture.remember.repeated", raising(lambda: RecursionError("deep")))
+        patch.setattr(WriteSession, "change", deep)
         assert desk.call("remember", WORDS)[0] == 70
         code, told = desk.call("log", "goes on")
         assert code == 0 and "kept in the spool" in told and desk.times("goes on") == 1

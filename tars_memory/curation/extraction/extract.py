@@ -118,8 +118,8 @@ def examiner(
     if checked is not None and not checked.passed:
         run.looks = False
         ctx.notices.append(
-            f"{checked.model} judged {checked.right} of {checked.of} test sentences rightly: it is not asked for a "
-            "second look, so candidates are unchecked"
+            f"{checked.model} judged {checked.right} of {counted(checked.of, 'test sentence')} rightly: it is not "
+            "asked for a second look, so candidates are unchecked"
         )
     return run
 
