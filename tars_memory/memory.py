@@ -9,7 +9,7 @@ import os
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
 from tars_memory import capture, curation, index, jobs, recall
 from tars_memory.errors import NotFoundError, UsageError
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import date, datetime
     from types import TracebackType
-    from typing import BinaryIO, Self, Unpack
 
     from tars_memory.capture.caller import Caller, Receipt
     from tars_memory.capture.remember import Today

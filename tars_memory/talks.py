@@ -15,12 +15,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.disk import blake2b
+from tars_memory.disk import Places, blake2b
 from tars_memory.errors import counted
 from tars_memory.index.schema import PART, STAMP
 from tars_memory.index.talks import TalkIndex
 from tars_memory.index.writer import Log, OwnTurn, Talk
-from tars_memory.settings import PROJECT_FILE, SourcesOptions, chosen_project, find_project
+from tars_memory.settings import PROJECT_FILE, Settings, SourcesOptions, chosen_project, find_project
 from tars_memory.vault.secrets import mask, veil
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from tars_memory.capture.transcripts.turns import Transcript, Turn
-    from tars_memory.disk import Places
-    from tars_memory.settings import Settings
 
     Progress = Callable[[str, int, int], None]
 

@@ -9,7 +9,7 @@ import os
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from tars_memory import capture, curation, index, vault
 from tars_memory.disk import ID_FILE, VAULT_FOLDER, Places
@@ -51,7 +51,6 @@ from tars_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from typing import TypedDict, TypeVar
 
     from tars_memory.capture.caller import Caller, Receipt
     from tars_memory.curation.reviewing.review import Review

@@ -13,14 +13,13 @@ from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.visible import visible
-from tars_memory.vault.model import Tier
+from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.writing.history import find_transactions, of_scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tars_memory.capture.caller import Caller, Receipt
-    from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.store import Written
 
 ASKED = "asked for this"

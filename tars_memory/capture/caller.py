@@ -12,7 +12,7 @@ from tars_memory.errors import NotFoundError, TarsError, UnwritableError
 from tars_memory.settings import FactsOptions, PermissionOptions
 from tars_memory.vault.markdown.visible import hidden
 from tars_memory.vault.suspicion import suspicious
-from tars_memory.vault.writing.spool import Spool
+from tars_memory.vault.writing.spool import Spool, SpooledItem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tars_memory.vault.layout import Layout
     from tars_memory.vault.note import Note
     from tars_memory.vault.vault import Vault
-    from tars_memory.vault.writing.spool import SpooledItem
     from tars_memory.vault.writing.store import Landed, Store, WriteSession
     from tars_memory.vault.writing.transaction import Written
 

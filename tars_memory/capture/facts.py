@@ -10,12 +10,11 @@ from tars_memory.capture import amend
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries, facts
-from tars_memory.vault.markdown.facts import Predicates
+from tars_memory.vault.markdown.facts import Fact, Predicates
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
     from tars_memory.capture.caller import Caller, Receipt
-    from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.transaction import Written
 

@@ -9,14 +9,13 @@ from tars_memory.errors import NotFoundError, UnwritableError, UsageError
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.model import Tier
+from tars_memory.vault.model import Entry, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
     from tars_memory.capture.caller import Caller, Receipt
-    from tars_memory.vault.model import Entry
     from tars_memory.vault.writing.store import WriteSession
 
 SECTION = "Feedback"

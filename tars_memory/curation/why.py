@@ -20,8 +20,9 @@ from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.lines import QUOTE, SAID_BY, quote_in, speaker_in
 from tars_memory.vault.markdown.spans import bare, changed
-from tars_memory.vault.model import Tier
+from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.note import Note
+from tars_memory.vault.writing.history import JournalEntry
 from tars_memory.vault.writing.history import entries as writes
 from tars_memory.vault.writing.journal import base_of, unpack
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from tars_memory.capture.caller import Caller
-    from tars_memory.vault.model import Entry
-    from tars_memory.vault.writing.history import JournalEntry
 
 APPROVES = ("review", "tidy")
 """Commands whose writes a person has decided about."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from tars_memory.errors import NotFoundError, TarsError, UsageError, counted
 from tars_memory.memory import Memory
@@ -23,9 +23,7 @@ from tars_memory.vault.folder import TEMP_SUFFIX, digest
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
-    from typing import Unpack
 
     from tars_memory.vault.writing.store import WriteSession
     from tars_memory.workspace import Opening

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import TarsError
 from tars_memory.index.database import is_local
-from tars_memory.index.embedding.models import pack
+from tars_memory.index.embedding.models import QueryVector, pack
 from tars_memory.index.embedding.queryvector import GREETING, LONGEST_QUERY, reachable
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver
-
-    from tars_memory.index.embedding.models import QueryVector
 
 
 DEBOUNCE = 0.3

@@ -23,13 +23,11 @@ from tars_memory.language.words import is_latin
 from tars_memory.vault.layout import is_made_by_us
 from tars_memory.vault.model import Line, Tier
 from tars_memory.vault.secrets import veiled
-from tars_memory.vault.vault import has_markers
+from tars_memory.vault.vault import Vault, has_markers
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Sequence
-
-    from tars_memory.vault.vault import Vault
 
 
 TOO_BIG = b"too big"

@@ -22,7 +22,7 @@ from tars_memory.capture.remember import SECTION
 from tars_memory.disk import read_id
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, SettingsError, TarsError, UsageError, counted
 from tars_memory.index import detached
-from tars_memory.index.intake import SEARCH_EMBEDS
+from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
 from tars_memory.jobs.status import agents, loaded, model_of, refreshed
 from tars_memory.recall.packing.growth import DAYS
 from tars_memory.vault import secrets
@@ -32,21 +32,18 @@ from tars_memory.vault.markdown.lines import unmarked
 from tars_memory.vault.markdown.spans import bare, lines_of
 from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import has_markers, is_conflict_copy, lacks, numbered, original_of
-from tars_memory.vault.writing.history import RESTORE
+from tars_memory.vault.writing.history import RESTORE, LostLine
 from tars_memory.vault.writing.journal import Journal
 from tars_memory.vault.writing.lock import VaultLock
 from tars_memory.vault.writing.spool import ELSEWHERE, Spool
-from tars_memory.vault.writing.store import Store
+from tars_memory.vault.writing.store import Store, Written
 from tars_memory.vault.writing.transaction import writing
 from tars_memory.vault.writing.withheld import Withheld
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from tars_memory.index.intake import RefreshReport
     from tars_memory.vault.layout import Layout
-    from tars_memory.vault.writing.history import LostLine
-    from tars_memory.vault.writing.store import Written
     from tars_memory.workspace import Workspace
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import disk
 from tars_memory.capture.amend import ASKED, ambiguous, fitting
-from tars_memory.capture.caller import Receipt
+from tars_memory.capture.caller import Caller, Receipt
 from tars_memory.errors import ConflictError, NotFoundError, PartialError, SettingsError, TarsError, counted
 from tars_memory.recall.searcher import Searcher
 from tars_memory.vault import inbox, sessions
@@ -26,10 +26,10 @@ from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import remove_bullet
 from tars_memory.vault.markdown.lines import QUOTE, quote_in
 from tars_memory.vault.markdown.spans import Changes
-from tars_memory.vault.model import Splice, Tier
+from tars_memory.vault.model import Entry, Splice, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import mask
-from tars_memory.vault.writing.history import of_scope
+from tars_memory.vault.writing.history import JournalEntry, of_scope
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.spool import Spool
 from tars_memory.vault.writing.store import LOOK_AGAIN
@@ -39,10 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from tars_memory.capture.caller import Caller
     from tars_memory.vault.layout import Layout
-    from tars_memory.vault.model import Entry
-    from tars_memory.vault.writing.history import JournalEntry
     from tars_memory.workspace import Workspace
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from contextlib import ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.capture.transcripts import Unknown
-from tars_memory.curation.extraction.extract import conversations, examiner
+from tars_memory.curation.extraction.extract import Examiner, conversations, examiner
 from tars_memory.curation.extraction.keeping import Record
 from tars_memory.curation.models.llm import open_llm
 from tars_memory.curation.reviewing.ticks import settle
@@ -38,10 +38,8 @@ from tars_memory.vault.writing.lock import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from contextlib import AbstractContextManager
 
     from tars_memory.capture.transcripts.turns import Transcript
-    from tars_memory.curation.extraction.extract import Examiner
     from tars_memory.memory import Memory
 
 

@@ -17,10 +17,10 @@ from tars_memory.index.embedding import passages, prepare
 from tars_memory.index.intake import RefreshReport
 from tars_memory.jobs.hosts import CLEANUP_DAYS, warnings
 from tars_memory.language.words import foreign
-from tars_memory.recall.packing.growth import DAYS, growth
+from tars_memory.recall.packing.growth import DAYS, Growth, growth
 from tars_memory.recall.packing.loaded import unapproved
 from tars_memory.recall.searcher import Searcher
-from tars_memory.settings import EmbeddingOptions
+from tars_memory.settings import EmbeddingOptions, Settings
 from tars_memory.talks import source_paths
 from tars_memory.vault import inbox
 from tars_memory.vault.writing.history import entries, typed_lines
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.index.indexer import Progress
-    from tars_memory.recall.packing.growth import Growth
-    from tars_memory.settings import Settings
     from tars_memory.workspace import Workspace
 
 

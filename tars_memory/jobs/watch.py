@@ -11,7 +11,7 @@ from tars_memory.index.embedding import models
 from tars_memory.index.embedding.queryvector import SOCKET
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import RefreshBudget
-from tars_memory.index.watcher import WarmServer
+from tars_memory.index.watcher import WarmServer, Watcher
 from tars_memory.settings import EmbeddingOptions
 from tars_memory.vault.writing.lock import alone
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.indexer import Index
-    from tars_memory.index.watcher import Watcher
     from tars_memory.memory import Memory
 
 

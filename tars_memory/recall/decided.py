@@ -15,6 +15,7 @@ from tars_memory.vault.markdown.lines import (
     QUOTE,
     REJECTED,
     REPLACED,
+    Item,
     heading_of,
     items,
     quote_in,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from tars_memory.index.reader import ChunkRow, IndexReader
-    from tars_memory.vault.markdown.lines import Item
 
 ENDED = "ended"
 """What became of a line whose fact does not hold any more."""

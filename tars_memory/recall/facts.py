@@ -12,13 +12,11 @@ from tars_memory.index.naming import folded as plain
 from tars_memory.language.words import STOP_WORDS, tokens, unspaced_runs
 from tars_memory.recall.selecting import Names
 from tars_memory.vault.markdown.document import plain_heading
-from tars_memory.vault.markdown.facts import folded
+from tars_memory.vault.markdown.facts import Fact, Predicates, folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date
-
-    from tars_memory.vault.markdown.facts import Fact, Predicates
 
 MOST = 40
 """Facts in one prompt, about 800 tokens: more are noise to the model, and the budget is for other lines as well."""

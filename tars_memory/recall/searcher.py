@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory import index, vault
 from tars_memory.errors import ModelUnavailableError, NotFoundError, Passing, UnwritableError, UsageError, counted
 from tars_memory.index.files import WRITER_WAIT
-from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS
+from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS, RefreshReport
 from tars_memory.index.schema import CHUNKER, log_of
 from tars_memory.language.words import foreign, is_latin
 from tars_memory.recall import query as queries
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from tars_memory.index.embedding.models import QueryVector
     from tars_memory.index.embedding.queryvector import QueryVectors
     from tars_memory.index.filters import Filter
-    from tars_memory.index.intake import RefreshReport
     from tars_memory.index.reader import IndexReader
     from tars_memory.index.talks import TalkReader
     from tars_memory.recall.packing.context import Context as Packed

@@ -22,18 +22,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from tars_memory.errors import TarsError, counted
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
+from tars_memory.vault.markdown.document import Bullet, Document, Section, line_of, plain_heading
 from tars_memory.vault.markdown.document import apply as spliced
-from tars_memory.vault.markdown.document import line_of, plain_heading
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.spans import Changes
-from tars_memory.vault.model import Splice, Tier
+from tars_memory.vault.model import Entry, Splice, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from tars_memory.vault.markdown.document import Bullet, Document, Section
     from tars_memory.vault.markdown.facts import Ending, Predicates, Said
-    from tars_memory.vault.model import Entry
     from tars_memory.vault.note import Note
 
 

@@ -10,13 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.document import Bullet, Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tars_memory.vault.layout import Layout
-    from tars_memory.vault.markdown.document import Bullet
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry, Tier
 

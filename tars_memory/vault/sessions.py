@@ -19,15 +19,12 @@ from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.entries import neutralise, visible
 from tars_memory.vault.markdown.lines import BLANKS, FACT, KIND, QUOTE, SAID_BY, WARNING, quote_in, speaker_in
 from tars_memory.vault.markdown.spans import Changes
-from tars_memory.vault.model import Splice
-from tars_memory.vault.vault import is_conflict_copy
+from tars_memory.vault.model import Entry, Splice
+from tars_memory.vault.vault import Vault, is_conflict_copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
-
-    from tars_memory.vault.model import Entry
-    from tars_memory.vault.vault import Vault
 
 
 LEFT_OUT = "Left out"

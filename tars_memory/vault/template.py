@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import TarsError, UnwritableError, VaultError
-from tars_memory.vault.layout import shipped
+from tars_memory.vault.layout import Layout, shipped
 from tars_memory.vault.markdown import moment
 
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from tars_memory.vault.layout import Layout
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import Store
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.disk import ID_FILE, VAULT_FOLDER, read_id
-from tars_memory.errors import NotFoundError, PartialError, UnwritableError, VaultError
+from tars_memory.errors import NotFoundError, PartialError, TarsError, UnwritableError, VaultError
 from tars_memory.settings import LayoutOptions, LimitsOptions
 from tars_memory.vault import folder as beneath
 from tars_memory.vault.layout import Layout
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import date
 
-    from tars_memory.errors import TarsError
     from tars_memory.vault.note import Note
 
 

@@ -14,6 +14,7 @@ from tars_memory.capture.transcripts.turns import (
     IDS,
     TITLES,
     Draft,
+    Transcript,
     clean,
     first,
     ident,
@@ -27,8 +28,6 @@ from tars_memory.capture.transcripts.turns import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
-
-    from tars_memory.capture.transcripts.turns import Transcript
 
 CHAT = "chat"
 """Name of the shape: messages with a role and a content."""

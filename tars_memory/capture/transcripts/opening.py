@@ -11,17 +11,14 @@ import shutil
 import stat
 import tempfile
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from tars_memory.capture.transcripts import records, text
-from tars_memory.capture.transcripts.turns import DamagedError, Unknown
+from tars_memory.capture.transcripts.turns import DamagedError, Transcript, Unknown
 from tars_memory.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
-
-    from tars_memory.capture.transcripts.turns import Transcript
 
 HEAD = 65_536
 """Bytes that are looked at to tell the shape."""

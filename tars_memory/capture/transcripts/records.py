@@ -7,18 +7,15 @@ import io
 import json
 import re
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import ijson
 
 from tars_memory.capture.transcripts import formats
-from tars_memory.capture.transcripts.turns import DamagedError, name
+from tars_memory.capture.transcripts.turns import DamagedError, Transcript, name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
-
-    from tars_memory.capture.transcripts.turns import Transcript
 
 MAX_LINE = 64_000_000
 """Bytes of one line; a longer one is passed over and counted as damaged."""

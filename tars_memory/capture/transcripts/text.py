@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from tars_memory.capture.transcripts.turns import ROLES, YEARS, Draft, Unknown, clean, name
+from tars_memory.capture.transcripts.turns import ROLES, YEARS, Draft, Role, Transcript, Unknown, clean, name
 from tars_memory.vault.markdown import frontmatter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from datetime import tzinfo
-    from typing import BinaryIO
-
-    from tars_memory.capture.transcripts.turns import Role, Transcript
 
 FORMAT = "text"
 

@@ -21,7 +21,7 @@ from tars_memory.recall.packing.packing import characters
 from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries, facts
-from tars_memory.vault.markdown.facts import claim_in, heading_for
+from tars_memory.vault.markdown.facts import Claim, claim_in, heading_for
 from tars_memory.vault.markdown.lines import FACT, bullets_in
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import mask
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from tars_memory.curation.model import DrawnFact, Extraction
     from tars_memory.curation.models.dialogues import Dialogue
     from tars_memory.curation.models.llm import LanguageModel
-    from tars_memory.vault.markdown.facts import Claim
     from tars_memory.vault.vault import Vault
 
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 import os
 from collections import Counter
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from tars_memory.capture.transcripts import Unknown, read
 from tars_memory.curation.extraction import drawing
-from tars_memory.curation.extraction.drawing import Known
+from tars_memory.curation.extraction.drawing import Drawn, Known, Moments
 from tars_memory.curation.extraction.keeping import KEEPS, KeptFact, Place, keep, keep_said, words_of
 from tars_memory.curation.models import check, llm
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.tables import LANGUAGES
-from tars_memory.settings import AUTO, ExtractOptions, may_run_by_itself
+from tars_memory.settings import AUTO, ExtractOptions, Settings, may_run_by_itself
 from tars_memory.vault import sessions
 from tars_memory.vault.markdown.facts import owned
 from tars_memory.vault.model import Tier
@@ -28,14 +28,10 @@ from tars_memory.vault.writing.withheld import Withheld
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import BinaryIO
 
     from tars_memory.capture.caller import Caller
     from tars_memory.capture.transcripts.turns import Transcript
-    from tars_memory.curation.extraction.drawing import Drawn, Moments
-    from tars_memory.curation.extraction.keeping import KeptFact
     from tars_memory.curation.models.llm import LanguageModel, Prompt
-    from tars_memory.settings import Settings
     from tars_memory.vault.sessions import SessionNote
 
 

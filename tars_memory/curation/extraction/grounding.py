@@ -25,7 +25,7 @@ from tars_memory.language.sentences import own_words
 from tars_memory.language.statements import MONTHS
 from tars_memory.language.tables import spoken
 from tars_memory.recall.packing.fence import visible
-from tars_memory.vault.markdown.facts import ME, WE, claim_of
+from tars_memory.vault.markdown.facts import ME, WE, Claim, claim_of
 from tars_memory.vault.markdown.facts import folded as plainly
 from tars_memory.vault.secrets import mask
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from tars_memory.curation.model import DrawnFact, Verdict
     from tars_memory.curation.models.dialogues import Dialogue
     from tars_memory.curation.models.llm import LanguageModel
-    from tars_memory.vault.markdown.facts import Claim
 
     Look = Dialogue[tuple[Verdict | None, ...]]
 

@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.curation.model import DrawnFact, Extraction
 from tars_memory.language.dates import absolute, names_day, names_relative
 from tars_memory.language.sentences import Sentence, sentences
-from tars_memory.language.tables import LANGUAGES, common_words, filled, joined, language, shared, spoken
+from tars_memory.language.tables import LANGUAGES, Language, common_words, filled, joined, language, shared, spoken
 from tars_memory.vault.markdown.facts import ME, WE, Claim, claim_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from tars_memory.capture.transcripts.turns import Turn
-    from tars_memory.language.tables import Language
 
 
 FEW_WORDS = 8

@@ -21,10 +21,10 @@ from string import Template
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from tars_memory.curation.model import DrawnFact, Extraction, Refer, Verdict
-from tars_memory.curation.models.llm import Prompt, Reply, ReplyError, unusable
+from tars_memory.curation.models.llm import LanguageModel, Prompt, Reply, ReplyError, unusable
 from tars_memory.disk import sha256
 from tars_memory.recall.packing import fence
-from tars_memory.vault.markdown.facts import claim_of
+from tars_memory.vault.markdown.facts import Claim, claim_of
 from tars_memory.vault.markdown.lines import SENTENCES
 from tars_memory.vault.secrets import mask
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from tars_memory.capture.transcripts.turns import Turn
-    from tars_memory.curation.models.llm import LanguageModel
-    from tars_memory.vault.markdown.facts import Claim
 
 T = TypeVar("T")
 

@@ -18,19 +18,16 @@ import sys
 import threading
 import weakref
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tars_memory.curation.models import provider
 from tars_memory.errors import ModelUnavailableError, UsageError, counted
 from tars_memory.recall.packing.fence import visible
-from tars_memory.settings import LlmOptions
+from tars_memory.settings import LlmOptions, Settings
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import IO
-
-    from tars_memory.settings import Settings
 
 
 LOOK = "look"

@@ -17,28 +17,24 @@ from tars_memory.curation.commit import refused
 from tars_memory.curation.extraction.rules import stated
 from tars_memory.curation.model import Ends, Instead, Mark, Proposal, Related, Stated
 from tars_memory.errors import NotFoundError, TarsError, counted
-from tars_memory.settings import PROJECTS
+from tars_memory.settings import PROJECTS, FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.change import locate
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.entries import heading
-from tars_memory.vault.markdown.facts import ME, WE, Claim, Predicates, claim_in, folded, heading_for
+from tars_memory.vault.markdown.facts import ME, WE, Claim, Fact, Plan, Predicates, claim_in, folded, heading_for
 from tars_memory.vault.markdown.lines import extracted_in, unbulleted
-from tars_memory.vault.model import Tier
+from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import SessionFact, linked
 from tars_memory.vault.writing import history
-from tars_memory.vault.writing.journal import time_of
+from tars_memory.vault.writing.journal import Journal, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from tars_memory.settings import FactsOptions
-    from tars_memory.vault.markdown.facts import Fact, Plan
-    from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
-    from tars_memory.vault.writing.journal import Journal
 
 
 COMMAND = "extract"

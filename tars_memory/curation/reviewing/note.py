@@ -15,20 +15,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.model import BESIDE, NEW
+from tars_memory.curation.model import BESIDE, NEW, Proposal, Related
 from tars_memory.errors import UsageError
 from tars_memory.vault.layout import BEFORE, INTRO, TITLE, Layout
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
 from tars_memory.vault.markdown.lines import MARK
-from tars_memory.vault.model import Splice
+from tars_memory.vault.model import Entry, Splice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
-
-    from tars_memory.curation.model import Proposal, Related
-    from tars_memory.vault.model import Entry
 
 NOTE = Layout.review
 HEADING = "To decide"

@@ -16,20 +16,20 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.curation.commit import commit
-from tars_memory.curation.model import Decision, DrawnFact
+from tars_memory.curation.commit import Decided, commit
+from tars_memory.curation.model import Decision, DrawnFact, Proposal
 from tars_memory.curation.reviewing import ticks
 from tars_memory.curation.reviewing.candidates import COMMAND, arrived, earliest
-from tars_memory.curation.reviewing.gather import gather
-from tars_memory.curation.reviewing.ticks import accepted, resolved
+from tars_memory.curation.reviewing.gather import Gathered, gather
+from tars_memory.curation.reviewing.ticks import Recorded, accepted, resolved
 from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UsageError, counted
 from tars_memory.vault import sessions
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.spans import Changes
-from tars_memory.vault.model import Tier
+from tars_memory.vault.model import Entry, Splice, Tier
 from tars_memory.vault.note import Note
-from tars_memory.vault.sessions import LEFT_OUT
+from tars_memory.vault.sessions import LEFT_OUT, SessionFact
 from tars_memory.vault.writing.history import typed_lines, written_days
 from tars_memory.vault.writing.lock import VaultLock
 
@@ -37,14 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from tars_memory.capture.caller import Caller
-    from tars_memory.curation.commit import Decided
     from tars_memory.curation.extraction.keeping import KeptFact
-    from tars_memory.curation.model import Proposal
-    from tars_memory.curation.reviewing.gather import Gathered
-    from tars_memory.curation.reviewing.ticks import Recorded
     from tars_memory.settings import ReviewOptions
-    from tars_memory.vault.model import Entry, Splice
-    from tars_memory.vault.sessions import SessionFact
     from tars_memory.vault.writing.store import WriteSession
 
 

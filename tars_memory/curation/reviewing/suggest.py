@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.model import Related
+from tars_memory.curation.model import Proposal, Related
 from tars_memory.curation.models import dialogues
-from tars_memory.curation.models.dialogues import Offered
+from tars_memory.curation.models.dialogues import Dialogue, ModelOp, Offered, Ops
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
@@ -19,8 +19,6 @@ from tars_memory.vault.secrets import mask
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tars_memory.curation.model import Proposal
-    from tars_memory.curation.models.dialogues import Dialogue, ModelOp, Ops
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.curation.reviewing.review import Review
     from tars_memory.vault.model import Entry

@@ -17,15 +17,15 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
-from tars_memory.curation.commit import commit
-from tars_memory.curation.model import Decision
+from tars_memory.curation.commit import Committed, commit
+from tars_memory.curation.model import Decision, Mark, Proposal, Related
 from tars_memory.curation.reviewing import note
 from tars_memory.disk import sha256
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.folder import digest
 from tars_memory.vault.markdown.spans import splices_between
-from tars_memory.vault.vault import is_conflict_copy
+from tars_memory.vault.vault import Vault, is_conflict_copy
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.transaction import writing
 
@@ -33,13 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from tars_memory.capture.caller import Caller
-    from tars_memory.curation.commit import Committed
-    from tars_memory.curation.model import Mark, Proposal, Related
     from tars_memory.curation.reviewing.gather import Gathered
     from tars_memory.curation.reviewing.note import Ticked
     from tars_memory.curation.reviewing.review import Review
     from tars_memory.vault.model import Splice
-    from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import WriteSession
 
 

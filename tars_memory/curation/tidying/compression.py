@@ -9,9 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from tars_memory.curation.tidying.aged import BY, SessionMove, Survey, merged, summary_line, survey, weightiest
+from tars_memory.curation.tidying.aged import (
+    BY,
+    Aged,
+    Merged,
+    SessionMove,
+    Survey,
+    merged,
+    summary_line,
+    survey,
+    weightiest,
+)
 from tars_memory.errors import ConflictError, UsageError
-from tars_memory.settings import ReviewOptions, TidyOptions
+from tars_memory.settings import ReviewOptions, Settings, TidyOptions
 from tars_memory.vault import summaries as notes
 from tars_memory.vault.links import Links
 from tars_memory.vault.markdown.document import apply
@@ -23,8 +33,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from tars_memory.capture.caller import Caller
-    from tars_memory.curation.tidying.aged import Aged, Merged
-    from tars_memory.settings import Settings
     from tars_memory.vault.writing.store import Plan, WriteSession
 
 

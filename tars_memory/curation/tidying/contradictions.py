@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation.model import Related, day_of, question
 from tars_memory.curation.models import dialogues
-from tars_memory.curation.models.dialogues import Offered
+from tars_memory.curation.models.dialogues import Dialogue, ModelOp, Offered, Ops
 from tars_memory.curation.tidying.tidy import quiet_ids
 from tars_memory.errors import NotFoundError, UsageError, counted
 from tars_memory.language import statements
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tars_memory.capture.caller import Caller
-    from tars_memory.curation.models.dialogues import Dialogue, ModelOp, Ops
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.vault.model import Entry
 

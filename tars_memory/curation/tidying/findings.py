@@ -26,19 +26,17 @@ from tars_memory.disk import sha256
 from tars_memory.errors import counted
 from tars_memory.language.named_dates import dated
 from tars_memory.settings import FactsOptions
-from tars_memory.vault.links import block_ids
+from tars_memory.vault.links import Links, block_ids
 from tars_memory.vault.markdown.document import Document, plain_heading
 from tars_memory.vault.markdown.entries import STATES, task
 from tars_memory.vault.markdown.lines import end_in, is_empty, is_time_alone, mark_of_time, unbulleted
-from tars_memory.vault.model import Tier
+from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.summaries import is_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from tars_memory.vault.layout import Layout
-    from tars_memory.vault.links import Links
-    from tars_memory.vault.model import Entry
     from tars_memory.vault.note import Note
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.curation.extraction.rules import stated
 from tars_memory.curation.model import Related, question
-from tars_memory.curation.tidying.findings import Finding
+from tars_memory.curation.tidying.findings import Finding, TidyNote, World
 from tars_memory.language import statements
 from tars_memory.vault.markdown import facts as truth
 from tars_memory.vault.markdown.facts import heading_for
@@ -21,7 +21,6 @@ from tars_memory.vault.markdown.facts import heading_for
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tars_memory.curation.tidying.findings import TidyNote, World
     from tars_memory.vault.model import Entry
 
 

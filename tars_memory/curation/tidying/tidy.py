@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from tars_memory.capture.caller import Caller
-    from tars_memory.curation.tidying.findings import Finding
     from tars_memory.vault.writing.store import WriteSession
 
 

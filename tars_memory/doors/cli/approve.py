@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from rich.padding import Padding
 from rich.text import Text
 
-from tars_memory.curation.model import BESIDE
+from tars_memory.curation.model import BESIDE, Proposal, Related
 from tars_memory.curation.reviewing.note import shown
-from tars_memory.curation.reviewing.review import approve
+from tars_memory.curation.reviewing.review import Review, Reviewed, UnapprovedRule, approve
 from tars_memory.doors.cli.output import ClosedOutput, clean, counted, line
 from tars_memory.doors.cli.screen import console
 from tars_memory.errors import ConflictError, TarsError, UsageError
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tars_memory.capture.caller import Caller
-    from tars_memory.curation.model import Proposal, Related
-    from tars_memory.curation.reviewing.review import Review, Reviewed, UnapprovedRule
     from tars_memory.doors.cli.call import Call
 
 SCISSORS = "# ---- below this line nothing is kept ----"

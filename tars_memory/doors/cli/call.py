@@ -18,7 +18,7 @@ from tars_memory import vault
 from tars_memory.doors.cli.output import Output, counted, fields, here, line, within
 from tars_memory.errors import Passing, UsageError
 from tars_memory.settings import AGENT_MARKS as AGENT_MARKS
-from tars_memory.settings import StrangeVaultError, agent_mark
+from tars_memory.settings import Settings, StrangeVaultError, agent_mark
 from tars_memory.vault.suspicion import suspicious
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.memory import Memory
-    from tars_memory.settings import Settings
     from tars_memory.vault.model import Actor
 
 

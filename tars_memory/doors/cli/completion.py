@@ -21,13 +21,12 @@ from typer.core import TyperArgument, TyperOption
 
 from tars_memory import index
 from tars_memory.doors.cli.output import line
-from tars_memory.doors.cli.parsing import HELP
+from tars_memory.doors.cli.parsing import HELP, Command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tars_memory.doors.cli.call import Call
-    from tars_memory.doors.cli.parsing import Command
     from tars_memory.vault.model import Entry
 
 FILES, PLAIN, OPEN = 3, 4, 5

@@ -14,7 +14,7 @@ import typer
 
 from tars_memory import __version__, vault
 from tars_memory.disk import Places
-from tars_memory.doors.cli.call import read_stdin
+from tars_memory.doors.cli.call import Call, Typed, read_stdin
 from tars_memory.doors.cli.output import PROGRAM, clean, hidden, masked, to_json
 from tars_memory.errors import (
     AmbiguousError,
@@ -30,8 +30,6 @@ from tars_memory.settings import AUTHOR, PROJECT, Settings, here
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from tars_memory.doors.cli.call import Call, Typed
 
 USAGE, UNWRITABLE, BUG = 2, 5, 70
 

@@ -8,7 +8,7 @@ TEXT commands may begin with a dash.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +22,6 @@ from tars_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import date
 
     from tars_memory.curation.models.llm import LanguageModel, Prompt
 

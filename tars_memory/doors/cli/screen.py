@@ -21,7 +21,7 @@ from rich.style import Style
 from rich.text import Text
 
 from tars_memory.disk import Places
-from tars_memory.doors.cli.output import SEQUENCES, clean, line
+from tars_memory.doors.cli.output import SEQUENCES, Output, clean, line
 from tars_memory.recall.ranking.words import Terms
 from tars_memory.settings import OFF, Settings, TerminalOptions
 from tars_memory.vault.markdown.lines import plain
@@ -29,7 +29,6 @@ from tars_memory.vault.markdown.lines import plain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tars_memory.doors.cli.output import Output
     from tars_memory.recall.query import Query
     from tars_memory.recall.results import Hit, SearchResult
 

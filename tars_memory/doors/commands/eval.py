@@ -1,16 +1,13 @@
 """``eval``: how well search answers questions whose answers are known."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from tars_memory.doors.cli.output import Output, counted, line
 from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
-from tars_memory.recall.evaluation import UNNAMED
-
-if TYPE_CHECKING:
-    from tars_memory.recall.evaluation import ModeRun
+from tars_memory.recall.evaluation import UNNAMED, ModeRun
 
 MODES = ("hybrid", "lexical", "semantic")
 MOST_MISSING = 5

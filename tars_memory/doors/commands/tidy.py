@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tars_memory.curation.tidying import contradictions
-from tars_memory.doors.cli.call import show_plan
+from tars_memory.doors.cli.call import Call, show_plan
 from tars_memory.doors.cli.output import clean, counted, line
 from tars_memory.doors.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command, day
 from tars_memory.errors import UsageError
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tars_memory.curation.tidying.archive import Archived
     from tars_memory.curation.tidying.compression import Compressed
     from tars_memory.curation.tidying.tidy import Tidied
-    from tars_memory.doors.cli.call import Call
 
 LEFT = 1
 PARTLY = 3

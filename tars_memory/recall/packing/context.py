@@ -8,7 +8,7 @@ fit, the lines that answer first), other rules, User.md, daily notes, facts, and
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import UsageError, counted
@@ -40,23 +40,19 @@ from tars_memory.recall.packing.packing import (
     characters,
     tokens,
 )
-from tars_memory.recall.ranking.ranked import settled
+from tars_memory.recall.ranking.ranked import Answer, settled
 from tars_memory.settings import PROJECTS, FactsOptions
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import plain_heading
-from tars_memory.vault.markdown.facts import folded
+from tars_memory.vault.markdown.facts import Fact, Predicates, folded
 from tars_memory.vault.markdown.lines import candidates_of, unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import date, datetime
 
-    from tars_memory.recall.packing.loaded import Loaded
     from tars_memory.recall.query import Query
-    from tars_memory.recall.ranking.ranked import Answer
     from tars_memory.recall.selecting import Selection
     from tars_memory.recall.talks import Conversations
-    from tars_memory.vault.markdown.facts import Fact, Predicates
     from tars_memory.vault.model import Entry
     from tars_memory.vault.vault import Vault
 

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import TarsError
 from tars_memory.recall.packing.context import BEYOND_CAP, USER
-from tars_memory.recall.packing.packing import NO_ROOM, tokens
+from tars_memory.recall.packing.packing import NO_ROOM, Context, tokens
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.markdown.document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tars_memory.recall.packing.packing import Context
     from tars_memory.vault.vault import Vault
 
 DAYS = 30

@@ -15,7 +15,7 @@ from tars_memory.recall.results import note_lines
 from tars_memory.recall.talks import Conversations
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.markdown import lines as grammar
-from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.document import Block, Document
 from tars_memory.vault.markdown.entries import parse
 from tars_memory.vault.markdown.lines import ended_lines, may_say_end
 from tars_memory.vault.model import Tier
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
-    from tars_memory.vault.markdown.document import Block
     from tars_memory.vault.vault import Vault
 
 

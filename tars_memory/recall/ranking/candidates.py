@@ -18,7 +18,7 @@ from tars_memory.index.fulltext import expression
 from tars_memory.index.naming import key, keys_within, name_parts, names_of
 from tars_memory.language.words import is_run, stem
 from tars_memory.recall.ranking import fusion
-from tars_memory.recall.ranking.words import Exclusion, bm25, heads_of, idf
+from tars_memory.recall.ranking.words import Exclusion, Terms, bm25, heads_of, idf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tars_memory.index.filters import Filter
     from tars_memory.index.reader import ChunkRow, IndexReader, NoteRow
     from tars_memory.recall.query import Query
-    from tars_memory.recall.ranking.words import Terms
 
 
 _ITEMS = frozenset({"item", "machinery", "replaced"})

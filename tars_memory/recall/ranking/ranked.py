@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tars_memory.index.filters import Filter
 from tars_memory.recall.ranking import relevance
 from tars_memory.recall.ranking import scores as ranking
-from tars_memory.recall.ranking.candidates import gather
+from tars_memory.recall.ranking.candidates import CandidateLine, Pool, gather
 from tars_memory.recall.ranking.scores import told_day
 from tars_memory.recall.ranking.words import Terms
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tars_memory.index.embedding.models import QueryVector
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.query import Query
-    from tars_memory.recall.ranking.candidates import CandidateLine, Pool
 
 POOL = 50
 """Hits that the candidates are gathered for: on locomo-dev the lines of 75 chunks hold 97 % of the gold ones."""

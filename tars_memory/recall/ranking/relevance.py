@@ -10,7 +10,7 @@ from math import exp, log
 from typing import TYPE_CHECKING
 
 from tars_memory.language.words import is_inflected, stem, unspaced_runs
-from tars_memory.recall.ranking.candidates import CHUNKS_READ
+from tars_memory.recall.ranking.candidates import CHUNKS_READ, Candidate, Pool
 from tars_memory.recall.ranking.fusion import DEFAULT, STRANGE, UNTOLD, mean
 from tars_memory.recall.ranking.words import idf
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tars_memory.recall.query import Query
-    from tars_memory.recall.ranking.candidates import Candidate, Pool
 
 COMMON, COMMON_SHARE, COMMON_COSINE = 20, 0.60, 0.30
 """Where the best chunk is not clearly near, others have to come near too: it and the COMMON-th best, this one weighing

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tars_memory.language.words import tokens, unspaced_runs
 from tars_memory.recall.once import statement_of
 from tars_memory.recall.ranking import fusion
-from tars_memory.recall.ranking.candidates import NAMESAKES
+from tars_memory.recall.ranking.candidates import NAMESAKES, Candidate, CandidateLine, Pool
 from tars_memory.recall.ranking.fusion import REFUSED, mean
 from tars_memory.recall.ranking.words import phrase_key
 from tars_memory.recall.results import Hit
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from tars_memory.index.reader import ChunkRow
     from tars_memory.recall.query import Query
-    from tars_memory.recall.ranking.candidates import Candidate, CandidateLine, Pool
 
 
 PARTS = (

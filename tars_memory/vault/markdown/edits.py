@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ConflictError
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import Document, Extent, Section, apply, plain_heading
+from tars_memory.vault.markdown.document import Bullet, Document, Extent, Section, apply, plain_heading
 from tars_memory.vault.markdown.spans import Changes
-from tars_memory.vault.model import Splice
+from tars_memory.vault.model import Entry, Splice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import date
 
-    from tars_memory.vault.markdown.document import Bullet
     from tars_memory.vault.markdown.facts import Claim, Plan, Predicates
-    from tars_memory.vault.model import Entry
     from tars_memory.vault.note import Note
 
 

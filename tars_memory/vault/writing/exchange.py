@@ -13,12 +13,9 @@ import errno
 import os
 import platform
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tars_memory.vault.folder import FOLDER_HANDLES
-
-if TYPE_CHECKING:
-    from tars_memory.vault.folder import Folder
+from tars_memory.vault.folder import FOLDER_HANDLES, Folder
 
 RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
 """``renameat2(2)``"""

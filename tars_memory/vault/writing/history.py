@@ -15,20 +15,24 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError, counted
 from tars_memory.vault.folder import FOLDER_HANDLES, Folder, digest, read_note, steps
-from tars_memory.vault.layout import DECIDED, MADE, OURS
+from tars_memory.vault.layout import DECIDED, MADE, OURS, Layout
 from tars_memory.vault.markdown.document import apply
-from tars_memory.vault.markdown.spans import bare, changed, lines_of, reversed_by_text, reversed_exactly, still_there
-from tars_memory.vault.model import Splice
-from tars_memory.vault.writing.journal import base_of, parse, text_of, unpack
+from tars_memory.vault.markdown.spans import (
+    Span,
+    bare,
+    changed,
+    lines_of,
+    reversed_by_text,
+    reversed_exactly,
+    still_there,
+)
+from tars_memory.vault.model import Entry, Splice
+from tars_memory.vault.writing.journal import Journal, Record, base_of, parse, text_of, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tars_memory.vault.layout import Layout
-    from tars_memory.vault.markdown.spans import Span
-    from tars_memory.vault.model import Entry
-    from tars_memory.vault.writing.journal import Journal, Record
     from tars_memory.vault.writing.store import Plan, Store, Written
     from tars_memory.vault.writing.transaction import Transaction
 

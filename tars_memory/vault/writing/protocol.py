@@ -22,6 +22,8 @@ from tars_memory.vault.folder import (
     FREE,
     TAKEN,
     TEMP_SUFFIX,
+    Folder,
+    OpenNote,
     close,
     digest,
     drop_lease,
@@ -33,17 +35,12 @@ from tars_memory.vault.folder import (
     take_lease,
     write_all,
 )
-from tars_memory.vault.markdown.spans import present, still_there
-from tars_memory.vault.writing.exchange import UnsupportedError
-from tars_memory.vault.writing.journal import pack, text_of
+from tars_memory.vault.markdown.spans import Span, present, still_there
+from tars_memory.vault.writing.exchange import Exchange, UnsupportedError
+from tars_memory.vault.writing.journal import Journal, Record, pack, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from tars_memory.vault.folder import Folder, OpenNote
-    from tars_memory.vault.markdown.spans import Span
-    from tars_memory.vault.writing.exchange import Exchange
-    from tars_memory.vault.writing.journal import Journal, Record
 
 
 LIMBO = (".tars", "limbo")

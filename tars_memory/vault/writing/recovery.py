@@ -10,7 +10,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from tars_memory.vault.folder import Folder, close, digest, read_note, same_file, sync, write_all
+from tars_memory.vault.folder import Folder, OpenNote, close, digest, read_note, same_file, sync, write_all
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.spans import lines_of, present
 from tars_memory.vault.model import Splice
@@ -18,7 +18,6 @@ from tars_memory.vault.writing.journal import Record, base_of, unpack
 from tars_memory.vault.writing.protocol import aside_of, keep_in_limbo, put_back
 
 if TYPE_CHECKING:
-    from tars_memory.vault.folder import OpenNote
     from tars_memory.vault.writing.exchange import Exchange
 
 

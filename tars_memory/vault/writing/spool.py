@@ -23,14 +23,13 @@ from tars_memory.errors import (
     UnwritableError,
 )
 from tars_memory.vault.markdown.entries import neutralise
-from tars_memory.vault.writing.journal import is_text, replace_file
+from tars_memory.vault.writing.journal import Journal, is_text, replace_file
 from tars_memory.vault.writing.lock import VaultLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tars_memory.vault.writing.journal import Journal
     from tars_memory.vault.writing.store import Store
 
 REMOVALS = ("forget", "facts end", "facts remove")

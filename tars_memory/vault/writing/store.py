@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory import disk
 from tars_memory.errors import ConflictError, SettingsError, TarsError
 from tars_memory.settings import StoreOptions
-from tars_memory.vault.change import apply, landing, named
+from tars_memory.vault.change import Change, Outcome, Planned, apply, landing, named
 from tars_memory.vault.folder import TEMP_SUFFIX, Folder, digest
 from tars_memory.vault.layout import shipped
 from tars_memory.vault.note import Note
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from tars_memory.vault.change import Change, Outcome, Planned
     from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.exchange import Exchange

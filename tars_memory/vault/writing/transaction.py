@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -32,14 +32,11 @@ from tars_memory.vault.markdown.spans import (
 from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import has_markers
 from tars_memory.vault.writing.exchange import UnsupportedError
-from tars_memory.vault.writing.journal import next_txn, prune, time_of
+from tars_memory.vault.writing.journal import Record, next_txn, prune, time_of
 from tars_memory.vault.writing.protocol import Job, append, edit, ending, remove
 from tars_memory.vault.writing.protocol import create as create_note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tars_memory.vault.writing.journal import Record
     from tars_memory.vault.writing.store import Store
 
 
