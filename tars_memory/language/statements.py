@@ -146,7 +146,8 @@ _TOKEN = re.compile(
     r"|[^\W\d_][\w'’]*(?:[-+#&@./][\w'’]+)*[+#]*"  # a word: C++, e-mail, anna@x.org, B12
     r"|[%€$£¥°?]|[^\w\s\x00-\x7f…“”„‚‘’«»–—·•]"  # what changes the meaning; emoji
 )
-_TAG = re.compile(r"(?:^|(?<=\s))#[^\s#]+")
+_TAG = re.compile(r"(?:^|(?<=\s))#(?!\d+(?![\w/-]))[^\s#]+")
+"""A number behind a ``#`` is no tag, but as telling as any number."""
 _APOSTROPHE = re.compile(r"(?<=\w)['’]s?$")
 _ELIDED = re.compile(r"^(?:l|d|j|m|t|s|c|qu|un|all|dell|nell|sull)['’](?=\w)", re.IGNORECASE)
 

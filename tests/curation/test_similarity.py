@@ -160,3 +160,9 @@ def test_rare_words_and_more_of_them_come_first() -> None:
     lines = ["the boat is in Kiel", "the boat is in Kiel since May", "the boat needs paint", "the boat has an engine"]
     assert SimilarTexts(lines).about("the boat in Kiel is sold")[:2] == [0, 1]
     assert SimilarTexts(["a b c"] * 3).about("a b c") == [2, 1, 0]  # of equal ones the last
+
+
+def test_a_number_behind_a_hash_is_a_number() -> None:
+    assert relation("fix issue #12", "fix issue #13") == "different"
+    assert relation("fix issue #12", "Fix issue #12.") == "same"
+    assert relation("tea at four #home", "tea at four #Home") == "same"
