@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -205,10 +206,10 @@ def test_credentials_wait_masked_unless_a_person_decided(desk: Desk) -> None:
 def test_words_that_bring_out_a_bug_hold_up_nothing_and_can_be_given_up(desk: Desk) -> None:
     change = WriteSession.change
 
-    def deep(session: WriteSession, changes: Sequence[Change]) -> object:
+    def deep(session: WriteSession, changes: Sequence[Change], **more: Any) -> object:
         if any(WORDS in each.text for each in changes):
             raise RecursionError("deep")
-        return change(session, changes)
+        return change(session, changes, **more)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WriteSession, "change", deep)
