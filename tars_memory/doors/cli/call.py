@@ -19,7 +19,6 @@ from tars_memory.doors.cli.output import Output, counted, fields, here, line, wi
 from tars_memory.errors import Passing, UsageError
 from tars_memory.settings import AGENT_MARKS as AGENT_MARKS
 from tars_memory.settings import Settings, StrangeVaultError, agent_mark
-from tars_memory.vault.suspicion import suspicious
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -401,7 +400,7 @@ def about_secrets(call: Call, text: str) -> str:
     Raises:
         typer.Exit: the person wants nothing written; the text is shown once more.
     """
-    if not call.interactive or call.dry_run or not suspicious(text):
+    if not call.interactive or call.dry_run or not vault.suspicion.suspicious(text):
         return text
     found = vault.secrets.find(text)
     if not found:
