@@ -203,7 +203,7 @@ def test_its_package_is_never_imported(prepared: tuple[models.Manifest, Path]) -
 
 def test_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(prepare.SOURCES, e5.WEIGHTS, ("no_such_package", e5.WEIGHTS))
-    with pytest.raises(ModelUnavailableError, match="the multilingual model is not installed") as caught:
+    with pytest.raises(ModelUnavailableError, match="no multilingual model is installed") as caught:
         prepare.ready("multilingual", tmp_path)
     assert "tars-memory[multilingual]" in caught.value.hint
     assert not list(tmp_path.iterdir())
