@@ -27,6 +27,9 @@ THEIRS = OLD + b"- theirs\n"
 STRIDE = 3
 """Every third step here, every one in tests/prove."""
 
+OVER = 5
+"""Writes in a row that are over before the step at which somebody was to act: all steps were tried."""
+
 Act = Callable[[Place], None]
 
 
@@ -170,7 +173,7 @@ def test_what_an_editor_read_of_our_write_and_saves_is_known_as_ours(
 ) -> None:
     """It reads the note at each step and saves it, with a line of its own, some steps later."""
     steps = Steps(patch)
-    saved_with_ours = 0
+    saved_with_ours = over = 0
     for at in range(1, 80, 5 if delay else 1):
         (tmp_path / str(at)).mkdir()
         place = Place(tmp_path / str(at), SteppedExchange(steps, leases=False))
@@ -192,8 +195,12 @@ def test_what_an_editor_read_of_our_write_and_saves_is_known_as_ours(
         steps.begin(at, read)
         written = place.write("a.md", REREADS[kind])
         steps.on = False
-        if not steps.acted:
-            break
+        if not steps.acted:  # a busy machine makes one write shorter than the next
+            over += 1
+            if delay or over == OVER:
+                break
+            continue
+        over = 0
         place.store().recover()
         text = note.read_bytes()
         assert written.changed, at
