@@ -163,7 +163,7 @@ def _message(line: bytes | None) -> JSONRPCMessage:
     if line is None:
         return _error(INVALID_REQUEST, f"the message is longer than {LONGEST_MESSAGE:,} bytes: send a shorter one")
     try:
-        said = pydantic_core.from_json(line)
+        said = _parsed(line)
     except ValueError as error:
         return _error(PARSE_ERROR, f"this line is not JSON ({str(error)[:80]}): send one message a line, in UTF-8")
     if not isinstance(said, dict):
@@ -177,6 +177,23 @@ def _message(line: bytes | None) -> JSONRPCMessage:
         return _error(
             INVALID_REQUEST, 'the message is not JSON-RPC 2.0: it takes "jsonrpc", "id", "method", "params"', name
         )
+
+
+def _parsed(line: bytes) -> Any:
+    """What a line says; half a character, as clients cut one in two at the end of a text, becomes a question mark.
+
+    Raises:
+        ValueError: it is not JSON, or its request could not be answered by its id.
+    """
+    try:
+        return pydantic_core.from_json(line)
+    except ValueError as error:
+        try:
+            said = json.loads(line.decode())
+            json.dumps({**said, "params": None}, ensure_ascii=False).encode()  # the rest has to come back as it is
+            return pydantic_core.from_json(json.dumps(said, ensure_ascii=False).encode("utf-8", "replace"))
+        except (ValueError, TypeError, RecursionError):
+            raise error from None
 
 
 def _error(code: int, message: str, name: int | str | None = None) -> JSONRPCError:

@@ -146,7 +146,7 @@ class MemoryTool:
             return self._listing(named, path)
         if kind != "file":
             raise MemoryToolError(NO_PATH.format(named))
-        lines = self._shown(path).split("\n")
+        lines = _shown(self._read(path)).split("\n")
         if len(lines) > MOST_LINES:
             raise MemoryToolError(f"File {named} exceeds maximum line limit of 999,999 lines.")
         first, last = _range(said.get("view_range"), len(lines))
@@ -199,7 +199,7 @@ class MemoryTool:
         with self._session("memory str_replace") as session:
             written = session.write(path, replaced)
         number = before.count(b"\n", 0, max(0, before.find(wanted))) + 1
-        lines = _decoded(written.text).split("\n")
+        lines = _shown(written.text).split("\n")
         snippet = _numbered(lines, max(1, number - AROUND), min(len(lines), number + AROUND))
         return (
             "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
@@ -359,12 +359,6 @@ class MemoryTool:
         except NotFoundError:
             return b""
 
-    def _shown(self, path: str) -> str:
-        """A file's text without credentials: what is read by an agent goes to a model."""
-        from tars_memory.vault.secrets import veiled
-
-        return _decoded(veiled(self._read(path)))
-
     def _kept(self, text: str) -> tuple[str, str]:
         """A text as it may be written, and what is to be said of that, in lines of its own."""
         caller = self.memory.workspace.capture(writes=False)
@@ -429,5 +423,8 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _decoded(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
+def _shown(data: bytes) -> str:
+    """A file's text without credentials, in as many lines: what an agent reads goes to a model."""
+    from tars_memory.vault.secrets import veiled
+
+    return veiled(data).decode("utf-8", "replace")

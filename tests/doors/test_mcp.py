@@ -214,6 +214,18 @@ def test_what_is_no_message_is_said_and_passed_over(tmp_path: Path, met: bool) -
         assert len(server.ask("tools/list")["result"]["tools"]) == 7
 
 
+def test_a_text_cut_within_a_character_is_answered(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        server.greet()
+        server.say(
+            b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "memory_add", "arguments": '
+            b'{"text": "Anna brings the cake \\ud83c"}}}'
+        )
+        answer = server.hear()
+        assert answer["id"] == 7 and not answer["result"]["isError"]
+        assert answer["result"]["structuredContent"]["text"] == "Anna brings the cake ?"
+
+
 def test_a_failure_is_a_sentence_for_the_model(tmp_path: Path) -> None:
     with serving(tmp_path) as server:
         server.greet()

@@ -264,6 +264,10 @@ def test_credentials_are_masked_both_ways(root: Path, tool: MemoryTool) -> None:
     assert KEY not in (root / "agents" / "claude" / "k.md").read_text()
     (root / "agents" / "claude" / "own.md").write_text(f"key {KEY}\n")
     assert KEY not in do(tool, "view", "/memories/own.md")
+    (root / "agents" / "claude" / "own.md").write_text(f"one\n\nkey {KEY}\n")
+    told = do(tool, "str_replace", "/memories/own.md", old_str="one", new_str="two")
+    assert "two" in told and "key (masked" in told and KEY not in told
+    assert KEY in (root / "agents" / "claude" / "own.md").read_text()  # what the person keeps there stays
 
 
 def test_what_runs_wild_does_not_fill_the_vault(root: Path, tool: MemoryTool) -> None:
