@@ -176,6 +176,18 @@ def test_hooks_of_codex_in_its_toml_come_and_go_there(home: Path, kind: str) -> 
     assert tree(home) == before
 
 
+@pytest.mark.parametrize("text", ['model = "gpt-5.5"\n', "# nothing yet\n", ""])
+def test_toml_without_any_table_holds_nothing_up(home: Path, text: str) -> None:
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text(text)
+    before, held = tree(home), on(home)
+    assert install(held, "codex") == [True]
+    (home / ".codex" / "config.toml").write_text(f"{text}approval_policy = 'never'\n")
+    assert True in uninstall(held, "codex")
+    (home / ".codex" / "config.toml").write_text(text)
+    assert tree(home) == before
+
+
 @pytest.mark.parametrize("kind", [kind for kind in TOML_FILES if kind != "no line end"])
 def test_toml_that_was_edited_meanwhile_loses_our_tables_alone(home: Path, kind: str) -> None:
     path = home / ".codex" / "config.toml"

@@ -452,8 +452,9 @@ def _below(found: list[_Section], index: int) -> list[_Section]:
 def _sections(text: str) -> list[_Section]:
     heads = [*_HEADER.finditer(text)]
     found = []
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
-        body = text[head.start() : following.start() if following else len(text)]
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    for head, end in zip(heads, ends, strict=False):  # in a file without a table there is its end alone
+        body = text[head.start() : end]
         last = [*re.finditer(r"^[ \t]*[^\s#][^\n]*(?:\n|\Z)", body, re.MULTILINE)][-1]
         try:
             table: Any = tomllib.loads(body.replace("\r\n", "\n"))

@@ -25,6 +25,7 @@ NOTES = {
     "Grün Ü.md": "# Grün Ü\n",
     "Facts.md": "## Anna\n\n- lives in:: Cork\n",
     f"{HOSTILE}.md": "text\n",
+    "Green \x9b31m.md": "steers a terminal\n",
     "projects/boat/Boat.md": "# Boat\n\n#boattag\n",
 }
 

@@ -90,7 +90,7 @@ def test_every_writer_can_be_tried_without_writing(tm: Callable[..., Any], memor
 def test_readers_have_no_dry_run(tm: Callable[..., Any]) -> None:
     assert tm("status", "--dry-run").code == 2
     before = tm("--dry-run", "status")
-    assert before.code == 2 and "status has no --dry-run: it writes nothing" in before.err
+    assert before.code == 2 and "status has no --dry-run: it writes nothing into the vault" in before.err
 
 
 GIVEN = {

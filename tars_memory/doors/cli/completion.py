@@ -72,8 +72,8 @@ def answer(group: Any, shell: str, argv: Sequence[str], call: Call) -> int:
     if found is None:
         return FILES
     for value, meaning in islice(found, MOST):
-        if any(ord(sign) < 32 for sign in value):
-            continue  # no line can hold it
+        if line(value) != value:
+            continue  # no line can hold it, or it would steer the terminal that shows it
         call.out.data(f"{value[cut:]}\t{line(meaning)[:SHOWN]}".rstrip("\t"), of_notes=False)
     return code
 

@@ -103,7 +103,8 @@ class Command(TyperCommand):
         if isinstance(ctx.obj, Call):
             if ctx.obj.dry_run and all(param.name != "dry_run" for param in self.params):
                 raise UsageError(
-                    f"{self.name} has no --dry-run: it writes nothing", f"{ctx.command_path} --help shows how"
+                    f"{self.name} has no --dry-run: it writes nothing into the vault",
+                    f"{ctx.command_path} --help shows how",
                 )
             ctx.obj.begin()
             if (
