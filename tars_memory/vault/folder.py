@@ -365,7 +365,9 @@ def _is_junction(found: os.stat_result) -> bool:
 
 
 def _refused(path: str, what: str) -> NotPlainError:
-    return NotPlainError(f"{path} {what}: not written", "put the note itself there; links out of it are never followed")
+    return NotPlainError(
+        f"{path} {what}: neither read nor written", "put the note itself there; links out of it are never followed"
+    )
 
 
 # -- leases

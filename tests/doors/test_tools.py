@@ -129,6 +129,7 @@ def test_nothing_else_is_read(root: Path, tools: Tools, target: str) -> None:
         tools.call("memory_get", {"target": target})
     assert "zorvane" not in explained(error.value) and "quillet" not in explained(error.value)
     assert error.value.hint or "\n" in explained(error.value)
+    assert "not written" not in explained(error.value)  # nobody wanted to write
 
 
 def test_credentials_and_invisible_characters_do_not_get_out(tools: Tools) -> None:
