@@ -8,6 +8,7 @@ from bench.vault import chinese
 from tars_memory.index import database
 
 
+@pytest.mark.prove
 @pytest.mark.skipif(database.driver().vec is None, reason="the vectors of this driver stand in the cache alone")
 def test_the_index_of_chinese_notes_is_smaller_than_four_times_their_text(make_index) -> None:
     notes = dict(chinese(300))

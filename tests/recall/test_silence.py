@@ -28,7 +28,13 @@ def nonsense(language: str, chance: random.Random) -> str:
 @pytest.mark.parametrize(
     "model",
     [
-        pytest.param("multilingual", marks=pytest.mark.skipif(not INSTALLED, reason="[multilingual] is not installed")),
+        pytest.param(
+            "multilingual",
+            marks=[
+                pytest.mark.skipif(not INSTALLED, reason="[multilingual] is not installed"),
+                pytest.mark.prove,
+            ],
+        ),
         "embedded",
     ],
 )
