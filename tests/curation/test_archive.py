@@ -441,7 +441,7 @@ def test_every_line_is_found_as_a_line_of_its_day(tmp_path: Path, layout: dict[s
     words: dict[str, date] = {}
     for number, age in enumerate((89, 90, 91, 120, 200, 365)):
         day = TODAY - timedelta(days=age)
-        lines = [f"quagga{number}x{line}" for line in range(4)]
+        lines = [f"quagga{number}x{line}" for line in range(2)]
         desk.put(
             desk.ctx().layout.daily_path(day),
             "## Log\n" + "".join(f"- 10:0{n} {w} came by\n" for n, w in enumerate(lines)),
