@@ -49,7 +49,7 @@ run search qqqxyzzy || printf '(exit %s)\n' "$?"
 
 say "What was written, and all of the last of it taken back"
 run history --limit 2
-run undo
+run undo --yes
 run log
 run status
 
@@ -80,7 +80,7 @@ run why "$("$bin/tars-memory" list | awk '/spare key/ {print $1; exit}')"
 run search "where is the key"
 
 say "One undo takes the decisions back; a line that nobody decided waits on"
-run undo
+run undo --yes
 run review --list
 
 say "The vault, in plain markdown: $vault"

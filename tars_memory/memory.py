@@ -18,7 +18,7 @@ from tars_memory.workspace import Workspace
 
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date, datetime
     from types import TracebackType
 
@@ -448,8 +448,20 @@ class Memory:
         """Take a fact out, as if it had never been said."""
         return capture.facts.remove(self.workspace.capture(), target)
 
-    def undo(self, txn: str | None = None, *, last: int = 1) -> builtins.list[Written]:
-        """Take back the last transactions, or the one named; an undo can be undone by its name.
+    def undoable(
+        self, txn: str | None = None, *, last: int = 1
+    ) -> tuple[builtins.list[JournalEntry], builtins.list[Written]]:
+        """The writes that :meth:`undo` would take back, and what it would write; nothing is written."""
+        from tars_memory.vault.writing.history import find_transactions
+
+        caller = self.workspace.capture(writes=False)
+        caller.store.dry_run = True
+        found = find_transactions(caller.store.journal, txn, last)
+        names = [name for name, _ in found]
+        return [entry for _, group in found for entry in group], capture.amend.undo(caller, names)
+
+    def undo(self, txn: str | Sequence[str] | None = None, *, last: int = 1) -> builtins.list[Written]:
+        """Take back the last transactions, or those named; an undo can be undone by its name.
 
         Raises:
             UsageError: it would change a rule, and no person sits at a terminal.

@@ -225,8 +225,8 @@ def _read(ctx: Caller, path: str, word: str = "") -> Iterator[Entry]:
             yield from note.entries
 
 
-def undo(ctx: Caller, txn: str | None = None, *, last: int = 1) -> list[Written]:
-    """Take back the last transactions, or the one named.
+def undo(ctx: Caller, txn: str | Sequence[str] | None = None, *, last: int = 1) -> list[Written]:
+    """Take back the last transactions, or those named.
 
     What waits in the spool is left there: the last thing done must stay the last.
 

@@ -249,11 +249,11 @@ def test_open_prints_where_if_nothing_can_open_it(tm: Run, memory: Any, tmp_path
     assert tm("open").code == 1, "no search yet"
     memory.answers["search"] = result(hit(), hit(rank=2, path="b.md", start_line=9))
     tm("search", "tea")
-    assert tm("open", "2").out == f"{tmp_path}/b.md:9\n"
+    assert tm("open", "2").out == f"{tmp_path}/b.md:10\n"
     assert tm("open", "3").code == 2
     assert tm("open", "0").code == 2
     assert tm("open", "2", "--json").json == {
-        "path": "b.md", "line": 9, "obsidian_url": hit(path="b.md").obsidian_url, "opened": False, "notices": [],
+        "path": "b.md", "line": 10, "obsidian_url": hit(path="b.md").obsidian_url, "opened": False, "notices": [],
     }  # fmt: skip
 
 
@@ -280,7 +280,7 @@ def test_a_number_is_a_hit_or_else_a_name_and_a_blank_is_neither(
     memory.answers["search"] = result(hit())
     tm("search", "tea")
     assert tm("open", "2025").out == f"{tmp_path}/years/2025.md:1\n"
-    assert tm("open", "1").out == f"{tmp_path}/notes/tea.md:3\n"
+    assert tm("open", "1").out == f"{tmp_path}/notes/tea.md:4\n"
     ran = tm("open", "2024")
     assert (ran.code, "no hit 2024" in ran.err) == (2, True)
     for blank in ("", " ", "\u3000"):
@@ -300,9 +300,9 @@ def test_names_that_are_spelt_alike_are_offered_where_nothing_is_found(tm: Run, 
 @pytest.mark.parametrize(
     ("editor", "words"),
     [
-        ("vim -R", ["vim", "-R", "+9", "NOTE"]),
-        ("code --wait", ["code", "--wait", "--goto", "NOTE:9"]),
-        ("hx", ["hx", "NOTE:9"]),
+        ("vim -R", ["vim", "-R", "+10", "NOTE"]),
+        ("code --wait", ["code", "--wait", "--goto", "NOTE:10"]),
+        ("hx", ["hx", "NOTE:10"]),
     ],
 )
 def test_an_editor_opens_at_the_line(
@@ -332,7 +332,7 @@ def test_obsidian_opens_a_note_of_its_vault(
     tm("search", "tea")
     assert tm("open", DISPLAY=":0").code == 0
     assert started == [["xdg-open", hit().obsidian_url]]
-    assert tm("open").out == f"{tmp_path}/notes/tea.md:3\n", "no display: nothing to open it with"
+    assert tm("open").out == f"{tmp_path}/notes/tea.md:4\n", "no display: nothing to open it with"
 
 
 def test_init(tm: Run, memory: Any) -> None:

@@ -79,7 +79,7 @@ def test_a_person_at_a_terminal_applies_it_once(place: Place) -> None:
     ]  # fmt: skip
     after = place.files()
     assert on_a_terminal(argv, place.env, place.base)[0] == 0 and place.files() == after
-    undone = on_a_terminal(program("--vault", str(place.vault), "undo"), place.env, place.base)
+    undone = on_a_terminal(program("--vault", str(place.vault), "undo", "--yes"), place.env, place.base)
     assert undone[0] == 0 and place.files() == before
 
 

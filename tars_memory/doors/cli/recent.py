@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
+    from tars_memory.doors.cli.call import Call
+
 NAMES = {True: "last-search-terminal", False: "last-search"}
 """Path, line and link of each hit, parted by NUL (no path holds one; importing ``json`` would cost 1 ms)."""
 
@@ -29,7 +31,7 @@ TOLD = "told"
 
 def keep(state: Path, hits: Iterable[Any], *, terminal: bool) -> None:
     """Remember where the hits are. A state folder that can't be written is no reason to fail a search."""
-    told = "\0".join(f"{hit.path}\0{hit.start_line}\0{hit.obsidian_url or ''}" for hit in hits)
+    told = "\0".join(f"{hit.path}\0{hit.best_line[0]}\0{hit.obsidian_url or ''}" for hit in hits)
     _write(state / NAMES[terminal], told)
 
 
@@ -90,6 +92,20 @@ def recall(state: Path, number: int, *, terminal: bool) -> tuple[str, int, str |
         path, at, url = told[3 * number - 3 : 3 * number]
         return path, int(at), url or None
     raise NotFoundError("no search has been made here yet", "tars-memory search WORDS, then tars-memory open 1")
+
+
+def hit_of(call: Call, number: int) -> tuple[str, int, str | None]:
+    """The path, line and Obsidian link of one hit of the caller's last search, as :func:`recall` knows it.
+
+    Raises:
+        NotFoundError: there was no search here yet, or one in another project.
+        UsageError: it had fewer hits.
+    """
+    workspace = call.memory().workspace
+    found = recall(workspace.state, number, terminal=call.out.stdout.isatty())
+    if not workspace.sees(found[0]):
+        raise NotFoundError("the last search was made in another project", "search again here, or name it: --project")
+    return found
 
 
 def _private(path: str, flags: int) -> int:

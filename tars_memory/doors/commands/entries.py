@@ -4,11 +4,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tars_memory.doors.cli.call import Call
 from tars_memory.doors.cli.output import Output, clean, fields, line
 from tars_memory.doors.cli.parsing import About, Ref, Topic, call_of, command
+from tars_memory.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from tars_memory.curation.why import Trace
+    from tars_memory.curation.why import Trace, Trail
 
 
 ENTRY = "ref path line end_line section text tags time state block_id author"
@@ -129,10 +131,11 @@ def why(
 ) -> int:
     """Show where a line came from: who approved it, the day that noted it, who said it, and what it replaced.
 
-    It is read from the notes and the journal. Where the trail ends, it says so.
+    Without REF it explains the first hit of the last search, the one that open opens. It is read from the notes and the
+    journal. Where the trail ends, it says so.
     """
     call = call_of(ctx)
-    trail = call.memory().why(call.target(call.words(target, "REF")))
+    trail = call.memory().why(call.target(call.words(target, "REF"))) if target else _why_hit(call)
     notices = call.notices()
     if call.out.json:
         call.out.record({**trail.as_dict(), "notices": notices})
@@ -142,6 +145,25 @@ def why(
         for text in rows(call.out, step):
             call.out.data(f"  {text}")
     return 0
+
+
+def _why_hit(call: Call) -> "Trail":
+    """Where the first hit of the last search came from.
+
+    Raises:
+        NotFoundError: there was no search, or its first hit is no entry.
+    """
+    from tars_memory.doors.cli.recent import hit_of
+
+    path, at, _ = hit_of(call, 1)
+    try:
+        return call.memory().why(f"{path}:{at}")
+    except NotFoundError:
+        raise NotFoundError(
+            f"the last hit, {call.out.place(path, at)}, is no entry of the memory, so nothing is known of where it "
+            "came from",
+            "name an entry by its REF or its words; tars-memory list shows them",
+        ) from None
 
 
 def rows(out: Output, step: "Trace") -> list[str]:
@@ -172,6 +194,7 @@ WHY = command(
     pages=True,
     examples="""
 tm why spare key
+tm why                 # the hit that tm open opens
 """,
     exits="1 no such entry, 2 several entries fit",
     answers="""

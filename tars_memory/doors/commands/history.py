@@ -1,11 +1,12 @@
 """``history`` and ``undo``: what was written, and taking it back."""
 
+import re
 from typing import Annotated, Any
 
 import typer
 
-from tars_memory.doors.cli.call import say_change
-from tars_memory.doors.cli.output import Output, fields, line
+from tars_memory.doors.cli.call import MOST, STOPPED, Call, confirmed, say_change
+from tars_memory.doors.cli.output import Output, counted, fields, line
 from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
 
@@ -88,28 +89,66 @@ def undo(
     ctx: typer.Context,
     txn: Annotated[str | None, typer.Argument(metavar="[TXN]", help="The write, as history names it.")] = None,
     last: Annotated[int | None, typer.Option("--last", metavar="N", min=1, help="Take the last N writes back.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
 ) -> int:
     """Take back the last write, or the one named, or the last N. An undo can be undone.
 
-    The note gets its exact bytes back. If it changed since, only our change is reversed; if that needs a guess, nothing
-    is written and the difference is shown (exit 6).
+    On a terminal it shows what changes and asks first; in a pipe, with --json, --quiet or --yes it doesn't. The note
+    gets its exact bytes back. If it changed since, only our change is reversed; if that needs a guess, nothing is
+    written and the difference is shown (exit 6).
     """
     call = call_of(ctx)
     if txn and last is not None:
         raise UsageError("both TXN and --last", "give one of them")
-    written = call.memory().undo(txn, last=last or 1)
+    named: str | list[str] | None = txn
+    asks = call.interactive and call.out.screen and not (yes or call.out.quiet or call.dry_run)
+    if asks:
+        named = _agreed(call, txn, last or 1)
+        if not named:
+            call.out.say("nothing was undone")
+            return STOPPED
+    written = call.memory().undo(named, last=last or 1)
     notices = call.notices(["dry run: nothing was written"] if call.dry_run else [])
     if call.out.json:
         call.out.record({"undone": [fields(each, "txn path line") for each in written], "notices": notices})
         return 0
     for each in written:
         call.out.data(call.out.place(each.path, each.line))
-        if each.path.startswith(".tars/"):
-            continue  # our own books, which say nothing to a person
+        if asks or each.path.startswith(".tars/"):
+            continue  # it was shown; or it is our own book, which says nothing to a person
         say_change(call, each.path, each.line, each.before, each.after, each.text)
     if not written:
         call.out.say("there is nothing to undo")
     return 0
+
+
+def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
+    """The names of the writes that are to be taken back, if the person who has seen what that changes says yes."""
+    entries, written = call.memory().undoable(txn, last=last)
+    writes = {entry.txn: entry for entry in entries}
+    for each in writes.values():
+        when = str(each.time)[:16].replace("T", " ")
+        call.out.complain(line(f"{each.txn}  {when}  {each.command} by {each.actor}"))
+    vault = call.memory().workspace.vault
+    for path, after in {each.path: each.text for each in written}.items():
+        if not path.startswith(".tars/"):
+            now = vault.read(path) if vault.look(path) is not None else None
+            call.out.complain("\n".join(_difference(call.out.path(path), now, after)))
+    return [*writes] if confirmed(call, "take it back?" if len(writes) == 1 else "take them back?") else []
+
+
+def _difference(path: str, now: bytes | None, then: bytes) -> list[str]:
+    """What changes in a note, as a short patch."""
+    from difflib import unified_diff
+
+    was, will = (re.split(r"\r\n|\r|\n", (side or b"").decode("utf-8", "replace")) for side in (now, then))
+    for rows in (was, will):
+        if not rows[-1]:
+            rows.pop()  # of a last line that ends
+    found = ["..." if row.startswith("@@") else line(row) for row in unified_diff(was, will, lineterm="", n=1)][3:]
+    what = "  (comes back)" if now is None else "" if then else "  (goes)"
+    more = [f"and {counted(len(found) - MOST, 'more line')}"] if len(found) > MOST else []
+    return [path + what, *(f"  {row}" for row in [*found[:MOST], *more])]
 
 
 UNDO = command(
@@ -118,9 +157,9 @@ UNDO = command(
     examples="""
 tm undo
 tm undo --last 3
-tm undo 1m2x7k
+tm undo 1m2x7k --yes
 """,
-    exits="1 no such write, 6 the note changed since",
+    exits="1 no such write, or you said no; 6 the note changed since",
     answers="""
 undone[].txn path line: each write that was taken back
 """,

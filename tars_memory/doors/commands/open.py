@@ -15,7 +15,7 @@ import typer
 from tars_memory.doors.cli.call import Call
 from tars_memory.doors.cli.output import line, show_rows
 from tars_memory.doors.cli.parsing import call_of, command
-from tars_memory.doors.cli.recent import recall
+from tars_memory.doors.cli.recent import hit_of
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.recall.results import obsidian_url
 
@@ -72,17 +72,13 @@ def _note(call: Call, name: str) -> tuple[str, int, str | None]:
 
 def _hit(call: Call, number: str) -> tuple[str, int, str | None]:
     """A hit of the last search; where it has none of that number, the note that is called so (``2025``)."""
-    memory = call.memory()
     try:
-        found = recall(memory.workspace.state, int(number or 1), terminal=call.out.stdout.isatty())
+        return hit_of(call, int(number or 1))
     except (NotFoundError, UsageError):
         with contextlib.suppress(NotFoundError):
             if number:
                 return _note(call, number)
         raise
-    if not memory.workspace.sees(found[0]):
-        raise NotFoundError("the last search was made in another project", "search again here, or name it: --project")
-    return found
 
 
 def _opener(call: Call, note: Path, at: int, url: str | None) -> list[str] | None:

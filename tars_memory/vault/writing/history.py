@@ -137,27 +137,28 @@ def transactions(journal: Journal) -> Iterator[tuple[str, list[JournalEntry]]]:
         yield group[0].txn, group[::-1]
 
 
-def find_transactions(journal: Journal, txn: str | None, last: int) -> list[tuple[str, list[JournalEntry]]]:
-    """What ``undo`` is to take back: the named transaction, or the last ones in force that are no undos themselves.
+def find_transactions(
+    journal: Journal, named: str | Sequence[str] | None, last: int
+) -> list[tuple[str, list[JournalEntry]]]:
+    """What ``undo`` is to take back: the named transactions, or the last ones in force that are no undos themselves.
 
     Raises:
         NotFoundError: there is no such transaction, it is taken back already, or there are too few.
     """
+    wanted = [named] if isinstance(named, str) else list(named or ())
     found: list[tuple[str, list[JournalEntry]]] = []
     for name, group in transactions(journal):
-        if txn is not None:
-            if name == txn:
-                if group[0].undone:
-                    raise NotFoundError(f"{txn} is undone already", "tars-memory history shows what stands")
-                return [(name, group)]
-            if name < txn:
-                break
-        elif not group[0].undone and group[0].undoes is None:
+        if wanted and name < min(wanted):
+            break
+        if wanted and name in wanted and group[0].undone:
+            raise NotFoundError(f"{name} is undone already", "tars-memory history shows what stands")
+        if name in wanted if wanted else not group[0].undone and group[0].undoes is None:
             found.append((name, group))
-            if len(found) == last:
+            if len(found) == (len(wanted) or last):
                 return found
-    if txn is not None:
-        raise NotFoundError(f"no write is called {txn}", "tars-memory history lists them")
+    if wanted:
+        missing = next(name for name in wanted if name not in dict(found))
+        raise NotFoundError(f"no write is called {missing}", "tars-memory history lists them")
     if not found:
         raise NotFoundError("nothing to undo", "tars-memory history shows what was written")
     raise NotFoundError(f"only {counted(len(found), 'write')} can be undone", "tars-memory history lists them")
@@ -454,7 +455,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 """What the system says of a whole disk, not of one note: it passes, and half a transaction must not stay."""
 
 
-def undo(store: Store, txn: str | None, last: int) -> list[Written]:
+def undo(store: Store, txn: str | Sequence[str] | None, last: int) -> list[Written]:
     """See :meth:`tars_memory.vault.writing.store.Store.undo`."""
     with store.transaction("undo") as transaction:
         chosen = find_transactions(store.journal, txn, last)

@@ -282,8 +282,8 @@ class Store:
             with writing(os.fspath(self.root)), transaction.whole_or_nothing():
                 yield transaction
 
-    def undo(self, txn: str | None = None, *, last: int = 1) -> list[Written]:
-        """Take writes back: one transaction by name, or the last ones still in force (undos are not counted).
+    def undo(self, txn: str | Sequence[str] | None = None, *, last: int = 1) -> list[Written]:
+        """Take writes back: transactions by name, or the last ones still in force (undos are not counted).
 
         A note that is as the write left it gets its exact bytes back. In one that has moved on, the changed lines
         are looked for by their text and must be found exactly once. An undo can be undone by its name.
