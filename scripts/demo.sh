@@ -1,6 +1,6 @@
 #!/bin/sh
 # What `make demo` runs: a vault made from the template, writes, the index, a hybrid search, a conversation whose facts
-# are drawn out, decided and traced back, and all of it taken back.
+# are drawn out, decided and traced back, all of it taken back, and what agents get.
 # Everything lives below the folder given as first argument; nothing needs a network.
 set -eu
 
@@ -82,6 +82,25 @@ run search "where is the key"
 say "One undo takes the decisions back; a line that nobody decided waits on"
 run undo --yes
 run review --list
+
+say "An agent: what Claude Code's hook gets at the start of a session, and with a prompt"
+hook() { printf '\n$ echo '\''%s'\'' | tars-memory hook\n' "$1"; printf '%s' "$1" | "$bin/tars-memory" hook; }
+hook '{"hook_event_name": "SessionStart", "session_id": "demo", "cwd": "/"}'
+hook '{"hook_event_name": "UserPromptSubmit", "session_id": "demo", "cwd": "/", "prompt": "When does the NAS back up?"}'
+say "The hooks are put into the host's own settings, and taken out again to the byte"
+export HOME="$PWD/$demo/home"
+mkdir -p "$HOME/.claude" && printf '{\n    "model": "opus" // mine\n}\n' > "$HOME/.claude/settings.json"
+run hook install claude --yes
+run hook uninstall claude --yes
+cat "$HOME/.claude/settings.json"
+
+say "Any MCP client: 'tars-memory mcp' serves seven tools on its standard input"
+meta='"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}, "io.modelcontextprotocol/clientInfo": {"name": "demo", "version": "1"}}'
+{
+  printf '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {%s, "name": "memory_add", "arguments": {"text": "The boiler was serviced in October", "tier": "semantic"}}}\n' "$meta"
+  printf '{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {%s, "name": "memory_search", "arguments": {"query": "boiler service"}}}\n' "$meta"
+} | "$bin/tars-memory" mcp
+run history --limit 1
 
 say "The vault, in plain markdown: $vault"
 cat "$vault/Memory.md"

@@ -9,7 +9,7 @@ pin() {
     --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" ${UPGRADE:-} "$@" pyproject.toml
 }
 pin --extra embedded --extra llm --extra dev --group build -o requirements/dev.txt
-pin --extra embedded --group build -c requirements/dev.txt -o requirements/demo.txt
+pin --extra embedded --extra mcp --extra tui --group build -c requirements/dev.txt -o requirements/demo.txt
 "$bin/uv" pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
   --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" ${UPGRADE:-} \
   --group tools -o requirements/tools.txt

@@ -46,12 +46,12 @@ try() {
 
 say "uv tool install, ${alone:-with the network, but no index}"
 rm -rf "$bare" && mkdir -p "$bare"
-bare uv tool install -q --python "$bin/python" "tars-memory[embedded] @ file://$house/$wheel"
+bare uv tool install -q --python "$bin/python" "tars-memory[embedded,mcp,tui] @ file://$house/$wheel"
 try
 
 say "pipx install, likewise"
 rm -rf "$bare" && mkdir -p "$bare"
-bare pipx install -q --python "$bin/python" "tars-memory[embedded] @ file://$house/$wheel"
+bare pipx install -q --python "$bin/python" "tars-memory[embedded,mcp,tui] @ file://$house/$wheel"
 try
 test -f "$bare"/.local/share/man/man1/tm.1 || test -f "$bare"/.local/share/pipx/venvs/tars-memory/share/man/man1/tm.1
 rm -rf "$bare" .cache/again
