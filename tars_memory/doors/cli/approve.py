@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.padding import Padding
 from rich.text import Text
@@ -26,13 +26,16 @@ from tars_memory.doors.cli.screen import console
 from tars_memory.errors import ConflictError, TarsError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from tars_memory.capture.caller import Caller
     from tars_memory.doors.cli.call import Call
+    from tars_memory.memory import Memory
 
 SCISSORS = "# ---- below this line nothing is kept ----"
 QUIT, LATER, AGAIN, APART = "quit", "later", "again", "apart"
+NO_LINE = "no line"
+NO_WORDS = "no words are left, so nothing is decided"
 KEYS = {
     "a": "accept it as it stands: it is added, and nothing is replaced",
     "r N": "accept it in place of line N, which goes (r 1 3: of two; also e 1, s 1)",
@@ -48,8 +51,148 @@ KEYS = {
 }
 
 
+class Answer(NamedTuple):
+    """What a person said to a proposal.
+
+    Attributes:
+        key: of :data:`KEYS`, of ``r N`` the letter alone; empty for what is none of them, :data:`NO_LINE` for a number
+            that no line has.
+        chosen: names (REF) of the lines that it replaces.
+    """
+
+    key: str
+    chosen: tuple[str, ...] = ()
+
+    @property
+    def decides(self) -> bool:
+        """Whether it accepts or rejects."""
+        return self.key in tuple("aesbmr")
+
+    @property
+    def rejects(self) -> bool:
+        """Whether it refuses the proposal: ``r`` without a number."""
+        return self.key == "r" and not self.chosen
+
+
+def answer_to(proposal: Proposal, said: str) -> Answer:
+    """Read what was typed for a proposal; nothing typed is ``l``."""
+    key, numbers = said[:1].lower() or "l", [each for each in re.split(r"[\s,]+", said[1:].strip()) if each]
+    lines = proposal.choices
+    named = [each for each in numbers if each.isdecimal() and 0 < int(each) <= len(lines)]
+    if key in "esmr" and numbers != named:
+        return Answer(NO_LINE)
+    known = key in "qluaesbmr" or (key == "o" and bool(proposal.parts))
+    if not known or (key in "ab" and numbers):
+        return Answer("")
+    return Answer(key, tuple(lines[int(each) - 1].ref for each in named))
+
+
+def no_line(proposal: Proposal) -> str:
+    """What to say to a number that no line has."""
+    return f"name a line by its number: {counted(len(proposal.choices), 'line')} to choose from"
+
+
+class Told(NamedTuple):
+    """What came of an answer.
+
+    Attributes:
+        lines: sentences to be shown, in their style.
+        done: False if the proposal waits as it did.
+        proposal: the one whose decision was taken back.
+        notices: what the person should know beside it.
+    """
+
+    lines: list[Text]
+    done: bool
+    proposal: Proposal | None = None
+    notices: Sequence[str] = ()
+
+
+class Sitting:
+    """Decisions one after another, and the last of them taken back. It asks nobody and prints nothing.
+
+    Args:
+        memory: whose undo takes a decision back.
+        review: what is decided.
+        place: how a note and its line are shown.
+
+    Attributes:
+        accepted, rejected: how many proposals so far.
+    """
+
+    def __init__(self, memory: Memory, review: Review, place: Callable[[str, int | None], str]) -> None:
+        self.memory = memory
+        self.review = review
+        self.accepted = self.rejected = 0
+        self._place = place
+        self._last: list[tuple[str, Proposal, int]] = []
+
+    def decide(
+        self, proposal: Proposal, answer: Answer, *, words: str | None = None, heading: str | None = None
+    ) -> Told:
+        """Accept or reject a proposal, at once.
+
+        Args:
+            proposal: as it was shown.
+            answer: one that decides.
+            words: of the person, in place of the proposal's.
+            heading: below which it is to stand.
+        """
+        name, key = proposal.id, answer.key
+        if not is_for(key, proposal):
+            return Told([Text("that is nothing to do here", style="dim")], done=False)
+        try:
+            if answer.rejects:
+                done = self.review.decide(reject=[name])
+            else:
+                done = self.review.decide(
+                    accept=[name],
+                    both=[name] if key == "b" else [],
+                    lines=[name] if key == "m" else [],
+                    texts={name: words} if words else {},
+                    sections={name: heading} if heading else {},
+                    replace={name: answer.chosen},
+                )
+        except ConflictError as error:
+            return Told([Text(f"{line(error.message)}; it will be shown anew", style="yellow")], done=True)
+        except TarsError as error:
+            return Told([Text(f"{line(error.message)}\n  {line(error.hint)}", style="yellow")], done=False)
+        accepted = sum(result.decision == "accepted" for result in done.decided)
+        if done.txn:
+            self._last.append((done.txn, proposal, accepted))
+        self.accepted += accepted
+        self.rejected += len(done.decided) - accepted
+        return Told(self._sentences(done, accepted), done=True, notices=done.notices)
+
+    def _sentences(self, done: Reviewed, accepted: int) -> list[Text]:
+        if not accepted:
+            return [Text("rejected", style="dim")]
+        dry = " (dry run: nothing was written)" if self.memory.workspace.dry_run else ""
+        told = (line(each.reason) or f"accepted: {self._place(each.path, each.line)}" for each in done.decided)
+        return [Text(each + dry, style="dim") for each in told]
+
+    def take_back(self) -> Told:
+        """Take the last decision back; the proposal waits again."""
+        if not self._last:
+            return Told([Text("there is nothing to take back", style="dim")], done=False)
+        txn, proposal, accepted = self._last.pop()
+        try:
+            self.memory.undo(txn)
+        except TarsError as error:
+            return Told([Text(line(error.message), style="yellow")], done=False)
+        self.accepted -= accepted
+        self.rejected -= len(proposal.each) - accepted
+        return Told([Text(f"taken back: {line(proposal.text)}", style="dim")], done=True, proposal=proposal)
+
+    def summary(self, left: int) -> str:
+        """What was decided, and how much is left."""
+        said = [f"{self.accepted} accepted", f"{self.rejected} rejected"]
+        said.append(f"{counted(left, 'proposal')} left: tars-memory review goes on" if left else "nothing is left")
+        return ", ".join(said)
+
+
 class Walk:
-    """One sitting.
+    """One sitting at a terminal, a question after another.
 
     Args:
         call: the call it answers.
@@ -63,8 +206,7 @@ class Walk:
         self.review = review
         self.limit = limit
         self.expired = expired
-        self.accepted = self.rejected = 0
-        self._last: list[tuple[str, Proposal, int]] = []
+        self.sitting = Sitting(call.memory(), review, call.out.place)
         self._seen: list[str] = []
         self._apart: set[str] = set()
         """Lines of a conversation that are decided one by one."""
@@ -98,139 +240,72 @@ class Walk:
             if answer == AGAIN:
                 # Something was written or taken back: what is left may stand differently to the notes now.
                 listed = self.review.waiting(limit=0, expired=self.expired)
-                left = [one for each in listed.proposals for one in self._each(each) if one.id not in self._seen]
-                queue = left[: max(0, most - len(self._seen))]
-        self._end()
+                every = [one for each in listed.proposals for one in apart(each, self._apart)]
+                queue = [each for each in every if each.id not in self._seen][: max(0, most - len(self._seen))]
+        left_now = self.review.waiting(limit=1, expired=self.expired).total
+        self._print(Text("\n" + self.sitting.summary(left_now)))
         return 0
-
-    def _each(self, proposal: Proposal) -> tuple[Proposal, ...]:
-        """A proposal, or the lines of a conversation of which one is decided by itself."""
-        return proposal.parts if self._apart & {each.id for each in proposal.parts} else (proposal,)
-
-    def _end(self) -> None:
-        left = self.review.waiting(limit=1, expired=self.expired).total
-        said = [f"{self.accepted} accepted", f"{self.rejected} rejected"]
-        said.append(f"{counted(left, 'proposal')} left: tars-memory review goes on" if left else "nothing is left")
-        self._print(Text("\n" + ", ".join(said)))
 
     def _answer(self, proposal: Proposal) -> str:
         """What the person says to one proposal; :data:`AGAIN` if something was written or taken back."""
-        offer, lines = _offer(proposal), proposal.choices
         while True:
-            said = self._ask(f"{offer} [?]: ")
-            key, numbers = ("q", []) if said is None else (said[:1].lower(), re.split(r"[\s,]+", said[1:].strip()))
-            numbers = [each for each in numbers if each]
-            named = [each for each in numbers if each.isdecimal() and 0 < int(each) <= len(lines)]
-            chosen = [lines[int(each) - 1].ref for each in named]
-            if key in "esmr" and numbers != named:
-                self._print(
-                    Text(f"name a line by its number: {counted(len(lines), 'line')} to choose from", style="dim")
-                )
-            elif key == "q":
-                return QUIT
-            elif key in ("", "l"):
-                return LATER
-            elif key == "u":
+            said = self._ask(f"{offer(proposal)} [?]: ")
+            answer = Answer("q") if said is None else answer_to(proposal, said)
+            if answer.key == NO_LINE:
+                self._print(Text(no_line(proposal), style="dim"))
+            elif answer.key in _WAYS:
+                return _WAYS[answer.key]
+            elif answer.key == "u":
                 if self._take_back(proposal):
                     return AGAIN
-            elif key == "o" and proposal.parts:
-                return APART
-            elif key == "r" and not chosen:
-                if self._decided(proposal, reject=[proposal.id]):
-                    return LATER
-            elif key in "aesbmr" and not (key in "ab" and numbers):
-                if self._accept(proposal, key, chosen):
-                    return AGAIN
+            elif answer.decides:
+                if self._decided(proposal, answer):
+                    return LATER if answer.rejects else AGAIN
             else:
                 self._print(Text("\n".join(f"  {each:<3}  {text}" for each, text in KEYS.items())))
 
-    def _accept(self, proposal: Proposal, key: str, chosen: Sequence[str]) -> bool:
-        texts: dict[str, str] = {}
-        sections: dict[str, str] = {}
-        if _kind(proposal) not in _FOR.get(key, (_kind(proposal),)):
-            self._print(Text("that is nothing to do here", style="dim"))
-            return False
-        if key == "e":
-            words = self._edited(proposal)
-            if words is None:
+    def _decided(self, proposal: Proposal, answer: Answer) -> bool:
+        """Do it, asking for words or a heading first; False, and said, if the proposal waits as it did."""
+        words = heading = None
+        if is_for(answer.key, proposal):
+            if answer.key == "e" and (words := self._edited(proposal)) is None:
                 return False
-            texts = {proposal.id: words}
-        if key == "s":
-            title = self._ask("heading: ")
-            if not title:
+            if answer.key == "s" and not (heading := self._ask("heading: ")):
                 return False
-            sections = {proposal.id: title}
-        return self._decided(
-            proposal,
-            accept=[proposal.id],
-            both=[proposal.id] if key == "b" else [],
-            lines=[proposal.id] if key == "m" else [],
-            texts=texts,
-            sections=sections,
-            replace={proposal.id: chosen},
-        )
-
-    def _decided(self, proposal: Proposal, **choice: Any) -> bool:
-        """Do it; False, and said, if the proposal waits as it did."""
-        try:
-            done: Reviewed = self.review.decide(**choice)
-        except ConflictError as error:
-            self._print(Text(f"{line(error.message)}; it will be shown anew", style="yellow"))
-            return True
-        except TarsError as error:
-            self._print(Text(f"{line(error.message)}\n  {line(error.hint)}", style="yellow"))
-            return False
-        self.call.notices(done.notices)
-        accepted = sum(result.decision == "accepted" for result in done.decided)
-        if done.txn:
-            self._last.append((done.txn, proposal, accepted))
-        self.accepted += accepted
-        self.rejected += len(done.decided) - accepted
-        if not accepted:
-            self._print(Text("rejected", style="dim"))
-        dry = " (dry run: nothing was written)" if self.call.dry_run else ""
-        for result in done.decided if accepted else ():
-            place = self.call.out.place(result.path, result.line)
-            self._print(Text((line(result.reason) or f"accepted: {place}") + dry, style="dim"))
-        return True
+        told = self.sitting.decide(proposal, answer, words=words, heading=heading)
+        self.call.notices(told.notices)
+        for each in told.lines:
+            self._print(each)
+        return told.done
 
     def _take_back(self, shown: Proposal) -> bool:
-        if not self._last:
-            self._print(Text("there is nothing to take back", style="dim"))
-            return False
-        txn, proposal, accepted = self._last.pop()
-        try:
-            self.call.memory().undo(txn)
-        except TarsError as error:
-            self._print(Text(line(error.message), style="yellow"))
-            return False
-        self.accepted -= accepted
-        self.rejected -= len(proposal.each) - accepted
-        self._seen = [each for each in self._seen if each not in (proposal.id, shown.id)]
-        if [*self._numbers][-1:] == [shown.id]:
-            del self._numbers[shown.id]  # it may be another one now, in the same place
-        self._print(Text(f"taken back: {line(proposal.text)}", style="dim"))
-        return True
+        told = self.sitting.take_back()
+        if told.proposal is not None:
+            self._seen = [each for each in self._seen if each not in (told.proposal.id, shown.id)]
+            if [*self._numbers][-1:] == [shown.id]:
+                del self._numbers[shown.id]  # it may be another one now, in the same place
+        for each in told.lines:
+            self._print(each)
+        return told.done
 
     def _edited(self, proposal: Proposal) -> str | None:
         """The person's words, or None: nothing is decided then."""
-        before = clean(proposal.text)
         try:
-            words = in_editor(self.call, before, _told(proposal))
+            words = edited(self.call, proposal)
         except UsageError as error:
             self._print(Text(f"{line(error.message)}; {line(error.hint)}", style="yellow"))
             words = self._ask("new words: ") or ""
         if not words.strip():
-            self._print(Text("no words are left, so nothing is decided", style="yellow"))
+            self._print(Text(NO_WORDS, style="yellow"))
             return None
         return words
 
     def _show(self, proposal: Proposal, place: str) -> None:
         head = Text(f"\n{place}  ", style="bold")
-        head.append(_place(proposal), "cyan")
+        head.append(place_of(proposal), "cyan")
         head.append(f"  {line(proposal.date)}", "green")
         self._print(head)
-        for each in _change(proposal):
+        for each in change(proposal):
             self._print(Padding(each, (0, 0, 0, 2), expand=False))
 
     def _print(self, what: Text | Padding) -> None:
@@ -238,6 +313,23 @@ class Walk:
 
     def _ask(self, prompt: str) -> str | None:
         return _ask(self.call, prompt)
+
+
+_WAYS = {"q": QUIT, "l": LATER, "o": APART}
+
+
+def apart(proposal: Proposal, names: Collection[str]) -> tuple[Proposal, ...]:
+    """A proposal, or the lines of a conversation if one of them is decided by itself."""
+    return proposal.parts if any(each.id in names for each in proposal.parts) else (proposal,)
+
+
+def edited(call: Call, proposal: Proposal) -> str:
+    """The words of a proposal as the person leaves them in the editor.
+
+    Raises:
+        UsageError: there is no editor, or it failed.
+    """
+    return in_editor(call, clean(proposal.text), _told(proposal))
 
 
 def walk_rules(call: Call, ctx: Caller, found: Sequence[UnapprovedRule]) -> int:
@@ -293,16 +385,21 @@ _NAMES_OF = {"choose": {"a": " all stand"}, "together": {"a": "ccept all", "r": 
 """What a key means where it means something else."""
 
 
-def _offer(proposal: Proposal) -> str:
+def offer(proposal: Proposal) -> str:
     """The keys that there are for a proposal, with their names."""
     facts = "aebmrlq" if proposal.fact and proposal.fact.ends else "aemrlq"
     by_kind = {"append": "aerlq", "replace": "aebrlq", "fact": facts, "together": "aorlq"}
     names = {**_NAMES, **_NAMES_OF.get(proposal.op, {})}
-    offer = " ".join(f"[{key}]{names[key]}" for key in by_kind.get(_kind(proposal), "arlq"))
+    told = " ".join(f"[{key}]{names[key]}" for key in by_kind.get(_kind(proposal), "arlq"))
     if lines := proposal.choices:
         verb = "remove" if proposal.op == "choose" else "replace"
-        offer = offer.replace(" [r]", f" [r {'1' if len(lines) == 1 else 'N'}] {verb} [r]", 1)
-    return offer
+        told = told.replace(" [r]", f" [r {'1' if len(lines) == 1 else 'N'}] {verb} [r]", 1)
+    return told
+
+
+def is_for(key: str, proposal: Proposal) -> bool:
+    """Whether a key means anything for a proposal of this kind."""
+    return _kind(proposal) in _FOR.get(key, (_kind(proposal),))
 
 
 def _kind(proposal: Proposal) -> str:
@@ -315,31 +412,31 @@ def show(call: Call, proposals: Sequence[Proposal]) -> None:
     screen = console(call.out)
     last = ""
     for proposal in sorted(proposals, key=lambda each: (bool(each.parts), each.target, each.section)):
-        place = _place(proposal)
+        place = place_of(proposal)
         if place != last:
             screen.print(Text(place, style="cyan"))
             last = place
         head = Text(f"  {proposal.id}  ", style="bold")
         head.append(line(proposal.date), "green")
         screen.print(head)
-        for each in _change(proposal):
+        for each in change(proposal):
             screen.print(Padding(each, (0, 0, 0, 4), expand=False))
 
 
-def _place(proposal: Proposal) -> str:
+def place_of(proposal: Proposal) -> str:
     """Where its line is to stand; of several lines, that they are of one conversation."""
     if proposal.parts:
         return f"one conversation, {counted(len(proposal.parts), 'line')}"
     return line(proposal.target) + (f" › {line(proposal.section)}" if proposal.section else "")
 
 
-def _change(proposal: Proposal) -> list[Text]:
+def change(proposal: Proposal) -> list[Text]:
     """What would change, and what there is to know beside it; of several lines each in its place."""
     if not proposal.parts:
         return [*diff(proposal), *(Text(told, style="dim") for told in _told(proposal))]
     found = []
     for each in proposal.parts:
-        found += [Text(f"{_place(each)}  {each.id}", style="cyan"), *_change(each._replace(why=""))]
+        found += [Text(f"{place_of(each)}  {each.id}", style="cyan"), *change(each._replace(why=""))]
     return found
 
 
