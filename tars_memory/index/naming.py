@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -122,9 +123,11 @@ class NameTable:
         asked = key(text)
         sql = (
             f"SELECT m.written FROM names m JOIN notes n ON n.id = m.note {_OF_SCOPE}"
-            " AND substr(m.name, 1, ?) = ? AND n.tier <> ? ORDER BY length(m.name), n.path"
+            " AND m.name >= ? AND m.name < ? AND n.tier <> ? ORDER BY length(m.name), n.path"
         )
-        found = self._connection.execute(sql, (self._scope, len(asked), asked, TIERS.index("episodic")))
+        found = self._connection.execute(
+            sql, (self._scope, asked, f"{asked}{chr(sys.maxunicode)}", TIERS.index("episodic"))
+        )
         return list(dict.fromkeys(written for (written,) in found))[:OFFERED]
 
     def all(self) -> list[tuple[str, str]]:

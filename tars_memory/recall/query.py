@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError, counted
@@ -55,6 +56,7 @@ class Query:
         is_sentence: it was asked in whole words: some of them only carry its grammar.
         notices: sentences for the person about how the query was read.
         today: the day it is asked, None if unknown.
+        unfinished: its last word may be the beginning of one.
         on: the day on which what is found has to count still; None: what has ended may answer too.
         held: the day on which facts must have begun, too; None: those to come may answer.
         selection: what ``--about`` and ``--topic`` leave; None: all.
@@ -63,12 +65,13 @@ class Query:
     __slots__ = (
         "date_words", "dates", "held", "is_sentence", "literals", "meaning", "negations", "not_paths", "not_tags",
         "not_tiers", "notes", "notices", "on", "paths", "phrases", "prefixes", "quoted", "selection", "since", "tags",
-        "text", "tiers", "today", "until", "words",
+        "text", "tiers", "today", "unfinished", "until", "words",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.today: date | None = None
+        self.unfinished = False
         self.on: date | None = None
         self.held: date | None = None
         self.selection: Selection | None = None
@@ -126,6 +129,7 @@ def parse(
     paths: Iterable[str] = (),
     since: str | None = None,
     until: str | None = None,
+    unfinished: bool = False,
 ) -> Query:
     """Read a query.
 
@@ -137,12 +141,14 @@ def parse(
         paths: any of them.
         since: first day.
         until: last day.
+        unfinished: the last word may be the beginning of one, unless a blank or another sign ends it.
 
     Raises:
         UsageError: a date or a tier that is none; nothing else is wrong.
     """
     query = Query(text)
     query.today = query.on = today
+    query.unfinished = unfinished
     reading = _Reading(query, today)
     for name, value in (("since", since), ("until", until)):
         if value is not None:
@@ -154,7 +160,8 @@ def parse(
     if len(source) > LONGEST:
         source = source[:LONGEST]
         query.notices.append(f"the query is long: only its first {LONGEST:,} characters are searched")
-    for negated, field, value, is_phrase in _pieces(source.translate(_QUOTES)):
+    source = source.translate(_QUOTES)
+    for negated, field, value, is_phrase in _pieces(_begun(source) if unfinished else source):
         if field:
             reading.filter(field, value, negated=negated)
         elif negated:
@@ -165,6 +172,18 @@ def parse(
             reading.word(value)
     reading.finish()
     return query
+
+
+def _begun(text: str) -> str:
+    """The text with its last word as the beginning of one; a lone letter beside other words begins too many."""
+    last = re.search(r"\S+\Z", text)
+    tail = re.search(r"[^\W_]+\Z", text)
+    if last is None or tail is None or text.count('"') % 2 or text.startswith("-", last.start()):
+        return text
+    if unspaced_runs(tail[0]) or any(last[0].startswith(f"{field}:") for field in FIELDS):
+        return text
+    head = text[: tail.start()]
+    return head if len(tail[0]) == 1 and head.strip() else f"{head} {tail[0]}*"
 
 
 def _pieces(text: str) -> Iterator[tuple[bool, str, str, bool]]:

@@ -13,6 +13,7 @@ class SearchRequest(NamedTuple):
     Attributes:
         text: in the grammar of :mod:`tars_memory.recall.query`.
         mode: ``hybrid``, ``lexical`` or ``semantic``; None: as set.
+        unfinished: somebody is still typing the last word, so it may be the beginning of one.
         tiers: any of these.
         tags: any of these, without ``#``; those nested below them too.
         paths: beginnings of paths, or patterns; any of them.
@@ -35,6 +36,7 @@ class SearchRequest(NamedTuple):
 
     text: str = ""
     mode: str | None = None
+    unfinished: bool = False
     tiers: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()

@@ -70,6 +70,21 @@ def test_a_name_finds_its_note_first(vault, text, path, mode):
     assert [hit.score for hit in hits[1:] if hit.score > LINE_NAMED - 0.5] == []
 
 
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("zettelk", "Zettelkasten.md"),
+        ("custom-dom", "guides/Custom domains.md"),
+        ("größe &", "Größe & Maß.md"),
+        ("用户", "用户界面.md"),
+        ("empty id", "Empty idea.md"),
+        ("c", "plans/C.md"),
+    ],
+)
+def test_the_beginning_of_a_name_that_is_still_typed_finds_its_note_first(vault, text, path):
+    assert vault.search(text, "lexical", options={"unfinished": True}).hits[0].path == path
+
+
 def test_a_name_within_a_question_lifts_its_note_a_little(vault):
     found = vault.search("how can our custom domains be registered tomorrow", "lexical", explain=True).hits
     first = found[0]

@@ -71,6 +71,26 @@ def test_prefixes():
     assert read("*").prefixes == ()
 
 
+def test_the_last_word_of_what_is_still_typed_is_the_beginning_of_one():
+    told = {
+        "green te": (("green",), ("te",)),
+        "green te ": (("green", "te"), ()),
+        "obsidian-ka": (("obsidian",), ("ka",)),
+        "green t": (("green",), ()),
+        "g": ((), ("g",)),
+        'green "fountain pe': (("green", "fountain", "pe"), ()),
+        "green -mi": (("green",), ()),
+        "tag:wo": ((), ()),
+        "grün über": (("grun",), ("uber",)),
+        "绿茶": ((), ()),
+    }
+    for text, (words, prefixes) in told.items():
+        query = read(text, unfinished=True)
+        assert (query.words, query.prefixes) == (words, prefixes), text
+    assert read("绿茶", unfinished=True).literals == read("绿茶").literals
+    assert read("green -mi", unfinished=True).negations == ("mi",)
+
+
 def test_known_fields_filter_and_others_are_text():
     query = read('tag:#work/ path:"My Notes/" tier:daily since:2w until:yesterday plan')
     assert (query.tags, query.paths, query.tiers) == (("work",), ("My Notes/",), ("daily",))

@@ -51,7 +51,7 @@ KEYS = {
 }
 
 
-class Answer(NamedTuple):
+class ReviewAnswer(NamedTuple):
     """What a person said to a proposal.
 
     Attributes:
@@ -74,17 +74,17 @@ class Answer(NamedTuple):
         return self.key == "r" and not self.chosen
 
 
-def answer_to(proposal: Proposal, said: str) -> Answer:
+def answer_to(proposal: Proposal, said: str) -> ReviewAnswer:
     """Read what was typed for a proposal; nothing typed is ``l``."""
     key, numbers = said[:1].lower() or "l", [each for each in re.split(r"[\s,]+", said[1:].strip()) if each]
     lines = proposal.choices
     named = [each for each in numbers if each.isdecimal() and 0 < int(each) <= len(lines)]
     if key in "esmr" and numbers != named:
-        return Answer(NO_LINE)
+        return ReviewAnswer(NO_LINE)
     known = key in "qluaesbmr" or (key == "o" and bool(proposal.parts))
     if not known or (key in "ab" and numbers):
-        return Answer("")
-    return Answer(key, tuple(lines[int(each) - 1].ref for each in named))
+        return ReviewAnswer("")
+    return ReviewAnswer(key, tuple(lines[int(each) - 1].ref for each in named))
 
 
 def no_line(proposal: Proposal) -> str:
@@ -92,7 +92,7 @@ def no_line(proposal: Proposal) -> str:
     return f"name a line by its number: {counted(len(proposal.choices), 'line')} to choose from"
 
 
-class Told(NamedTuple):
+class ReviewTold(NamedTuple):
     """What came of an answer.
 
     Attributes:
@@ -128,8 +128,8 @@ class Sitting:
         self._last: list[tuple[str, Proposal, int]] = []
 
     def decide(
-        self, proposal: Proposal, answer: Answer, *, words: str | None = None, heading: str | None = None
-    ) -> Told:
+        self, proposal: Proposal, answer: ReviewAnswer, *, words: str | None = None, heading: str | None = None
+    ) -> ReviewTold:
         """Accept or reject a proposal, at once.
 
         Args:
@@ -140,7 +140,7 @@ class Sitting:
         """
         name, key = proposal.id, answer.key
         if not is_for(key, proposal):
-            return Told([Text("that is nothing to do here", style="dim")], done=False)
+            return ReviewTold([Text("that is nothing to do here", style="dim")], done=False)
         try:
             if answer.rejects:
                 done = self.review.decide(reject=[name])
@@ -154,15 +154,15 @@ class Sitting:
                     replace={name: answer.chosen},
                 )
         except ConflictError as error:
-            return Told([Text(f"{line(error.message)}; it will be shown anew", style="yellow")], done=True)
+            return ReviewTold([Text(f"{line(error.message)}; it will be shown anew", style="yellow")], done=True)
         except TarsError as error:
-            return Told([Text(f"{line(error.message)}\n  {line(error.hint)}", style="yellow")], done=False)
+            return ReviewTold([Text(f"{line(error.message)}\n  {line(error.hint)}", style="yellow")], done=False)
         accepted = sum(result.decision == "accepted" for result in done.decided)
         if done.txn:
             self._last.append((done.txn, proposal, accepted))
         self.accepted += accepted
         self.rejected += len(done.decided) - accepted
-        return Told(self._sentences(done, accepted), done=True, notices=done.notices)
+        return ReviewTold(self._sentences(done, accepted), done=True, notices=done.notices)
 
     def _sentences(self, done: Reviewed, accepted: int) -> list[Text]:
         if not accepted:
@@ -171,18 +171,18 @@ class Sitting:
         told = (line(each.reason) or f"accepted: {self._place(each.path, each.line)}" for each in done.decided)
         return [Text(each + dry, style="dim") for each in told]
 
-    def take_back(self) -> Told:
+    def take_back(self) -> ReviewTold:
         """Take the last decision back; the proposal waits again."""
         if not self._last:
-            return Told([Text("there is nothing to take back", style="dim")], done=False)
+            return ReviewTold([Text("there is nothing to take back", style="dim")], done=False)
         txn, proposal, accepted = self._last.pop()
         try:
             self.memory.undo(txn)
         except TarsError as error:
-            return Told([Text(line(error.message), style="yellow")], done=False)
+            return ReviewTold([Text(line(error.message), style="yellow")], done=False)
         self.accepted -= accepted
         self.rejected -= len(proposal.each) - accepted
-        return Told([Text(f"taken back: {line(proposal.text)}", style="dim")], done=True, proposal=proposal)
+        return ReviewTold([Text(f"taken back: {line(proposal.text)}", style="dim")], done=True, proposal=proposal)
 
     def summary(self, left: int) -> str:
         """What was decided, and how much is left."""
@@ -250,7 +250,7 @@ class Walk:
         """What the person says to one proposal; :data:`AGAIN` if something was written or taken back."""
         while True:
             said = self._ask(f"{offer(proposal)} [?]: ")
-            answer = Answer("q") if said is None else answer_to(proposal, said)
+            answer = ReviewAnswer("q") if said is None else answer_to(proposal, said)
             if answer.key == NO_LINE:
                 self._print(Text(no_line(proposal), style="dim"))
             elif answer.key in _WAYS:
@@ -264,7 +264,7 @@ class Walk:
             else:
                 self._print(Text("\n".join(f"  {each:<3}  {text}" for each, text in KEYS.items())))
 
-    def _decided(self, proposal: Proposal, answer: Answer) -> bool:
+    def _decided(self, proposal: Proposal, answer: ReviewAnswer) -> bool:
         """Do it, asking for words or a heading first; False, and said, if the proposal waits as it did."""
         words = heading = None
         if is_for(answer.key, proposal):

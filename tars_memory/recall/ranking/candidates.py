@@ -628,7 +628,7 @@ class Called(NamedTuple):
 
 
 def called(reader: IndexReader, query: Query, within: Filter) -> Called:
-    """The notes that the query names, of those that may answer."""
+    """The notes that the query names, of those that may answer; of one that is still typed, those that it begins."""
     whole: list[tuple[int, str, bool]] = []
     inside: set[int] = set()
     if query.meaning and query.selection is None:
@@ -638,6 +638,10 @@ def called(reader: IndexReader, query: Query, within: Filter) -> Called:
                 inside.update(note for note, _, _ in notes)
                 if name == asked:
                     whole = notes
+        if query.unfinished and not whole:
+            begun = map(key, reader.names(within.scope).beginning(query.meaning))
+            whole = [note for notes in reader.called(begun, within).values() for note in notes[:NAMESAKES]]
+            inside.update(note for note, _, _ in whole)
     blank = tuple(path for _, path, is_blank in whole if is_blank)
     return Called(frozenset(note for note, _, _ in whole), frozenset(inside), blank)
 
