@@ -114,6 +114,8 @@ HOMES = {
 
 HELP_TEXT = "Long-term memory in plain markdown: for you, scripts and agents, over the vault you keep editing by hand."
 
+INSTALL_LIVE = "uv tool install 'tars-memory[tui]', or pip install 'tars-memory[tui]'"
+
 COMPLETES = "_TARS_MEMORY_COMPLETE"
 """Set by the scripts of :mod:`tars_memory.doors.cli.completion`, to the shell's name."""
 
@@ -137,6 +139,11 @@ class Group(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name, its module imported now; None if there is none."""
         return load(cmd_name) if cmd_name in self.list_commands(ctx) else None
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that is named; without one, on a terminal, the live search."""
+        words = [*ctx._protected_args, *ctx.args]
+        return super().invoke(ctx) if words or not _is_live(ctx.obj) else _live(ctx)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first word names; ``help X`` is ``X --help``, ``help all`` lists all commands.
@@ -177,6 +184,26 @@ def load(name: str) -> Command:
     made = getattr(import_module(f"tars_memory.doors.commands.{HOMES.get(name, name)}"), name.upper())()
     assert isinstance(made, Command)
     return made
+
+
+def _is_live(call: Call) -> bool:
+    """Whether a person sits at a terminal that can show more than lines."""
+    shows = call.interactive and call.out.screen and not call.out.quiet and call.out.stderr.isatty()
+    return shows and call.env.get("TERM", "dumb") != "dumb"
+
+
+def _live(ctx: Any) -> int:
+    """The live search, or the help if what shows it is not installed."""
+    from importlib.util import find_spec
+
+    call = call_of(ctx)
+    if find_spec("textual") is None:
+        typer.echo(ctx.get_help())
+        call.out.say(f"{PROGRAM} alone searches as you type, once it is installed so: {INSTALL_LIVE}")
+        return OK
+    from tars_memory.doors.live import show
+
+    return show(call)
 
 
 def _similar(name: str, names: list[str]) -> str:
@@ -318,7 +345,7 @@ def _say_kept(error: BaseException, call: Call) -> bool:
 def _invoke(group: Group, argv: list[str], name: str, call: Call) -> int:
     """Parse and run; typer's own ways to leave become exit codes."""
     try:
-        with group.make_context(name, argv or [HELP[0]], obj=call) as ctx:
+        with group.make_context(name, argv or ([] if _is_live(call) else [HELP[0]]), obj=call) as ctx:
             value = group.invoke(ctx)
     except typer.Exit as leaving:
         return leaving.exit_code

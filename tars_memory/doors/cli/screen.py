@@ -206,7 +206,7 @@ def show_hits(out: Output, result: SearchResult, *, full: bool, wanted: bool) ->
         return
     screen = console(out)
     width = len(str(len(result.hits)))
-    blocks = [_lines(out, screen, hit, result.parsed, width, full=full) for hit in result.hits]
+    blocks = [hit_lines(out, screen, hit, result.parsed, width, full=full) for hit in result.hits]
     room = screen.height - 1  # the prompt's own line
     fitting = len(blocks)
     if not (full or wanted):
@@ -223,7 +223,7 @@ def show_hits(out: Output, result: SearchResult, *, full: bool, wanted: bool) ->
             print_line(screen, each)
 
 
-def _lines(out: Output, screen: Console, hit: Hit, query: Query, width: int, *, full: bool) -> list[Text]:
+def hit_lines(out: Output, screen: Console, hit: Hit, query: Query, width: int, *, full: bool) -> list[Text]:
     """One hit: where it is, then the line that answers, or all of its passage; of a conversation the answer, too."""
     indent = width + 2
     room = max(screen.width - indent, 16)

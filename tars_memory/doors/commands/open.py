@@ -50,7 +50,7 @@ def open_(
     path, at, url = _hit(call, name) if not name or name.isdecimal() else _note(call, name)
     notices = call.notices()
     note = memory.workspace.root / path
-    opener = _opener(call, note, at, url if (memory.workspace.root / ".obsidian").is_dir() else None)
+    opener = opener_for(call, note, at, url if (memory.workspace.root / ".obsidian").is_dir() else None)
     if call.out.json:
         call.out.record({"path": path, "line": at, "obsidian_url": url, "opened": bool(opener), "notices": notices})
     elif not opener:
@@ -81,7 +81,7 @@ def _hit(call: Call, number: str) -> tuple[str, int, str | None]:
         raise
 
 
-def _opener(call: Call, note: Path, at: int, url: str | None) -> list[str] | None:
+def opener_for(call: Call, note: Path, at: int, url: str | None) -> list[str] | None:
     """The program to start with its arguments; None if there is none."""
     if url:
         for name, words in (("darwin", ["open"]), ("win32", ["rundll32", "url.dll,FileProtocolHandler"])):

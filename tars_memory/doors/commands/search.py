@@ -192,7 +192,7 @@ def _answer(
             call.out.data(call.out.path(path))
     elif result.hits:
         if result.did_you_mean:
-            call.out.say(_meant(result))
+            call.out.say(meant(result))
         _print_hits(call, result, full=full, wanted=wanted)
     if not result.hits:
         _say_nothing(call, text, result, one_of_many=one_of_many)
@@ -219,7 +219,7 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
     """Say that nothing was found, but never as if the whole vault had been read when it has not."""
     about = f" for {line(text)[:80]!r}" if one_of_many else ""
     if result.did_you_mean:
-        call.out.say(f"nothing relevant{about}; {_meant(result)}")
+        call.out.say(f"nothing relevant{about}; {meant(result)}")
     elif unread := result.stale - result.unread_logs:
         call.out.say(f"nothing found so far{about}; {_behind(unread)}")
     elif result.stale:
@@ -228,7 +228,7 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
         call.out.say(f"nothing relevant{about}")
 
 
-def _meant(result: "SearchResult") -> str:
+def meant(result: "SearchResult") -> str:
     """The question that offers the names which the query may be misspelt for."""
     from tars_memory.recall.links import did_you_mean
 
