@@ -578,6 +578,22 @@ class Memory:
             progress=progress,
         )
 
+    def import_memories(
+        self, sources: Iterable[str | os.PathLike[str] | BinaryIO], *, form: str | None = None
+    ) -> Extracted:
+        """Take over what other programs remember: candidates as :meth:`extract` writes them, all in one transaction.
+
+        Args:
+            sources: files, folders, or binary streams; nothing is written into them.
+            form: ``instructions``, ``claude-memory``, ``basic-memory`` or ``mem0``; None to tell it by the content.
+
+        Raises:
+            UsageError: no such format; or the vault's daily note format can't be used.
+            UnwritableError: the vault can't be written, and nothing was.
+        """
+        self.workspace.take_ticks()
+        return curation.extraction.importing.bring(self.workspace.capture, sources, form)
+
     def extract_prompts(
         self,
         sources: Iterable[str | os.PathLike[str] | BinaryIO],

@@ -275,6 +275,7 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
             f"extract --print-prompt --force {logs_}",
             f"extract --dry-run --model none {logs_}",
         ],
+        "import": [f"import --format instructions {logs_}", f"import {shlex.quote(str(folder))}"],
         "review": [
             "review",
             "review --list --expired --limit 100",

@@ -117,6 +117,7 @@ FILES = {
     "vault/sessions/2025-03-01 0900 Boat.md": OLD,
     "chat.json": json.dumps([{"role": r, "content": c, "timestamp": "2026-11-20T10:00:00Z"} for r, c in CHAT]),
     "other.json": json.dumps([{"role": r, "content": c + " Truly."} for r, c in CHAT]),
+    "CLAUDE.md": "- Never commit to main\n",
     "questions.jsonl": '{"query": "tea", "gold": [{"path": "Memory.md"}], "category": "drinks"}\n',
 }
 CALLS = """
@@ -146,6 +147,7 @@ open 1
 context what tea does Anna drink
 extract ../chat.json --model none
 extract ../chat.json ../questions.jsonl --model none
+import ../CLAUDE.md ../questions.jsonl
 extract ../other.json ../questions.jsonl --print-prompt    [--print-prompt, --dry-run with a model]
 review --list
 review --note                           [--note]

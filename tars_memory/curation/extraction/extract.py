@@ -27,7 +27,7 @@ from tars_memory.vault.secrets import mask
 from tars_memory.vault.writing.withheld import Withheld
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tars_memory.capture.caller import Caller
     from tars_memory.capture.transcripts.turns import Transcript
@@ -154,7 +154,7 @@ def _opened(settings: Settings, model: LanguageModel | str | None) -> LanguageMo
     return model
 
 
-class _Task(NamedTuple):
+class Task(NamedTuple):
     """A conversation that is to be looked at."""
 
     transcript: Transcript
@@ -168,8 +168,11 @@ class Examiner:
     """Examines conversations; knows what the vault holds, also of what it wrote itself.
 
     Attributes:
+        command: as history shows what it writes.
         looks: whether the model is asked for a second look.
     """
+
+    command = "extract"
 
     def __init__(
         self,
@@ -227,7 +230,7 @@ class Examiner:
             if progress is not None:
                 progress(task.transcript.source)
             try:
-                drawn = drawing.draw(task.shown, task.place.turns, task.when, self._model, self.known, looks=self.looks)
+                drawn = self._drawn(task)
             except ModelUnavailableError as error:
                 if not done:
                     raise
@@ -247,7 +250,11 @@ class Examiner:
         name = RULES if self._model is None else self._model.name
         return Extracted(done, self.skipped, name, self.ctx.notices, failure)
 
-    def _cut(self, task: _Task, until: int) -> _Task:
+    def _drawn(self, task: Task) -> Drawn:
+        """What a conversation gives."""
+        return drawing.draw(task.shown, task.place.turns, task.when, self._model, self.known, looks=self.looks)
+
+    def _cut(self, task: Task, until: int) -> Task:
         """The conversation up to a turn: the next run will find it grown."""
         turns = task.transcript.turns
         self.ctx.notices.append(
@@ -257,7 +264,7 @@ class Examiner:
         shown = task.shown._replace(turns=tuple(turn for turn in task.shown.turns if turn.number <= until))
         return task._replace(transcript=task.transcript._replace(turns=turns[:until]), shown=shown)
 
-    def task(self, transcript: Transcript | Unknown) -> _Task | None:
+    def task(self, transcript: Transcript | Unknown) -> Task | None:
         """What is to be done for a conversation; None if nothing is, which is noted in :attr:`skipped`."""
         if isinstance(transcript, Unknown):
             self.skipped.append(Skipped(transcript.name, transcript.why, failed=True))
@@ -285,7 +292,7 @@ class Examiner:
             self.ctx.notices.append(f"{transcript.source}: {transcript.doubt}")
         if transcript.start is None and not any(turn.time for turn in transcript.turns):
             self.ctx.notices.append(f"{transcript.source} does not say when it was: it counts as said now")
-        return _Task(transcript, place, drawing.moments(transcript, self.ctx.now), shown)
+        return Task(transcript, place, drawing.moments(transcript, self.ctx.now), shown)
 
     def _shown(self, transcript: Transcript) -> Transcript:
         """The conversation without the turns, and the title, that hold what was forgotten after they were said."""
@@ -297,7 +304,7 @@ class Examiner:
         hidden = self._withheld.holds(transcript.title, last, transcript.source, transcript.id)
         return transcript._replace(turns=tuple(turns), title="" if hidden else transcript.title)
 
-    def looked_at(self, task: _Task, reply: llm.Reply) -> list[Priced]:
+    def looked_at(self, task: Task, reply: llm.Reply) -> list[Priced]:
         """What a second look at a conversation would ask, once a reply says what is pointed at.
 
         Raises:
@@ -368,36 +375,52 @@ class Examiner:
         except TarsError:
             return None
 
-    def _kept(self, task: _Task, drawn: Drawn) -> ExtractedSession | None:
+    def _kept(self, task: Task, drawn: Drawn) -> ExtractedSession | None:
         """Write one conversation; None if another process did so meanwhile."""
-        transcript = task.transcript
+        written = self._write([(task, drawn)])
+        unseen = sum(not fact.sentence for fact in written[0].facts) if written else 0
+        if unseen and self._model is not None and self.looks:
+            self.ctx.notices.append(f"{task.transcript.source}: {counted(unseen, 'candidate')} without a second look")
+        return written[0] if written else None
+
+    def _write(self, done: Sequence[tuple[Task, Drawn]]) -> list[ExtractedSession]:
+        """Write conversations, all or none; those that another process examined meanwhile are skipped."""
         assert self._writer is not None
         ctx = self._writer()
         seen, self._seen = self._seen, None  # if this fails, what was to be written is not known
-        with ctx.writing("extract", None, atomic=True) as session:
-            if self._latest() != seen:
+        written = []
+        with ctx.writing(self.command, None, atomic=True) as session:
+            if moved := self._latest() != seen:
                 self._look()
-                if self._place(transcript) != task.place:
+            for task, drawn in done:
+                transcript = task.transcript
+                if moved and self._place(transcript) != task.place:
                     self.skipped.append(Skipped(transcript.source, "another process examined it meanwhile"))
-                    return None
-            chosen, dropped = self._chosen(drawn, task.when, ctx.author)
-            path, kept = keep(ctx, session, transcript, chosen, task.when, task.place, self._keeps, task.shown)
-        unseen = sum(not fact.seen for fact in chosen.extraction.facts)
-        if unseen and self._model is not None and self.looks:
-            ctx.notices.append(f"{transcript.source}: {counted(unseen, 'candidate')} without a second look")
-        txn = session.txn
-        self._remember(task, path, kept)
-        return ExtractedSession(
-            source=transcript.source,
-            path=path,
-            date=task.when[transcript.turns[0].number].date().isoformat(),
-            turns=len(transcript.turns),
-            examined=sum(turn.role in ("user", "assistant") for turn in transcript.turns[task.place.turns :]),
-            facts=tuple(kept),
-            dropped=dropped,
-            left_out=dict(Counter(fact.seen for fact in chosen.left_out)),
-            txn=txn,
-        )
+                    continue
+                chosen, dropped = self._chosen(drawn, task.when, ctx.author)
+                if not self._is_news(task, chosen):
+                    self.skipped.append(Skipped(transcript.source, "nothing new in it"))
+                    continue
+                path, kept = keep(ctx, session, transcript, chosen, task.when, task.place, self._keeps, task.shown)
+                self._remember(task, path, kept)
+                told = ExtractedSession(
+                    source=transcript.source,
+                    path=path,
+                    date=task.when[transcript.turns[0].number].date().isoformat(),
+                    turns=len(transcript.turns),
+                    examined=sum(turn.role in ("user", "assistant") for turn in transcript.turns[task.place.turns :]),
+                    facts=tuple(kept),
+                    dropped=dropped,
+                    left_out=dict(Counter(fact.seen for fact in chosen.left_out)),
+                    txn=None,
+                )
+                written.append(told)
+        self._seen = self._latest()
+        return [each._replace(txn=session.txn) for each in written]
+
+    def _is_news(self, task: Task, chosen: Drawn) -> bool:  # noqa: ARG002
+        """Whether a conversation is worth a note, after what is known was left out."""
+        return True
 
     def _chosen(self, drawn: Drawn, when: Moments, author: str) -> tuple[Drawn, dict[str, int]]:
         """The facts worth a person's look, their words as they will stand; and why the others are not, counted."""
@@ -420,7 +443,7 @@ class Examiner:
             self.ctx.notices.append("what held a credential was not noted")
         return drawn._replace(extraction=drawn.extraction._replace(facts=tuple(chosen))), counted
 
-    def _remember(self, task: _Task, path: str, kept: list[KeptFact]) -> None:
+    def _remember(self, task: Task, path: str, kept: list[KeptFact]) -> None:
         """Take our own writing for seen."""
         for fact in kept:
             self.known.add(fact.text)
@@ -428,7 +451,6 @@ class Examiner:
         self.catalogue[digest] = self.catalogue[sessions.day_key(digest, day.isoformat())] = path
         if key := sessions.session_key(task.transcript.format, mask(task.transcript.id)):
             self.catalogue[key] = path
-        self._seen = self._latest()
 
 
 RULES = "rules"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tars_memory.vault.vault import Vault
 
 
-COMMAND = "extract"
+COMMANDS = ("extract", "import")
 """What writes candidates."""
 
 _NAMED = re.compile(rb"#\^([A-Za-z0-9-]+)")
@@ -153,7 +153,7 @@ def arrived(journal: Journal, since: date) -> frozenset[str]:
         said = max(entry.time[:10], time_of(entry.txn).date().isoformat())  # names go on when a clock is set back
         if said < first:
             break
-        if entry.command == COMMAND and not entry.undone:
+        if entry.command in COMMANDS and not entry.undone:
             found.update(extracted_in(entry.after))
     return frozenset(found)
 

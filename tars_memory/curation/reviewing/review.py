@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.curation.commit import Decided, commit
 from tars_memory.curation.model import Decision, DrawnFact, Proposal
 from tars_memory.curation.reviewing import ticks
-from tars_memory.curation.reviewing.candidates import COMMAND, arrived, earliest
+from tars_memory.curation.reviewing.candidates import COMMANDS, arrived, earliest
 from tars_memory.curation.reviewing.gather import Gathered, gather
 from tars_memory.curation.reviewing.ticks import Recorded, accepted, resolved
 from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UsageError, counted
@@ -429,7 +429,7 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
             "tars-memory review --left-out lists what is",
         )
     chosen = [there[name] for name in dict.fromkeys(ids)]
-    with ctx.writing(COMMAND, None, atomic=True) as session:
+    with ctx.writing(COMMANDS[0], None, atomic=True) as session:
         daily = Dailies(ctx, session)
         kept = daily.write([daily.add(_fact(one.said), _moment(one, ctx.now), one.said.speaker) for one in chosen])
         for one, line in zip(chosen, kept, strict=True):

@@ -47,6 +47,7 @@ COMMANDS = {
     },
     "Curate": {
         "extract": "Find what is worth keeping in conversations.",
+        "import": "Take over what other programs remember.",
         "review": "Decide what is kept for good.",
         "tidy": "Find duplicates, dead links and expired lines; archive.",
         "why": "Show where a line came from, and who approved it.",
@@ -103,6 +104,7 @@ HOMES = {
     "undo": "history",
     "links": "open",
     "export": "sql",
+    "import": "extract",
     "status": "health",
     "doctor": "health",
     "reindex": "health",

@@ -1,4 +1,4 @@
-"""``extract``: draw what is worth keeping out of conversations."""
+"""``extract``: draw what is worth keeping out of conversations. ``import``: take over what other programs remember."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -63,6 +63,27 @@ def extract(
     return _report(call, done)
 
 
+def import_(
+    ctx: typer.Context,
+    sources: Annotated[list[str], typer.Argument(metavar="FROM…", help="Files, folders, or - for stdin.")],
+    form: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="Read it as instructions, claude-memory, basic-memory or mem0."),
+    ] = None,
+) -> int:
+    """Take over CLAUDE.md and AGENTS.md, Claude Code's auto-memory, Basic Memory's notes and Mem0's exports.
+
+    Each statement waits for review, with its words, its place and its day: instructions as rules, all else as facts.
+    What the memory knows or refused already is left out, so a second run adds only what is new. The sources are only
+    read; one undo takes back all that a run wrote.
+    """
+    call = call_of(ctx)
+    if sources.count("-") > 1:
+        raise UsageError("stdin can be read once only", "give - once")
+    done = call.memory().import_memories([sys.stdin.buffer if each == "-" else each for each in sources], form=form)
+    return _report(call, done, "source", "statement")
+
+
 def _has_model(call: Call, named: str | None) -> bool:
     """Whether a model would be asked."""
     options = call.memory().workspace.settings.options("llm", LlmOptions)
@@ -118,8 +139,15 @@ def _shown(prompt: str) -> str:
     return clean(prompt).replace(BETWEEN, "")
 
 
-def _report(call: Call, done: "Extracted") -> int:
-    """What was written: a session note and its candidates, ``path:line:text`` each."""
+def _report(call: Call, done: "Extracted", source: str = "conversation", part: str = "turn") -> int:
+    """What was written: a session note and its candidates, ``path:line:text`` each.
+
+    Args:
+        call: the call.
+        done: what is told.
+        source: what that which was examined is called.
+        part: what its parts are called.
+    """
     notices = call.notices(done.notices, ["dry run: nothing was written"] if call.dry_run else [])
     if call.out.json:
         sessions = [session.as_dict() for session in done.sessions]
@@ -128,26 +156,26 @@ def _report(call: Call, done: "Extracted") -> int:
     else:
         for session in done.sessions:
             place = call.out.place(session.path, 1)
-            call.out.data(f"{place}:{line(session.source)}, {counted(session.examined, 'turn')} examined")
+            call.out.data(f"{place}:{line(session.source)}, {counted(session.examined, part)} examined")
             for fact in session.facts:
                 call.out.data(f"{call.out.place(fact.path, fact.line)}:{line(fact.text)}")
-        _say_skipped(call, done.skipped)
-        _say_sum(call, done)
+        _say_skipped(call, done.skipped, source)
+        _say_sum(call, done, source)
     if done.failure is not None:
         _say_failure(call, done.failure)
         return PARTLY
     return PARTLY if any(one.failed for one in done.skipped) else 0
 
 
-def _say_skipped(call: Call, skipped: list[Any]) -> None:
+def _say_skipped(call: Call, skipped: list[Any], source: str = "conversation") -> None:
     first = sorted(skipped, key=lambda one: not one.failed)  # what failed sets the exit code, so it is never left out
     for one in first[:SHOWN]:
         call.out.say(f"skipped: {one.source}: {one.why}")
     if len(skipped) > SHOWN:
-        call.out.say(f"skipped: {counted(len(skipped) - SHOWN, 'more conversation')} (--json names them)")
+        call.out.say(f"skipped: {counted(len(skipped) - SHOWN, f'more {source}')} (--json names them)")
 
 
-def _say_sum(call: Call, done: "Extracted") -> None:
+def _say_sum(call: Call, done: "Extracted", source: str) -> None:
     facts = sum(len(session.facts) for session in done.sessions)
     dropped: dict[str, int] = {}
     for session in done.sessions:
@@ -158,7 +186,7 @@ def _say_sum(call: Call, done: "Extracted") -> None:
     left_out = ", ".join(f"{count} {why}" for why, count in dropped.items() if count)
     if done.sessions:
         more = f" (left out: {left_out})" if left_out else ""
-        told = f"{counted(facts, 'candidate')} from {counted(len(done.sessions), 'conversation')}{more}"
+        told = f"{counted(facts, 'candidate')} from {counted(len(done.sessions), source)}{more}"
         call.out.say(f"{told}: tars-memory review decides" if facts else told)
 
 
@@ -192,5 +220,28 @@ model: `rules`, or its name
 prompts[].source system user examined tokens cost: what would be sent
 skipped[].source why failed: as above
 model endpoint: who would answer, where
+""",
+)
+
+IMPORT = command(
+    import_,
+    writes=True,
+    examples="""
+tm import ~/code/website/CLAUDE.md --project website
+tm import ~/.claude/projects/-home-me-website/memory
+tm import mem0.json ~/basic-memory --dry-run
+""",
+    exits="3 some sources could not be read",
+    answers="""
+sessions[].source path date: the file or folder, its session note, its first day
+sessions[].turns examined: statements in it, and those that were looked at
+sessions[].facts[].ref text path line: the candidate
+sessions[].facts[].quote speaker turn: its exact words, their place (`CLAUDE.md:12`), their number
+sessions[].facts[].kind claim sentence warnings: as in `extract`; `sentence` is `rule` for a rule
+sessions[].dropped.ungrounded known rejected secret: counts
+sessions[].left_out: counts
+sessions[].txn: for `undo`, the same for all
+skipped[].source why failed: what gave nothing
+model: `rules`
 """,
 )
