@@ -62,11 +62,14 @@ SENTENCES = ("stated", "planned", "rule", "asked", "supposed", "past", "other", 
 QUOTE, SAID_BY, FACT, KIND, WARNING = "quote:: ", "said by:: ", "fact:: ", "kind:: ", "warning:: "
 """How the bullets under a fact begin; the double colon is Obsidian's inline-field convention."""
 
+ALSO_CHANGED, ALSO_REMOVED = "also changed:: ", "also removed:: "
+"""How a bullet begins that a merge puts under a line about which two machines disagree; then the words before."""
+
 BLANKS = " \t"
 """What parts machinery from words. Any other blank (U+00A0, U+3000) is the words' own, as it is to markdown."""
 
 _SAID_BY = re.compile(r"[ \t]*[-*+][ \t]+said by::[ \t]")
-_REPLACED = re.compile(r"[ \t]+[-*+][ \t]+replaced:: ")
+_REPLACED = re.compile(rf"[ \t]+[-*+][ \t]+(?:{entries.REPLACED}|{ALSO_CHANGED}|{ALSO_REMOVED})")
 _MACHINERY = re.compile(
     r"\^[A-Za-z0-9-]+[ \t]*$|\[(?:extracted|promoted|rejected|expired)\]|\(\[\[[^\[\]\n]*#\^|\[by::"
 )
@@ -163,7 +166,7 @@ def read(texts: Sequence[str]) -> list[Line]:
 def _kind(text: str, bare: str, *, heading: bool, item: bool) -> str:
     if heading:
         return HEADING
-    if item and "replaced:: " in bare and _REPLACED.match(text):
+    if item and "d:: " in bare and _REPLACED.match(text):
         return REPLACED
     if (
         bare == "---"
@@ -286,7 +289,7 @@ def rejected_words(line: str) -> str:
 
 def replaced_words(line: str) -> str:
     """The words that a line had before others took their place, as it is kept below them; '' of any other line."""
-    was = _REPLACED.match(line) if "replaced:: " in line else None
+    was = _REPLACED.match(line) if "d:: " in line else None
     return line[was.end() :] if was else ""
 
 
@@ -331,7 +334,7 @@ def candidates_of(line: str) -> set[str]:
 
 def plain(line: str) -> str:
     """A line without state tag, block id, provenance and bold marks; nothing of one that keeps what was replaced."""
-    if "replaced:: " in line and _REPLACED.match(line):
+    if "d:: " in line and _REPLACED.match(line):
         return ""
     if ("^" in line or "[" in line) and _MACHINERY.search(line):
         line = entries.unsigned(entries.plain(line))
