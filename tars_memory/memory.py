@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tars_memory.index.intake import RefreshReport
     from tars_memory.jobs.doctor import Adoption
     from tars_memory.jobs.forgetting import Copies, Forgotten, TalkLine
+    from tars_memory.jobs.merge import GitReport
     from tars_memory.recall.evaluation import Evaluation
     from tars_memory.recall.links import NoteLinks
     from tars_memory.recall.packing.context import Context as Packed
@@ -652,6 +653,18 @@ class Memory:
     def models(self, *, fetchable: bool = True) -> builtins.list[dict[str, Any]]:
         """The embedding models: which is used, which are here, which fit; ``fetchable``: which could be fetched."""
         return jobs.status.models(self.workspace, fetchable=fetchable)
+
+    def merge_by_entry(self, program: Sequence[str]) -> GitReport:
+        """Let git merge the notes by entry in this clone, which becomes a repository if it is in none.
+
+        Args:
+            program: the words that start this program, for git to call it.
+
+        Raises:
+            UsageError: git is not installed.
+            UnwritableError: git refuses, or the vault can't be written.
+        """
+        return jobs.merge.set_up(self.workspace, program)
 
     def recommended_model(self) -> dict[str, Any] | None:
         """The embedding model that fits the vault's languages better than the one that is set, if there is one."""

@@ -183,6 +183,7 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
     asked = "\n".join([*TOPICS, *handles, "what lies in the bay", "where does Anna live"])
     found = {
         "init": ["init --dry-run"],
+        "merge": ["merge base ours theirs"],
         "remember": ["remember harbour tea anew --dry-run", "remember --tier procedural ladder first", "remember tea"],
         "log": ["log", "log oolong at four", "log --dry-run ferry"],
         "feedback": ["feedback bad harbour was wrong", "feedback good tea --question kettle"],

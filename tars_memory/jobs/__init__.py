@@ -1,4 +1,4 @@
-"""What the program does as a whole: a night's work, the watcher, hooks, doctor, forgetting, status and models."""
+"""What the program does as a whole: a night's work, watcher, hooks, doctor, forgetting, merging, status and models."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.jobs import doctor, forgetting, status
+    from tars_memory.jobs import doctor, forgetting, merge, status
 
-__all__ = ["doctor", "forgetting", "status"]
+__all__ = ["doctor", "forgetting", "merge", "status"]
 __getattr__ = opener(__name__, __all__)

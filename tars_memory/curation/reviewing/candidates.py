@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.capture.remember import ANSWER, QUESTION
 from tars_memory.curation.commit import refused
 from tars_memory.curation.extraction.rules import stated
-from tars_memory.curation.model import Ends, Instead, Mark, Proposal, Related, Stated
+from tars_memory.curation.model import Ends, Instead, Mark, Proposal, Related, Stated, question
 from tars_memory.errors import NotFoundError, TarsError, counted
 from tars_memory.settings import PROJECTS, FactsOptions
 from tars_memory.vault import inbox
-from tars_memory.vault.change import locate
+from tars_memory.vault.change import locate, named
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import ME, WE, Claim, Fact, Plan, Predicates, claim_in, folded, heading_for
-from tars_memory.vault.markdown.lines import extracted_in, unbulleted
+from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, extracted_in, unbulleted
+from tars_memory.vault.markdown.merging import disputed
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import SessionFact, linked
@@ -41,6 +42,9 @@ COMMANDS = ("extract", "import")
 """What writes candidates."""
 
 _NAMED = re.compile(rb"#\^([A-Za-z0-9-]+)")
+
+
+_DISPUTED = [f"- {said}".encode() for said in (ALSO_CHANGED, ALSO_REMOVED)]
 
 
 class WaitingLine(NamedTuple):
@@ -302,6 +306,15 @@ class StatedFacts:
         others = (fact for fact in self._about(claim) if folded(fact.object) != claim.key[2])
         return not any(fact.since and before.day < fact.since <= day for fact in others)
 
+    def rivals(self, today: date) -> list[list[Entry]]:
+        """The facts of one subject and single-valued predicate with different values that all hold on a day."""
+        groups: dict[tuple[str, str], list[Fact]] = {}
+        for fact in self.all:
+            if fact.holds(today) and self._predicates.replaces(fact.predicate):
+                groups.setdefault((folded(fact.subject), folded(fact.predicate)), []).append(fact)
+        several = [group for group in groups.values() if len({facts.object_key(fact.object) for fact in group}) > 1]
+        return [[self._entries[fact.ref] for fact in group] for group in several]
+
     def waits(self, group: Sequence[WaitingLine]) -> bool:
         """Whether a claim is no news now, but would be if what was said otherwise before it were accepted."""
         first, claim = group[0], self._claim(group)
@@ -455,6 +468,54 @@ def kept(vault: Vault, sources: Collection[str], lines: Mapping[str, Related], n
         told = (said["why"], _hindered(vault, proposal), _standing(proposal, sources))
         found.append(proposal._replace(why="; ".join(part for part in told if part)))
     return found
+
+
+def disputes(vault: Vault, lines: Mapping[str, Related], notices: list[str]) -> list[Proposal]:
+    """The questions that merges have left in the notes: lines that two machines changed, each in its own way.
+
+    Args:
+        vault: to read, as far as it is of our scope.
+        lines: the entries of the tier notes by their names.
+        notices: takes a sentence for each note that can't be read.
+    """
+    layout = vault.layout
+    there = {(line.path, line.line): line for line in lines.values()}
+    found = []
+    for path in vault.paths():
+        if not layout.is_ours(path) or (layout.tier_of(path) is Tier.NOTE and not layout.timed(path)):
+            continue
+        note = _note(vault, path, notices)
+        if not any(mark in note.data for mark in _DISPUTED):
+            continue
+        for dispute in disputed(note.entries):
+            asked = tuple(there.get((path, entry.line)) or _asked(vault, note, entry) for entry in dispute.lines)
+            how = "removed" if dispute.removed else "changed"
+            why = f"One machine {how} “{dispute.was}”, another one changed it"
+            words = f"Does this still hold: “{asked[0].text}”?" if dispute.removed else ""
+            found.append(question_about(dispute.lines[-1], asked, why, words))
+    return found
+
+
+def _asked(vault: Vault, note: Note, entry: Entry) -> Related:
+    """A line that a question is about, as it can be chosen."""
+    raw, number = named(note, entry)
+    day = vault.layout.day_of(note.path)
+    return Related(note.path, entry.line, entry.ref, entry.text, day.isoformat() if day else "", raw, number)
+
+
+def question_about(entry: Entry, asked: tuple[Related, ...], why: str, words: str = "") -> Proposal:
+    """The question which of some lines holds, or in other words.
+
+    Args:
+        entry: the last of them.
+        asked: all of them.
+        why: it is asked.
+        words: the question, if it is another one.
+    """
+    words = words or question(asked)
+    name = inbox.proposal_id("choose", entry.path, entry.section, words)
+    day = max((line.date for line in asked), default="")
+    return Proposal(name, "choose", entry.path, entry.section, words, "", "merge", day, why, asked)
 
 
 def _now(line: Related, lines: Mapping[str, Related]) -> Related:

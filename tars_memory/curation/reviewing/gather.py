@@ -40,6 +40,9 @@ CONFLICTS = 5
 TOGETHER = 5
 """Lines of one conversation that one answer decides: as many as are read at a glance."""
 
+RIVALS = "Only one of them can be true at a time, and all stand as true today"
+"""Why facts are asked about."""
+
 OPEN = "extracted"
 """The state of a candidate that may yet age."""
 
@@ -99,6 +102,9 @@ def gather(
     waiting = candidates.read(vault, expired=expired)
     standing = _Standing(vault, dated, waiting.notices, facts or FactsOptions())
     kept = candidates.kept(vault, standing.promoted, standing.lines, waiting.notices)
+    questions = [
+        each for each in standing.questions(vault, today, waiting.notices) if each.id not in inbox.decided(vault)
+    ]
     taken = {(mark.path, mark.block_id) for proposal in kept for mark in proposal.marks}
     proposals: list[Proposal] = []
     aged: list[Mark] = []
@@ -123,7 +129,7 @@ def gather(
                 proposals.append(made)
                 shown.append(group[0])
     once: dict[str, Proposal] = {}
-    for proposal in (*proposals, *kept):
+    for proposal in (*proposals, *kept, *questions):
         same = once.get(proposal.id)
         said = told_of.get(proposal.marks[0].block_id) if proposal.kept and proposal.marks else None
         if said:
@@ -260,6 +266,16 @@ class _Standing:
         for number, entry in enumerate(self.entries):
             if note := _note(entry):
                 self._siblings.setdefault(note, []).append(number)
+
+    def questions(self, vault: Vault, today: date, notices: list[str]) -> list[Proposal]:
+        """Which of some lines holds: what merges have left, and facts of which only one value can be true."""
+        found = candidates.disputes(vault, self.lines, notices)
+        by_line = {(line.path, line.line): line for line in self.lines.values()}
+        for group in self.facts.rivals(today):
+            asked = tuple(by_line[entry.path, entry.line] for entry in group if (entry.path, entry.line) in by_line)
+            found.append(candidates.question_about(group[-1], asked, RIVALS))
+        self.lines.update({line.ref: line for each in found for line in each.conflicts})
+        return found
 
     def _line(self, entry: Entry, occurrence: int | None) -> Related:
         """An entry as it is shown beside a proposal."""

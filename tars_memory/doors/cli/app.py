@@ -66,6 +66,7 @@ COMMANDS = {
         "mcp": "Serve the memory to an agent's host as tools (MCP).",
         "watch": "Keep the index up to date while you edit.",
         "verify": "Compare the index with the notes.",
+        "merge": "Merge versions of a note by entry; git calls it.",
         "models": "List embedding models, or use another one.",
         "eval": "Measure how well search answers your questions.",
         "completion": "Complete commands and names by Tab in bash, zsh or fish.",
@@ -89,8 +90,8 @@ EVERY_DAY = {
 }
 """The commands that the help begins with, each with an example out of its own help."""
 
-HIDDEN = {"timeline", "verify"}
-"""Old names, which go on working: ``facts --timeline`` and ``doctor --index``."""
+HIDDEN = {"timeline", "verify", "merge"}
+"""Old names, which go on working, ``facts --timeline`` and ``doctor --index``; and what git calls."""
 
 HOMES = {
     "log": "remember",

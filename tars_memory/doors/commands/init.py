@@ -11,6 +11,9 @@ from tars_memory.errors import UsageError
 from tars_memory.index.intake import FIRST_BATCH
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tars_memory.jobs.merge import GitReport
     from tars_memory.memory import Memory
 
 
@@ -19,11 +22,15 @@ def init(
     path: Annotated[
         str | None, typer.Argument(metavar="[PATH]", help="The folder; else --vault, TARS_MEMORY_DIR, or this one.")
     ] = None,
+    git: Annotated[bool, typer.Option("--git", help="Let git merge the notes by entry; once in each clone.")] = False,
 ) -> int:
     """Make a vault in PATH, or add what is missing to a vault you already have. Nothing that exists is changed.
 
     Prints the vault's folder. From then on the vault is found from inside its folder. If the embedding model can't
     read the languages of your notes, init names one that can and asks at a terminal whether to use it.
+
+    --git makes the folder a git repository if it is in none, adds what is missing to its .gitattributes, and tells this
+    clone how to merge. tm undo takes the lines back; git config --remove-section merge.tars-memory forgets the rest.
     """
     from tars_memory.memory import Memory
 
@@ -35,17 +42,42 @@ def init(
         root, actor=call.actor, interactive=call.interactive, now=call.now, dry_run=call.dry_run, env=call.env
     )
     notices = call.notices(made.notices)
+    report = set_up_git(call, made.root) if git else None
     if call.out.json:
-        call.out.record({"path": str(made.root), "created": list(made.created), "notices": notices})
+        told = {"path": str(made.root), "created": list(made.created)}
+        call.out.record({**told, **({"git": report._asdict()} if report else {}), "notices": notices})
         return 0
     call.out.data(line(str(made.root)), of_notes=False)
     would = "would make" if call.dry_run else "made"
     call.out.say(f"{would} {', '.join(made.created)}" if made.created else "nothing was missing")
+    if report:
+        say_git(call, report)
     if not call.dry_run:
         memory = Memory(made.root, actor=call.actor, interactive=call.interactive, now=call.now, env=call.env)
         recommend(call, memory)
         begin_reading(call, memory)
     return 0
+
+
+def set_up_git(call: Call, root: "Path") -> "GitReport":
+    """Let git merge the vault's notes by entry."""
+    from tars_memory.doors.commands.unattended import program
+    from tars_memory.memory import Memory
+
+    memory = Memory(
+        root, actor=call.actor, interactive=call.interactive, now=call.now, dry_run=call.dry_run, env=call.env
+    )
+    return memory.merge_by_entry(program())
+
+
+def say_git(call: Call, report: "GitReport") -> None:
+    """Say what git knows now, and what is left to do."""
+    if report.made:
+        call.out.say(f"{'would make' if call.dry_run else 'made'} a git repository in this folder")
+    if report.attributes:
+        lines = counted(len(report.attributes), "line")
+        call.out.say(f"{'would add' if call.dry_run else 'added'} {lines} to .gitattributes: commit it")
+    call.out.say("git merges the notes by entry here; in every other clone run: tars-memory init --git")
 
 
 def begin_reading(call: Call, memory: "Memory") -> None:
@@ -80,10 +112,12 @@ INIT = command(
     writes=True,
     examples="""
 tm init ~/Notes       # a new vault, or your own Obsidian vault
+tm init --git         # let git merge the notes by entry, in this clone
 tm init --dry-run     # what would be made in this folder
 """,
     answers="""
 path: the vault
 created: the files that were made
+git: with --git: repository, made, attributes (lines added to .gitattributes), registered
 """,
 )

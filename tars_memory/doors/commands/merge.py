@@ -1,0 +1,48 @@
+"""``merge``: what git calls to merge a note."""
+
+from typing import Annotated
+
+import typer
+
+from tars_memory.doors.cli.output import counted
+from tars_memory.doors.cli.parsing import call_of, command
+from tars_memory.jobs.merge import drive
+
+
+def merge(
+    ctx: typer.Context,
+    base: Annotated[str, typer.Argument(metavar="BASE", help="The version that both come from (%O).")],
+    ours: Annotated[str, typer.Argument(metavar="OURS", help="Our version (%A); the outcome takes its place.")],
+    theirs: Annotated[str, typer.Argument(metavar="THEIRS", help="Their version (%B).")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The note's path (%P).")] = "",
+) -> int:
+    """Merge three versions of a note by entry: git calls this, after tm init --git.
+
+    What both sides added stays, once; what one side changed or removed is done. Where they disagree about a bullet both
+    versions stay in the note, and tm review asks. It reads and writes these files alone. A version with conflict marks
+    or an open fence is left to git merge-file.
+    """
+    call = call_of(ctx)
+    done = drive(base, ours, theirs)
+    if call.out.json:
+        call.out.record({"path": path, **done._asdict()})
+    elif done.disputed:
+        call.out.say(
+            f"{path or ours}: {counted(done.disputed, 'line')} changed on both sides, both kept: tm review asks"
+        )
+    return done.code
+
+
+MERGE = command(
+    merge,
+    examples="""
+git config merge.tars-memory.driver 'tars-memory merge %O %A %B %P'   # tm init --git does it
+""",
+    exits="1 to 127 git merged it by lines and left so many conflicts in it, 255 nothing was changed",
+    answers="""
+path: the note
+code: the exit code
+disputed: about how many bullets the sides disagree
+by_lines: git merged it
+""",
+)
