@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
 from tars_memory import capture, curation, index, jobs, recall
 from tars_memory.errors import NotFoundError, UsageError
-from tars_memory.settings import PermissionOptions, RecallOptions, ReviewOptions, TidyOptions
+from tars_memory.settings import PermissionOptions
 from tars_memory.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -362,7 +362,7 @@ class Memory:
             questions,
             lambda text, mode: self.search(text, mode=mode, limit=limit),
             read,
-            mode=mode or self.workspace.settings.options("recall", RecallOptions).mode,
+            mode=mode or self.workspace.settings.recall.mode,
             against=against,
             limit=limit,
         )
@@ -499,7 +499,7 @@ class Memory:
         """
         if apply or ignore:
             self.workspace.take_ticks()
-        entries = self.workspace.settings.options("tidy", TidyOptions).section_entries
+        entries = self.workspace.settings.tidy.section_entries
         context = self.workspace.capture(writes=apply or ignore)
         return curation.tidying.tidy.tidy(context, section_entries=entries, apply=apply, ignore=ignore, ids=tuple(ids))
 
@@ -512,8 +512,8 @@ class Memory:
         """
         if apply:
             self.workspace.take_ticks()
-        options = self.workspace.settings.options("tidy", TidyOptions)
-        window_days = self.workspace.settings.options("review", ReviewOptions).window_days
+        options = self.workspace.settings.tidy
+        window_days = self.workspace.settings.review.window_days
         return curation.tidying.archive.archive(
             self.workspace.capture(writes=apply), days=options.daily_days, window_days=window_days, apply=apply
         )
@@ -531,7 +531,7 @@ class Memory:
             ConflictError: a note changed meanwhile; nothing was written.
             UnwritableError: a note can't be written; nothing was.
         """
-        may = self.workspace.settings.options("permissions", PermissionOptions).unattended_compress
+        may = self.workspace.settings.permissions.unattended_compress
         allowed = may or (self.workspace.interactive and self.workspace.actor == "person")
         if apply and allowed:
             self.workspace.take_ticks()

@@ -14,7 +14,7 @@ import os
 import re
 from difflib import get_close_matches  # only who mistypes pays for it
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tars_memory import disk
 from tars_memory.disk import OBSIDIAN_FOLDER, VAULT_FOLDER, Places
@@ -253,28 +253,6 @@ class PermissionOptions(Options):
     unattended_compress: bool = False
 
 
-SECTIONS: dict[str, type[Options]] = {
-    "layout": LayoutOptions,
-    "limits": LimitsOptions,
-    "store": StoreOptions,
-    "capture": CaptureOptions,
-    "index": IndexOptions,
-    "embedding": EmbeddingOptions,
-    "recall": RecallOptions,
-    "window": WindowOptions,
-    "llm": LlmOptions,
-    "extract": ExtractOptions,
-    "review": ReviewOptions,
-    "tidy": TidyOptions,
-    "sleep": SleepOptions,
-    "sources": SourcesOptions,
-    "hook": HookOptions,
-    "terminal": TerminalOptions,
-    "facts": FactsOptions,
-    "permissions": PermissionOptions,
-}
-"""The sections of a configuration file."""
-
 ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
     "limits.max_note_bytes": (1_000, 2_000_000_000),
     "store.lock_timeout": (0, 86_400),
@@ -370,14 +348,53 @@ def agent_mark(env: Mapping[str, str]) -> str:
 AnyOptions = TypeVar("AnyOptions", bound=Options)
 
 
+class SettingsSection(Generic[AnyOptions]):
+    """A section of the settings as an attribute of :class:`Settings`: read at its first use, then kept."""
+
+    def __init__(self, kind: type[AnyOptions]) -> None:
+        self.kind = kind
+
+    def __set_name__(self, _: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, settings: Settings, _: type) -> AnyOptions:
+        """The options of the section.
+
+        Raises:
+            SettingsError: a value does not have the type of its key.
+        """
+        options: AnyOptions = self.kind(**settings.said(self.name, self.kind))
+        vars(settings)[self.name] = options
+        return options
+
+
 class Settings:
-    """All options, and where the vault is said to be.
+    """All options, a section an attribute, and where the vault is said to be.
 
     ``given`` maps ``section.key`` to the place that set it (``config``, ``vault config``, or the variable's name).
     ``vault_problem`` is what can't be used in the vault's own file, or None: it came with a sync, perhaps half of it,
     and must not end a command. ``passed_over`` is a vault here or above that :func:`find_vault` did not take, because
     the person never used it there, or None.
     """
+
+    layout = SettingsSection(LayoutOptions)
+    limits = SettingsSection(LimitsOptions)
+    store = SettingsSection(StoreOptions)
+    capture = SettingsSection(CaptureOptions)
+    index = SettingsSection(IndexOptions)
+    embedding = SettingsSection(EmbeddingOptions)
+    recall = SettingsSection(RecallOptions)
+    window = SettingsSection(WindowOptions)
+    llm = SettingsSection(LlmOptions)
+    extract = SettingsSection(ExtractOptions)
+    review = SettingsSection(ReviewOptions)
+    tidy = SettingsSection(TidyOptions)
+    sleep = SettingsSection(SleepOptions)
+    sources = SettingsSection(SourcesOptions)
+    hook = SettingsSection(HookOptions)
+    terminal = SettingsSection(TerminalOptions)
+    facts = SettingsSection(FactsOptions)
+    permissions = SettingsSection(PermissionOptions)
 
     def __init__(self, env: Mapping[str, str], places: Places) -> None:
         self.env = env
@@ -463,10 +480,11 @@ class Settings:
             hint = f"set {key} in [{section}] there"
             raise UnwritableError(f"{path} can't be written: {error.strerror}", hint) from error
         self._user = disk.toml_table(path)
+        vars(self).pop(section, None)
         return path
 
-    def options(self, section: str, kind: type[AnyOptions]) -> AnyOptions:
-        """The options of one room, from all places, the nearest winning.
+    def said(self, section: str, kind: type[Options]) -> dict[str, Any]:
+        """What is set of a section, from all places, the nearest winning.
 
         Raises:
             SettingsError: a value does not have the type of its key.
@@ -493,7 +511,13 @@ class Settings:
                     continue
                 self.given[f"{section}.{key}"] = place
                 break
-        return kind(**values)
+        return values
+
+
+SECTIONS: dict[str, type[Options]] = {
+    name: section.kind for name, section in vars(Settings).items() if isinstance(section, SettingsSection)
+}
+"""The sections of a configuration file."""
 
 
 def _with(text: str, section: str, line: str, key: str) -> str:

@@ -20,7 +20,7 @@ from tars_memory.errors import counted
 from tars_memory.index.schema import PART, STAMP
 from tars_memory.index.talks import TalkIndex
 from tars_memory.index.writer import Log, OwnTurn, Talk
-from tars_memory.settings import PROJECT_FILE, Settings, SourcesOptions, chosen_project, find_project
+from tars_memory.settings import PROJECT_FILE, Settings, chosen_project, find_project
 from tars_memory.vault.secrets import mask, veil
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class TalkReport(NamedTuple):
 
 def source_paths(settings: Settings) -> list[str]:
     """The files and folders of logs that the person named, absolute, in order."""
-    said = settings.options("sources", SourcesOptions).paths
+    said = settings.sources.paths
     return [os.path.abspath(os.path.expanduser(name)) for name in map(str.strip, said.split(",")) if name]
 
 

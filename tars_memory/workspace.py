@@ -27,17 +27,7 @@ from tars_memory.settings import (
     AUTHOR,
     NO_PROJECT,
     PROJECTS,
-    CaptureOptions,
-    EmbeddingOptions,
-    FactsOptions,
-    IndexOptions,
-    LayoutOptions,
-    LimitsOptions,
-    PermissionOptions,
-    ReviewOptions,
     Settings,
-    SourcesOptions,
-    StoreOptions,
     agent_mark,
     chosen_project,
     find_project,
@@ -138,11 +128,11 @@ class Workspace:
         self.settings = Settings(env, Places.of(env))
         self.root = find_vault(os.fspath(vault) if vault is not None else None, self.settings, here())
         self.settings.read_vault(self.root)
-        self.limits = self.settings.options("limits", LimitsOptions)
+        self.limits = self.settings.limits
         passed_over: list[str] = []
         chosen = chosen_project(project, env, here(), self.settings.places, passed_over)
         self.project = find_project(self.root, chosen)
-        self.whole = Vault.open(self.root, self.settings.options("layout", LayoutOptions), self.limits)
+        self.whole = Vault.open(self.root, self.settings.layout, self.limits)
         self.whole.problem = self.settings.vault_problem
         self.vault = self.whole.scoped(self.project)
         self.actor: Actor = "agent" if agent_mark(env) else actor
@@ -240,7 +230,7 @@ class Workspace:
         Raises:
             VaultError: nothing makes the folder a vault, or an empty one stands where a vault was; ``anew`` makes one.
         """
-        options = self.settings.options("store", StoreOptions)
+        options = self.settings.store
         if writes and not anew:
             self._check_vault()
         makes = writes and not self.dry_run
@@ -326,7 +316,7 @@ class Workspace:
         """See to it that a process of its own finishes the index, where one may; whether one is at it now."""
         if self._starts() or self.index().files.is_held(index.files.BACKGROUND):
             return True
-        allowed = self.settings.options("index", IndexOptions).background == "on"
+        allowed = self.settings.index.background == "on"
         if not (self.apart and allowed and may_go_on_apart(self.settings.env) and not self.dry_run):
             return False
         begun = index.detached.is_due(self.state) and index.detached.begin(self.state, self.root, self.settings.env)
@@ -359,9 +349,7 @@ class Workspace:
         """
         if speed := index.detached.told(self.state).speed:
             return pending / speed
-        return float(
-            index.embedding.models.seconds(self.settings.options("embedding", EmbeddingOptions).model, pending) or 0
-        )
+        return float(index.embedding.models.seconds(self.settings.embedding.model, pending) or 0)
 
     def ask(self, question: Callable[[IndexReader], Answered]) -> Answered:
         """What a reader of the index answers, once that is in step with the notes; its notices are ours."""
@@ -418,7 +406,7 @@ class Workspace:
 
         What was forgotten meanwhile, by another process, is withheld from here on.
         """
-        options = self.settings.options("sources", SourcesOptions)
+        options = self.settings.sources
         if options.paths:
             self.forget_withheld()
             try:
@@ -477,17 +465,17 @@ class Workspace:
         """What capture is given."""
         if writes and not self.dry_run:
             self._take_over()
-        author = self.settings.env.get(AUTHOR) or self.settings.options("capture", CaptureOptions).author
+        author = self.settings.env.get(AUTHOR) or self.settings.capture.author
         author = vault.markdown.entries.author(author) if writes else ""
         store = self.store(writes=writes)
-        allowed = self.settings.options("permissions", PermissionOptions)
+        allowed = self.settings.permissions
         context = capture.caller.Caller(
             self.vault,
             store,
             now=self.now(),
             interactive=self.interactive,
             allowed=allowed,
-            facts_options=self.settings.options("facts", FactsOptions),
+            facts_options=self.settings.facts,
             author=author,
         )
         context.again = self._again
@@ -522,9 +510,7 @@ class Workspace:
         Args:
             writes: False for looking alone: nothing is made then, not even the vault's id.
         """
-        return curation.reviewing.review.Review(
-            self.capture(writes=writes), self.settings.options("review", ReviewOptions)
-        )
+        return curation.reviewing.review.Review(self.capture(writes=writes), self.settings.review)
 
     def meant(self, target: str) -> str:
         """Of a proposal's id the REF of the line that it waits to decide; anything else as it is."""
@@ -587,7 +573,7 @@ class Workspace:
         """
         if self.embedder is not None:
             return self.embedder.fingerprint
-        options = self.settings.options("embedding", EmbeddingOptions)
+        options = self.settings.embedding
         return index.embedding.models.manifest_of(options.model, self.settings.places.cache).fingerprint(
             str(index.schema.CHUNKER)
         )
@@ -600,7 +586,7 @@ class Workspace:
         """
         if (held := self.embedder or self.warm) is not None:
             return held
-        options, cache = self.settings.options("embedding", EmbeddingOptions), self.settings.places.cache
+        options, cache = self.settings.embedding, self.settings.places.cache
         self._prepares = not index.embedding.models.is_prepared(options.model, cache)
         if self._prepares and self.progress is not None:
             self.progress(PREPARING, 0, 0)

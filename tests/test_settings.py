@@ -9,7 +9,7 @@ import pytest
 from tars_memory.disk import Places
 from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.memory import Memory
-from tars_memory.settings import LayoutOptions, LimitsOptions, PermissionOptions, RecallOptions, Settings, StoreOptions
+from tars_memory.settings import Settings
 
 RULE = {"TARS_MEMORY_PERMISSIONS_UNATTENDED_RULES": "true"}
 
@@ -34,7 +34,7 @@ def test_the_nearest_place_wins(tmp_path: Path) -> None:
     write(tmp_path / "vault/.tars/config.toml", "[layout]\nnotes_section = 'Its'\nsessions_folder = 'Its'\n")
     said = settings(tmp_path, {"TARS_MEMORY_LAYOUT_LOG_HEADING": "Now"})
     said.read_vault(tmp_path / "vault")
-    layout = said.options("layout", LayoutOptions)
+    layout = said.layout
     assert (layout.log_heading, layout.notes_section, layout.sessions_folder) == ("Now", "Mine", "Its")
     assert layout.daily_folder is None
 
@@ -43,9 +43,9 @@ def test_nobody_permits_himself_by_a_variable_or_through_the_vault(tmp_path: Pat
     write(tmp_path / "vault/.tars/config.toml", "[permissions]\nunattended_rules = true\n")
     said = settings(tmp_path, RULE)
     said.read_vault(tmp_path / "vault")
-    assert said.options("permissions", PermissionOptions).unattended_rules is False
+    assert said.permissions.unattended_rules is False
     write(tmp_path / "home/config/config.toml", "[permissions]\nunattended_rules = true\n")
-    assert settings(tmp_path).options("permissions", PermissionOptions).unattended_rules is True
+    assert settings(tmp_path).permissions.unattended_rules is True
 
 
 def test_a_script_with_the_variable_changes_no_rule(tmp_path: Path) -> None:
@@ -81,17 +81,16 @@ def test_what_is_wrong_in_the_vaults_own_file_is_said_and_ends_nothing(tmp_path:
     ],
 )
 def test_a_value_out_of_range_is_said(tmp_path: Path, section: str, key: str, value: str) -> None:
-    kinds = {"store": StoreOptions, "recall": RecallOptions, "limits": LimitsOptions}
     said = settings(tmp_path, {f"TARS_MEMORY_{section}_{key}".upper(): value})
     with pytest.raises(UsageError, match=rf"{section}\.{key}") as caught:
-        said.options(section, kinds[section])
+        getattr(said, section)
     assert caught.value.hint
 
 
 def test_what_is_wrong_in_the_persons_own_file_is_said_at_once(tmp_path: Path) -> None:
     write(tmp_path / "home/config/config.toml", "[recall]\nlimit = true\n")
     with pytest.raises(UsageError, match=r"recall\.limit"):
-        settings(tmp_path).options("recall", RecallOptions)
+        _ = settings(tmp_path).recall
 
 
 def test_what_is_set_and_means_nothing_is_said_with_what_may_be_meant(tmp_path: Path) -> None:

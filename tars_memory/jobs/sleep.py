@@ -25,8 +25,6 @@ from tars_memory.recall.packing.growth import DAYS
 from tars_memory.settings import (
     AUTO,
     PROJECTS,
-    PermissionOptions,
-    ReviewOptions,
     SleepOptions,
     chosen_project,
     may_run_by_itself,
@@ -113,7 +111,7 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     """
     memory.workspace.store(writes=not memory.workspace.dry_run)
     begun = time.monotonic()
-    options = memory.workspace.settings.options("sleep", SleepOptions)
+    options = memory.workspace.settings.sleep
 
     own = [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
     named = [*sources] or [*dict.fromkeys([*own, *source_paths(memory.workspace.settings)])]
@@ -332,7 +330,7 @@ def _expire(memory: Memory) -> tuple[str, dict[str, int], str]:
 
 def _review(memory: Memory) -> tuple[str, dict[str, int], str]:
     waiting = memory.review().waiting(limit=1).total
-    days = memory.workspace.settings.options("review", ReviewOptions).window_days
+    days = memory.workspace.settings.review.window_days
     waits = counted(waiting, "proposal waits", "proposals wait")
     told = f"{waits}: tars-memory review (candidates expire after {counted(days, 'day')})"
     return told if waiting else "", {"waiting": waiting}, ""
@@ -355,7 +353,7 @@ def _archive(memory: Memory) -> tuple[str, dict[str, int], str]:
 
 def _compress(memory: Memory) -> tuple[str, dict[str, int], str]:
     """Say that sessions are old enough to be summed up; do it only if the person's own configuration allows it."""
-    allowed = memory.workspace.settings.options("permissions", PermissionOptions).unattended_compress
+    allowed = memory.workspace.settings.permissions.unattended_compress
     done = memory.compress(apply=allowed)
     counts = {"old": sum(step.action != "keep" for step in done.plan), "moved": len(done.moved)}
     if done.txn:

@@ -20,7 +20,6 @@ from tars_memory.language.words import foreign
 from tars_memory.recall.packing.growth import DAYS, Growth, growth
 from tars_memory.recall.packing.loaded import unapproved
 from tars_memory.recall.searcher import Searcher
-from tars_memory.settings import EmbeddingOptions, Settings
 from tars_memory.talks import source_paths
 from tars_memory.vault import inbox
 from tars_memory.vault.writing.history import entries, typed_lines
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.index.indexer import Progress
+    from tars_memory.settings import Settings
     from tars_memory.workspace import Workspace
 
 
@@ -182,7 +182,7 @@ def models(workspace: Workspace, *, fetchable: bool = True) -> list[dict[str, An
         fetchable: False to leave out what fastembed could fetch: it takes a second to ask.
     """
     cache = workspace.settings.places.cache
-    current = workspace.settings.options("embedding", EmbeddingOptions).model
+    current = workspace.settings.embedding.model
     names = {manifest.name: True for manifest in known.installed(cache)}
     for name in (known.EMBEDDED, known.MULTILINGUAL):
         names[name] = _is_here(workspace.settings, name)
@@ -212,7 +212,7 @@ def recommended(workspace: Workspace) -> dict[str, Any] | None:
         ``model``, ``languages`` (with the share of the notes looked at), ``megabytes``, ``seconds`` that the vectors
         take, ``installed``.
     """
-    current = workspace.settings.options("embedding", EmbeddingOptions).model
+    current = workspace.settings.embedding.model
     paths = sorted(workspace.vault.paths())
     found: dict[str, int] = {}
     looked = letters = 0
@@ -255,7 +255,7 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
 
 def model_of(workspace: Workspace) -> dict[str, Any]:
     """The model that is set: ``name``, ``usable``; its ``fingerprint``, or ``reason`` and ``hint``."""
-    name = workspace.settings.options("embedding", EmbeddingOptions).model
+    name = workspace.settings.embedding.model
     try:
         if workspace.embedder is None:  # one that was given stands for it
             prepare.ready(name, workspace.settings.places.cache)

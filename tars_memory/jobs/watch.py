@@ -12,7 +12,6 @@ from tars_memory.index.embedding.queryvector import SOCKET
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import RefreshBudget
 from tars_memory.index.watcher import WarmServer, Watcher
-from tars_memory.settings import EmbeddingOptions
 from tars_memory.vault.writing.lock import alone
 
 if TYPE_CHECKING:
@@ -160,7 +159,7 @@ class Watching:
 
     def _hold_model(self, memory: Memory, notices: list[str]) -> None:
         """Keep the model open between looks, and answer queries with it; another one if another one is set."""
-        name = memory.workspace.settings.options("embedding", EmbeddingOptions).model
+        name = memory.workspace.settings.embedding.model
         if self._embedder is None or name != self._model:
             self._close_server()
             self._model, self._embedder = name, memory.workspace.open_embedder()

@@ -21,7 +21,7 @@ from tars_memory.recall.once import untold
 from tars_memory.recall.ranking.ranked import Answer, narrowed_by, ranked
 from tars_memory.recall.request import SearchRequest
 from tars_memory.recall.search import search
-from tars_memory.settings import ALLOWED, EmbeddingOptions, FactsOptions, RecallOptions, WindowOptions
+from tars_memory.settings import ALLOWED, EmbeddingOptions
 from tars_memory.vault.suspicion import suspicious
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Searcher:
     def follow(self, former: Searcher) -> None:
         """Go on with the model that another searcher of the same person holds open, if it is the one that is set."""
         self._ask_model, self._asked_model = former._ask_model, former._asked_model
-        ours, theirs = (each.workspace.settings.options("embedding", EmbeddingOptions) for each in (self, former))
+        ours, theirs = (each.workspace.settings.embedding for each in (self, former))
         if ours.model == theirs.model:
             self.workspace.warm = former.workspace.warm
 
@@ -138,7 +138,7 @@ class Searcher:
             expired=request.expired,
             recall=recall,
             as_of=request.as_of,
-            facts=self.workspace.settings.options("facts", FactsOptions),
+            facts=self.workspace.settings.facts,
             agent=request.agent or "",
         )
         on = wanted.held_on(self.workspace.now())
@@ -166,7 +166,7 @@ class Searcher:
         scalar = (str, int, date, type(None))
         given: dict[str, Any] = {name: v if isinstance(v, scalar) else tuple(v) for name, v in asked.items()}
         request = request._replace(**given)
-        options = self.workspace.settings.options("recall", RecallOptions)
+        options = self.workspace.settings.recall
         mode = request.mode or options.mode
         if mode not in ALLOWED["recall.mode"]:
             raise UsageError(f"mode {mode!r} is unknown", f"it is one of {', '.join(map(str, ALLOWED['recall.mode']))}")
@@ -187,7 +187,7 @@ class Searcher:
         Raises:
             UsageError: the shares come to more than the whole.
         """
-        parts = self.workspace.settings.options("window", WindowOptions)
+        parts = self.workspace.settings.window
         if parts.memory + parts.recall + parts.margin > 100:
             raise UsageError("the shares of [window] come to more than 100", "docs/settings.md lists them")
         recall = window * parts.recall // 100
@@ -224,14 +224,14 @@ class Searcher:
         workspace = self.workspace
         if workspace.patience is None or workspace.patience >= PREPARED_IN or workspace.embedder is not None:
             return False
-        name = workspace.settings.options("embedding", EmbeddingOptions).model
+        name = workspace.settings.embedding.model
         return not index.embedding.models.is_prepared(name, workspace.settings.places.cache)
 
     def _opens(self, text: str) -> bool:
         """Whether the model is open, or the query opens it: nobody remembers its vector or holds the model open."""
         if self.workspace.embedder is not None:
             return True
-        if self._queries(self.workspace.settings.options("embedding", EmbeddingOptions).model).remembered(_shown(text)):
+        if self._queries(self.workspace.settings.embedding.model).remembered(_shown(text)):
             return False
         if index.embedding.queryvector.is_ours(self.workspace.state / index.embedding.queryvector.SOCKET):
             return False
@@ -293,7 +293,7 @@ class Searcher:
         Raises:
             ModelUnavailableError: they are of a model that is not here.
         """
-        name = self.workspace.settings.options("embedding", EmbeddingOptions).model
+        name = self.workspace.settings.embedding.model
         if held == self.workspace.fingerprint():
             return name
         if self.workspace.embedder is None:
@@ -313,11 +313,7 @@ class Searcher:
 
     def _queries(self, model: str) -> QueryVectors:
         """The vectors of queries by a model: remembered, from whoever holds it open, or by opening it."""
-        ours = (
-            self.workspace.warm
-            if model == self.workspace.settings.options("embedding", EmbeddingOptions).model
-            else None
-        )
+        ours = self.workspace.warm if model == self.workspace.settings.embedding.model else None
         embed = None if ours is None else ours.embed_query
         return index.embedding.queryvector.QueryVectors(
             EmbeddingOptions(model=model),

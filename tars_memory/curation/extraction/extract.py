@@ -107,7 +107,7 @@ def examiner(
     force: bool = False,
 ) -> Examiner:
     """What examines one source after the other without reading the vault anew for each."""
-    options = settings.options("extract", ExtractOptions)
+    options = settings.extract
     ctx = capture(writes=False)
     run = Examiner(ctx, options, model, keep or options.keep, force=force, writer=capture)
     checked = check.remembered(settings, model) if model is not None else None
@@ -129,7 +129,7 @@ def asked(
     force: bool,
 ) -> Prompts:
     """:meth:`tars_memory.memory.Memory.extract_prompts`."""
-    run = Examiner(ctx, settings.options("extract", ExtractOptions), None, "facts", force=force)
+    run = Examiner(ctx, settings.extract, None, "facts", force=force)
     opened = _opened(settings, model)
     found: list[Priced] = []
     for transcript in conversations(sources):

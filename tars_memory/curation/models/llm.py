@@ -23,11 +23,12 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 from tars_memory.curation.models import provider
 from tars_memory.errors import ModelUnavailableError, UsageError, counted
 from tars_memory.recall.packing.fence import visible
-from tars_memory.settings import LlmOptions, Settings
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from tars_memory.settings import LlmOptions, Settings
 
 
 LOOK = "look"
@@ -189,7 +190,7 @@ def open_llm(settings: Settings, job: str, *, model: str = "") -> ProviderModel 
         ModelUnavailableError: litellm is not installed.
         UsageError: the settings can't be understood.
     """
-    options = settings.options("llm", LlmOptions)
+    options = settings.llm
     name = ("" if model == DEFAULT else model) or getattr(options, f"{job}_model") or options.model
     if not name:
         return None

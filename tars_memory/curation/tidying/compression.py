@@ -88,8 +88,8 @@ class CompressionTerms(NamedTuple):
     @classmethod
     def of(cls, settings: Settings, by: str | None, before: date | None) -> CompressionTerms:
         """What is said, else what is set."""
-        options = settings.options("tidy", TidyOptions)
-        window_days = settings.options("review", ReviewOptions).window_days
+        options = settings.tidy
+        window_days = settings.review.window_days
         return cls(by or options.session_period, before, options.session_days, window_days, options.summary_lines)
 
 

@@ -69,7 +69,7 @@ def main(folder: str, vault: str, transcript: str) -> int:
     """
     desk = Desk(folder)
     settings = Settings(os.environ, Places.of(os.environ))
-    options = settings.options("hook", HookOptions)
+    options = settings.hook
     _go_aside(options.longest)
     with contextlib.ExitStack() as turn:
         try:

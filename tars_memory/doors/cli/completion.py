@@ -262,9 +262,8 @@ def _models(call: Call, _given: Sequence[str]) -> Iterator[Value]:
 
 
 def _sources(call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    from tars_memory.settings import SourcesOptions
 
-    paths = call.memory().workspace.settings.options("sources", SourcesOptions).paths
+    paths = call.memory().workspace.settings.sources.paths
     yield from ((f"remove {path.strip()}", "") for path in paths.split(",") if path.strip())
 
 

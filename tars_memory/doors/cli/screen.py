@@ -23,7 +23,7 @@ from rich.text import Text
 from tars_memory.disk import Places
 from tars_memory.doors.cli.output import SEQUENCES, Output, clean, line
 from tars_memory.recall.ranking.words import Terms
-from tars_memory.settings import OFF, Settings, TerminalOptions
+from tars_memory.settings import OFF, Settings
 from tars_memory.vault.markdown.lines import plain
 
 if TYPE_CHECKING:
@@ -403,7 +403,7 @@ def paged(out: Output) -> Iterator[None]:
 def _pager(env: Mapping[str, str]) -> str:
     """The pager, as a command for the shell: as it is set, else ``PAGER``, else less; '' for none."""
     settings = Settings(env, Places.of(env))
-    named = settings.options("terminal", TerminalOptions).pager or env.get("PAGER")
+    named = settings.terminal.pager or env.get("PAGER")
     if named is None:
         named = "less" if shutil.which("less") else ""
     try:

@@ -10,7 +10,6 @@ from tars_memory.doors.cli.call import Call
 from tars_memory.doors.cli.output import clean, counted, line
 from tars_memory.doors.cli.parsing import PrintPrompt, answer_in, call_of, command
 from tars_memory.errors import ModelUnavailableError, UsageError
-from tars_memory.settings import LlmOptions
 
 if TYPE_CHECKING:
     from tars_memory.curation.extraction.extract import Extracted, Prompts
@@ -86,7 +85,7 @@ def import_(
 
 def _has_model(call: Call, named: str | None) -> bool:
     """Whether a model would be asked."""
-    options = call.memory().workspace.settings.options("llm", LlmOptions)
+    options = call.memory().workspace.settings.llm
     return named != "none" and bool(named or options.extract_model or options.model)
 
 

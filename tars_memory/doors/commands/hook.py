@@ -130,7 +130,7 @@ def hook(
     root = find_vault(call.vault, settings, here())
     desk = Desk(settings.places.vault_state(root, read_id(root), create=True) / "hooks")
     ctx.meta["desks"].append(desk)
-    options = settings.options("hook", HookOptions)
+    options = settings.hook
     _set_timer(options.timeout)
     done = _background(call, event, desk, root, options)
     text = ""

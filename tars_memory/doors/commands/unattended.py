@@ -21,7 +21,6 @@ from tars_memory.errors import UsageError
 from tars_memory.index.watcher import Watcher
 from tars_memory.jobs import sleep as nights
 from tars_memory.jobs.watch import Watching
-from tars_memory.settings import SleepOptions
 
 PARTLY = 3
 
@@ -50,7 +49,7 @@ def sleep(
         more = ["--project", memory.workspace.project] if memory.workspace.project else []
         more += ["--", *(os.path.abspath(os.path.expanduser(source)) for source in sources)] if sources else []
         call.out.data(unit(print_schedule, memory.workspace.root, call.env, night=True, more=more), of_notes=False)
-        if not sources and not memory.workspace.settings.options("sleep", SleepOptions).sources:
+        if not sources and not memory.workspace.settings.sleep.sources:
             call.out.say("no conversations to examine: name SOURCES, or set [sleep] sources")
         return 0
 
