@@ -1,19 +1,14 @@
-"""What the journal tells, and what follows from it: history, who typed a line, lines of ours that are lost, undo.
-
-Entries come newest first; an undo takes a transaction's writes back, all of its files, by the same safe door that they
-were made through.
-"""
+"""What the journal tells, newest first: history, who typed a line, lines of ours that are lost, what undoes a write."""
 
 from __future__ import annotations
 
 import difflib
-import errno
 import os
 import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from tars_memory.errors import ConflictError, NotFoundError, TarsError, UnwritableError, counted
+from tars_memory.errors import ConflictError, NotFoundError, UnwritableError, counted
 from tars_memory.vault.folder import FOLDER_HANDLES, Folder, digest, read_note, steps
 from tars_memory.vault.layout import DECIDED, MADE, OURS, Layout
 from tars_memory.vault.markdown.document import apply
@@ -32,9 +27,6 @@ from tars_memory.vault.writing.journal import Journal, Record, base_of, parse, t
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from tars_memory.vault.writing.store import Plan, Store, Written
-    from tars_memory.vault.writing.transaction import Transaction
 
 
 _TARGET = re.compile(r'"target": "([^"\n]+)')
@@ -81,6 +73,40 @@ class JournalEntry:
             self.before = text_of(base_of(record))
         elif self.op == "create":
             self.after = text_of(_created(record))
+
+    def back(self, data: bytes | None) -> Sequence[Splice]:
+        """What takes the write back in its note as that is now; nothing for a note that stands as it did before.
+
+        Raises:
+            ConflictError: the note has moved on too far.
+        """
+        if self.op == "remove":
+            if data is not None and data != base_of(self.record):
+                raise ConflictError(
+                    f"{self.file} was made anew since {self.txn} removed it", "move it away, then undo again"
+                )
+            return ()
+        spans = unpack(self.record)
+        if data is None:
+            if self.op == "create":
+                return ()
+            raise ConflictError(
+                f"{self.file} is gone, so {self.txn} can't be taken back\n{_difference(self.file, spans)}",
+                "bring the note back first",
+            )
+        found = digest(data)
+        if found == self.record["new"]:
+            return reversed_exactly(spans)
+        if found == self.record["old"]:
+            return ()
+        _refuse_twins(data, self, spans)
+        try:
+            return _in_front(data, self.record, spans) or reversed_by_text(data, spans)
+        except ConflictError as error:
+            raise ConflictError(
+                f"{self.file} has moved on since {self.txn}: {error.message}\n{_difference(self.file, spans)}",
+                "make the change by hand; the difference shows it",
+            ) from error
 
 
 def entries(journal: Journal, limit: int | None = None, path: str | None = None) -> Iterator[JournalEntry]:
@@ -448,112 +474,7 @@ def _peek(vault: Folder, path: str) -> bytes | None:
     return None if note is None else note.data
 
 
-# -- undo
-
-
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-"""What the system says of a whole disk, not of one note: it passes, and half a transaction must not stay."""
-
-
-def undo(store: Store, txn: str | Sequence[str] | None, last: int) -> list[Written]:
-    """See :meth:`tars_memory.vault.writing.store.Store.undo`."""
-    with store.transaction("undo") as transaction:
-        chosen = find_transactions(store.journal, txn, last)
-        if sum(len(group) for _, group in chosen) > 1:
-            transaction.stand_whole()
-        for name, _ in chosen:
-            store.journal.check_whole(name)
-        for name, group in chosen:
-            before = len(transaction.written)
-            for entry in reversed(group):
-                _take_back(transaction, entry)
-            if len(transaction.written) == before:
-                transaction.mark(name)
-        return list(transaction.written)
-
-
-def take_back(transaction: Transaction, journal: Journal, name: str) -> list[str]:
-    """Take back a transaction that was to stand whole; doing it again after a kill changes nothing more.
-
-    Args:
-        transaction: in which to do it.
-        journal: of the vault.
-        name: of the transaction to take back; may be this one.
-
-    Returns:
-        a sentence for each note that has moved on too far, and so keeps what was written.
-
-    Raises:
-        UnwritableError: there is no room for it now; it is to be done again when there is. Or this very transaction is
-            taken back, and a note of it can't be written now (somebody holds it): the next writer tries once more.
-    """
-    found, group = next(((txn, entries) for txn, entries in transactions(journal) if txn <= name), ("", []))
-    kept: list[str] = []
-    for entry in reversed([entry for entry in group if found == name and entry.undoes != name]):
-        try:
-            _take_back(transaction, entry, undoes=name)
-        except (TarsError, OSError) as error:
-            is_held = isinstance(error, UnwritableError) and name == transaction.id
-            if is_held or getattr(error.__cause__, "errno", None) in NO_ROOM:
-                raise
-            kept.append(f"{entry.file} keeps what {name} wrote, which could not be taken back: {error}")
-    return kept
-
-
-def _take_back(transaction: Transaction, entry: JournalEntry, undoes: str | None = None) -> None:
-    record, undoes = entry.record, undoes or entry.txn
-    if entry.purged:
-        raise ConflictError(f"the text of {entry.txn} was forgotten for good", "it can't be undone")
-    if entry.op == "remove":
-        base = base_of(record)
-        attributes = (int(record["dress"][0]), int(record["dress"][1])) if "dress" in record else None
-        transaction.write(
-            entry.file, _restore(entry, base), create=base, undoes=undoes, restore=True, attributes=attributes
-        )
-        return
-    if entry.op == "create" and transaction.remove(entry.file, record["new"], undoes=undoes):
-        return
-    transaction.write(entry.file, _reverse(entry), undoes=undoes)
-
-
-def _restore(entry: JournalEntry, base: bytes) -> Plan:
-    def plan(data: bytes | None) -> Sequence[Splice]:
-        if data is not None and data != base:
-            raise ConflictError(
-                f"{entry.file} was made anew since {entry.txn} removed it", "move it away, then undo again"
-            )
-        return ()
-
-    return plan
-
-
-def _reverse(entry: JournalEntry) -> Plan:
-    record = entry.record
-    spans = unpack(record)
-
-    def plan(data: bytes | None) -> Sequence[Splice]:
-        if data is None:
-            if entry.op == "create":
-                return ()
-            raise ConflictError(
-                f"{entry.file} is gone, so {entry.txn} can't be taken back\n{_difference(entry.file, spans)}",
-                "bring the note back first",
-            )
-        found = digest(data)
-        if found == record["new"]:
-            return reversed_exactly(spans)
-        if found == record["old"]:
-            return ()
-        _refuse_twins(data, entry, spans)
-        try:
-            return _in_front(data, record, spans) or reversed_by_text(data, spans)
-        except ConflictError as error:
-            raise ConflictError(
-                f"{entry.file} has moved on since {entry.txn}: {error.message}\n{_difference(entry.file, spans)}",
-                "make the change by hand; the difference shows it",
-            ) from error
-
-    return plan
+# -- what takes a write back
 
 
 def _in_front(data: bytes, record: Record, spans: Sequence[Span]) -> list[Splice]:

@@ -292,9 +292,21 @@ class Store:
             NotFoundError: there is no such transaction, or nothing left to undo.
             ConflictError: a note has moved on too far; the message shows the change that can't be taken back.
         """
-        from tars_memory.vault.writing.history import undo
+        from tars_memory.vault.writing.history import find_transactions
 
-        return undo(self, txn, last)
+        with self.transaction("undo") as transaction:
+            chosen = find_transactions(self.journal, txn, last)
+            if sum(len(group) for _, group in chosen) > 1:
+                transaction.stand_whole()
+            for name, _ in chosen:
+                self.journal.check_whole(name)
+            for name, group in chosen:
+                before = len(transaction.written)
+                for entry in reversed(group):
+                    transaction.take_back(entry)
+                if len(transaction.written) == before:
+                    transaction.mark(name)
+            return list(transaction.written)
 
     def history(self, limit: int | None = None, path: str | None = None) -> Iterator[JournalEntry]:
         """The writes that were made, newest first; read only, from the tail as far as they are asked for."""

@@ -32,11 +32,12 @@ from tars_memory.vault.markdown.spans import (
 from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import has_markers
 from tars_memory.vault.writing.exchange import UnsupportedError
-from tars_memory.vault.writing.journal import Record, next_txn, prune, time_of
+from tars_memory.vault.writing.journal import Record, base_of, next_txn, prune, time_of
 from tars_memory.vault.writing.protocol import Job, append, edit, ending, remove
 from tars_memory.vault.writing.protocol import create as create_note
 
 if TYPE_CHECKING:
+    from tars_memory.vault.writing.history import JournalEntry
     from tars_memory.vault.writing.store import Store
 
 
@@ -58,6 +59,8 @@ PATIENCE = 10.0
 Twice this is still less than the 30 s that another writer waits for the lock (``[store] lock_timeout``).
 """
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+"""What the system says of a whole disk, not of one note: it passes, and half a transaction must not stay."""
 GONE_WAIT = 0.05
 """Seconds to look again for a note that isn't there: some editors rename it away before they write it anew."""
 
@@ -210,19 +213,58 @@ class Transaction:
         self._store.notices.append(f"{name} was cut off and is taken back: do it again")
 
     def _take_back(self, name: str) -> None:
-        """Take back what was written of a transaction; where there is no room for that, the next writer does it."""
-        from tars_memory.vault.writing.history import take_back
+        """Take back what was written of a transaction; where there is no room for that, the next writer does it.
+
+        Doing it again after a kill changes nothing more. A note that has moved on too far keeps what was written; a
+        notice says so.
+
+        Raises:
+            UnwritableError: another one is taken back, and there is no room for it now.
+        """
+        from tars_memory.vault.writing.history import transactions
 
         self._patience = PATIENCE
+        journal, notices, kept = self._store.journal, self._store.notices, []
+        found, group = next(((txn, entries) for txn, entries in transactions(journal) if txn <= name), ("", []))
         try:
-            self._store.notices += take_back(self, self._store.journal, name)
+            for entry in reversed([entry for entry in group if found == name and entry.undoes != name]):
+                try:
+                    self.take_back(entry, name)
+                except (TarsError, OSError) as error:
+                    is_held = isinstance(error, UnwritableError) and name == self.id
+                    if is_held or getattr(error.__cause__, "errno", None) in NO_ROOM:
+                        raise
+                    kept.append(f"{entry.file} keeps what {name} wrote, which could not be taken back: {error}")
+            notices += kept
             self._settle()
             self.mark(name, done=True)
         except UnwritableError as error:
             if self._taking_back:
                 raise
             if self.written:
-                self._store.notices.append(f"what {name} wrote is taken back by the next write: {error.message}")
+                notices.append(f"what {name} wrote is taken back by the next write: {error.message}")
+
+    def take_back(self, entry: JournalEntry, undoes: str | None = None) -> None:
+        """Take one write back.
+
+        Args:
+            entry: the write.
+            undoes: the transaction that is taken back by it; None for the write's own.
+
+        Raises:
+            ConflictError: the note has moved on too far, or the text was forgotten for good.
+            UnwritableError: the note can't be written.
+        """
+        record, undoes = entry.record, undoes or entry.txn
+        if entry.purged:
+            raise ConflictError(f"the text of {entry.txn} was forgotten for good", "it can't be undone")
+        if entry.op == "remove":
+            attributes = (int(record["dress"][0]), int(record["dress"][1])) if "dress" in record else None
+            self.write(
+                entry.file, entry.back, create=base_of(record), undoes=undoes, restore=True, attributes=attributes
+            )
+        elif entry.op != "create" or not self.remove(entry.file, record["new"], undoes=undoes):
+            self.write(entry.file, entry.back, undoes=undoes)
 
     def close(self) -> None:
         """Give all handles back. The store calls this."""
