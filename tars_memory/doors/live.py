@@ -59,7 +59,7 @@ from tars_memory.index.watcher import WarmServer
 from tars_memory.memory import Memory
 from tars_memory.recall.ranking.words import Terms
 from tars_memory.recall.results import note_lines, obsidian_url, verified
-from tars_memory.settings import NO_PROJECT, EmbeddingOptions, RecallOptions
+from tars_memory.settings import NO_PROJECT
 from tars_memory.vault.writing.lock import alone
 
 if TYPE_CHECKING:
@@ -332,7 +332,7 @@ class SearchView(View):
         self._told = ""
         memory = live.call.memory()
         self._root = memory.workspace.root
-        self._by_words = memory.workspace.settings.options("recall", RecallOptions).mode == "lexical"
+        self._by_words = memory.workspace.settings.recall.mode == "lexical"
 
     def enter(self) -> None:
         """Ask anew: notes may have changed meanwhile."""
@@ -962,7 +962,7 @@ class Live(App[int]):
 
     def _warm(self, memory: Memory) -> None:
         """Open the model before it is asked for, and answer hooks and searches with it, unless a watcher does."""
-        name = memory.workspace.settings.options("embedding", EmbeddingOptions).model
+        name = memory.workspace.settings.embedding.model
         try:
             held = memory.workspace.open_embedder()
             memory.workspace.warm = held
