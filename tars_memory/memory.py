@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tars_memory.jobs.forgetting import Copies, Forgotten, TalkLine
     from tars_memory.jobs.merge import GitReport
     from tars_memory.recall.evaluation import Evaluation
-    from tars_memory.recall.links import NoteLinks
+    from tars_memory.recall.links import NoteLinks, NotePlace
     from tars_memory.recall.packing.context import Context as Packed
     from tars_memory.recall.packing.growth import Growth
     from tars_memory.recall.request import SearchRequest
@@ -283,6 +283,28 @@ class Memory:
         scope = self.workspace.scope(project)
         return self.workspace.ask(lambda reader: recall.links.called(reader, name, scope=scope))
 
+    def place(self, name: str) -> NotePlace:
+        """Where a name leads: to a note as in :meth:`note_called`; an entry by its REF; ``Note#Heading`` or
+        ``Note#^id``; or the only heading that is called so.
+
+        Raises:
+            NotFoundError: to nothing.
+            UsageError: to several notes, entries or headings.
+        """
+        scope, whole = self.workspace.project, self.workspace.whole
+        try:
+            return self.workspace.ask(lambda reader: recall.links.place(reader, whole, name, scope=scope))
+        except NotFoundError as error:
+            if len(name.split()) > 1:
+                raise
+            try:
+                entry = self.show(name)
+            except NotFoundError:
+                raise error from None
+            if entry.ref != name.strip().lower():  # words of entries are searched for, not opened
+                raise
+            return recall.links.NotePlace(entry.path, entry.line, block_id=entry.block_id)
+
     def sql(self, query: str, *, seconds: float = SQL_SECONDS) -> index.tables.TableQuery:
         """The rows that one SELECT finds in the tables ``notes``, ``lines``, ``entries``, ``facts``, ``links`` and
         ``tags`` (:data:`tars_memory.index.tables.TABLES`): those of the project that is chosen and of the notes outside
@@ -389,6 +411,26 @@ class Memory:
         """Add a line with the time to today's note."""
         self.workspace.take_ticks()
         return capture.remember.log(self.workspace.keeping(text), text)
+
+    def daily(self, day: date | None = None) -> Receipt:
+        """The note of a day (today's), made from the vault's own daily template if it is missing."""
+        day = day or self.workspace.now().date()
+        missing = self.workspace.vault.look(self.workspace.vault.daily_path(day)) is None
+        return capture.notes.daily(self.workspace.capture(writes=missing), day)
+
+    def new(self, title: str, text: str = "", *, beside: str = "") -> Receipt:
+        """Make a note where Obsidian puts new ones; one that is there is never overwritten.
+
+        Args:
+            title: its name, behind folders of the vault (``recipes/Rye``).
+            text: what stands in it, below the template that is set.
+            beside: the folder that counts as the current one, relative to the vault.
+
+        Raises:
+            UsageError: there is such a note, or it can't be called so.
+        """
+        self.workspace.take_ticks()
+        return capture.notes.new(self.workspace.keeping(text or title), title, text, beside=beside)
 
     def feedback(self, good: bool, note: str, *, question: str | None = None, answer: str | None = None) -> Receipt:
         """Note what went well (rewards.md) or badly (corrections.md)."""

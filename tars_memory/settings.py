@@ -46,6 +46,7 @@ class LayoutOptions(Options):
     daily_folder: str | None = None
     daily_format: str | None = None
     daily_template: str | None = None
+    note_template: str = ""
     log_heading: str = "Log"
     notes_section: str = "Notes"
     sessions_folder: str = "sessions"

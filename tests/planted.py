@@ -186,6 +186,14 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
         "merge": ["merge base ours theirs"],
         "remember": ["remember harbour tea anew --dry-run", "remember --tier procedural ladder first", "remember tea"],
         "log": ["log", "log oolong at four", "log --dry-run ferry"],
+        "daily": ["daily", "daily yesterday --print", "daily 2026-01-02 --dry-run"],
+        "new": [
+            "new harbour",
+            "new tea --dry-run",
+            *(f"new 'Plan {name(each)}'" for each in SCOPES),
+            *(f"new '{at(each)}ladder'" for each in SCOPES),
+            "new --stdin kettle <ferry",
+        ],
         "feedback": ["feedback bad harbour was wrong", "feedback good tea --question kettle"],
         "edit": [
             *(f"edit {each} other words --dry-run" for each in [*foreign, *handles]),
@@ -240,6 +248,10 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
             "open Memory",
             *(f"open 'Plan {name(each)}'" for each in SCOPES),
             *(f"open 'Plam {name(each)}'" for each in SCOPES),
+            *(f"open 'Part {word(each)}'" for each in SCOPES),
+            *(f"open '{at(each)}Memory#Notes'" for each in SCOPES),
+            "open Notes",
+            *(f"open {each}" for each in foreign),
         ],
         "links": [
             "links Memory",

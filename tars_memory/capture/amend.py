@@ -266,4 +266,8 @@ def again(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
         return feedback(ctx, said["good"], said["text"], said["question"], said["answer"])
     if command == "edit":
         return edit(ctx, said["target"], said["text"], tags=said.get("tags", ()), bare=said.get("bare", False))
+    if command == "new":
+        from tars_memory.capture.notes import new  # listing entries needs no template
+
+        return new(ctx, said["title"], said["text"], beside=said.get("beside", ""))
     raise ValueError(f"no command {command!r} can be placed")

@@ -138,6 +138,23 @@ class NameTable:
         )
         return self._connection.execute(sql, (self._scope, TIERS.index("episodic"))).fetchall()
 
+    def headed(self, title: str) -> list[str]:
+        """The notes that may have a heading of these words, case, accents and punctuation aside; in order of paths.
+
+        A heading that nothing stands below is told from other lines of these words by who reads the note.
+        """
+        sql = (
+            "SELECT n.path, t.headings, EXISTS (SELECT 1 FROM lines l WHERE l.chunk = c.id AND l.kind = 'heading')"
+            " FROM json_each(?) j JOIN chunks c ON c.id = j.value JOIN chunk_texts t ON t.id = c.id"
+            f" JOIN notes n ON n.id = c.note {_OF_SCOPE} ORDER BY n.path"
+        )
+        chunks = self._matching("head", title) | self._matching("text", title)
+        rows = self._rows(sql, chunks, self._scope)
+        wanted = key(title)
+        return list(
+            dict.fromkeys(path for path, names, bare in rows if bare or wanted in map(key, names.split(BETWEEN)))
+        )
+
     def tags(self) -> list[str]:
         """All tags."""
         sql = (

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.errors import NotFoundError, UsageError, counted
+from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.index.filters import Filter
 from tars_memory.index.naming import key
+from tars_memory.vault.links import block_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from tars_memory.vault.vault import Vault
 
 
-SHOWN = 5
-"""Paths that are named at most where several notes have a name."""
+SHOWN, CANDIDATES = 5, 20
+"""Paths that are named at most where several notes have a name, and headings that are listed."""
 
 
 class NoteLinks(NamedTuple):
@@ -45,6 +46,66 @@ def links(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NoteLi
     table = reader.links(scope, attachments)
     path = _found(table, name)
     return NoteLinks(path, table.out(path), table.back(path))
+
+
+class NotePlace(NamedTuple):
+    """What a name leads to.
+
+    Attributes:
+        path: of the note.
+        line: 1-based.
+        headings: the one that is meant, if one is.
+        block_id: likewise, without its caret.
+    """
+
+    path: str
+    line: int = 1
+    headings: tuple[str, ...] = ()
+    block_id: str | None = None
+
+
+def place(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NotePlace:
+    """The note of that name; else the part of one that ``Note#Heading`` or ``Note#^id`` names; else the only heading.
+
+    Raises:
+        NotFoundError: there is none, as for :func:`called`.
+        AmbiguousError: several headings are called so; they are listed.
+        UsageError: several notes are.
+    """
+    note, parted, part = name.partition("#")
+    if parted and note.strip() and part.strip() and not reader.called([key(name)], Filter(scope=scope)):
+        return _part(vault, called(reader, note.strip(), scope=scope), part.strip())
+    try:
+        return NotePlace(called(reader, name, scope=scope))
+    except NotFoundError as error:
+        found = [
+            NotePlace(path, section.start_line, (section.title,))
+            for path in reader.names(scope).headed(name)
+            for section in vault.note(path).document.sections
+            if section.level and key(section.title) == key(name)
+        ]
+        if len(found) > 1:
+            listed = [f"{each.path}:{each.line}  {each.headings[0]}" for each in found[:CANDIDATES]]
+            more = f" (the first {CANDIDATES} are listed)" if len(found) > CANDIDATES else ""
+            hint = "name one as in a link: Note#Heading"
+            raise AmbiguousError(f"{counted(len(found), 'heading')} are called {name!r}{more}", listed, hint) from None
+        if not found:
+            raise error from None
+        return found[0]
+
+
+def _part(vault: Vault, path: str, part: str) -> NotePlace:
+    """The heading, or with a caret the block, that a link names behind ``#``; of nested headings the last one."""
+    document = vault.note(path).document
+    if part.startswith("^"):
+        line = block_ids(document).get(part[1:].casefold())
+        found = None if line is None else NotePlace(path, line, block_id=part[1:])
+    else:
+        section = document.find_section(part.rpartition("#")[2])
+        found = None if section is None else NotePlace(path, section.start_line, (section.title,))
+    if found is None:
+        raise NotFoundError(f"{path} has no heading or block {part!r}", f"tars-memory open {path} opens the note")
+    return found
 
 
 def called(reader: IndexReader, name: str, *, scope: str) -> str:

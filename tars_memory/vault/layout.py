@@ -107,6 +107,9 @@ class Layout:
         daily_folder: folder of the daily notes; empty for the vault's root.
         daily_format: their name in a Moment format, without ``.md``; may hold folders.
         daily_template_path: the note that a new daily note starts from, or None.
+        note_template_path: the note that a note made by ``new`` starts from, or None.
+        new_folder: where Obsidian puts new notes; empty for the vault's root.
+        new_beside: it puts them beside the note that is open.
         excluded: what Obsidian's searches leave out.
         template_folders: folders of notes that are only there to be copied, each with a slash at its end.
         date_format: what ``{{date}}`` in a template becomes.
@@ -145,6 +148,8 @@ class Layout:
             said.get("folder", "") if folder is None else folder, source if folder is None else "layout.daily_folder"
         )
         self.daily_template_path = _template(said.get("template") if template is None else template)
+        self.note_template_path = _template(options.note_template)
+        self.new_folder, self.new_beside = "", False
         self.template_folders: tuple[str, ...] = ()
         self.excluded = Excluded()
         self.daily_format = form or said.get("format") or DAILY_FORMAT
@@ -168,6 +173,7 @@ class Layout:
                     layout = cls(options, scope=scope)
         layout.template_folders = _template_folders(said, layout)
         layout.excluded = _excluded(said)
+        layout.new_folder, layout.new_beside = _new_notes(said)
         return layout
 
     def daily_path(self, day: date, *, scope: str | None = None) -> str:
@@ -252,9 +258,15 @@ class Layout:
         """Whether a note has the place where proposals stand to be decided, the vault's or a project's."""
         return self._inner(path)[1] == Layout.review
 
+    def is_kept(self, path: str) -> bool:
+        """Whether it is the place of a note that the memory keeps, or an agent for itself."""
+        own = (Layout.memory, Layout.procedural, Layout.corrections, Layout.rewards, Layout.facts, Layout.review)
+        return self.inner(path) in own or self.tier_of(path) is not Tier.NOTE or bool(self.agent_of(path))
+
     def is_template(self, path: str) -> bool:
         """Whether a note is only there to be copied."""
-        return path == self.daily_template_path or path.startswith(self.template_folders)
+        templates = (self.daily_template_path, self.note_template_path)
+        return path in templates or path.startswith(self.template_folders)
 
     def is_excluded(self, path: str) -> bool:
         """Whether Obsidian is set to leave a note out of its searches; the notes of the tiers are never left out."""
@@ -327,6 +339,16 @@ def _excluded(files: _Files) -> Excluded:
     except UsageError:
         filters = None  # no reason to search nothing
     return Excluded(filters if isinstance(filters, list) else ())
+
+
+def _new_notes(files: _Files) -> tuple[str, bool]:
+    """In which folder Obsidian makes a new note, and whether beside the one that is open."""
+    try:
+        said = _json(files, OBSIDIAN_APP)
+    except UsageError:
+        said = {}
+    where, folder = said.get("newFileLocation"), said.get("newFileFolderPath")
+    return (folder.strip().strip("/") if where == "folder" and isinstance(folder, str) else ""), where == "current"
 
 
 def _template_folders(files: _Files, layout: Layout) -> tuple[str, ...]:

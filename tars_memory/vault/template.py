@@ -118,13 +118,21 @@ def daily_note(vault: Vault, path: str, when: datetime, notices: list[str]) -> b
         when: the instant that dates and times in it say.
         notices: gets a line if the template can't be read or filled.
     """
-    name = vault.layout.daily_template_path
+    return _filled(vault, vault.layout.daily_template_path, path, when, notices)
+
+
+def new_note(vault: Vault, path: str, when: datetime, notices: list[str]) -> bytes:
+    """What a note that ``new`` makes begins with: the template that is set for it; as :func:`daily_note`."""
+    return _filled(vault, vault.layout.note_template_path, path, when, notices)
+
+
+def _filled(vault: Vault, name: str | None, path: str, when: datetime, notices: list[str]) -> bytes:
     if not name:
         return b""
     try:
         return fill(vault.read(name), path.rpartition("/")[2][:-3], when, vault.layout)
     except TarsError as error:
-        notices.append(f"the daily template was not used: {error.message}")
+        notices.append(f"the template {name} was not used: {error.message}")
         return b""
 
 

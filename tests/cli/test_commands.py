@@ -15,6 +15,7 @@ import pytest
 from fake_memory import hit, receipt, result
 
 from tars_memory import errors
+from tars_memory.recall.links import NotePlace
 from tars_memory.recall.query import parse
 
 Run = Callable[..., Any]
@@ -245,7 +246,7 @@ def test_many_queries_as_text_part_their_answers_by_an_empty_line(
 
 def test_open_prints_where_if_nothing_can_open_it(tm: Run, memory: Any, tmp_path: Path) -> None:
     memory.root, memory.state = tmp_path, tmp_path / "state"
-    memory.answers["note_called"] = errors.NotFoundError("no note is called so")
+    memory.answers["place"] = errors.NotFoundError("no note is called so")
     assert tm("open").code == 1, "no search yet"
     memory.answers["search"] = result(hit(), hit(rank=2, path="b.md", start_line=9))
     tm("search", "tea")
@@ -259,7 +260,7 @@ def test_open_prints_where_if_nothing_can_open_it(tm: Run, memory: Any, tmp_path
 
 def test_open_takes_the_name_of_a_note(tm: Run, memory: Any, tmp_path: Path) -> None:
     memory.root, memory.state = tmp_path, tmp_path / "state"
-    memory.answers["note_called"] = "guides/Custom domains.md"
+    memory.answers["place"] = NotePlace("guides/Custom domains.md")
     ran = tm("open", "custom", "domains")
     assert (ran.code, ran.out) == (0, f"{tmp_path}/guides/Custom domains.md:1\n")
     assert memory.asked[-1][1] == ("custom domains",)
@@ -270,12 +271,12 @@ def test_a_number_is_a_hit_or_else_a_name_and_a_blank_is_neither(
 ) -> None:
     memory.root, memory.state = tmp_path, tmp_path / "state"
 
-    def called(name: str, **_: Any) -> str:
+    def called(name: str) -> NotePlace:
         if name != "2025":
             raise errors.NotFoundError(f"no note is called {name!r}")
-        return "years/2025.md"
+        return NotePlace("years/2025.md")
 
-    monkeypatch.setattr(memory, "note_called", staticmethod(called), raising=False)
+    monkeypatch.setattr(memory, "place", staticmethod(called), raising=False)
     assert tm("open", "2025").out == f"{tmp_path}/years/2025.md:1\n", "no search was made"
     memory.answers["search"] = result(hit())
     tm("search", "tea")

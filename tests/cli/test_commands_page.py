@@ -129,6 +129,8 @@ remember Anna collects pens
 edit "collects pens" Anna prefers tea --tag food
 log met Anna
 log                                     [without TEXT]
+daily yesterday
+new Rye bread
 feedback bad wrong units
 facts add Anna "lives in" Dublin        [add, end, remove]
 facts add me "lives in" Dublin --since 2024-03-01  [add, end, remove]
