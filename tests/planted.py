@@ -180,6 +180,8 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
     logs_ = " ".join(shlex.quote(str(path)) for path in sorted((folder / "logs").glob("*.jsonl")))
     questions = [{"query": "harbour tea", "gold": [{"path": f"{at(each)}Memory.md", "line": 5}]} for each in SCOPES]
     (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, questions)))
+    rules = folder / f"rules {name(scope)}.md"
+    rules.write_text(f"- {word(scope)} harbour first\n- {word(scope)} kettle last\n")
     asked = "\n".join([*TOPICS, *handles, "what lies in the bay", "where does Anna live"])
     found = {
         "init": ["init --dry-run"],
@@ -288,7 +290,7 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
             f"extract --print-prompt --force {logs_}",
             f"extract --dry-run --model none {logs_}",
         ],
-        "import": [f"import --format instructions {logs_}", f"import {shlex.quote(str(folder))}"],
+        "import": [f"import --format instructions {shlex.quote(str(rules))}"],
         "review": [
             "review",
             "review --list --expired --limit 100",
