@@ -1,7 +1,7 @@
 """`python -m bench`: what a command costs, as ratios, in one interleaved run; writes only below a temporary folder.
 
-`extract` needs a labelled set (`--set DIR`), `scale` makes 100,000 notes, `multilingual` needs the extra of that name:
-they are measured only if they are named.
+`extract` needs a labelled set (`--set DIR`), `scale` makes 100,000 notes, `multilingual` and `live` need the extras
+`multilingual` and `tui`: they are measured only if they are named.
 """
 
 from __future__ import annotations
@@ -29,10 +29,12 @@ def main() -> None:
     parser.add_argument("--shapes", default="", metavar="PART", help="growth of all shapes whose names hold this")
     parser.add_argument("--all", action="store_true", help="growth of all shapes (hours)")
     parser.add_argument("--set", type=Path, metavar="DIR", help="labelled conversations, for the part extract")
+    parser.add_argument("--vault", type=Path, metavar="DIR", help="a vault for the part live, instead of a made one")
+    parser.add_argument("--keys", type=int, default=200, help="that are pressed in the part live (200)")
     parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="tokenizer.json, for the part multilingual")
     parser.add_argument("--texts", type=int, default=100_000, help="that it is compared on (100,000)")
     arguments = parser.parse_args()
-    unknown = set(arguments.parts) - {*PARTS, "extract", "scale", "multilingual"}
+    unknown = set(arguments.parts) - {*PARTS, "extract", "scale", "multilingual", "live"}
     if unknown:
         parser.error(f"no part named {', '.join(sorted(unknown))}")
     parts = arguments.parts or PARTS
@@ -55,13 +57,17 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
-        if {"start", "throughput", "watched", "multilingual"} & set(parts):
+        if {"start", "throughput", "watched", "multilingual", "live"} & set(parts):
             place = Place(folder / "start")
             place.build_apart(arguments.notes)
         if "start" in parts:
             from bench import start
 
             print(start.report(place, arguments.rounds), flush=True)
+        if "live" in parts:
+            from bench import live
+
+            print(live.report(place, arguments.vault, arguments.keys), flush=True)
         if "watched" in parts:
             from bench import watched
 

@@ -104,6 +104,8 @@ class Workspace:
         warm: the model that is set, once a search had to open it.
         patience: seconds after which a search answers from what is read so far, while the index is made for the first
             time; None: when all is read.
+        rest: seconds for which a look at the notes counts, for who asks at each key; every hit is held against its note
+            all the same. 0: each question looks.
         progress: is told what takes its time: a phase, how much of it is done, and how much there is (0: not known).
         apart: a process of its own may finish the index when this one ends.
         reading: notes that are there, if the last look did not get to read all of them for the first time; else 0.
@@ -149,6 +151,7 @@ class Workspace:
         self.embedder: Embedder | None = None
         self.warm: Embedder | None = None
         self.patience: float | None = None
+        self.rest = 0.0
         self.progress: Progress | None = None
         self.apart = False
         self.reading = 0
@@ -158,6 +161,7 @@ class Workspace:
         self._withheld: Withheld | None = None
         self._prepares = self._embeds = False
         self._went_on: float | None = None
+        self._rested = 0.0
 
     def close(self) -> None:
         """Let go of the index."""
@@ -297,12 +301,16 @@ class Workspace:
         Raises:
             UnwritableError: there is no index and none can be made.
         """
+        if time.monotonic() < self._rested:
+            return index.intake.RefreshReport(self.index().pending)
         patience = self.patience
         if patience is not None and self.index().files.is_held(index.files.BACKGROUND):
             patience = 0.0  # all is being read already: only what the query may name is read here before that
         wanted = None if patience is None else query
         report = self.index().refresh(index.intake.RefreshBudget(patience=patience, wanted=wanted))
         self.reading = report.reading
+        if self.rest and not (report.reading or report.stale or report.notices):
+            self._rested = time.monotonic() + self.rest
         many = report.stale or self.index().is_behind(index.intake.SEARCH_EMBEDS)
         left = self.apart and bool(many) and not report.unmounted
         goes_on = left and self.goes_on()

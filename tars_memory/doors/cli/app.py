@@ -208,7 +208,7 @@ def _live(ctx: Any) -> int:
         typer.echo(ctx.get_help())
         call.out.say(f"{PROGRAM} alone searches as you type, once it is installed so: {INSTALL_LIVE}")
         return OK
-    from tars_memory.doors.live import show
+    from tars_memory.doors.live.app import show
 
     return show(call)
 

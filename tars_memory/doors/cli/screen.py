@@ -334,7 +334,8 @@ def _back(text: str, at: int, cells: int) -> int:
 
 def _end(text: str, start: int, cells: int) -> int:
     """How far a text goes within so many cells, to the end of a word if one ends near; wide signs part anywhere."""
-    end, used = start, 0
+    plain_end = min(len(text), start + max(cells, 0))
+    end, used = (plain_end, cells) if text[start:plain_end].isascii() else (start, 0)
     while end < len(text) and used + cell_len(text[end]) <= cells:
         used += cell_len(text[end])
         end += 1

@@ -1,0 +1,542 @@
+"""The live search: what a bare ``tm`` shows on a terminal, by Textual, which is imported here alone.
+
+One field, one list, one preview. What is typed is answered at each key by words, and by meaning too when the person
+pauses; Tab leads on to what waits for review, and to facts in order of time. Ranking, reading and deciding are what
+the commands do (:class:`tars_memory.recall.searcher.Searcher`, :class:`tars_memory.doors.cli.approve.Sitting`): here
+is only what a screen of them needs.
+
+The vault is asked in two threads, each with a memory of its own (:class:`Lane`), so that a key never waits: one answers
+the keys, the other what takes longer. An answer to a question that is not the newest any more is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+from textual.app import App
+from textual.binding import Binding
+from textual.containers import Container
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import Reactive
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Input
+
+from tars_memory.doors.cli.call import Ended
+from tars_memory.doors.cli.output import clean, counted, line
+from tars_memory.doors.cli.screen import MATCH, encoded, sign, wrapped
+from tars_memory.doors.commands.open import opener_for
+from tars_memory.doors.live.lanes import Lane, Said
+from tars_memory.doors.live.views import FactsView, Passage, Place, ReviewView, SearchView, View, sentences
+from tars_memory.errors import BusyError, ModelUnavailableError, TarsError
+from tars_memory.index.embedding import models
+from tars_memory.index.embedding.queryvector import SOCKET
+from tars_memory.index.watcher import WarmServer
+from tars_memory.memory import Memory
+from tars_memory.recall.ranking.words import Terms
+from tars_memory.settings import NO_PROJECT
+from tars_memory.vault.writing.lock import alone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from textual.app import ComposeResult
+
+    from tars_memory.doors.cli.call import Call
+
+REST = 1.0
+"""Seconds between two looks at the notes while keys follow each other: of many notes one takes longer than a search."""
+READING = 1.0
+"""Seconds of a turn in which notes are read for the first time, between two questions."""
+WIDE = 100
+"""Columns from which on the preview stands beside the list."""
+LOW = 12
+"""Lines below which there is no preview."""
+GRACE = 2.0
+"""Seconds that the screen has to be put back once the system asks the process to end; then it is done by force."""
+STILL_THERE = 2.0
+"""Seconds between two looks whether the terminal is."""
+SWITCH = 0.001
+"""Seconds after which a thread gives way to another: a key is shown while an answer is being made."""
+INTERRUPTED = 130
+RESTORE = b"\x1b[?2004l\x1b[?7h\x1b[?1004l\x1b[<u\x1b[?1049l\x1b[?25h"
+"""What the terminal is told by force: as it was told to begin with, the other way round."""
+
+
+def show(call: Call) -> int:
+    """Show the live search until the person leaves; the exit code.
+
+    Raises:
+        VaultError: there is no vault.
+        Ended: the system asked the process to end.
+    """
+    call.begin()
+    call.memory()
+    call.out.relative_to = "vault"
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH)
+    try:
+        app = Live(call)
+        code = app.run(mouse=False)
+    finally:
+        sys.setswitchinterval(before)
+    app.close()
+    if app.failed is not None:
+        raise app.failed
+    if app.signalled == signal.SIGINT:
+        return INTERRUPTED
+    if app.signalled:
+        raise Ended(app.signalled)
+    return code or 0
+
+
+class Heard(Message):
+    """An answer of a lane, as Textual hands it over."""
+
+    def __init__(self, said: Said) -> None:
+        super().__init__()
+        self.said = said
+
+
+class Rows(Widget):
+    """Rows of text, as they are: nothing in them is markup."""
+
+    DEFAULT_CSS = "Rows { height: 1fr; width: 1fr; }"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(id=name)
+        self._rows: list[Text] = []
+
+    def show(self, rows: Iterable[Text]) -> None:
+        """Show these from the top, instead of the former ones."""
+        new = [*rows]
+        if [(each, each.style) for each in new] != [(each, each.style) for each in self._rows]:
+            self._rows = new
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """A row of the screen."""
+        width = self.size.width
+        if y >= len(self._rows):
+            return Strip.blank(width)
+        text = self._rows[y].copy()
+        text.end = ""
+        return Strip(text.render(self.app.console)).adjust_cell_length(width)
+
+
+class Field(Input):
+    """What the person types: one line, without signs that could steer the terminal."""
+
+    def __init__(self) -> None:
+        super().__init__(id="field", compact=True, select_on_focus=False)
+        self.cursor_blink = False
+
+    virtual_size = Reactive(Size(0, 0))
+    """As every widget's, but for a layout of the whole screen at each key."""
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        """Put a text, cleaned, in the place of another."""
+        super().replace(line(text), start, end)
+
+
+class Live(App[int]):
+    """The screen.
+
+    Args:
+        call: whose vault, project, clock and environment count.
+
+    Attributes:
+        signalled: the signal that ended it; 0 for none.
+        failed: what no part of it should have raised.
+    """
+
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    Screen { background: ansi_default; color: ansi_default; }
+    #head, #said, #keys { height: 1; }
+    #line { height: 1; layout: horizontal; }
+    #prompt { width: 2; }
+    #field, #field:focus { width: 1fr; padding: 0; background: ansi_default; background-tint: ansi_default 0%; }
+    #field>.input--cursor { text-style: reverse; color: ansi_default; background: ansi_default; }
+    #body { layout: vertical; height: 1fr; }
+    #list { height: 1fr; }
+    #rule { height: 1; }
+    .wide #body { layout: horizontal; }
+    .wide #list { width: 1fr; height: 100%; }
+    .wide #side { width: 1fr; height: 100%; margin-left: 2; }
+    .low #side { display: none; }
+    .low #keys { display: none; }
+    """
+    BINDINGS = [  # noqa: RUF012 - as Textual declares it
+        Binding("tab", "turn(1)", priority=True),
+        Binding("shift+tab", "turn(-1)", priority=True),
+        Binding("up,ctrl+p", "move(-1)", priority=True),
+        Binding("down,ctrl+n", "move(1)", priority=True),
+        Binding("pageup", "page(-1)", priority=True),
+        Binding("pagedown", "page(1)", priority=True),
+        Binding("escape", "leave", priority=True),
+        Binding("ctrl+c", "interrupt", priority=True),
+    ]
+
+    def __init__(self, call: Call) -> None:
+        super().__init__(ansi_color=True)
+        self.call = call
+        self.signalled = 0
+        self.failed: BaseException | None = None
+        self._numbers: dict[str, int] = {}
+        self._timer: Any = None
+        self._server: WarmServer | None = None
+        self._attributes = _attributes()
+        memory = call.memory()
+        self._root, self._project = memory.workspace.root, memory.workspace.project
+        self.quick, self.slow = (Lane(self._opened, self._tell) for _ in range(2))
+        self.deciding = ReviewView(self)
+        self.views: tuple[View, ...] = (SearchView(self), self.deciding, FactsView(self))
+        self.view: View = self.views[0]
+        self.title = f"tm {line(self._root.name)}"
+
+    def _opened(self) -> Memory:
+        """A memory of the same vault, for a thread."""
+        call = self.call
+        memory = Memory(
+            self._root, actor=call.actor, interactive=call.interactive, now=call.now, dry_run=call.dry_run,
+            env=call.env, project=self._project or NO_PROJECT,
+        )  # fmt: skip
+        memory.workspace.patience, memory.workspace.apart, memory.workspace.rest = 0.0, True, REST
+        return memory
+
+    def _tell(self, said: Said) -> None:
+        self.post_message(Heard(said))
+
+    def close(self) -> None:
+        """Let go of the vault, once what was decided is written."""
+        self.quick.close()
+        self.slow.close(None if self.deciding.is_busy else 0.0)
+        if self._server is not None:
+            self._server.close()
+
+    # --- what Textual asks
+
+    def compose(self) -> ComposeResult:
+        """Head, field, list, preview, two lines below."""
+        yield Rows("head")
+        with Container(id="line"):
+            yield Rows("prompt")
+            yield Field()
+        with Container(id="body"):
+            yield Rows("list")
+            with Container(id="side"):
+                yield Rows("rule")
+                yield Rows("preview")
+        yield Rows("said")
+        yield Rows("keys")
+
+    def on_mount(self) -> None:
+        """Begin: hear what the system says, ask for the newest notes, then make ready what takes longer."""
+        loop = asyncio.get_running_loop()
+        for name in ("SIGTERM", "SIGHUP", "SIGINT"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                with contextlib.suppress(NotImplementedError, RuntimeError):  # Windows; a test's thread
+                    loop.add_signal_handler(number, self.end, number)
+        self.set_interval(STILL_THERE, self._look_for_the_terminal)
+        self.query_one("#prompt", Rows).show([Text("> ", "bold")])
+        self.query_one(Field).focus()
+        self.view.enter()
+        self.ask(self.slow, "read", _read_on)
+        self.deciding.enter()
+        self.ask(self.slow, "warm", self._warm)
+
+    def on_resize(self) -> None:
+        """Beside or below, as there is room."""
+        self.call_after_refresh(self.draw)
+        self.screen.set_class(self.size.width >= WIDE, "wide")
+        self.screen.set_class(self.size.height < LOW, "low")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """A key changed the field."""
+        if event.value != self.view.typed:
+            self.view.typed = event.value
+            self.view.type(event.value)
+
+    def on_input_submitted(self) -> None:
+        """Enter."""
+        self.view.submit()
+
+    def on_heard(self, event: Heard) -> None:
+        """A lane has answered."""
+        said = event.said
+        if not said.kind:
+            self.failed = said.answer
+            self.exit(1)
+            return
+        if self._numbers.get(said.kind, said.number) != said.number:
+            return
+        if said.kind == "read":
+            self._take_progress(said.answer)
+            return
+        if said.kind == "warm":
+            return
+        for view in self.views:
+            if said.kind in view.hears or (view is self.view and said.kind in ("look", "open")):
+                view.hear(said)
+        self.draw()
+
+    # --- keys
+
+    def action_turn(self, by: int) -> None:
+        """To the next view, or the one before; each keeps what was typed there."""
+        at = self.views.index(self.view)
+        self.view = self.views[(at + by) % len(self.views)]
+        self.put(self.view.typed)
+        self.view.enter()
+        self.draw()
+
+    def action_move(self, by: int) -> None:
+        """The mark up or down."""
+        self.view.choose(self.view.at + by)
+        self.draw()
+
+    def action_page(self, by: int) -> None:
+        """The preview up or down by half of its height."""
+        self.view.top += by * max(1, self.query_one("#preview", Rows).size.height // 2)
+        self.draw()
+
+    def action_leave(self) -> None:
+        """Leave, but for a question that is being answered."""
+        if not (self.view is self.deciding and self.deciding.cancel()):
+            self.exit(0)
+
+    def action_interrupt(self) -> None:
+        """Ctrl-C."""
+        self.exit(INTERRUPTED)
+
+    # --- what the views ask for
+
+    def ask(self, lane: Lane, kind: str, question: Callable[[Memory], Any]) -> None:
+        """Ask a lane; only the newest question of a kind is answered."""
+        self._numbers[kind] = number = self._numbers.get(kind, 0) + 1
+        lane.ask(kind, number, question)
+
+    def when_idle(self, seconds: float, act: Callable[[], None]) -> None:
+        """Do this unless something else is asked for meanwhile."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(seconds, act)
+
+    def taken(self) -> str:
+        """What stands in the field, which is empty from now on."""
+        typed = self.view.typed
+        self.put("")
+        return typed
+
+    def put(self, text: str) -> None:
+        """Put a text into the field as if it had stood there."""
+        self.view.typed = text
+        field = self.query_one(Field)
+        field.value = text
+        field.cursor_position = len(text)
+
+    @contextlib.contextmanager
+    def aside(self) -> Any:
+        """Give the terminal to another program meanwhile."""
+        with self.suspend():
+            yield
+
+    def open(self, place: Place) -> None:
+        """Open a note as ``tm open`` does."""
+        note = self._root / place.path
+        url = place.url if (self._root / ".obsidian").is_dir() else None
+        try:
+            words = opener_for(self.call, note, place.line, url)
+        except TarsError as error:
+            self.view.state = [*sentences(error)]
+            return
+        where = f"{line(place.path)}:{place.line}"
+        if words is None:
+            self.view.state = [f"{where}: set VISUAL or EDITOR, and Enter opens it"]
+            return
+        try:
+            if any(str(note) in word for word in words):  # an editor, which wants the terminal
+                with self.aside():
+                    code = subprocess.run(words, check=False).returncode
+            else:
+                nothing = subprocess.DEVNULL
+                code = subprocess.run(words, check=False, stdin=nothing, stdout=nothing, stderr=nothing).returncode
+        except OSError as error:
+            self.view.state = [f"{line(words[0])} can't be started: {error.strerror}"]
+            return
+        self.view.state = [f"{line(words[0])} ended with {code}" if code else f"opened {where}"]
+        self.view.enter()
+
+    # --- what goes on beside
+
+    def _take_progress(self, answer: Any) -> None:
+        if isinstance(answer, tuple):
+            reading, stale = answer
+            if reading:
+                self._progress = f"reading the vault: {reading - stale:,} of {counted(reading, 'note')}"
+                self.set_timer(0.2, lambda: self.ask(self.slow, "read", _read_on))
+            elif self._progress:
+                self._progress = ""
+                self.view.enter()
+        self.draw()
+
+    _progress = ""
+
+    def _warm(self, memory: Memory) -> None:
+        """Open the model before it is asked for, and answer hooks and searches with it, unless a watcher does."""
+        name = memory.workspace.settings.embedding.model
+        try:
+            held = memory.workspace.open_embedder()
+            memory.workspace.warm = held
+            identity = models.manifest_of(name, memory.workspace.settings.places.cache).identity
+            lock = memory.workspace.made_state() / "watch.lock"
+            with alone(lock, "live search", "the vault is watched already", "one is enough"):
+                self._server = WarmServer(memory.workspace.state / SOCKET, identity, held.embed_query)
+        except (ModelUnavailableError, BusyError, OSError, AttributeError):
+            pass  # searches say what is wrong with the model; a watcher's socket is as good; or there are no sockets
+
+    def _look_for_the_terminal(self) -> None:
+        """A terminal that is gone without a word is a hangup."""
+        if self._attributes is not None and _attributes() is None:
+            self.end(signal.SIGHUP)
+
+    def end(self, number: int) -> None:
+        """The system asks the process to end: put the terminal back, by force if that takes too long."""
+        if not self.signalled:
+            self.signalled = number
+            timer = threading.Timer(GRACE, self._force)
+            timer.daemon = True
+            timer.start()
+            self.exit(128 + number)
+
+    def _force(self) -> None:
+        _restore(self._attributes)
+        os._exit(128 + self.signalled)
+
+    def _fatal_error(self) -> None:
+        """What no handler should raise is told like any other bug, once the terminal is as it was."""
+        self.failed = self._exception
+        self._close_messages_no_wait()
+
+    # --- drawing
+
+    def draw(self) -> None:
+        """Show how things are."""
+        if not self.is_running or not self.screen.is_attached:
+            return
+        out, view = self.call.out, self.view
+        head = Text()
+        for each in self.views:
+            label = f"[{each.label}]" if each is view else f" {each.label} "
+            head.append(label, "bold" if each is view else "dim")
+        name = Text(f"  {encoded(out, line(self._root.name))}{f' › {self._project}' if self._project else ''}", "dim")
+        if (room := self.size.width - head.cell_len - name.cell_len) > 0:
+            head.append(" " * room).append(name)
+        self.query_one("#head", Rows).show([head])
+        self._draw_list(view)
+        self._draw_preview(view)
+        said = "  ·  ".join(part for part in (self._progress, *(line(each) for each in view.state)) if part)
+        self.query_one("#said", Rows).show([Text(encoded(out, said), "dim")])
+        common = "Tab: next   Esc: leave"
+        keys = f"{view.keys}   ↑↓ PgUp PgDn   {common}" if view.name != "Review" else f"{view.keys}   {common}"
+        self.query_one("#keys", Rows).show([Text(encoded(out, keys), "dim")])
+
+    def _draw_list(self, view: View) -> None:
+        rows = self.query_one("#list", Rows)
+        width, height = rows.size.width - 2, rows.size.height
+        blocks: list[list[Text]] = []
+        first = used = 0
+        for number, item in enumerate(view.items):
+            mark = "> " if number == view.at else "  "
+            lines = view.drawn(item, width)
+            block = [Text("  " if n else mark, "bold").append_text(each) for n, each in enumerate(lines)]
+            if number == view.at:
+                for each in block:
+                    each.stylize("bold")
+            blocks.append(block)
+            used += len(block)
+            while number <= view.at and used > height and first < number:
+                used -= len(blocks[first])
+                first += 1
+            if number > view.at and used >= height:
+                break
+        rows.show([each for block in blocks[first:] for each in block][:height])
+
+    def _draw_preview(self, view: View) -> None:
+        preview, rule = self.query_one("#preview", Rows), self.query_one("#rule", Rows)
+        passage, out = view.passage, self.call.out
+        dash = sign(out, "─", "-")
+        title = f"{dash * 2} {encoded(out, passage.title)} " if passage is not None and passage.title else ""
+        rule.show([Text(title + dash * max(0, rule.size.width - len(title)), "dim")])
+        if passage is None or not preview.size.height:
+            preview.show([])
+            return
+        height, width = preview.size.height, preview.size.width
+        begin = max(0, passage.at - height // 3) if passage.at + 1 > height * 2 // 3 else 0
+        begin = max(0, min(begin + view.top, len(passage.lines) - 1))
+        view.top = begin - (max(0, passage.at - height // 3) if passage.at + 1 > height * 2 // 3 else 0)
+        screen = Console(width=max(width, 8), file=io.StringIO(), color_system=None)
+        shown: list[Text] = []
+        for number in range(begin, len(passage.lines)):
+            shown += wrapped(screen, self._line(passage, number), 0) or [Text()]
+            if len(shown) >= height:
+                break
+        preview.show(shown[:height])
+
+    def _line(self, passage: Passage, number: int) -> Text:
+        """A line of the preview, with what matches lit."""
+        given = passage.lines[number]
+        if isinstance(given, Text):
+            return given
+        words = encoded(self.call.out, clean(given).replace("\n", " ").expandtabs(4))
+        text = Text(words, "bold" if passage.at <= number <= passage.last else "")
+        if passage.query is not None:
+            for start, end in Terms(passage.query).spans(words):
+                text.stylize(MATCH, start, end)
+        return text
+
+
+def _read_on(memory: Memory) -> tuple[int, int]:
+    """Read a vault for the first time, for a while: how many notes it has, and how many of them are left."""
+    memory.workspace.patience = READING
+    try:
+        report = memory.workspace.look()
+    finally:
+        memory.workspace.patience = 0.0
+    return report.reading, report.stale
+
+
+def _attributes() -> list[Any] | None:
+    """How the terminal is set; None if there is none, or no way to know."""
+    try:
+        import termios
+
+        return termios.tcgetattr(0)
+    except (ImportError, OSError, ValueError):
+        return None
+    except Exception:  # termios.error is no OSError
+        return None
+
+
+def _restore(attributes: list[Any] | None) -> None:
+    """Put the terminal back as it was, whatever the screen's own thread is at."""
+    with contextlib.suppress(Exception):
+        os.write(2, RESTORE)
+    if attributes is not None:
+        with contextlib.suppress(Exception):
+            import termios
+
+            termios.tcsetattr(0, termios.TCSANOW, attributes)
