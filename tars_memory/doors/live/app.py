@@ -37,8 +37,8 @@ from tars_memory.doors.cli.call import Ended
 from tars_memory.doors.cli.output import clean, counted, line
 from tars_memory.doors.cli.screen import MATCH, encoded, sign, wrapped
 from tars_memory.doors.commands.open import opener_for
-from tars_memory.doors.live.lanes import Lane, Said
-from tars_memory.doors.live.views import FactsView, Passage, Place, ReviewView, SearchView, View, sentences
+from tars_memory.doors.live.lanes import Lane, LaneAnswer
+from tars_memory.doors.live.views import FactsView, NotePlace, Passage, ReviewView, SearchView, View, sentences
 from tars_memory.errors import BusyError, ModelUnavailableError, TarsError
 from tars_memory.index.embedding import models
 from tars_memory.index.embedding.queryvector import SOCKET
@@ -104,15 +104,13 @@ def show(call: Call) -> int:
 class Heard(Message):
     """An answer of a lane, as Textual hands it over."""
 
-    def __init__(self, said: Said) -> None:
+    def __init__(self, said: LaneAnswer) -> None:
         super().__init__()
         self.said = said
 
 
 class Rows(Widget):
     """Rows of text, as they are: nothing in them is markup."""
-
-    DEFAULT_CSS = "Rows { height: 1fr; width: 1fr; }"
 
     def __init__(self, name: str) -> None:
         super().__init__(id=name)
@@ -164,7 +162,9 @@ class Live(App[int]):
     ENABLE_COMMAND_PALETTE = False
     CSS = """
     Screen { background: ansi_default; color: ansi_default; }
-    #head, #said, #keys { height: 1; }
+    Rows { height: 1fr; width: 1fr; }
+    #head { height: 1; }
+    #foot { height: 2; }
     #line { height: 1; layout: horizontal; }
     #prompt { width: 2; }
     #field, #field:focus { width: 1fr; padding: 0; background: ansi_default; background-tint: ansi_default 0%; }
@@ -176,7 +176,7 @@ class Live(App[int]):
     .wide #list { width: 1fr; height: 100%; }
     .wide #side { width: 1fr; height: 100%; margin-left: 2; }
     .low #side { display: none; }
-    .low #keys { display: none; }
+    .low #foot { height: 1; }
     """
     BINDINGS = [  # noqa: RUF012 - as Textual declares it
         Binding("tab", "turn(1)", priority=True),
@@ -216,7 +216,7 @@ class Live(App[int]):
         memory.workspace.patience, memory.workspace.apart, memory.workspace.rest = 0.0, True, REST
         return memory
 
-    def _tell(self, said: Said) -> None:
+    def _tell(self, said: LaneAnswer) -> None:
         self.post_message(Heard(said))
 
     def close(self) -> None:
@@ -239,8 +239,7 @@ class Live(App[int]):
             with Container(id="side"):
                 yield Rows("rule")
                 yield Rows("preview")
-        yield Rows("said")
-        yield Rows("keys")
+        yield Rows("foot")
 
     def on_mount(self) -> None:
         """Begin: hear what the system says, ask for the newest notes, then make ready what takes longer."""
@@ -354,7 +353,7 @@ class Live(App[int]):
         with self.suspend():
             yield
 
-    def open(self, place: Place) -> None:
+    def open(self, place: NotePlace) -> None:
         """Open a note as ``tm open`` does."""
         note = self._root / place.path
         url = place.url if (self._root / ".obsidian").is_dir() else None
@@ -449,10 +448,17 @@ class Live(App[int]):
         self._draw_list(view)
         self._draw_preview(view)
         said = "  ·  ".join(part for part in (self._progress, *(line(each) for each in view.state)) if part)
-        self.query_one("#said", Rows).show([Text(encoded(out, said), "dim")])
-        common = "Tab: next   Esc: leave"
-        keys = f"{view.keys}   ↑↓ PgUp PgDn   {common}" if view.name != "Review" else f"{view.keys}   {common}"
-        self.query_one("#keys", Rows).show([Text(encoded(out, keys), "dim")])
+        screen = Console(width=max(self.size.width, 8), file=io.StringIO(), color_system=None)
+        told = wrapped(screen, Text(encoded(out, said), "dim"), 0) or [Text()]
+        self.query_one("#foot", Rows).show([*told[:2], Text(self._keys(view), "dim")])
+
+    def _keys(self, view: View) -> str:
+        """What keys do, as far as there is room."""
+        told = ""
+        for each in (*view.keys, "Tab: next", "Esc: leave", "PgUp PgDn"):
+            longer = f"{told}   {each}" if told else each
+            told = longer if len(longer) <= self.size.width else told
+        return encoded(self.call.out, told)
 
     def _draw_list(self, view: View) -> None:
         rows = self.query_one("#list", Rows)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tars_memory.memory import Memory
 
 
-class Said(NamedTuple):
+class LaneAnswer(NamedTuple):
     """An answer of a lane.
 
     Attributes:
@@ -35,7 +35,7 @@ class Lane:
         tell: is given each answer; called from the thread.
     """
 
-    def __init__(self, opened: Callable[[], Memory], tell: Callable[[Said], object]) -> None:
+    def __init__(self, opened: Callable[[], Memory], tell: Callable[[LaneAnswer], object]) -> None:
         self._opened = opened
         self._tell = tell
         self._wake = threading.Condition()
@@ -76,6 +76,6 @@ class Lane:
                         answer = question(memory)
                     except TarsError as error:
                         answer = error
-                    self._tell(Said(kind, number, answer))
+                    self._tell(LaneAnswer(kind, number, answer))
         except Exception as error:
-            self._tell(Said("", number, error))
+            self._tell(LaneAnswer("", number, error))

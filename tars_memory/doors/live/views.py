@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from tars_memory.curation.model import Proposal
     from tars_memory.doors.live.app import Live
-    from tars_memory.doors.live.lanes import Said
+    from tars_memory.doors.live.lanes import LaneAnswer
     from tars_memory.memory import Memory
     from tars_memory.recall.query import Query
     from tars_memory.recall.results import Hit, SearchResult
@@ -64,7 +64,7 @@ class Passage(NamedTuple):
     query: Query | None = None
 
 
-class Place(NamedTuple):
+class NotePlace(NamedTuple):
     """Where a note is to be opened."""
 
     path: str
@@ -88,7 +88,7 @@ class View:
     """
 
     name = ""
-    keys = ""
+    keys: Sequence[str] = ()
     hears: frozenset[str] = frozenset()
 
     def __init__(self, live: Live) -> None:
@@ -121,7 +121,7 @@ class View:
     def submit(self) -> None:
         """Enter."""
 
-    def hear(self, said: Said) -> None:
+    def hear(self, said: LaneAnswer) -> None:
         """An answer to what was asked, the newest of its kind."""
 
     def block(self, item: Any, width: int) -> list[Text]:
@@ -150,7 +150,7 @@ class SearchView(View):
     """Hits as the person types."""
 
     name = "Search"
-    keys = "Enter opens"
+    keys = ("Enter: open", "↑↓")
     hears = frozenset(("words", "meaning"))
 
     def __init__(self, live: Live) -> None:
@@ -174,7 +174,7 @@ class SearchView(View):
         self._moved = False
         number = self._number
 
-        def by_words(memory: Memory) -> Found:
+        def by_words(memory: Memory) -> HitsFound:
             if not text.strip():
                 day = memory.workspace.now().date().isoformat()
                 return _found(memory, memory.search("", until=day, per_note=PER_NOTE))
@@ -192,7 +192,7 @@ class SearchView(View):
                 lambda memory: _found(memory, memory.search(text, unfinished=True, per_note=PER_NOTE)),
             )
 
-    def hear(self, said: Said) -> None:
+    def hear(self, said: LaneAnswer) -> None:
         """Hits, a preview, or where to open."""
         if said.kind in ("words", "meaning"):
             if said.number == self._number and not (said.kind == "words" and self._meant == said.number):
@@ -204,7 +204,7 @@ class SearchView(View):
         else:
             self.passage = said.answer
 
-    def _take(self, said: Said) -> None:
+    def _take(self, said: LaneAnswer) -> None:
         if isinstance(said.answer, TarsError):
             self.state = [*sentences(said.answer)]
             return
@@ -226,7 +226,8 @@ class SearchView(View):
         if result.hits:
             how = "by words" if result.mode == "lexical" else "by words and meaning"
             how = how if result.parsed.searches else "the newest"
-            told = [f"{counted(len(result.hits), 'hit')} {how}" + (f", {result.more} more" if result.more else "")]
+            more = f", {result.more} more" if result.more else ""
+            told = [f"{counted(len(result.hits), 'hit')}, {how}{more}"]
         else:
             told = ["nothing found so far" if result.stale else "nothing relevant"]
         told += [meant(result)] if result.did_you_mean else []
@@ -258,10 +259,10 @@ class SearchView(View):
         if hit is None:
             return
 
-        def where(memory: Memory) -> Place:
+        def where(memory: Memory) -> NotePlace:
             _check(memory, hit)
             keep(memory.workspace.state, hits, terminal=True)
-            return Place(hit.path, hit.best_line[0], hit.obsidian_url or None)
+            return NotePlace(hit.path, hit.best_line[0], hit.obsidian_url or None)
 
         self.live.ask(self.live.quick, "open", where)
 
@@ -272,19 +273,19 @@ class SearchView(View):
         return hit_lines(self.live.call.out, screen, item, self.result.parsed, len(str(len(self.items))), full=False)
 
 
-class Found(NamedTuple):
+class HitsFound(NamedTuple):
     """What a search answers, with the preview of its first hit."""
 
     result: SearchResult
     passage: Passage | None
 
 
-def _found(memory: Memory, result: SearchResult) -> Found:
+def _found(memory: Memory, result: SearchResult) -> HitsFound:
     passage = None
     if result.hits:
         with contextlib.suppress(TarsError):  # it changed this very moment; Enter says so
             passage = _passage(memory, result.hits[0], result.parsed)
-    return Found(result, passage)
+    return HitsFound(result, passage)
 
 
 def _check(memory: Memory, hit: Hit) -> list[str]:
@@ -338,12 +339,12 @@ class ReviewView(View):
         return f"{self.name} {self._waiting}" if self._waiting else self.name
 
     @property
-    def keys(self) -> str:  # type: ignore[override]
+    def keys(self) -> Sequence[str]:  # type: ignore[override]
         """What may be answered to what is chosen."""
         if self._asks is not None:
             what = "the new words" if self._asks[1].key == "e" else "the heading"
-            return f"Enter: {what}   Esc: never mind"
-        return f"{offer(self.chosen)} [u]ndo [?], Enter" if self.chosen is not None else ""
+            return f"Enter: {what}", "Esc: never mind"
+        return (offer(self.chosen), "[u]ndo", "[?]") if self.chosen is not None else ("[u]ndo",)
 
     def enter(self) -> None:
         """Look what waits."""
@@ -367,7 +368,7 @@ class ReviewView(View):
     def type(self, text: str) -> None:
         """Nothing happens before Enter."""
 
-    def hear(self, said: Said) -> None:
+    def hear(self, said: LaneAnswer) -> None:
         """What waits, and what became of an answer."""
         self.is_busy = False
         if isinstance(said.answer, TarsError):
@@ -497,7 +498,7 @@ class FactsView(View):
     """Facts in order of time, of whom or what is typed."""
 
     name = "Facts"
-    keys = "Enter opens"
+    keys = ("Enter: open", "↑↓")
     hears = frozenset(("facts",))
 
     def enter(self) -> None:
@@ -513,7 +514,7 @@ class FactsView(View):
 
         self.live.ask(self.live.quick, "facts", found)
 
-    def hear(self, said: Said) -> None:
+    def hear(self, said: LaneAnswer) -> None:
         """Facts, or the note of one."""
         if isinstance(said.answer, TarsError):
             self.state = [*sentences(said.answer)]
@@ -550,7 +551,7 @@ class FactsView(View):
             self.live.ask(
                 self.live.quick,
                 "open",
-                lambda memory: Place(fact.path, fact.line, obsidian_url(memory.workspace.root.name, fact.path)),
+                lambda memory: NotePlace(fact.path, fact.line, obsidian_url(memory.workspace.root.name, fact.path)),
             )
 
     def block(self, item: Fact, width: int) -> list[Text]:
