@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tars_memory.curation.model import KINDS, Decision, Proposal, Related
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import inbox
-from tars_memory.vault.change import Change, locate
+from tars_memory.vault.change import Change, locate, named
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import Predicates
-from tars_memory.vault.markdown.lines import unbulleted
+from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, unbulleted
 from tars_memory.vault.model import Tier
 from tars_memory.vault.note import Note
 
@@ -254,6 +254,8 @@ class _Batch:
                 own = own._replace(single=Predicates.of(self.ctx.facts_options).replaces(said.predicate))
             elif own.op == "replace" and not self._takes(proposal.target, own.replaces, own.occurrence):
                 own = own._replace(op="append", replaces="", occurrence=None)
+        if proposal.op == "choose":
+            yield from self._settled(decision)
         for line in decision.replaces:
             if not self._takes(line.path, line.raw, line.occurrence):
                 continue
@@ -266,6 +268,20 @@ class _Batch:
         if own:
             # Other words keep their author, unless it is said where they come from.
             yield own._replace(author="") if own.op == "replace" and not own.provenance else own
+
+    def _settled(self, decision: Decision) -> Iterator[Change]:
+        """Take away what a merge has put under the lines that stay."""
+        gone = {(line.path, line.line) for line in decision.replaces}
+        for line in decision.proposal.conflicts:
+            note = self.session.note(line.path)
+            found = locate(note, line.raw, occurrence=line.occurrence)
+            if isinstance(found, str) or (line.path, line.line) in gone:
+                continue
+            for entry in note.entries:
+                mark = entry.text.startswith((ALSO_CHANGED, ALSO_REMOVED)) and entry.depth == found.depth + 1
+                if mark and found.line < entry.line <= found.end_line:
+                    raw, occurrence = named(note, entry)
+                    yield Change("remove", replaces=raw, occurrence=occurrence, target=line.path)
 
     def _takes(self, path: str, raw: str, occurrence: int | None) -> bool:
         """Whether a line is still to be had; it is replaced once."""

@@ -23,6 +23,7 @@ from tars_memory.disk import read_id
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, SettingsError, TarsError, UsageError, counted
 from tars_memory.index import detached
 from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
+from tars_memory.jobs.merge import ATTRIBUTES, is_told
 from tars_memory.jobs.status import agents, loaded, model_of, refreshed
 from tars_memory.recall.packing.growth import DAYS
 from tars_memory.vault import secrets
@@ -272,6 +273,9 @@ def _folders(workspace: Workspace) -> Iterator[Trouble]:
 
 def _sync(workspace: Workspace) -> Iterator[Trouble]:
     """Conflict copies, notes with unresolved markers, and notes that were not downloaded."""
+    if not is_told(workspace.vault):
+        said = f"{ATTRIBUTES} lets git merge the notes by entry, but this clone doesn't know how"
+        yield Trouble("git", said, "tars-memory init --git", ATTRIBUTES)
     for folder, folders, names in os.walk(workspace.root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         inside = os.path.relpath(folder, workspace.root).replace(os.sep, "/")

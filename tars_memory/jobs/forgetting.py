@@ -24,7 +24,7 @@ from tars_memory.vault.change import Change, locate
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import remove_bullet
-from tars_memory.vault.markdown.lines import QUOTE, quote_in
+from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, QUOTE, quote_in
 from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Entry, Splice, Tier
 from tars_memory.vault.note import Note
@@ -284,7 +284,7 @@ class _Plan:
     def _doomed(self, path: str, data: bytes, *, session: bool) -> Iterator[Entry]:
         entries = Note.of(self._layout, path, data).entries
         for entry in entries:
-            machine = session or entry.text.startswith((grammar.REPLACED, QUOTE))
+            machine = session or entry.text.startswith((grammar.REPLACED, QUOTE, ALSO_CHANGED, ALSO_REMOVED))
             if self._layout.is_review(path):
                 if mentions(grammar.plain(entry.text), self._told):
                     yield entry

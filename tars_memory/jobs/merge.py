@@ -17,7 +17,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.errors import UnwritableError, UsageError
+from tars_memory.errors import TarsError, UnwritableError, UsageError
 from tars_memory.settings import PROJECTS
 from tars_memory.vault.layout import DECIDED
 from tars_memory.vault.markdown import moment
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tars_memory.vault.layout import Layout
+    from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import WriteSession
     from tars_memory.workspace import Workspace
 
@@ -119,7 +120,7 @@ class GitReport(NamedTuple):
 
     Attributes:
         repository: the folder of the repository that the vault is in.
-        made: whether there was none before.
+        made: whether there was none before, or one that ignores the vault.
         attributes: the lines that were added to the vault's ``.gitattributes``.
         registered: whether the clone did not know the driver, or by other words.
     """
@@ -145,10 +146,9 @@ def set_up(workspace: Workspace, program: Sequence[str]) -> GitReport:
         raise UsageError("git is not installed", "install git, then run tars-memory init --git again")
     root, dry_run = workspace.root, workspace.dry_run
     found = _git("rev-parse", "--show-toplevel", root=root)
-    made = found.returncode != 0
+    made = found.returncode != 0 or _git("check-ignore", "--quiet", ".", root=root).returncode == 0
     if made and not dry_run:
         _must("init", "--quiet", root=root)
-        found = _git("rev-parse", "--show-toplevel", root=root)
     repository = str(root) if made else os.fsdecode(found.stdout).rstrip("\n")
     words = f"{' '.join(map(shlex.quote, program))} merge %O %A %B %P"
     known = {} if made and dry_run else {key: _configured(root, key) for key in ("name", "driver")}
@@ -162,13 +162,13 @@ def set_up(workspace: Workspace, program: Sequence[str]) -> GitReport:
     return GitReport(repository, made, added, known != wanted)
 
 
-def is_told(root: Path) -> bool:
+def is_told(vault: Vault) -> bool:
     """Whether the vault's clone knows the driver that its ``.gitattributes`` names; true where none is named."""
     try:
-        named = f"merge={DRIVER}".encode() in (root / ATTRIBUTES).read_bytes()
-    except OSError:
+        named = f"merge={DRIVER}".encode() in vault.read(ATTRIBUTES)
+    except TarsError:
         return True
-    return not named or shutil.which("git") is None or bool(_configured(root, "driver"))
+    return not named or shutil.which("git") is None or bool(_configured(vault.root, "driver"))
 
 
 def _configured(root: Path, key: str) -> str:

@@ -306,14 +306,17 @@ class StatedFacts:
         others = (fact for fact in self._about(claim) if folded(fact.object) != claim.key[2])
         return not any(fact.since and before.day < fact.since <= day for fact in others)
 
-    def rivals(self, today: date) -> list[list[Entry]]:
-        """The facts of one subject and single-valued predicate with different values that all hold on a day."""
+    def rivals(self, today: date) -> list[tuple[list[Entry], date]]:
+        """The facts of one subject and single-valued predicate with different values that all hold on a day; and since
+        when the latest of them does.
+        """
         groups: dict[tuple[str, str], list[Fact]] = {}
         for fact in self.all:
             if fact.holds(today) and self._predicates.replaces(fact.predicate):
                 groups.setdefault((folded(fact.subject), folded(fact.predicate)), []).append(fact)
         several = [group for group in groups.values() if len({facts.object_key(fact.object) for fact in group}) > 1]
-        return [[self._entries[fact.ref] for fact in group] for group in several]
+        began = (max((fact.since for fact in group if fact.since), default=today) for group in several)
+        return [([self._entries[f.ref] for f in group], day) for group, day in zip(several, began, strict=True)]
 
     def waits(self, group: Sequence[WaitingLine]) -> bool:
         """Whether a claim is no news now, but would be if what was said otherwise before it were accepted."""
@@ -470,11 +473,12 @@ def kept(vault: Vault, sources: Collection[str], lines: Mapping[str, Related], n
     return found
 
 
-def disputes(vault: Vault, lines: Mapping[str, Related], notices: list[str]) -> list[Proposal]:
+def disputes(vault: Vault, today: date, lines: Mapping[str, Related], notices: list[str]) -> list[Proposal]:
     """The questions that merges have left in the notes: lines that two machines changed, each in its own way.
 
     Args:
         vault: to read, as far as it is of our scope.
+        today: the day of the questions.
         lines: the entries of the tier notes by their names.
         notices: takes a sentence for each note that can't be read.
     """
@@ -489,10 +493,10 @@ def disputes(vault: Vault, lines: Mapping[str, Related], notices: list[str]) -> 
             continue
         for dispute in disputed(note.entries):
             asked = tuple(there.get((path, entry.line)) or _asked(vault, note, entry) for entry in dispute.lines)
-            how = "removed" if dispute.removed else "changed"
-            why = f"One machine {how} “{dispute.was}”, another one changed it"
+            how = "One machine removed “{}”, another one changed it" if dispute.removed else "Two machines changed “{}”"
+            why = how.format(dispute.was)
             words = f"Does this still hold: “{asked[0].text}”?" if dispute.removed else ""
-            found.append(question_about(dispute.lines[-1], asked, why, words))
+            found.append(question_about(dispute.lines[-1], asked, today.isoformat(), why, words))
     return found
 
 
@@ -503,18 +507,18 @@ def _asked(vault: Vault, note: Note, entry: Entry) -> Related:
     return Related(note.path, entry.line, entry.ref, entry.text, day.isoformat() if day else "", raw, number)
 
 
-def question_about(entry: Entry, asked: tuple[Related, ...], why: str, words: str = "") -> Proposal:
+def question_about(entry: Entry, asked: tuple[Related, ...], day: str, why: str, words: str = "") -> Proposal:
     """The question which of some lines holds, or in other words.
 
     Args:
         entry: the last of them.
         asked: all of them.
+        day: on which one of them takes the others' place.
         why: it is asked.
         words: the question, if it is another one.
     """
     words = words or question(asked)
     name = inbox.proposal_id("choose", entry.path, entry.section, words)
-    day = max((line.date for line in asked), default="")
     return Proposal(name, "choose", entry.path, entry.section, words, "", "merge", day, why, asked)
 
 

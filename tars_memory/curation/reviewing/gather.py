@@ -269,11 +269,11 @@ class _Standing:
 
     def questions(self, vault: Vault, today: date, notices: list[str]) -> list[Proposal]:
         """Which of some lines holds: what merges have left, and facts of which only one value can be true."""
-        found = candidates.disputes(vault, self.lines, notices)
+        found = candidates.disputes(vault, today, self.lines, notices)
         by_line = {(line.path, line.line): line for line in self.lines.values()}
-        for group in self.facts.rivals(today):
+        for group, day in self.facts.rivals(today):
             asked = tuple(by_line[entry.path, entry.line] for entry in group if (entry.path, entry.line) in by_line)
-            found.append(candidates.question_about(group[-1], asked, RIVALS))
+            found.append(candidates.question_about(group[-1], asked, day.isoformat(), RIVALS))
         self.lines.update({line.ref: line for each in found for line in each.conflicts})
         return found
 

@@ -34,6 +34,10 @@ TITLE = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 """A heading with words: its marks, its words."""
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
+ALSO_CHANGED, ALSO_REMOVED = "also changed:: ", "also removed:: "
+"""How a bullet begins that a merge puts under a line about which two machines disagree; then the words before."""
+_HAD = f"(?:{entries.REPLACED}|{ALSO_CHANGED}|{ALSO_REMOVED})"
+
 MARK = "[-*+]"
 """The mark of a bullet, as a piece of an expression."""
 _BULLET = re.compile(rf"[ \t]*{MARK}[ \t]+")
@@ -43,7 +47,7 @@ _EXTRACTED = re.compile(r"\[extracted\][^\r\n]*\^(d-[0-9a-z]+)")
 _CLOCK = r"(?:[01]?\d|2[0-3]):[0-5]\d[ \t]"
 _DISMISSED = re.compile(
     rf"[ \t]*{MARK}[ \t]+"
-    rf"(?:(?:(?:\d{{4}}-\d\d-\d\d )?\d{{1,2}}:\d\d[ \t]+)?\[(rejected|expired)\](?!\S)|{entries.REPLACED})"
+    rf"(?:(?:(?:\d{{4}}-\d\d-\d\d )?\d{{1,2}}:\d\d[ \t]+)?\[(rejected|expired)\](?!\S)|{_HAD})"
 )
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
@@ -62,14 +66,11 @@ SENTENCES = ("stated", "planned", "rule", "asked", "supposed", "past", "other", 
 QUOTE, SAID_BY, FACT, KIND, WARNING = "quote:: ", "said by:: ", "fact:: ", "kind:: ", "warning:: "
 """How the bullets under a fact begin; the double colon is Obsidian's inline-field convention."""
 
-ALSO_CHANGED, ALSO_REMOVED = "also changed:: ", "also removed:: "
-"""How a bullet begins that a merge puts under a line about which two machines disagree; then the words before."""
-
 BLANKS = " \t"
 """What parts machinery from words. Any other blank (U+00A0, U+3000) is the words' own, as it is to markdown."""
 
 _SAID_BY = re.compile(r"[ \t]*[-*+][ \t]+said by::[ \t]")
-_REPLACED = re.compile(rf"[ \t]+[-*+][ \t]+(?:{entries.REPLACED}|{ALSO_CHANGED}|{ALSO_REMOVED})")
+_REPLACED = re.compile(rf"[ \t]+[-*+][ \t]+{_HAD}")
 _MACHINERY = re.compile(
     r"\^[A-Za-z0-9-]+[ \t]*$|\[(?:extracted|promoted|rejected|expired)\]|\(\[\[[^\[\]\n]*#\^|\[by::"
 )

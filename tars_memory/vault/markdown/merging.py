@@ -536,7 +536,7 @@ def _front(base: bytes, one: bytes, two: bytes) -> bytes:
         if len(there) < 2:
             found += there[0] if there else []
             continue
-        mine, other = there
+        mine, other = sorted(there)
         if mine[0] == other[0] and len(mine) > 1 and len(other) > 1:
             gone = set(was.get(key) or ()) - (set(mine) & set(other))
             found += [line for line in dict.fromkeys((*mine, *other)) if line not in gone or line == mine[0]]

@@ -1,0 +1,190 @@
+"""``init --git`` and what git calls: two clones of a vault, merged by entry."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tars_memory.jobs.merge import FAILED, drive
+from tars_memory.memory import Memory
+
+PROGRAM = [sys.executable, "-m", "tars_memory"]
+MARKS = ("<<<<<<<", ">>>>>>>")
+
+
+@pytest.fixture
+def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """git as if nobody had set it up, and no repository around."""
+    for name, value in {"NAME": "Ann", "EMAIL": "ann@example.org"}.items():
+        monkeypatch.setenv(f"GIT_AUTHOR_{name}", value)
+        monkeypatch.setenv(f"GIT_COMMITTER_{name}", value)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+    return tmp_path
+
+
+def run(folder: Path, *words: str, code: int = 0) -> str:
+    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def vault(folder: Path) -> Memory:
+    Memory.init(folder)
+    memory = Memory(folder, actor="person", interactive=True)
+    report = memory.merge_by_entry(PROGRAM)
+    assert report.registered
+    return memory
+
+
+def two_clones(folder: Path) -> tuple[Memory, Memory]:
+    one = vault(folder / "one")
+    one.remember("Anna prefers trains")
+    one.log("met Anna")
+    run(folder / "one", "add", "-A")
+    run(folder / "one", "commit", "-qm", "first")
+    run(folder, "clone", "-q", "one", "two")
+    two = Memory(folder / "two", actor="person", interactive=True)
+    two.merge_by_entry(PROGRAM)
+    return one, two
+
+
+def test_init_git_adds_what_is_missing_once_and_undo_takes_it_back(git: Path) -> None:
+    root = git / "v"
+    root.mkdir()
+    (root / ".gitattributes").write_bytes(b"*.png binary\r\n/Memory.md merge=tars-memory")
+    memory = vault(root)
+    said = (root / ".gitattributes").read_bytes()
+    assert said.startswith(b"*.png binary\r\n/Memory.md merge=tars-memory\r\n# tars-memory")
+    assert said.count(b"/Memory.md merge=tars-memory\r\n") == 2  # the vault's, and the projects'
+    again = memory.merge_by_entry(PROGRAM)
+    assert (again.attributes, again.registered, again.made) == ((), False, False)
+    assert (root / ".gitattributes").read_bytes() == said
+    for path in ("2026-11-21.md", "projects/x/Facts.md", "archive/sessions/a b.md", "sessions/2026/c.md"):
+        assert run(root, "check-attr", "merge", path).endswith("merge: tars-memory\n"), path
+    assert run(root, "check-attr", "merge", "x/Memory.md").endswith("unspecified\n")
+    memory.undo()
+    assert (root / ".gitattributes").read_bytes() == b"*.png binary\r\n/Memory.md merge=tars-memory"
+    dry = Memory(root, dry_run=True)
+    assert dry.merge_by_entry(["another"]).attributes
+    assert (root / ".gitattributes").read_bytes() == b"*.png binary\r\n/Memory.md merge=tars-memory"
+    assert "another" not in run(root, "config", "merge.tars-memory.driver")
+
+
+def test_names_of_daily_notes_become_patterns(git: Path) -> None:
+    root = git / "v"
+    (root / ".obsidian").mkdir(parents=True)
+    (root / ".obsidian/daily-notes.json").write_text('{"folder": "my [days]", "format": "YYYY/MMMM/dddd YYYY-MM-DD"}')
+    vault(root)
+    path = "my [days]/2026/November/Saturday 2026-11-21.md"
+    assert run(root, "check-attr", "merge", path).endswith("merge: tars-memory\n")
+    assert run(root, "check-attr", "merge", "my [days]/plan.md").endswith("unspecified\n")
+
+
+def test_a_pull_merges_by_entry_and_review_asks_on_either_machine(git: Path) -> None:
+    one, two = two_clones(git)
+    one.edit("Anna prefers trains", "Anna prefers night trains")
+    two.edit("Anna prefers trains", "Anna prefers slow trains")
+    for memory, town in ((one, "Cork"), (two, "Galway")):
+        memory.log(f"arrived in {town}")
+        memory.add_fact("Anna", "lives in", town)
+        run(memory.workspace.root, "commit", "-qam", town) if memory is one else None
+        run(memory.workspace.root, "add", "-A")
+        run(memory.workspace.root, "commit", "-qam", town)
+    told = run(git / "two", "pull", "-q", "--no-rebase", "--no-edit", "../one")
+    assert "Memory.md: 1 line changed on both sides, both kept: tm review asks" in told
+    run(git / "one", "pull", "-q", "../two")
+    for memory in (one, two):
+        texts = [path.read_text() for path in memory.workspace.root.glob("*.md")]
+        assert not any(mark in text for mark in MARKS for text in texts)
+        assert {(each.op, each.text) for each in memory.review().waiting().proposals} == {
+            ("choose", "Which of these holds: “Anna prefers night trains” or “Anna prefers slow trains”?"),
+            ("choose", "Which of these holds: “lives in Cork” or “lives in Galway”?"),
+        }
+        assert not memory.doctor()["findings"]
+    assert "also changed" not in str(two.search("Anna trains").hits)
+    review = two.review()
+    lines, _ = review.waiting().proposals
+    review.decide([lines.id], replace={lines.id: [lines.choices[0].ref]})
+    assert (git / "two/Memory.md").read_text().endswith("## Notes\n- Anna prefers slow trains\n")
+    (left,) = two.review().waiting().proposals
+    review.decide([left.id])
+    assert two.review().waiting().proposals == []
+    two.undo()
+    assert len(two.review().waiting().proposals) == 1
+
+
+def test_a_clone_that_was_not_told_is_pointed_out(git: Path) -> None:
+    _, two = two_clones(git)
+    assert not two.doctor()["findings"]
+    run(git / "two", "config", "--remove-section", "merge.tars-memory")
+    (found,) = two.doctor()["findings"]
+    assert "tars-memory init --git" in str(found)
+
+
+def test_what_cannot_be_merged_by_entry_is_gits_own_result(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("base", "ours", "theirs")]
+
+    def driven(*texts: str) -> tuple[int, str, str]:
+        for file, text in zip(files, texts, strict=True):
+            file.write_text(text)
+        git = subprocess.run(
+            ["git", "merge-file", "-p", *map(str, (files[1], files[0], files[2]))], capture_output=True
+        )
+        done = drive(*map(str, files))
+        assert done.by_lines
+        assert done.code == git.returncode
+        assert sorted(tmp_path.iterdir()) == sorted(files)
+        return done.code, files[1].read_text(), git.stdout.decode()
+
+    code, ours, its = driven("- a\n", "- b\n```\n", "- c\n")
+    assert (code, ours) == (1, its)
+    code, ours, its = driven("- a\n- x\n- y\n- z\n", "- b\n- x\n- y\n- z\n", "- a\n- x\n- y\n- z\n%% open\n")
+    assert (code, ours) == (0, its)
+    assert drive(str(files[0]), str(files[1]), str(tmp_path / "none")).code == FAILED
+
+
+def test_a_killed_merge_leaves_the_clone_as_it_was(git: Path) -> None:
+    one, two = two_clones(git)
+    one.log("from one")
+    two.log("from two")
+    for memory in (one, two):
+        run(memory.workspace.root, "commit", "-qam", "more")
+    before = (git / "two").glob("*.md")
+    texts = {path: path.read_bytes() for path in before}
+    script = git / "driver"
+    script.write_text(f"#!/bin/sh\necho $$ > {git}/pid; kill -9 $$\n")
+    script.chmod(0o755)
+    run(git / "two", "config", "merge.tars-memory.driver", f"{script} %O %A %B %P")
+    done = subprocess.run(
+        ["git", "pull", "-q", "--no-rebase", "--no-edit", "../one"], cwd=git / "two", capture_output=True, check=False
+    )
+    assert done.returncode
+    assert all(not any(mark in path.read_text() for mark in MARKS) for path in texts)
+    assert {path: path.read_bytes() for path in texts} == texts
+    two.merge_by_entry(PROGRAM)
+    subprocess.run(["git", "merge", "--abort"], cwd=git / "two", capture_output=True, check=False)
+    run(git / "two", "pull", "-q", "--no-rebase", "--no-edit", "../one")
+    assert run(git / "two", "status", "--porcelain") == ""
+
+
+def test_the_driver_loads_no_vault_and_no_index(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("base", "ours", "theirs")]
+    for file, text in zip(files, ("- a\n", "- a\n- b\n", "- a\n- c\n"), strict=True):
+        file.write_text(text)
+    code = (
+        "import sys; from tars_memory.doors.cli.app import run;"
+        f"run(['merge', *{[*map(str, files)]!r}, 'Memory.md']);"
+        "print([m for m in sys.modules if m.startswith(('tars_memory.index', 'tars_memory.workspace', 'sqlite3',"
+        " 'tars_memory.vault.writing', 'tars_memory.memory'))])"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
+    assert done.stdout == "[]\n"
+    assert files[1].read_text() == "- a\n- b\n- c\n"

@@ -1,0 +1,178 @@
+"""Two versions of a note become one by entry: nothing that nobody removed is lost, and a disagreement is a question."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_documents import LINES, document, examples, seeded
+
+from tars_memory.jobs.merge import text_merge
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown.merging import disputed, merge
+from tars_memory.vault.markdown.spans import lines_of
+
+
+def merged(base: str, one: str, two: str) -> str:
+    """The outcome, which is the same both ways."""
+    versions = [text.encode("utf-8", "surrogateescape") for text in (base, one, two)]
+    found = merge(*versions, text_merge)
+    assert found is not None
+    assert merge(versions[0], versions[2], versions[1], text_merge) == found
+    return found.data.decode("utf-8", "surrogateescape")
+
+
+def asked(text: str) -> list[tuple[list[str], str, bool]]:
+    found = disputed(entries.read("Memory.md", Document(text.encode())))
+    return [([line.text for line in each.lines], each.was, each.removed) for each in found]
+
+
+NOTE = "# M\n\n## People\n\n- Anna prefers trains\n- Bob likes tea ^m-1\n\n## Work\n- the office is in Cork\n"
+
+
+def test_what_one_side_did_is_done_and_what_both_added_is_there_once() -> None:
+    one = NOTE.replace("- Bob", "- Zoe has a dog\n- Bob") + "- the rent is due on Monday\n- same\n"
+    two = NOTE.replace("Anna prefers trains\n- ", "") + "- same\n- lunch at one\n\n## Home\n- a new tap\n"
+    said = merged(NOTE, one, two)
+    assert said.count("- same\n") == 1
+    assert "- Anna" not in said
+    for line in ("- Zoe has a dog", "- Bob likes tea ^m-1", "- the rent is due on Monday", "- lunch at one"):
+        assert said.count(line) == 1
+    assert said.endswith("## Home\n- a new tap\n")
+    assert asked(said) == []
+
+
+def test_two_edits_of_a_bullet_both_stay_as_a_question() -> None:
+    one, two = NOTE.replace("prefers trains", "prefers night trains"), NOTE.replace("trains", "slow trains")
+    said = merged(NOTE, one, two)
+    assert asked(said) == [(["Anna prefers night trains", "Anna prefers slow trains"], "Anna prefers trains", False)]
+    by_id = merged(NOTE, NOTE.replace("likes tea", "drinks wine"), NOTE.replace("Bob likes", "Robert likes green"))
+    assert asked(by_id) == [(["Bob drinks wine", "Robert likes green tea"], "Bob likes tea", False)]
+    again = merged(said, said + "- more\n", said.replace("Cork", "Galway"))
+    assert asked(again) == asked(said)
+
+
+def test_an_edit_against_a_removal_stays_as_a_question() -> None:
+    said = merged(NOTE, NOTE.replace("- Anna prefers trains\n", ""), NOTE.replace("trains", "slow trains"))
+    assert asked(said) == [(["Anna prefers slow trains"], "Anna prefers trains", True)]
+    nested = "- plan\n  - one\n- rest\n"
+    said = merged(nested, "- rest\n", nested.replace("  - one\n", "  - one\n  - two\n"))
+    assert "  - two\n" in said
+    assert asked(said) == [(["plan"], "plan", True)]
+
+
+def test_a_decided_candidate_stays_decided() -> None:
+    line = "- 14:30 [{}] Anna prefers trains ^d-1\n"
+    base, yes, no = (f"## Log\n{line.format(state)}" for state in ("extracted", "promoted", "rejected"))
+    assert merged(base, yes, base + "- 15:00 tea\n") == yes + "- 15:00 tea\n"
+    assert merged("", yes, base) == yes
+    assert merged(base, base.replace("extracted", "expired"), yes) == yes
+    assert merged(base, yes, base.replace("trains", "trams")) == yes.replace("trains", "trams")
+    said = merged(base, yes, no)
+    assert yes.partition("\n")[2] in said
+    assert no.partition("\n")[2] in said
+    assert len(asked(said)) == 1
+
+
+def test_one_day_begun_on_two_machines_is_one_note() -> None:
+    one = "# Day\n\n## Log\n- 09:00 a\n- 12:00 c\n"
+    two = "# Day\n\n## Log\n- 10:00 b\n- 12:00 c\n- 13:00 d\n"
+    assert merged("", one, two) == "# Day\n\n## Log\n- 09:00 a\n- 10:00 b\n- 12:00 c\n- 13:00 d\n"
+
+
+def test_facts_are_merged_by_subject_and_predicate() -> None:
+    base = "# Facts\n\n## Anna\n- lives in:: Cork [since:: 2026-01-01]\n- likes:: tea\n"
+    ended = "lives in:: Cork [since:: 2026-01-01] [until:: 2026-11-21]"
+    one = base.replace("lives in:: Cork [since:: 2026-01-01]", f"{ended}\n- lives in:: Dublin [since:: 2026-11-21]")
+    two = base + "\n## Bob\n- works at:: Deltacore\n"
+    said = merged(base, one, two)
+    assert said == one + "\n## Bob\n- works at:: Deltacore\n"
+    two = base.replace("lives in:: Cork [since:: 2026-01-01]", f"{ended}\n- lives in:: Galway [since:: 2026-11-21]")
+    said = merged(base, one, two)
+    assert said.count(ended) == said.count(":: Dublin") == said.count(":: Galway") == 1
+    later = two.replace("[until:: 2026-11-21]", "[until:: 2026-11-22]")
+    assert asked(merged(base, one, later))[0][1] == "lives in:: Cork [since:: 2026-01-01]"
+
+
+def test_moved_renamed_nested_and_repeated_lines_keep_their_identity() -> None:
+    moved = NOTE.replace("- Anna prefers trains\n", "") + "- Anna prefers trains\n"
+    assert merged(NOTE, moved, NOTE.replace("tea", "coffee")) == moved.replace("tea", "coffee")
+    renamed = NOTE.replace("## Work", "## Office")
+    assert merged(NOTE, renamed, NOTE + "- it has a lift\n") == renamed + "- it has a lift\n"
+    gone = NOTE[: NOTE.index("\n## Work")]
+    kept = merged(NOTE, gone, NOTE + "- it has a lift\n")
+    assert kept == gone + "\n## Work\n- it has a lift\n"
+    twice = "- coffee\n- coffee\n- tea\n"
+    assert merged(twice, twice.replace("- coffee\n", "", 1), twice + "- milk\n") == "- coffee\n- tea\n- milk\n"
+    nested = "- a\n  - a1\n- b\n  - b1\n"
+    one, two = nested.replace("  - a1\n", "  - a1\n  - a2\n"), nested.replace("  - b1\n", "")
+    assert merged(nested, one, two) == "- a\n  - a1\n  - a2\n- b\n"
+
+
+def test_front_matter_and_other_text_are_kept_from_both_sides() -> None:
+    base = "---\ntags:\n  - a\nmood: fine\n---\nA paragraph.\n\n| x | y |\n|---|---|\n| 1 | 2 |\n\n- z\n"
+    one = base.replace("  - a\n", "  - a\n  - b\n").replace("fine", "sad").replace("A para", "One para")
+    two = base.replace("  - a\n", "  - a\n  - c\n").replace("fine", "glad").replace("A para", "Two para")
+    one, two = (text.replace("| 1 | 2 |\n", f"| 1 | 2 |\n| {n} | {n} |\n") for n, text in ((3, one), (4, two)))
+    said = merged(base, one, two)
+    assert Document(said.encode()).front_matter == {"tags": ["a", "b", "c"], "mood": "glad"}
+    assert "# mood: sad\n" in said
+    for line in ("One paragraph.", "Two paragraph.", "| 3 | 3 |", "| 4 | 4 |"):
+        assert said.count(line) == 1
+
+
+def test_every_byte_that_nobody_touched_stays() -> None:
+    base = "\ufeff---\r\na: 1 \r\n---\r\n# T\r\n\r\n* one\t\r\n+ \udcff\udcc3 two\r\n\r\n```\r\n- code\r\n```\r\n"
+    base += "\r\n\r\n- end"
+    one, two = base.replace("* one\t", "* one more\t"), base.replace("- end", "- end\r\n- new")
+    assert merged(base, one, two) == one.replace("- end", "- end\r\n- new")
+    lines = "- a\n- b\n- c\n"
+    assert merged(lines, lines.replace("\n", "\r\n"), lines + "- d\n") == "- a\r\n- b\r\n- c\r\n- d\r\n"
+
+
+def test_what_cannot_be_told_apart_is_left_to_git() -> None:
+    marks = b"<<<<<<< ours\n- a\n=======\n- b\n>>>>>>> theirs\n"
+    for damaged in (marks, b"- a\n```\nopen\n", b"- nul\0\n", b"- a\n%% open\n"):
+        assert merge(b"- a\n", damaged, b"- a\n- c\n", text_merge) is None
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(st.integers(0, 10**9))
+def test_of_any_two_edits_nothing_is_lost_that_nobody_removed(seed: int) -> None:
+    chance = seeded(seed)
+
+    def edited(data: bytes) -> bytes:
+        lines = lines_of(data)
+        for number in range(chance.randint(1, 4)):
+            at = chance.randrange(len(lines) + 1)
+            what = chance.random()
+            if what < 0.5 or at == len(lines):
+                lines.insert(at, chance.choice([*LINES, b"- new %d" % number]) + b"\n")
+            elif what < 0.7:
+                del lines[at]
+            elif what < 0.9:
+                lines[at] = lines[at].rstrip(b"\r\n") + b" w%d\n" % chance.randrange(9)
+            else:
+                lines.insert(chance.randrange(len(lines)), lines.pop(at))
+        return b"".join(lines)
+
+    base = document(chance, 24)
+    one, two = edited(base), edited(base)
+    found = merge(base, one, two, text_merge)
+    if found is None:
+        return
+
+    def bullets(data: bytes) -> Counter[str]:
+        return Counter(entry.text for entry in entries.read("a.md", Document(data), timed=True))
+
+    was, first, second, now = map(bullets, (base, one, two, found.data))
+    for text in first | second:
+        kept = (
+            min(first[text], second[text])
+            if min(first[text], second[text]) < was[text]
+            else max(first[text], second[text])
+        )
+        said = sum(line.endswith(f":: {text}") for line in now)
+        assert now[text] + said >= kept, text
