@@ -376,8 +376,7 @@ class Live(App[int]):
         except OSError as error:
             self.view.state = [f"{line(words[0])} can't be started: {error.strerror}"]
             return
-        self.view.state = [f"{line(words[0])} ended with {code}" if code else f"opened {where}"]
-        self.view.enter()
+        self.view.again(f"{line(words[0])} ended with {code}" if code else f"opened {where}")
 
     # --- what goes on beside
 

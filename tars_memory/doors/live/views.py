@@ -115,6 +115,10 @@ class View:
     def enter(self) -> None:
         """The person comes here."""
 
+    def again(self, told: str) -> None:
+        """The notes may have changed: ask anew, and keep the mark; say this meanwhile."""
+        self.state = [told]
+
     def type(self, text: str) -> None:
         """The field has changed."""
 
@@ -168,6 +172,11 @@ class SearchView(View):
         """Ask anew: notes may have changed meanwhile."""
         self.type(self.typed)
 
+    def again(self, told: str) -> None:
+        """Search anew."""
+        self.type(self.typed)
+        self._moved, self._told = True, told
+
     def type(self, text: str) -> None:
         """Answer by words, and after a pause by meaning."""
         self._number += 1
@@ -216,7 +225,7 @@ class SearchView(View):
         stays = self._moved and former is not None and (former.path, former.start_line) in places
         self.at = places.index((former.path, former.start_line)) if stays else 0
         self.state = [self._told, *self._summary(result)] if self._told else self._summary(result)
-        self._told = ""
+        self._told = "" if said.kind == "meaning" or self._by_words else self._told
         if self.at:
             self.look()
         else:
@@ -235,9 +244,7 @@ class SearchView(View):
 
     def _say_changed(self, error: TarsError) -> None:
         """A hit is not there any more: say so, and search anew."""
-        self._told = error.message
-        self.state = [error.message]
-        self.type(self.typed)
+        self.again(error.message)
 
     def choose(self, at: int) -> None:
         """Keep the mark at this hit, whatever comes in."""

@@ -1,0 +1,298 @@
+"""The live search: on a terminal in tmux with real keys, its screens held as text; details by Textual's own pilot."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doors.tmux import Tmux
+from forked import started
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
+
+from cli import screens
+from terminal import environment, on_a_terminal, program
+
+pytest.importorskip("textual")
+pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+
+from tars_memory.doors.cli import app as command_line  # noqa: E402
+from tars_memory.doors.cli.call import Call  # noqa: E402
+from tars_memory.doors.live import app as live  # noqa: E402
+from tars_memory.doors.live.views import FactsView, SearchView  # noqa: E402
+from tars_memory.testing import make_vault  # noqa: E402
+
+HELD = Path(__file__).with_name("live_screens.txt")
+SCREENS = dict(re.findall(r"(?ms)^=== ([\w ]+) ===\n(.*?)\n(?====|\Z)", HELD.read_text("utf-8")))
+"""By name; ``TARS_LIVE_SCREENS=write`` holds what is shown now."""
+SHELL = "stty -a > before; {}; echo left $? | tee -a ends; stty -a > after"
+
+
+def held(name: str, screen: str) -> None:
+    """The screen is the one that is held."""
+    if os.environ.get("PYTEST_LIVE_SCREENS") == "write":
+        SCREENS[name] = screen
+        HELD.write_text("".join(f"=== {name} ===\n{text}\n" for name, text in SCREENS.items()), "utf-8")
+    assert screen == SCREENS.get(name, "").rstrip("\n")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    root, env = screens.place(tmp_path_factory.mktemp("live"))
+    editor = root.parent / "editor.sh"
+    editor.write_text(f'#!/bin/sh\necho "$@" >> {shlex.quote(str(root.parent / "opened"))}\n')
+    editor.chmod(0o755)
+    return root, {**env, "EDITOR": str(editor)}
+
+
+@pytest.fixture
+def window(place: tuple[Path, dict[str, str]], tmp_path: Path) -> Iterator[Callable[..., Tmux]]:
+    made: list[Tmux] = []
+
+    def make(size: tuple[int, int] = (80, 24), runs: int = 1, **env: str) -> Tmux:
+        script = "; ".join([SHELL.format(shlex.join(started()))] * runs)
+        made.append(Tmux(tmp_path, f"echo before; {script}; exec cat", {**place[1], **env}, tmp_path, size))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def test_a_sitting_with_the_keyboard_alone(
+    place: tuple[Path, dict[str, str]], window: Callable[..., Tmux], tmp_path: Path
+) -> None:
+    root, _ = place
+    tm = window()
+    held("newest", tm.wait_for("hits, the newest", "Review 1"))
+    tm.type("tea")
+    held("tea", tm.wait_for("9 hits, by words", "teapot came"))
+    assert "\x1b[35m" in tm.screen(colours=True), "a note's name has its colour"
+    tm.press("Down", "Down")
+    tm.wait_for("> 3", "── notes/Shops.md:6")
+    tm.press("Enter")
+    tm.wait_for("opened notes/Shops.md:6")
+    assert (root.parent / "opened").read_text() == f"+6 {root}/notes/Shops.md\n"
+    tm.press("C-u")
+    tm.type("绿茶")
+    held("script", tm.wait_for("绿茶要用八十度的水", "1 hit, by words"))
+    tm.press("C-u")
+    tm.type("tea since:soon")
+    tm.wait_for("'soon' is no date", "> 1  ")
+    tm.press("Tab")
+    held("review", tm.wait_for("[Review 1]", "[a]ccept"))
+    tm.type("r 3")
+    tm.press("Enter")
+    tm.wait_for("0 lines to choose from")
+    tm.type("a")
+    tm.press("Enter")
+    tm.wait_for("accepted: Memory.md:", "1 accepted, 0 rejected, nothing is left")
+    assert "the tea shop closes at seven on Thursdays" in (root / "Memory.md").read_text().casefold()
+    tm.type("u")
+    tm.press("Enter")
+    tm.wait_for("taken back", "[Review 1]")
+    assert "Thursdays" not in (root / "Memory.md").read_text()
+    tm.type("s")
+    tm.press("Enter")
+    tm.wait_for("Enter: the heading")
+    tm.type("Kitchen")
+    tm.press("Enter")
+    tm.wait_for("1 accepted, 0 rejected")
+    assert "upper shelf\n- The tea shop closes" in (root / "Memory.md").read_text()
+    tm.press("Tab")
+    tm.type("Anna")
+    held("facts", tm.wait_for("3 facts", "── Facts.md:4"))
+    tm.press("BTab", "BTab")
+    tm.wait_for("[Search]", "> tea since:soon")
+    tm.press("C-u")
+    tm.type("oolong")
+    tm.resize(40, 10)
+    held("narrow", tm.wait_until(lambda screen: max(map(len, screen.split("\n"))) <= 40 and "Oolong" in screen, "40"))
+    tm.resize(120, 40)
+    tm.wait_until(lambda screen: re.search(r"Oolong +── notes/drinks/Tea.md", screen) is not None, "side by side")
+    tm.press("Escape")
+    assert tm.wait_for("left 0").startswith("before\nleft 0"), "the screen is as it was"
+    assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()
+
+
+def test_whatever_ends_it_leaves_the_terminal_as_it_was(window: Callable[..., Tmux], tmp_path: Path) -> None:
+    tm = window((100, 20), 3, NO_COLOR="1")
+    told = ""
+    for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129), (None, 130)):
+        tm.wait_for("hits, the newest")
+        tm.type("ha")
+        tm.wait_for("> ha", "hits, by words")
+        assert not re.search(r"\x1b\[[0-9;]*[34][0-7][;m]", tm.screen(colours=True)), "no colour"
+        if number is None:
+            tm.press("C-c")
+        else:
+            os.kill(tm.child(started()), number)
+        told += f"left {code}\n"
+        tm.wait_until(
+            lambda _, told=told: (tmp_path / "ends").exists() and (tmp_path / "ends").read_text() == told, told
+        )
+    assert tm.wait_for(told) == f"before\n{told}".rstrip()
+    assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()
+
+
+def test_without_a_vault_it_says_what_search_says(tmp_path: Path) -> None:
+    env = environment(tmp_path / "home", TERM="xterm", HOME=str(tmp_path))
+    alone, search = (on_a_terminal(program(*words), env, tmp_path) for words in ((), ("search", "tea")))
+    assert alone == search
+    assert alone[0] == 4
+
+
+def test_without_textual_it_is_the_help_and_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command_line, "_is_live", lambda _: True)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert command_line.run([], Call({})) == 0
+    alone = capsys.readouterr()
+    assert "pip install 'tars-memory[tui]'" in alone.err
+    monkeypatch.undo()
+    assert command_line.run(["--help"], Call({})) == command_line.run([], Call({})) == 0
+    assert capsys.readouterr().out == alone.out * 2
+
+
+def piloted(root: Path, home: Path, act: Callable[[Any, live.Live], Coroutine[Any, Any, None]], **env: str) -> None:
+    """Do something in a live search without a terminal."""
+    names = {"TARS_MEMORY_HOME": str(home), "TARS_MEMORY_DIR": str(root), "TARS_NOW": "2026-11-21T14:30"}
+    more = {"TARS_MEMORY_BACKGROUND": "0", "TARS_MEMORY_EMBEDDING_MODEL": "none", "TARS_MEMORY_RECALL_MODE": "lexical"}
+
+    async def run() -> None:
+        app = live.Live(Call({**names, **more, **env}))
+        try:
+            async with app.run_test(size=(80, 24)) as pilot:
+                await act(pilot, app)
+        finally:
+            app.close()
+        assert app.failed is None
+
+    asyncio.run(run())
+
+
+async def until(pilot: Any, met: Callable[[], object]) -> None:
+    """Wait until something holds."""
+    for _ in range(3_000):
+        if met():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError("it never came")
+
+
+def shown(app: live.Live, name: str) -> str:
+    """The rows of one part of the screen."""
+    return "\n".join(row.plain for row in app.query_one(f"#{name}", live.Rows)._rows)
+
+
+NOTES = {
+    "Trap.md": "# Trap\n\nharbour [bold]not bold[/bold] [@click=app.exit]out[/] \x1b[31mred \u202eback\U000e0041\n",
+    "Dock.md": "# Dock\n\nthe harbour wall was mended\n",
+    **{f"Log {number:02}.md": f"# Log {number:02}\n\nline {number}\n" for number in range(40)},
+}
+
+
+def test_notes_are_text_and_what_changed_meanwhile_is_told(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", NOTES)
+
+    async def act(pilot: Any, app: live.Live) -> None:
+        view = app.view
+        assert isinstance(view, SearchView)
+        await pilot.press(*"harbour")
+        await until(pilot, lambda: len(view.items) == 2)
+        seen = shown(app, "list")
+        assert "harbour [bold]not bold[/bold] [@click=app.exit]out[/] red back" in seen
+        assert not re.search("[\x00-\x08\x1b\u202e\U000e0041]", seen + shown(app, "preview"))
+        at = next(number for number, hit in enumerate(view.items) if hit.path == "Dock.md")
+        (root / "Dock.md").write_text("# Dock\n\n\nthe harbour wall was mended\n")
+        view.choose(at)
+        await until(pilot, lambda: "Dock.md:4" in shown(app, "rule"))
+        (root / "Dock.md").write_text("# Dock\n\nnothing of it\n")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Dock.md has changed" in shown(app, "foot") and len(view.items) == 1)
+        app.query_one(live.Field).replace("\x1b[2Jharb\u202eour\r\nwall", 0, 7)
+        assert app.query_one(live.Field).value == "harbour wall"
+        for text in ('"', "-", "*", "tag:", "path:[", "\ud800", "tier:no", "(" * 3_000, "ü", "a" * 20_000):
+            app.query_one(live.Field).value = text
+            await pilot.pause(0)
+        app.query_one(live.Field).value = "wall"
+        await until(pilot, lambda: "nothing" in shown(app, "foot"))
+
+    piloted(root, tmp_path / "home", act)
+
+
+def test_keys_never_wait_and_stale_answers_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_vault(tmp_path / "vault", NOTES)
+    begun, go = threading.Event(), threading.Event()
+    asked: list[str] = []
+    searching = live.Memory.search
+
+    def slow(memory: Any, text: str, **more: Any) -> Any:
+        asked.append(text)
+        if text == "h":
+            begun.set()
+            go.wait(60)
+        return searching(memory, text, **more)
+
+    monkeypatch.setattr(live.Memory, "search", slow)
+
+    async def act(pilot: Any, app: live.Live) -> None:
+        await until(pilot, lambda: "the newest" in shown(app, "foot"))
+        await pilot.press("h")
+        await until(pilot, begun.is_set)
+        await pilot.press(*"arbour", "tab", "tab", "shift+tab", "shift+tab")
+        assert app.query_one(live.Field).value == "harbour"
+        go.set()
+        await until(pilot, lambda: "2 hits, by words" in shown(app, "foot"))
+        assert "harbour" in asked and not {"ha", "harb", "harbou"} & set(asked)
+
+    piloted(root, tmp_path / "home", act)
+
+
+def test_a_vault_that_is_being_read_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_vault(tmp_path / "vault", NOTES)
+    turns = iter([(42, 30), (42, 10), (0, 0)])
+    go = threading.Event()
+
+    def reading(_memory: Any) -> Any:
+        turn = next(turns)
+        if not turn[0]:
+            go.wait(60)
+        return turn
+
+    monkeypatch.setattr(live, "_read_on", reading)
+
+    async def act(pilot: Any, app: live.Live) -> None:
+        await until(pilot, lambda: "reading the vault: 32 of 42 notes" in shown(app, "foot"))
+        go.set()
+        await until(pilot, lambda: "reading" not in shown(app, "foot") and "the newest" in shown(app, "foot"))
+        await pilot.press("tab", "tab")
+        await until(pilot, lambda: isinstance(app.view, FactsView) and "no such fact" in shown(app, "foot"))
+
+    piloted(root, tmp_path / "home", act)
+
+
+def test_a_bug_is_told_when_the_terminal_is_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_vault(tmp_path / "vault", NOTES)
+    app = live.Live(Call({"TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_MEMORY_DIR": str(root)}))
+    monkeypatch.setattr(app, "_draw_list", lambda _: 1 // 0)
+
+    async def run() -> None:
+        with pytest.raises(ZeroDivisionError):
+            async with app.run_test() as pilot:
+                await pilot.pause(1)
+
+    asyncio.run(run())
+    app.close()
+    assert isinstance(app.failed, ZeroDivisionError)
