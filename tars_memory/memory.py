@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
-from tars_memory import capture, curation, index, jobs, recall
+from tars_memory import capture, curation, index, jobs, recall, vault
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.settings import PermissionOptions
 from tars_memory.workspace import Workspace
@@ -116,20 +116,18 @@ class Memory:
             VaultError: the path is no folder.
             UnwritableError: it can't be written.
         """
-        from tars_memory.vault.template import fill_vault, imagined, make_root
-
         root = Path(path).expanduser()
         if dry_run and not os.path.lexists(root):
-            return imagined(root)
+            return vault.template.imagined(root)
         opened = Workspace(
-            make_root(root),
+            vault.template.make_root(root),
             actor=actor,
             interactive=interactive,
             now=now,
             dry_run=dry_run,
             env=env,
         )
-        report = fill_vault(opened.vault, opened.store(writes=not dry_run, anew=True))
+        report = vault.template.fill_vault(opened.vault, opened.store(writes=not dry_run, anew=True))
         report.notices.extend(opened.notices)
         if not dry_run and not opened.settings.places.has_used(opened.root):
             report.notices.append(
@@ -215,9 +213,9 @@ class Memory:
 
     def history(self, limit: int | None = 20, path: str | None = None) -> builtins.list[JournalEntry]:
         """What was written in our scope, newest first."""
-        from tars_memory.vault.writing.history import of_scope
-
-        ours = of_scope(self.workspace.store(writes=False).history(path=path), self.workspace.vault.layout)
+        ours = vault.writing.history.of_scope(
+            self.workspace.store(writes=False).history(path=path), self.workspace.vault.layout
+        )
         return list(islice(ours, limit))
 
     def facts(

@@ -699,15 +699,20 @@ def here() -> Path:
         return Path(os.sep)
 
 
+def quoted(path: str) -> str:
+    """A path as a shell takes it."""
+    import shlex  # only an error needs it
+
+    return shlex.quote(path)
+
+
 class StrangeVaultError(VaultError):
     """A vault stands here that the person never used, and nothing else is named; ``root`` is its real path."""
 
     def __init__(self, root: Path) -> None:
-        import shlex
-
         super().__init__(
             f"{root} is a vault that you have never used here",
-            f"if it is yours, run once: tars-memory init {shlex.quote(str(root))}; else name yours with --vault",
+            f"if it is yours, run once: tars-memory init {quoted(str(root))}; else name yours with --vault",
         )
         self.root = root
 

@@ -13,6 +13,8 @@ from math import sqrt
 from struct import pack
 from typing import TYPE_CHECKING
 
+from tars_memory.curation.models.llm import Completion, Spent
+from tars_memory.curation.models.llm import tokens as tokens_of
 from tars_memory.index.embedding.models import QueryVector
 from tars_memory.index.embedding.session import Embedded
 from tars_memory.language.words import STOP_WORDS, WORD, fold, tokens
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tars_memory.curation.models.llm import Completion, Prompt
+    from tars_memory.curation.models.llm import Prompt
 
 
 class HashEmbedder:
@@ -134,16 +136,12 @@ class ScriptedLLM:
     name = "scripted"
 
     def __init__(self, answers: Callable[[Prompt], str] | Sequence[str | Exception] = ("",)) -> None:
-        from tars_memory.curation.models.llm import Spent
-
         self.answers = answers
         self.prompts: list[Prompt] = []
         self.spent = Spent()
 
     def complete(self, prompt: Prompt) -> Completion:
         """The next answer."""
-        from tars_memory.curation.models.llm import Completion, tokens
-
         self.prompts.append(prompt)
         if callable(self.answers):
             said: str | Exception = self.answers(prompt)
@@ -151,6 +149,6 @@ class ScriptedLLM:
             said = self.answers[min(len(self.prompts), len(self.answers)) - 1]
         if isinstance(said, Exception):
             raise said
-        found = Completion(said, self.name, tokens(prompt.system + prompt.user), tokens(said), 0.0)
+        found = Completion(said, self.name, tokens_of(prompt.system + prompt.user), tokens_of(said), 0.0)
         self.spent = self.spent.plus(found)
         return found

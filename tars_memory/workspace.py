@@ -35,6 +35,7 @@ from tars_memory.settings import (
     here,
     may_go_on_apart,
     project_name,
+    quoted,
 )
 from tars_memory.vault.layout import FORGOTTEN
 from tars_memory.vault.vault import Vault
@@ -180,7 +181,7 @@ class Workspace:
             other = self.settings.passed_over
             yield (
                 f"this is about {self.root}, not about {other}, a vault that you have never used here; if it is yours: "
-                f"tars-memory init {_quoted(str(other))}"
+                f"tars-memory init {quoted(str(other))}"
             )
         if self.vault.id is None and os.path.lexists(self.root / VAULT_FOLDER / ID_FILE):
             yield (f"ignored: {VAULT_FOLDER}/{ID_FILE} holds no id of a vault; remove it, and the next write makes one")
@@ -189,7 +190,7 @@ class Workspace:
         """What to say of state that waits for vaults of the same id, which are not where they were."""
         return [
             f"a vault with the id of this one was at {path}, and is gone; its history, undo and waiting texts "
-            f"stay with that path. If you moved it here: tars-memory doctor --adopt {_quoted(path)}"
+            f"stay with that path. If you moved it here: tars-memory doctor --adopt {quoted(path)}"
             for _, path in self.settings.places.absent(self.root, self.vault.id)
         ]
 
@@ -270,7 +271,7 @@ class Workspace:
             )
         raise VaultError(
             f"{self.root} is no vault: it holds no note, no .obsidian and no {VAULT_FOLDER}",
-            f"tars-memory init {_quoted(str(self.root))} makes it one",
+            f"tars-memory init {quoted(str(self.root))} makes it one",
         )
 
     def _is_blank(self) -> bool:
@@ -366,13 +367,13 @@ class Workspace:
 
     def peek(self, question: Callable[[IndexReader], Answered]) -> Answered | None:
         """What a reader of the index answers as it stands, not brought up to date; None if there is no index."""
-        from tars_memory.index.indexer import Index
-
         if self._opened is None:
-            index = Index(self.whole, self.state, self.settings.places.cache, self.limits, self.open_embedder)
-            if index.files.current() is None:
+            found = index.indexer.Index(
+                self.whole, self.state, self.settings.places.cache, self.limits, self.open_embedder
+            )
+            if found.files.current() is None:
                 return None
-            self._opened = index
+            self._opened = found
         return question(self._opened.reader())
 
     def reindex(
@@ -552,8 +553,6 @@ class Workspace:
 
     def _take_over(self) -> None:
         """What waits unclaimed and would come here, were the same command given again now, waits here from now on."""
-        from tars_memory.vault.writing.spool import Spool
-
         unclaimed = self.unclaimed
         try:
             waiting = unclaimed.pending()
@@ -561,14 +560,14 @@ class Workspace:
             return  # it can't be read now: no reason to write nothing
         for item in waiting:
             said = dict(item.arguments)
-            vault, project, folder = (said.pop(name, None) for name in ("asked_vault", "asked_project", "asked_folder"))
+            named, project, folder = (said.pop(name, None) for name in ("asked_vault", "asked_project", "asked_folder"))
             try:
                 cwd = Path(folder or os.sep)
-                if find_vault(vault, self.settings, cwd) != self.root:
+                if find_vault(named, self.settings, cwd) != self.root:
                     continue
                 named = find_project(self.root, chosen_project(project, {}, cwd, self.settings.places))
                 said |= {"project": named} if named else {}
-                Spool(self.made_state() / "spool").put(item.command, said, item.id)
+                vault.writing.spool.Spool(self.made_state() / "spool").put(item.command, said, item.id)
             except (TarsError, OSError, ValueError):
                 continue
             unclaimed.remove(item.id)
@@ -632,10 +631,3 @@ class Workspace:
                 f"the state folder {self.settings.places.state} can't be made: {error.strerror}",
                 "name another place with TARS_MEMORY_HOME or XDG_STATE_HOME",
             ) from error
-
-
-def _quoted(path: str) -> str:
-    """A path as a shell takes it."""
-    import shlex
-
-    return shlex.quote(path)

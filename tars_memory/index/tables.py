@@ -13,6 +13,8 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from sqlite_utils import Database
+
 from tars_memory.errors import PartialError, TarsError, UnwritableError, UsageError
 from tars_memory.index import database
 from tars_memory.index.properties import LinkTable, facts
@@ -127,8 +129,6 @@ class TableCopy:
 
     def make(self, connection: sqlite3.Connection, tables: Sequence[str] = ALL) -> None:
         """Make tables in an empty database, without a row."""
-        from sqlite_utils import Database
-
         tools = Database(connection)
         for name in tables:
             kinds = {column: int if column in NUMBERS else str for column in TABLES[name]}
@@ -376,8 +376,6 @@ def export(copy: TableCopy, path: Path, tables: Sequence[str], *, replace: bool 
 
 
 def _database(copy: TableCopy, path: Path, names: Sequence[str]) -> dict[str, int]:
-    from sqlite_utils import Database
-
     with closing(database.driver().module.connect(str(path), isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = OFF")
         copy.make(connection, names)

@@ -13,12 +13,12 @@ import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import UnwritableError
-from tars_memory.index import database, filling, vectors
+from tars_memory.index import database, filling, vectors, writer
 from tars_memory.index.files import IndexFiles, OpenIndex, create, spoken
 from tars_memory.index.filling import VectorCache
 from tars_memory.index.reader import IndexReader
 from tars_memory.index.schema import CACHE_FILE, TIERS, is_folder, log_of
-from tars_memory.index.writer import Log, Talk
+from tars_memory.index.writer import Log, Talk, Writer
 
 if TYPE_CHECKING:
     import sqlite3
@@ -298,14 +298,12 @@ class TalkIndex:
 
     def move(self, scopes: dict[str, str], wait: float) -> bool:
         """Give the conversations of some folders another scope; False if the index is busy."""
-        from tars_memory.index.writer import Writer
-
         with self.files.lock(wait) as held:
             if held:
                 with database.transaction(self._open.connection()) as _:
-                    writer = Writer(self._open.connection())
+                    moving = Writer(self._open.connection())
                     for folder, scope in scopes.items():
-                        writer.move(folder, scope)
+                        moving.move(folder, scope)
             return held
 
     def seen(self) -> str:
@@ -327,8 +325,6 @@ class TalkIndex:
         Returns:
             False if the index is busy in another process: nothing is written then.
         """
-        from tars_memory.index import writer
-
         with spoken("the index of conversations can't be written"), self.files.lock(wait) as held:
             if not held:
                 return False

@@ -20,6 +20,9 @@ import time
 import warnings
 from typing import TYPE_CHECKING
 
+from watchdog import events
+from watchdog.observers import Observer
+
 from tars_memory.errors import TarsError
 from tars_memory.index.database import is_local
 from tars_memory.index.embedding.models import QueryVector, pack
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from socket import socket
 
-    from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver
 
 
@@ -139,10 +141,7 @@ class Watcher:
             return f"looking every {self._poll:g} s, as asked"
         if not is_local(self.root):
             return f"{self.root} is on a network or shared file system, which tells no changes"
-        from watchdog import events
-        from watchdog.observers import Observer
-
-        wanted: list[type[FileSystemEvent]] = [
+        wanted: list[type[events.FileSystemEvent]] = [
             *(events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent),
             *(events.DirCreatedEvent, events.DirMovedEvent, events.DirDeletedEvent),
         ]
@@ -163,7 +162,7 @@ class Watcher:
         self._observer = observer
         return ""
 
-    def _on_event(self, event: FileSystemEvent) -> None:
+    def _on_event(self, event: events.FileSystemEvent) -> None:
         if any(path and self._matters(os.fsdecode(path)) for path in (event.src_path, event.dest_path)):
             self._hint.set()
 

@@ -10,14 +10,14 @@ import os
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from tars_memory import index, vault
+from tars_memory import index, recall, vault
 from tars_memory.errors import ModelUnavailableError, NotFoundError, Passing, UnwritableError, UsageError, counted
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS, RefreshReport
 from tars_memory.index.schema import CHUNKER, log_of
 from tars_memory.language.words import foreign, is_latin
+from tars_memory.recall import once
 from tars_memory.recall import query as queries
-from tars_memory.recall.once import untold
 from tars_memory.recall.ranking.ranked import Answer, narrowed_by, ranked
 from tars_memory.recall.request import SearchRequest
 from tars_memory.recall.search import search
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from tars_memory.recall.query import Query
     from tars_memory.recall.results import Hit, SearchResult
     from tars_memory.recall.selecting import Selection
-    from tars_memory.recall.talks import Conversations
     from tars_memory.talks import Talks
     from tars_memory.workspace import Workspace
 
@@ -113,21 +112,19 @@ class Searcher:
             UsageError: a number below zero, budget and window, shares of more than the whole, or a project that can't
                 be one.
         """
-        from tars_memory.recall.decided import outdated
         from tars_memory.recall.packing import context as packing
-        from tars_memory.recall.talks import Conversations
 
         request = self._request(question, asked)
-        recall: int | None = None
+        recalled: int | None = None
         if window is not None:
             if budget is not None:
                 raise UsageError("both a budget and a window", "give one of them")
-            budget, recall = self._shares(window)
+            budget, recalled = self._shares(window)
         scope = request.project or ""
         told_of = (request.about, request.topics)
         journal = self.workspace.store(writes=False).journal
         search = Search(self, request)
-        search.said = Conversations()
+        search.said = recall.talks.Conversations()
         wanted = packing.ContextRequest(
             question,
             budget=packing.BUDGET if budget is None else budget,
@@ -136,7 +133,7 @@ class Searcher:
             project=scope,
             loaded=loaded,
             expired=request.expired,
-            recall=recall,
+            recall=recalled,
             as_of=request.as_of,
             facts=self.workspace.settings.facts,
             agent=request.agent or "",
@@ -148,7 +145,9 @@ class Searcher:
             now=self.workspace.now(),
             typed=lambda path: vault.writing.history.typed_lines(journal, path),
             answers=search.answers,
-            decided=lambda names: self.workspace.index().read(lambda reader: outdated(reader, names, on)),
+            decided=lambda names: self.workspace.index().read(
+                lambda reader: recall.decided.outdated(reader, names, on)
+            ),
             selection=self.selection(*told_of, scope) if any(told_of) else None,
             said=search.said,
         )
@@ -176,10 +175,7 @@ class Searcher:
 
     def selection(self, about: tuple[str, ...], topics: tuple[str, ...], scope: str) -> Selection:
         """What is about somebody or something, or of a topic, in the notes as they are now."""
-        from tars_memory.recall.selecting import selection
-
-        self.workspace.notices += self.workspace.index().refresh().notices
-        return self.workspace.index().read(lambda reader: selection(reader, about, topics, scope=scope))
+        return self.workspace.ask(lambda reader: recall.selecting.selection(reader, about, topics, scope=scope))
 
     def _shares(self, window: int) -> tuple[int, int]:
         """Of a window the tokens for all that is told, and those of them that are for what is recalled.
@@ -190,8 +186,8 @@ class Searcher:
         parts = self.workspace.settings.window
         if parts.memory + parts.recall + parts.margin > 100:
             raise UsageError("the shares of [window] come to more than 100", "docs/settings.md lists them")
-        recall = window * parts.recall // 100
-        return window * parts.memory // 100 + recall, recall
+        recalled = window * parts.recall // 100
+        return window * parts.memory // 100 + recalled, recalled
 
     # --- the vector of a question
 
@@ -336,7 +332,7 @@ class Search:
         self.workspace = searcher.workspace
         self.request = request
         self.notices: list[str] = []
-        self.said: Conversations | None = None
+        self.said: recall.talks.Conversations | None = None
 
     def result(self) -> SearchResult:
         """The passages that answer.
@@ -383,8 +379,6 @@ class Search:
         talks = self._talks(query)
 
         def ask(reader: IndexReader) -> list[Answer]:
-            from tars_memory.recall.talks import Conversations, Shares, Told, merged
-
             vector = self._vector(query, reader, report) if meant else None
             narrowed = narrowed_by(query, request.project or "")
             found = ranked(reader, query, narrowed, vector=vector, mode=request.mode or "hybrid")
@@ -392,11 +386,11 @@ class Search:
                 return found
 
             def both(other: TalkReader) -> list[Answer]:
-                shares = Shares(query, (reader, other))
-                told = self.said = self.said or Conversations()
+                shares = recall.talks.Shares(query, (reader, other))
+                told = self.said = self.said or recall.talks.Conversations()
                 said = self._told(talks, other, query, told, self._vector_for(other, query, vector, reader, meant))
                 told.pair((*found, *said), said, shares)
-                return merged(found, said, lambda one: Told(shares.of(one.text), one.day))
+                return recall.talks.merged(found, said, lambda one: recall.talks.Told(shares.of(one.text), one.day))
 
             return talks.index.read(both)
 
@@ -486,12 +480,9 @@ class Search:
 
     def _merge(self, result: SearchResult, said: list[Hit], query: Query, reader: IndexReader, talks: Talks) -> None:
         """Put the hits of conversations among those of the vault."""
-        from tars_memory.recall.talks import Shares, Told, merged
-
-        shares = talks.index.read(lambda other: Shares(query, (reader, other)))
-        hits = merged(
-            result.hits, untold(reader, result.hits, said, shares.words), lambda hit: Told(shares.of(hit.text), hit.day)
-        )
+        shares = talks.index.read(lambda other: recall.talks.Shares(query, (reader, other)))
+        said = once.untold(reader, result.hits, said, shares.words)
+        hits = recall.talks.merged(result.hits, said, lambda hit: recall.talks.Told(shares.of(hit.text), hit.day))
         result.hits = hits[: self.request.limit]
         result.more += len(hits) - len(result.hits)
         for rank, hit in enumerate(result.hits, start=1):
@@ -501,7 +492,12 @@ class Search:
         result.stale += self._unread
 
     def _told(
-        self, talks: Talks, reader: TalkReader, query: Query, told: Conversations, vector: QueryVector | None
+        self,
+        talks: Talks,
+        reader: TalkReader,
+        query: Query,
+        told: recall.talks.Conversations,
+        vector: QueryVector | None,
     ) -> list[Answer]:
         """The lines of conversations that answer, as a prompt shows them: with day and speaker."""
         found: list[Answer] = []
@@ -542,13 +538,9 @@ class Search:
         """Which notes and passages may answer, by properties, links, names and topics."""
         request, scope = self.request, self.request.project or ""
         if request.where or request.linked_to or request.links_to:
-            from tars_memory.recall.links import selected
-
-            query.notes = selected(reader, request.where, request.linked_to, request.links_to, scope=scope)
+            query.notes = recall.links.selected(reader, request.where, request.linked_to, request.links_to, scope=scope)
         if request.about or request.topics:
-            from tars_memory.recall.selecting import selection
-
-            query.selection = selection(reader, request.about, request.topics, scope=scope)
+            query.selection = recall.selecting.selection(reader, request.about, request.topics, scope=scope)
 
 
 def _shown(text: str) -> str:

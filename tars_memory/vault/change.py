@@ -20,6 +20,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tars_memory.errors import TarsError, counted
+from tars_memory.vault import markdown
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Bullet, Document, Section, line_of, plain_heading
@@ -360,15 +361,13 @@ def _remove_section(note: Note, change: Change) -> _Done:
 
 
 def _fact(note: Note, change: Change) -> _Done:
-    from tars_memory.vault.markdown import facts
-
-    said = facts.said(change.text)
+    said = markdown.facts.said(change.text)
     if said is None:
         raise _RejectedError(f"{change.text[:200]!r} is no fact")
     link = _provenance(change)
     made = edits.add_fact(
         note,
-        facts.Claim(heading(change.section), *said),
+        markdown.facts.Claim(heading(change.section), *said),
         today=_said_on(change, said),
         predicates=_in_time(change, said),
         link=link if link[0] else None,
@@ -385,9 +384,9 @@ def _fact(note: Note, change: Change) -> _Done:
 
 def _in_time(change: Change, said: Said) -> Predicates:
     """How the predicate of a fact stands in time, as the change says."""
-    from tars_memory.vault.markdown.facts import Predicates
-
-    return Predicates([said.predicate] if change.single else [], [], [said.predicate] if change.event else [])
+    return markdown.facts.Predicates(
+        [said.predicate] if change.single else [], [], [said.predicate] if change.event else []
+    )
 
 
 def _said_on(change: Change, said: Said) -> date:
@@ -396,15 +395,13 @@ def _said_on(change: Change, said: Said) -> date:
 
 def _ended(note: Note, change: Change) -> tuple[str, ...]:
     """The own lines of the facts that a fact would end in a note, as they stand there."""
-    from tars_memory.vault.markdown import facts
-
-    said = facts.said(change.text)
+    said = markdown.facts.said(change.text)
     if said is None or not change.single:
         return ()
     known = {fact.ref: entry.raw for entry, fact in note.facts}
-    plan = facts.plan(
+    plan = markdown.facts.plan(
         (fact for _, fact in note.facts),
-        facts.Claim(heading(change.section), *said),
+        markdown.facts.Claim(heading(change.section), *said),
         today=_said_on(change, said),
         predicates=_in_time(change, said),
     )

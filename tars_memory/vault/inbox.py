@@ -18,6 +18,7 @@ from tars_memory.errors import NotFoundError, TarsError
 from tars_memory.vault.layout import DECIDED, OURS
 from tars_memory.vault.markdown.spans import newline_of
 from tars_memory.vault.model import Splice
+from tars_memory.vault.writing.withheld import file_says, says
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -166,8 +167,6 @@ def purge(session: WriteSession, vault: Vault, words: str) -> int:
     Returns:
         how many proposals and decisions held them.
     """
-    from tars_memory.vault.writing.withheld import file_says
-
     count = 0
     for path in _files(vault, INBOX, ".json"):
         data = _there(session, path)
@@ -211,8 +210,6 @@ def _there(session: WriteSession, path: str) -> bytes | None:
 
 def _silenced(data: bytes, words: str) -> list[Splice]:
     """For each line of decided things that has the words, the same line without any."""
-    from tars_memory.vault.writing.withheld import says
-
     found: list[Splice] = []
     start = 0
     for line in data.split(b"\n"):

@@ -12,6 +12,7 @@ from tars_memory import disk
 from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import SettingsError, TarsError, UsageError
 from tars_memory.settings import PROJECTS, LayoutOptions
+from tars_memory.vault import markdown
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
@@ -182,12 +183,10 @@ class Layout:
         Raises:
             UsageError: :attr:`problem`.
         """
-        from tars_memory.vault.markdown import moment
-
         if self.problem:
             raise self.problem
         scope = self.scope if scope is None else scope
-        name = moment.render(self.daily_format, day) + ".md"
+        name = markdown.moment.render(self.daily_format, day) + ".md"
         parts = [PROJECTS, scope] if scope else []
         return "/".join([*parts, *([self.daily_folder] if self.daily_folder else []), name])
 
@@ -212,12 +211,12 @@ class Layout:
         return day
 
     def _day(self, path: str) -> date | None:
-        from tars_memory.vault.markdown import moment
-
         folder = f"{self.daily_folder}/" if self.daily_folder else ""
         if not path.startswith(folder) or path[-3:].lower() != ".md":
             return None
-        return moment.day(self.daily_format, moment.pattern(self.daily_format), path[len(folder) : -3])
+        return markdown.moment.day(
+            self.daily_format, markdown.moment.pattern(self.daily_format), path[len(folder) : -3]
+        )
 
     def tier_of(self, path: str) -> Tier:
         """The tier of a note; within a project that of its place in the project."""
@@ -287,10 +286,8 @@ class Layout:
         return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == PROJECTS else ("", path)
 
     def _check_format(self, source: str) -> None:
-        from tars_memory.vault.markdown import moment
-
         try:
-            moment.pattern(self.daily_format)
+            markdown.moment.pattern(self.daily_format)
         except ValueError as error:
             raise UsageError(
                 f"the daily note format {self.daily_format!r} ({source}) can't be used: {error}",

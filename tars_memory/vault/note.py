@@ -9,6 +9,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tars_memory.vault import markdown
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Bullet, Document
 
@@ -71,9 +72,7 @@ class Note:
     @cached_property
     def facts(self) -> tuple[tuple[Entry, Fact], ...]:
         """The facts over time in it, each with its entry; see :func:`tars_memory.vault.markdown.facts.read`."""
-        from tars_memory.vault.markdown import facts
-
-        return tuple(facts.read(self.path, self.data))
+        return tuple(markdown.facts.read(self.path, self.data))
 
     @cached_property
     def raws(self) -> dict[str, list[Entry]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -94,8 +95,6 @@ def splices_between(before: bytes, after: bytes) -> list[Splice]:
         return []
     if len(middle) + len(made) > DIFFED:
         return [Splice(start, start + sum(map(len, middle)), b"".join(made))]
-    from difflib import SequenceMatcher
-
     offsets = [start]
     for line in middle:
         offsets.append(offsets[-1] + len(line))
