@@ -165,7 +165,10 @@ def plant(folder: Path, chance: random.Random) -> Planted:
 WHOLE = {"sources", "status", "doctor", "reindex", "verify", "watch", "sleep", "init"}
 """Commands that look after the vault as a whole: they may tell of all scopes by path, never by a word of theirs."""
 
-BOTH = {"search", "context", "facts", "timeline", "open", "links", "eval", "hook", "sql", "export", "mcp"}
+BOTH = {
+    "search", "context", "facts", "timeline", "open", "links", "related", "tags",
+    "eval", "hook", "sql", "export", "mcp",
+}  # fmt: skip
 """Commands that see the vault outside projects from within one, too."""
 
 
@@ -261,6 +264,13 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
             *(f"links 'Plan {name(each)}'" for each in SCOPES),
             *(f"links '{at(each)}Memory'" for each in SCOPES),
         ],
+        "related": [
+            "related Memory",
+            "related 2026-11-20",
+            *(f"related 'Plan {name(each)}'" for each in SCOPES),
+            *(f"related '{at(each)}Memory'" for each in SCOPES),
+        ],
+        "tags": ["tags", "tags work", *(f"tags {each}" for each in ("tea", "session"))],
         "list": [
             "list",
             *(f"list --tier {each}" for each in ("semantic", "procedural", "daily", "episodic", "note")),

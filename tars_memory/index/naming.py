@@ -163,6 +163,36 @@ class NameTable:
         )
         return [tag for (tag,) in self._connection.execute(sql, (self._scope,))]
 
+    def tagged_notes(self) -> list[tuple[str, str]]:
+        """Each note with each of its tags, in order."""
+        sql = (
+            "SELECT DISTINCT n.path, g.tag FROM notes n JOIN chunks c ON c.note = n.id"
+            f" JOIN chunk_tags g ON g.chunk = c.id {_OF_SCOPE}"
+        )
+        found = {(path, tag) for path, tag in self._connection.execute(sql, (self._scope,))}
+        sql = f"SELECT n.path, n.tags FROM notes n {_OF_SCOPE} AND n.tags <> ''"  # blank notes have tags, too
+        for path, tags in self._connection.execute(sql, (self._scope,)):
+            found |= {(path, tag.strip("/").lower()) for tag in tags.split(BETWEEN)}
+        return sorted(found)
+
+    def bearing(
+        self, paths: Iterable[str], covers: Callable[[str], bool]
+    ) -> Iterator[tuple[str, str, list[str], list[tuple[int, str]]]]:
+        """Of some notes path, title, tags of their properties, and line and text of each chunk with a tag.
+
+        Args:
+            paths: of the notes.
+            covers: whether a tag counts.
+        """
+        sql = f"SELECT n.id, n.path, n.title, n.tags FROM json_each(?) j JOIN notes n ON n.path = j.value {_OF_SCOPE}"
+        for note, path, title, tags in self._rows(sql, paths, self._scope).fetchall():
+            sql = (
+                "SELECT c.start_line, t.text, g.tag FROM chunks c JOIN chunk_texts t ON t.id = c.id"
+                " JOIN chunk_tags g ON g.chunk = c.id WHERE c.note = ? ORDER BY c.position"
+            )
+            held = {start: text for start, text, tag in self._connection.execute(sql, (note,)) if covers(tag)}
+            yield path, title, [tag for tag in tags.split(BETWEEN) if tag], list(held.items())
+
     def telling(self, found: Named, held_in: Callable[[str], bool]) -> tuple[frozenset[str], set[int]]:
         """The notes that tell of somebody or something as wholes, and all chunks in which something does.
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory.errors import UsageError
 from tars_memory.index.fulltext import clean
 from tars_memory.index.schema import ALWAYS, BETWEEN
-from tars_memory.vault.links import Links, key_of
+from tars_memory.vault.links import Links, key_of, named_in
 from tars_memory.vault.markdown.facts import Fact, folded, read
 
 if TYPE_CHECKING:
@@ -221,3 +221,27 @@ class LinkTable:
             if other != path
             and any(name in key_of(target) and self._links.resolve(target, other) == path for target in targets)
         ]
+
+    def degree(self, path: str) -> int:
+        """How many targets a note links to."""
+        return len(set(self._targets.get(path, ())))
+
+    def sharing(self, path: str) -> dict[str, list[str]]:
+        """The targets of a note that others link to as well, by one of their names, with these others.
+
+        What leads nowhere counts, too: the name of a note that nobody has written yet.
+        """
+        mine: dict[str, str] = {}
+        for target, to in self.out(path):
+            mine.setdefault(to or key_of(named_in(target)), named_in(target))
+        names = {key_of(target.rpartition("/")[2].removesuffix(".md")) for target in mine.values()}
+        found: dict[str, list[str]] = {}
+        for other, targets in self._targets.items():
+            if other == path:
+                continue
+            for target in dict.fromkeys(map(named_in, targets)):
+                if key_of(target.rpartition("/")[2].removesuffix(".md")) in names:
+                    to = self._links.resolve(target, other) or key_of(target)
+                    if to in mine and to not in (path, other) and other not in found.setdefault(mine[to], []):
+                        found[mine[to]].append(other)
+        return found

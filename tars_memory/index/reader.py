@@ -297,6 +297,10 @@ class IndexReader:
         )
         return {int(chunk): float(cosine) for chunk, cosine in rows}
 
+    def vectors(self, chunks: Iterable[int]) -> dict[int, bytes]:
+        """The vectors of these chunks (float32, little-endian); no entry for a chunk without one."""
+        return dict(self._cached("v.vector", chunks)) if self.dimension and self._attach() else {}
+
     def spread(self, count: int) -> list[int]:
         """So many chunks that have a vector, spread over all that there are; fewer where there are fewer."""
         first, last = self._connection.execute("SELECT min(id), max(id) FROM chunks").fetchone()

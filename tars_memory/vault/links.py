@@ -44,7 +44,7 @@ class Links:
             target: as it stands between ``[[`` and ``]]``; what follows ``#`` or ``|`` is left out.
             source: path of the note that the link stands in.
         """
-        wanted = _path_of(target)
+        wanted = named_in(target)
         folder = source.rpartition("/")[0]
         if not wanted:
             return source or None
@@ -98,7 +98,7 @@ def resolve(vault: Vault, target: str) -> str | None:
 
     A note named by its path, or one in the vault's root, is found without a walk.
     """
-    wanted = _path_of(target).strip("/")
+    wanted = named_in(target).strip("/")
     try:
         if wanted and not wanted.startswith(".") and vault.look(f"{wanted}.md") is not None:
             return f"{wanted}.md"
@@ -128,6 +128,6 @@ def key_of(path: str) -> str:
     return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).lower()
 
 
-def _path_of(target: str) -> str:
+def named_in(target: str) -> str:
     """The part of a link's target that names a file."""
     return target.partition("|")[0].partition("#")[0].strip().replace("\\", "/")

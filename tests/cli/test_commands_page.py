@@ -140,6 +140,9 @@ list
 show "met Anna"
 edit "met Anna" met Anna in Cork
 links Tea
+related Tea
+tags
+tags food                               [with TAG]
 sql SELECT * FROM facts
 sql                                     [without QUERY]
 export ../memory.json

@@ -318,5 +318,5 @@ SOURCES: dict[str, Callable[[Call, Sequence[str]], Iterator[Value]]] = {
 }
 """Where the values come from that stand in the vault, its index or its journal."""
 
-WORDS = {"open what", "links note", "timeline about", "facts words", "sources path"}
+WORDS = {"open what", "links note", "related note", "timeline about", "facts words", "sources path"}
 """Arguments of several words that are one name."""
