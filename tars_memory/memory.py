@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tars_memory.jobs.forgetting import Copies, Forgotten, TalkLine
     from tars_memory.jobs.merge import GitReport
     from tars_memory.recall.evaluation import Evaluation
-    from tars_memory.recall.links import NoteLinks, NotePlace
+    from tars_memory.recall.links import NamedPlace, NoteLinks
     from tars_memory.recall.packing.context import Context as Packed
     from tars_memory.recall.packing.growth import Growth
     from tars_memory.recall.related import NearNote, TagCount, Tagged
@@ -282,7 +282,7 @@ class Memory:
         scope = self.workspace.scope(project)
         return self.workspace.ask(lambda reader: recall.links.called(reader, name, scope=scope))
 
-    def place(self, name: str) -> NotePlace:
+    def place(self, name: str) -> NamedPlace:
         """Where a name leads: to a note as in :meth:`note_called`; an entry by its REF; ``Note#Heading`` or
         ``Note#^id``; or the only heading that is called so.
 
@@ -302,7 +302,7 @@ class Memory:
                 raise error from None
             if entry.ref != name.strip().lower():  # words of entries are searched for, not opened
                 raise
-            return recall.links.NotePlace(entry.path, entry.line, block_id=entry.block_id)
+            return recall.links.NamedPlace(entry.path, entry.line, block_id=entry.block_id)
 
     def tags(self, *, project: str | None = None) -> builtins.list[TagCount]:
         """All tags with the number of their notes, nested ones counted in those above; in the order of names."""

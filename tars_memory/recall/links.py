@@ -48,7 +48,7 @@ def links(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NoteLi
     return NoteLinks(path, table.out(path), table.back(path))
 
 
-class NotePlace(NamedTuple):
+class NamedPlace(NamedTuple):
     """What a name leads to.
 
     Attributes:
@@ -64,7 +64,7 @@ class NotePlace(NamedTuple):
     block_id: str | None = None
 
 
-def place(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NotePlace:
+def place(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NamedPlace:
     """The note of that name; else the part of one that ``Note#Heading`` or ``Note#^id`` names; else the only heading.
 
     Raises:
@@ -76,10 +76,10 @@ def place(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NotePl
     if parted and note.strip() and part.strip() and not reader.called([key(name)], Filter(scope=scope)):
         return _part(vault, called(reader, note.strip(), scope=scope), part.strip())
     try:
-        return NotePlace(called(reader, name, scope=scope))
+        return NamedPlace(called(reader, name, scope=scope))
     except NotFoundError as error:
         found = [
-            NotePlace(path, section.start_line, (section.title,))
+            NamedPlace(path, section.start_line, (section.title,))
             for path in reader.names(scope).headed(name)
             for section in vault.note(path).document.sections
             if section.level and key(section.title) == key(name)
@@ -94,15 +94,15 @@ def place(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> NotePl
         return found[0]
 
 
-def _part(vault: Vault, path: str, part: str) -> NotePlace:
+def _part(vault: Vault, path: str, part: str) -> NamedPlace:
     """The heading, or with a caret the block, that a link names behind ``#``; of nested headings the last one."""
     document = vault.note(path).document
     if part.startswith("^"):
         line = block_ids(document).get(part[1:].casefold())
-        found = None if line is None else NotePlace(path, line, block_id=part[1:])
+        found = None if line is None else NamedPlace(path, line, block_id=part[1:])
     else:
         section = document.find_section(part.rpartition("#")[2])
-        found = None if section is None else NotePlace(path, section.start_line, (section.title,))
+        found = None if section is None else NamedPlace(path, section.start_line, (section.title,))
     if found is None:
         raise NotFoundError(f"{path} has no heading or block {part!r}", f"tars-memory open {path} opens the note")
     return found

@@ -15,7 +15,7 @@ import pytest
 from fake_memory import hit, receipt, result
 
 from tars_memory import errors
-from tars_memory.recall.links import NotePlace
+from tars_memory.recall.links import NamedPlace
 from tars_memory.recall.query import parse
 
 Run = Callable[..., Any]
@@ -260,7 +260,7 @@ def test_open_prints_where_if_nothing_can_open_it(tm: Run, memory: Any, tmp_path
 
 def test_open_takes_the_name_of_a_note(tm: Run, memory: Any, tmp_path: Path) -> None:
     memory.root, memory.state = tmp_path, tmp_path / "state"
-    memory.answers["place"] = NotePlace("guides/Custom domains.md")
+    memory.answers["place"] = NamedPlace("guides/Custom domains.md")
     ran = tm("open", "custom", "domains")
     assert (ran.code, ran.out) == (0, f"{tmp_path}/guides/Custom domains.md:1\n")
     assert memory.asked[-1][1] == ("custom domains",)
@@ -271,10 +271,10 @@ def test_a_number_is_a_hit_or_else_a_name_and_a_blank_is_neither(
 ) -> None:
     memory.root, memory.state = tmp_path, tmp_path / "state"
 
-    def called(name: str) -> NotePlace:
+    def called(name: str) -> NamedPlace:
         if name != "2025":
             raise errors.NotFoundError(f"no note is called {name!r}")
-        return NotePlace("years/2025.md")
+        return NamedPlace("years/2025.md")
 
     monkeypatch.setattr(memory, "place", staticmethod(called), raising=False)
     assert tm("open", "2025").out == f"{tmp_path}/years/2025.md:1\n", "no search was made"
