@@ -41,8 +41,19 @@ class Options:
 
 
 class LayoutOptions(Options):
-    """``[layout]``: where the tiers live in the vault. ``None`` means: as Obsidian is set, else the default."""
+    """``[layout]``: where the tiers live in the vault. ``None`` means: as Obsidian is set, else as ``like`` has it,
+    else the default.
 
+    Attributes:
+        like: the program that made the vault, whose places are the defaults then.
+        memory, procedural: the notes of the semantic and of the procedural tier.
+        loaded: further notes that ``context`` always loads, parted by commas.
+    """
+
+    like: str = ""
+    memory: str | None = None
+    procedural: str | None = None
+    loaded: str | None = None
     daily_folder: str | None = None
     daily_format: str | None = None
     daily_template: str | None = None
@@ -255,6 +266,7 @@ class PermissionOptions(Options):
 
 
 ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
+    "layout.like": ("", "tars", "starpod", "istota", "starbot"),
     "limits.max_note_bytes": (1_000, 2_000_000_000),
     "store.lock_timeout": (0, 86_400),
     "store.journal_days": (1, 36_500),
@@ -472,7 +484,7 @@ class Settings:
         path = self.places.config / "config.toml"
         try:
             text = path.read_text("utf-8") if path.exists() else ""
-            changed = _with(text, section, f"{key} = {json.dumps(value, ensure_ascii=False)}", key)
+            changed = with_setting(text, section, f"{key} = {json.dumps(value, ensure_ascii=False)}", key)
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary = path.with_name(f".config.toml.{os.getpid()}")
             temporary.write_text(changed, "utf-8")
@@ -521,7 +533,7 @@ SECTIONS: dict[str, type[Options]] = {
 """The sections of a configuration file."""
 
 
-def _with(text: str, section: str, line: str, key: str) -> str:
+def with_setting(text: str, section: str, line: str, key: str) -> str:
     """A configuration with one line of a section set: in place, else below the section's name, else at the end."""
     lines = text.split("\n")
     head = next((at for at, each in enumerate(lines) if re.match(rf"\s*\[{section}\]\s*(#.*)?$", each)), None)

@@ -242,6 +242,8 @@ def _folders(workspace: Workspace) -> Iterator[Trouble]:
         yield Trouble("settings", sentence, "mend it there; docs/settings.md lists all settings")
     if workspace.vault.layout.problem is not None:
         yield Trouble("layout", workspace.vault.layout.problem.message, workspace.vault.layout.problem.hint)
+    for path, other in workspace.vault.layout.twins():
+        yield Trouble("layout", f"{path} counts, not {other}: they differ only by case", "make one note of them", other)
     for filter_ in workspace.vault.layout.excluded.not_understood:
         yield Trouble(
             "layout", f"Obsidian excludes {filter_!r}, which is not followed here", "use a plain folder instead"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +41,14 @@ OBSIDIAN = (OBSIDIAN_PERIODIC, OBSIDIAN_DAILY, OBSIDIAN_TEMPLATES, OBSIDIAN_TEMP
 
 _Files = dict[str, dict[str, Any] | SettingsError]
 """By path what a settings file of Obsidian says, or why it can't be read."""
+
+LIKE: dict[str, dict[str, str]] = {
+    "tars": {"loaded": "User.md, Pinned.md"},
+    "starpod": {"daily_folder": "memory", "sessions_folder": "memory/sessions", "loaded": "SOUL.md, User.md"},
+    "istota": {"memory": "config/USER.md", "daily_folder": "memories", "loaded": ""},
+    "starbot": {"memory": "MEMORY.md", "project_memory": "PMEMORY.md"},
+}
+"""Where other programs have their notes, as far as it is elsewhere than here: ``[layout] like``."""
 
 _SOME_DAY = date(2026, 11, 21)
 _UNNAMEABLE = "[\x00-\x1f\x7f\ud800-\udc7f\udd00-\udfff]"
@@ -94,8 +104,7 @@ class Layout:
 
     Attributes:
         scope: the project whose notes are ours; empty for those outside projects.
-        memory: note of the semantic tier.
-        procedural: note of the procedural tier.
+        like: the program whose places these are; empty for ours.
         corrections: where bad feedback goes.
         rewards: where good feedback goes.
         facts: where facts over time are.
@@ -118,8 +127,6 @@ class Layout:
         problem: why the daily notes' place is not known, or None. Readers go on with the default meanwhile.
     """
 
-    memory = "Memory.md"
-    procedural = "Procedural.md"
     corrections = "corrections.md"
     rewards = "rewards.md"
     facts = "Facts.md"
@@ -127,16 +134,36 @@ class Layout:
     agents = "agents"
 
     def __init__(
-        self, options: LayoutOptions | None = None, obsidian: dict[str, Any] | None = None, *, scope: str = ""
+        self,
+        options: LayoutOptions | None = None,
+        obsidian: dict[str, Any] | None = None,
+        *,
+        scope: str = "",
+        root: Path | None = None,
     ) -> None:
         options = options or LayoutOptions()
         said = obsidian or {}
+        like = LIKE.get(options.like, {})
         self.scope = scope
         self.problem: TarsError | None = None
-        self._sessions = _folder(options.sessions_folder, "layout.sessions_folder")
+        self._root = root
+        self._found: dict[str, str] = {}
+        memory = _note(options.memory or like.get("memory", "Memory.md"), "layout.memory")
+        procedural = _note(options.procedural or like.get("procedural", "Procedural.md"), "layout.procedural")
+        self._memory = memory, memory if options.memory else like.get("project_memory", memory)
+        """Outside projects, and within one."""
+        self._procedural = procedural, procedural
+        loaded = like.get("loaded", "User.md") if options.loaded is None else options.loaded
+        self._loaded = [_note(name, "layout.loaded") for name in loaded.split(",") if name.strip()]
+        self.like = options.like
+        if (*self._memory, procedural) != ("Memory.md", "Memory.md", "Procedural.md"):
+            self.named = (*self._memory, procedural)  # in the index's fingerprint, as all that is public here
+        unset = options.sessions_folder == LayoutOptions.sessions_folder
+        sessions = like.get("sessions_folder", options.sessions_folder) if unset else options.sessions_folder
+        self._sessions = _folder(sessions, "layout.sessions_folder")
         self.sessions = self._sessions
         if scope:
-            for name in ("memory", "procedural", "corrections", "rewards", "facts", "review", "agents", "sessions"):
+            for name in ("corrections", "rewards", "facts", "review", "agents", "sessions"):
                 setattr(self, name, f"{PROJECTS}/{scope}/{getattr(self, name)}")
         self.archive = ARCHIVE
         self.log_heading = options.log_heading
@@ -145,8 +172,9 @@ class Layout:
         self.time_format = said.get("time_format") or "HH:mm"
         source = said.get("source", OBSIDIAN_DAILY)
         folder, form, template = options.daily_folder, options.daily_format, options.daily_template
+        usual = "" if {"folder", "format", "template"} & said.keys() else like.get("daily_folder", "")
         self.daily_folder = _folder(
-            said.get("folder", "") if folder is None else folder, source if folder is None else "layout.daily_folder"
+            said.get("folder", usual) if folder is None else folder, source if folder is None else "layout.daily_folder"
         )
         self.daily_template_path = _template(said.get("template") if template is None else template)
         self.note_template_path = _template(options.note_template)
@@ -163,19 +191,66 @@ class Layout:
         """The layout of the vault at ``root``. A setting that can't be used, Obsidian's or ours, is :attr:`problem`."""
         said = disk.json_objects(root, OBSIDIAN)
         try:
-            layout = cls(options, _obsidian(said), scope=scope)
+            layout = cls(options, _obsidian(said), scope=scope, root=root)
         except UsageError as error:
-            layout = cls(scope=scope)
+            layout = cls(scope=scope, root=root)
             if options is not None:
                 layout.log_heading, layout.notes_section = options.log_heading, options.notes_section
             layout.problem = error
             if options is not None and None not in (options.daily_folder, options.daily_format):
                 with contextlib.suppress(UsageError):  # then it is known, whatever Obsidian says
-                    layout = cls(options, scope=scope)
+                    layout = cls(options, scope=scope, root=root)
         layout.template_folders = _template_folders(said, layout)
         layout.excluded = _excluded(said)
         layout.new_folder, layout.new_beside = _new_notes(said)
         return layout
+
+    @property
+    def memory(self) -> str:
+        """The note of the semantic tier."""
+        return self.memory_of(self.scope)
+
+    @property
+    def procedural(self) -> str:
+        """The note of the procedural tier."""
+        return self.procedural_of(self.scope)
+
+    def memory_of(self, scope: str) -> str:
+        """The note of the semantic tier in a project; outside projects if none is named."""
+        return self._spelled(self._memory[bool(scope)], scope)
+
+    def procedural_of(self, scope: str) -> str:
+        """The note of the procedural tier in a project; outside projects if none is named."""
+        return self._spelled(self._procedural[bool(scope)], scope)
+
+    @property
+    def loaded(self) -> list[str]:
+        """Further notes that ``context`` always loads; they are the person's own, as all others are."""
+        return [self._spelled(name, "") for name in self._loaded]
+
+    def _spelled(self, name: str, scope: str) -> str:
+        """The path of a note as it is spelled in the vault: as it is set, else in capitals, else in small letters."""
+        path = f"{PROJECTS}/{scope}/{name}" if scope else name
+        if self._root is not None and path not in self._found:
+            self._found[path] = next(iter(self._there(path)), path)
+        return self._found.get(path, path)
+
+    def _there(self, path: str) -> list[str]:
+        """Those spellings of a path that are there, the one that counts first."""
+        assert self._root is not None
+        there = [each for each in _spellings(path) if os.path.lexists(self._root / each)]
+        if len(there) > 1:  # on a file system that ignores case all of them seem to be there
+            with contextlib.suppress(OSError):
+                names = os.listdir((self._root / path).parent)
+                there = [each for each in there if each.rpartition("/")[2] in names] or there
+        return there
+
+    def twins(self) -> list[tuple[str, str]]:
+        """For each note of a tier whose name differs only by case from another one: the one that counts, the other."""
+        if self._root is None:
+            return []
+        paths = [self.memory, self.procedural, *self.loaded]
+        return [(path, other) for path in paths for other in self._there(path) if other != path]
 
     def daily_path(self, day: date, *, scope: str | None = None) -> str:
         """The daily note of a day, of another project if one is named.
@@ -220,10 +295,10 @@ class Layout:
 
     def tier_of(self, path: str) -> Tier:
         """The tier of a note; within a project that of its place in the project."""
-        inner = self._inner(path)[1]
-        if inner in (Layout.memory, Layout.facts):
+        scope, inner = self._inner(path)
+        if inner == Layout.facts or inner in _spellings(self._memory[bool(scope)]):
             return Tier.SEMANTIC
-        if inner == Layout.procedural:
+        if inner in _spellings(self._procedural[bool(scope)]):
             return Tier.PROCEDURAL
         if self._is_session(inner):
             return Tier.EPISODIC
@@ -378,6 +453,26 @@ def _json(files: _Files, path: str) -> dict[str, Any]:
     return said
 
 
+@cache
+def _spellings(path: str) -> tuple[str, ...]:
+    """A note's path with its name as it is set, in capitals and in small letters; the ending is ``.md``."""
+    folder, slash, name = path.rpartition("/")
+    stem = name[:-3]
+    return tuple(dict.fromkeys(f"{folder}{slash}{each}.md" for each in (stem, stem.upper(), stem.lower())))
+
+
+def _note(path: str, source: str) -> str:
+    """The path of a note inside the vault.
+
+    Raises:
+        UsageError: it is none.
+    """
+    path = path.strip().strip("/")
+    if path[-3:] != ".md" or any(part in ("", "..") or part.startswith(".") for part in path.split("/")):
+        raise UsageError(f"{path!r} ({source}) is no note inside the vault", "name it as the vault shows it: Memory.md")
+    return path
+
+
 def _folder(path: str, source: str) -> str:
     """A folder inside the vault, without slashes at its ends.
 
@@ -449,3 +544,42 @@ def shipped(path: str) -> bytes:
         except OSError:
             continue
     return b""
+
+
+# -- vaults that other programs made
+
+
+def recognised(root: Path) -> str:
+    """The program whose layout a folder has, by what is in it: a key of :data:`LIKE`; empty for none, or ours."""
+    if os.path.isfile(root / "config" / "USER.md") or _has_days(root / "memories"):
+        return "istota"
+    if any((folder / "PMEMORY.md").is_file() for folder in _folders(root / PROJECTS)):
+        return "starbot"
+    if _has_days(root / "memory"):
+        return "starpod"
+    if any(os.path.lexists(root / name) for name in ("Pinned.md", "feedback")):
+        ours = ("Memory.md", "Procedural.md", "corrections.md", "rewards.md")
+        return "tars" if any(os.path.isfile(root / name) for name in ours) else ""
+    return ""
+
+
+def vaults_within(root: Path) -> list[str]:
+    """The folders of a Starpod agent's users, each of which is a vault; empty for any other folder."""
+    found = [folder for folder in _folders(root / "users") if {"MEMORY.md", "USER.md"} & {*_names(folder)}]
+    return [f"users/{folder.name}" for folder in found]
+
+
+def _has_days(folder: Path) -> bool:
+    return any(re.fullmatch(r"\d{4}-\d\d-\d\d\.md", name) for name in _names(folder))
+
+
+def _folders(folder: Path) -> list[Path]:
+    return [folder / name for name in sorted(_names(folder)) if (folder / name).is_dir()]
+
+
+def _names(folder: Path) -> list[str]:
+    """The names in a folder; none if it can't be listed."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []

@@ -91,8 +91,9 @@ class Note:
 
     @cached_property
     def bullets(self) -> dict[int, Bullet]:
-        """Its bullets by their lines."""
-        return {bullet.line: bullet for bullet in self.document.bullets}
+        """Its bullets by their lines, and the lines that are entries without being bullets."""
+        found = [*self.document.bullets, *(entries.loose(self.document) if self.timed else ())]
+        return {bullet.line: bullet for bullet in found}
 
     @cached_property
     def block_ids(self) -> frozenset[str]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import TarsError, UnwritableError, VaultError
-from tars_memory.vault.layout import Layout, shipped
+from tars_memory.settings import with_setting
+from tars_memory.vault.layout import OURS, Layout, recognised, shipped, vaults_within
 from tars_memory.vault.markdown import moment
+from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -19,10 +23,10 @@ if TYPE_CHECKING:
     from tars_memory.vault.writing.store import Store
 
 
-TIER_NOTES = ("Memory.md", "Procedural.md")
-"""What ``init`` adds to a vault that a person already keeps."""
+CONFIG = f"{OURS}config.toml"
+"""A vault's own settings."""
 
-FRESH = (*TIER_NOTES, "templates/daily.md", ".obsidian/daily-notes.json")
+FRESH = ("Memory.md", "Procedural.md", "templates/daily.md", ".obsidian/daily-notes.json")
 """What ``init`` puts into an empty folder."""
 
 _IGNORED = frozenset({".tars", ".git", ".gitignore", ".gitattributes", ".DS_Store", ".stfolder", "desktop.ini"})
@@ -37,15 +41,17 @@ class InitReport:
         created: paths relative to the vault that were made; in a dry run, that would be.
         fresh: whether the folder was empty before.
         notices: what the person should know.
+        layout: the program whose layout the vault has (``[layout] like``); empty for ours.
     """
 
-    __slots__ = ("created", "fresh", "notices", "root")
+    __slots__ = ("created", "fresh", "layout", "notices", "root")
 
-    def __init__(self, root: Path, created: list[str], *, fresh: bool, notices: list[str]) -> None:
+    def __init__(self, root: Path, created: list[str], *, fresh: bool, notices: list[str], layout: str = "") -> None:
         self.root = root
         self.created = created
         self.fresh = fresh
         self.notices = notices
+        self.layout = layout
 
 
 def make_root(path: Path) -> Path:
@@ -82,7 +88,8 @@ def fill_vault(vault: Vault, store: Store) -> InitReport:
     """Make what is missing; no byte of anything that exists is touched, and a second time nothing is done.
 
     An empty folder gets all of ``vault-template/`` that :data:`FRESH` names; one with notes or Obsidian settings of
-    its own only the tier notes, at the places that its settings give them.
+    its own only the tier notes, at the places that its settings give them. One that another program made gets the line
+    in ``.tars/config.toml`` that says so, unless it says something else already.
 
     Raises:
         UnwritableError: the vault can't be written.
@@ -90,15 +97,30 @@ def fill_vault(vault: Vault, store: Store) -> InitReport:
     fresh = is_fresh(vault.root)
     had_id = vault.id is not None
     created: list[str] = []
+    like = "" if fresh or vault.layout.like else recognised(vault.root)
+    if like:
+        vault = vault.liking(like)
     with store.session("init", vault) as session:
-        for path in FRESH if fresh else TIER_NOTES:
+        if like and session.write(CONFIG, lambda data: _saying(data or b"", like)).created:
+            created.append(CONFIG)
+        for path in FRESH if fresh else (vault.layout.memory, vault.layout.procedural):
             written = session.write(path, lambda _: (), create=shipped(path), restore=True)
             if written.created:
                 created.append(path)
     if not had_id and (store.dry_run or vault.ensure_id() is not None):
         created.append(".tars/vault-id")
     notices = [str(vault.layout.problem)] if vault.layout.problem else []
-    return InitReport(vault.root, created, fresh=fresh, notices=notices)
+    notices += [f"{path} counts, not {other}: they differ only by case" for path, other in vault.layout.twins()]
+    if inner := vaults_within(vault.root):
+        notices.append(f"this folder holds vaults of its own: tars-memory init {shlex.quote(inner[0])}")
+    return InitReport(vault.root, created, fresh=fresh, notices=notices, layout=vault.layout.like)
+
+
+def _saying(data: bytes, like: str) -> Sequence[Splice]:
+    """What a vault's settings lack to say whose layout it has."""
+    text = data.decode("utf-8", "surrogateescape")
+    said = with_setting(text, "layout", f'like = "{like}"', "like").encode("utf-8", "surrogateescape")
+    return [] if said == data else [Splice(0, len(data), said)]
 
 
 def is_fresh(root: Path) -> bool:

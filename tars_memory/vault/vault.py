@@ -98,6 +98,13 @@ class Vault:
             self._layout.problem = self._layout.problem or self.problem
         return self._layout
 
+    def liking(self, like: str) -> Vault:
+        """The same vault with the places of another program (``[layout] like``)."""
+        options = LayoutOptions(**{**vars(self._options or LayoutOptions()), "like": like})
+        other = Vault(self.root, options, self.limits, scope=self.scope)
+        other.problem = self.problem
+        return other
+
     def scoped(self, scope: str) -> Vault:
         """The same vault, opened for another project, or for none."""
         if scope == self.scope:

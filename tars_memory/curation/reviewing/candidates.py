@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import date
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.capture.remember import ANSWER, QUESTION
@@ -24,7 +25,7 @@ from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.entries import heading
 from tars_memory.vault.markdown.facts import ME, WE, Claim, Fact, Plan, Predicates, claim_in, folded, heading_for
-from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, extracted_in, unbulleted
+from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, calendar_day, extracted_in, unbulleted
 from tars_memory.vault.markdown.merging import disputed
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.note import Note
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 COMMANDS = ("extract", "import")
 """What writes candidates."""
+
+NOTE, INPUT, GOT = "note:", "input:", "got:"
+"""How the bullets of feedback begin in notes of tars."""
 
 _NAMED = re.compile(rb"#\^([A-Za-z0-9-]+)")
 
@@ -179,26 +183,33 @@ def said(vault: Vault, block_ids: Collection[str]) -> dict[str, tuple[str, Sessi
 
 
 def _feedback(note: Note, kind: str) -> Iterator[WaitingLine]:
+    """The undecided feedback of a note: bullets that begin with their instant; and, as tars has it, a section for each,
+    whose heading is the instant and whose bullets begin with ``input:``, ``got:`` and ``note:``.
+    """
     entries = note.entries
     marks = _Marks(entries, "f")
     for number, entry in enumerate(entries):
-        if entry.depth or entry.state or not entry.time:
+        if entry.depth or entry.state:
             continue
-        said = {QUESTION: "", ANSWER: ""}
-        for below in entries[number + 1 :]:
-            if not below.depth:
-                break
-            for key in said:
-                if below.text.startswith(key):
-                    said[key] = below.text.removeprefix(key)
-        day = re.match(r"\d{4}-\d\d-\d\d", entry.time)
-        try:
-            when = date.fromisoformat(day[0]) if day else None
-        except ValueError:
-            when = None
-        if when is not None:
-            asked = said[QUESTION], said[ANSWER]
-            yield WaitingLine(marks.of(entry), entry.text, when, kind, None, *asked, line=entry.line, ref=entry.ref)
+        if entry.time:
+            beside = [*takewhile(lambda below: below.depth, entries[number + 1 :])]
+            words, keys, said_on = entry.text, (QUESTION, ANSWER), entry.time
+        elif entry.text.startswith(NOTE):
+            beside = [each for each in entries if each.section == entry.section and not each.depth]
+            words, keys, said_on = entry.text.removeprefix(NOTE), (INPUT, GOT), entry.section
+        else:
+            continue
+        day = re.match(r"\d{4}-\d\d-\d\d(?=[T ])", said_on)
+        when = calendar_day(day[0]) if day else None
+        if when is not None and words.strip():
+            question, answer = (
+                next((each.text.removeprefix(key).strip() for each in beside if each.text.startswith(key)), "")
+                for key in keys
+            )
+            asked = (question, answer)
+            yield WaitingLine(
+                marks.of(entry), words.strip(), when, kind, None, *asked, line=entry.line, ref=entry.ref
+            )
 
 
 class _Marks:

@@ -44,12 +44,14 @@ def init(
     notices = call.notices(made.notices)
     report = set_up_git(call, made.root) if git else None
     if call.out.json:
-        told = {"path": str(made.root), "created": list(made.created)}
+        told = {"path": str(made.root), "created": list(made.created), "layout": made.layout}
         call.out.record({**told, **({"git": report._asdict()} if report else {}), "notices": notices})
         return 0
     call.out.data(line(str(made.root)), of_notes=False)
     would = "would make" if call.dry_run else "made"
     call.out.say(f"{would} {', '.join(made.created)}" if made.created else "nothing was missing")
+    if made.layout:
+        call.out.say(f"layout: {made.layout} ([layout] like, docs/vault-format.md#vaults-of-other-programs)")
     if report:
         say_git(call, report)
     if not call.dry_run:
@@ -118,6 +120,7 @@ tm init --dry-run     # what would be made in this folder
     answers="""
 path: the vault
 created: the files that were made
+layout: the program whose layout the vault has (`starpod`, …), or empty
 git: with --git: repository, made, attributes (lines added to .gitattributes), registered
 """,
 )

@@ -64,7 +64,6 @@ BUDGET = 2000
 DAYS = 1
 FILE_CAP = 20_000
 """Characters of one always-loaded note."""
-USER = "User.md"
 MOST_DAYS = 366
 
 BEYOND_CAP = "beyond the file cap"
@@ -216,11 +215,11 @@ class _Filling(Reading):
         layout = self.vault.layout
         others: list[_Part] = []
         for scope in self.scopes():
-            for note in self.read([within(scope, layout.procedural)], whole_items=True):
+            for note in self.read([layout.procedural_of(scope)], whole_items=True):
                 approved, rest = by_approval(note, self.typed_in(typed, note.path))
                 self._load("procedural", note, approved)
                 others.append(_Part("unapproved", note, rest))
-            for note in self.read([within(scope, layout.memory)]):
+            for note in self.read([layout.memory_of(scope)]):
                 self.packing.weighs |= weighs(note)
                 self._load("memory", note, newest_first(note))
         for part in others:
@@ -229,7 +228,7 @@ class _Filling(Reading):
                 stand = "stands" if len(rest) == 1 else "stand"
                 said = f"{counted(len(rest), 'rule')}, not approved here, {stand} with the data"
                 self.notices.append(f"{part.note.path}: {said}")
-        for note in self.read([USER]):
+        for note in self.read(layout.loaded):
             self._load("user", note, note.units)
         if days and layout.problem:
             self.notices.append(layout.problem.message)

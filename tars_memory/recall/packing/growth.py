@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import TarsError
-from tars_memory.recall.packing.context import BEYOND_CAP, USER
+from tars_memory.recall.packing.context import BEYOND_CAP
 from tars_memory.recall.packing.packing import NO_ROOM, Context, tokens
-from tars_memory.settings import PROJECTS
 from tars_memory.vault.markdown.document import Document
 
 if TYPE_CHECKING:
@@ -110,11 +109,10 @@ def growth(vault: Vault, packed: Context, written: Callable[[str], int]) -> Grow
 
 def _paths(vault: Vault) -> Iterator[str]:
     layout = vault.layout
-    scopes = [f"{PROJECTS}/{layout.scope}/", ""] if layout.scope else [""]
-    for scope in scopes:
-        yield f"{scope}{layout.inner(layout.memory)}"
-        yield f"{scope}{layout.inner(layout.procedural)}"
-    yield USER
+    for scope in [layout.scope, ""] if layout.scope else [""]:
+        yield layout.memory_of(scope)
+        yield layout.procedural_of(scope)
+    yield from layout.loaded
 
 
 def _sections(data: bytes) -> dict[str, int]:

@@ -130,7 +130,11 @@ class Loaded:
     def _parts(self, block: Block) -> Iterator[tuple[int, int]]:
         """First and last line of what stands or falls together; of a list the bullets, with what follows each."""
         if block.kind != "item":
-            yield block.start_line, block.end_line
+            lines = range(block.start_line, block.end_line + 1)
+            if block.kind == "paragraph" and any(grammar.is_loose(self.lines[number - 1]) for number in lines):
+                yield from ((number, number) for number in lines)  # a candidate each
+            else:
+                yield block.start_line, block.end_line
             return
         within = bisect_left(self._bullets, block.start_line), bisect_right(self._bullets, block.end_line)
         bullets = self.document.bullets[slice(*within)]

@@ -390,7 +390,10 @@ def _state(note: Note, bullet: Bullet, entry: Entry, state: str) -> Iterator[Spl
     if entry.state == state:
         return
     words = note.data[bullet.start : bullet.end]
-    at = len(entry.time) if note.timed and entry.time else 0
+    at = 0
+    if note.timed and entry.time:
+        head = entries.before_state(words.decode("utf-8", "surrogateescape"))
+        at = len(head.encode("utf-8", "surrogateescape"))
     at += len(words[at:]) - len(words[at:].lstrip(b" \t"))
     if entry.state:
         yield Splice(bullet.start + at + 1, bullet.start + at + 1 + len(entry.state), state.encode("ascii"))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.disk import sha256
 from tars_memory.errors import UsageError
-from tars_memory.vault.markdown.document import Document, plain_heading
+from tars_memory.vault.markdown.document import Bullet, Document, plain_heading
 from tars_memory.vault.markdown.visible import visible as without_unseen
 from tars_memory.vault.model import Entry
 
@@ -41,6 +41,10 @@ _BLANKS = r"(?<![ \t])[ \t]"
 """What a run of blanks begins with: a pattern that tried each blank of the run would take its square."""
 _TIME = r"(?:(\d{4}-\d\d-\d\d )?(?:[01]?\d|2[0-3]):[0-5]\d(?!\S)[ \t]*)"
 _STATE = r"(?:\[(" + "|".join(STATES) + r")\](?!\S)[ \t]*)"
+CHANNEL = r"(?:(?!{0})\[[^\[\]\s]{{1,40}}\][ \t]+(?={0}))".format(rf"\[(?:{'|'.join(STATES)})\](?!\S)")
+"""``[cli]`` before the state, as tars writes it."""
+CANDIDATE = rf"{_TIME}{CHANNEL}?{_STATE}(?=\S)"
+"""How the words of a machine-extracted line begin."""
 _BLOCK_ID = r"(?:^|(?<=[ \t]))\^([A-Za-z0-9-]+)$"
 _PROVENANCE = r"(?:^|(?<=[ \t]))\(\[\[([^\[\]|\r\n]{1,400}#\^[A-Za-z0-9-]{1,100})(?:\|([^\[\]\r\n]{0,200}))?\]\]\)"
 _AUTHOR = (
@@ -78,6 +82,7 @@ class Parts(NamedTuple):
     label: str | None = None
     block_id: str | None = None
     author: str | None = None
+    channel: str | None = None
 
 
 def parse(words: str, *, timed: bool = False) -> Parts:
@@ -88,9 +93,11 @@ def parse(words: str, *, timed: bool = False) -> Parts:
         timed: whether a time at the start is the entry's time (daily and feedback notes) or part of its text.
     """
     text = words.strip(" \t")
-    time = state = provenance = label = block_id = author = None
+    time = state = provenance = label = block_id = author = channel = None
     if timed and (match := re.match(_TIME, text)):
         time, text = match[0].strip(" \t"), text[match.end() :]
+        if text[:1] == "[" and (match := re.match(CHANNEL, text)):
+            channel, text = match[0].strip(" \t"), text[match.end() :]
     if text[:1] == "[" and (match := re.match(_STATE, text)):
         state, text = match[1], text[match.end() :]
     if "^" in text and (match := re.search(_BLOCK_ID, text)):
@@ -99,7 +106,7 @@ def parse(words: str, *, timed: bool = False) -> Parts:
         provenance, label, text = match[1], match[2], text[: match.start()].rstrip(" \t")
     if "[by::" in text and (match := re.search(_AUTHOR, text)):
         author, text = match[1], (text[: match.start()].rstrip(" \t") + text[match.end() :]).strip(" \t")
-    return Parts(text, time, state, provenance, label, block_id, author)
+    return Parts(text, time, state, provenance, label, block_id, author, channel)
 
 
 def render(parts: Parts) -> str:
@@ -108,7 +115,7 @@ def render(parts: Parts) -> str:
     if parts.provenance:
         link = f"([[{parts.provenance}{'|' + parts.label if parts.label is not None else ''}]])"
     state, author = parts.state and f"[{parts.state}]", parts.author and f"[by:: {parts.author}]"
-    words = (parts.time, state, parts.text, author, link, parts.block_id and f"^{parts.block_id}")
+    words = (parts.time, parts.channel, state, parts.text, author, link, parts.block_id and f"^{parts.block_id}")
     return "- " + " ".join(word for word in words if word)
 
 
@@ -273,7 +280,9 @@ def heading(title: str) -> str:
 
 def is_decision(path: str, section: str) -> bool:
     """Whether an entry of a note under this heading is a decision, which bears its instant."""
-    return path.rpartition("/")[2] == "Memory.md" and section.casefold() == DECISIONS.casefold()
+    return (
+        path.rpartition("/")[2].casefold() in ("memory.md", "pmemory.md") and section.casefold() == DECISIONS.casefold()
+    )
 
 
 def instant(words: str) -> str:
@@ -325,9 +334,30 @@ def unlisted(path: str, document: Document) -> list[Entry]:
     return found
 
 
+def before_state(words: str) -> str:
+    """The time, and what else stands before the state tag, at the start of a bullet's words."""
+    found = re.match(f"{_TIME}{CHANNEL}?", words)
+    return found[0] if found else ""
+
+
+def loose(document: Document) -> list[Bullet]:
+    """Lines of paragraphs that are machine-extracted though they lack a list mark, as older notes of tars have them."""
+    if not re.search(rb"(?m)^[ \t]*\d\d?:\d\d[ \t]+\[", document.data):
+        return []
+    found: list[Bullet] = []
+    for block in document.blocks:
+        for number in range(block.start_line, block.end_line + 1) if block.kind == "paragraph" else ():
+            text = document.text(number)
+            if re.match(rf"[ \t]*{CANDIDATE}", text):
+                line = document.lines[number - 1]
+                start = line.start + len(text) - len(text.lstrip(" \t"))  # blanks are one byte each
+                found.append(Bullet(number, number, number, start, line.end, 0, True))
+    return found
+
+
 def plain(line: str) -> str:
     """One line without machinery: no state tag, no block id; of a provenance link only its label (the date)."""
-    if "[" in line and (match := re.match(r"([ \t]*(?:[-*+][ \t]+)?" + _TIME + "?)" + _STATE, line)):
+    if "[" in line and (match := re.match(r"([ \t]*(?:[-*+][ \t]+)?(?:" + _TIME + CHANNEL + "?)?)" + _STATE, line)):
         line = match[1] + line[match.end() :]
     if "^" in line:
         line = re.sub(rf"(?:^|{_BLANKS}+)\^[A-Za-z0-9-]+[ \t]*$", "", line)
@@ -354,7 +384,8 @@ def read(path: str, document: Document, *, timed: bool = False) -> list[Entry]:
     """
     seen: dict[str, int] = {}
     found: list[Entry] = []
-    for bullet in document.bullets:
+    bullets = [*document.bullets, *(loose(document) if timed else ())]
+    for bullet in sorted(bullets, key=lambda bullet: bullet.line):
         if not bullet.worded:
             continue
         words = document.data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")

@@ -41,13 +41,14 @@ _HAD = f"(?:{entries.REPLACED}|{ALSO_CHANGED}|{ALSO_REMOVED})"
 MARK = "[-*+]"
 """The mark of a bullet, as a piece of an expression."""
 _BULLET = re.compile(rf"[ \t]*{MARK}[ \t]+")
-_BULLETS = re.compile(rf"(?:^|(?<=[\r\n]))[ \t]*{MARK}[ \t]+([^\r\n]+)")
+_BULLETS = re.compile(rf"(?:^|(?<=[\r\n]))[ \t]*(?:{MARK}[ \t]+|(?={entries.CANDIDATE}))(?P<words>[^\r\n]+)")
 _LIST_MARK = re.compile(rf"[ \t]*(?:{MARK}|\d{{1,9}}[.)])[ \t]+")
 _EXTRACTED = re.compile(r"\[extracted\][^\r\n]*\^(d-[0-9a-z]+)")
 _CLOCK = r"(?:[01]?\d|2[0-3]):[0-5]\d[ \t]"
 _DISMISSED = re.compile(
     rf"[ \t]*{MARK}[ \t]+"
-    rf"(?:(?:(?:\d{{4}}-\d\d-\d\d )?\d{{1,2}}:\d\d[ \t]+)?\[(rejected|expired)\](?!\S)|{_HAD})"
+    rf"(?:(?:(?:\d{{4}}-\d\d-\d\d )?\d{{1,2}}:\d\d[ \t]+{entries.CHANNEL}?)?"
+    rf"\[(rejected|expired)\](?!\S)|{_HAD})"
 )
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
@@ -57,9 +58,10 @@ _SOURCE = re.compile(
     r"(?:[ \t]+\^[A-Za-z0-9-]+)?[ \t]*$"
 )
 _STATE = re.compile(
-    r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\d{4}-\d\d-\d\d[ \t]+)?(?:\d\d?:\d\d[ \t]+)?"
+    r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\d{4}-\d\d-\d\d[ \t]+)?(?:\d\d?:\d\d[ \t]+" + entries.CHANNEL + r"?)?"
     r"\[(extracted|promoted|rejected|expired)\](?=\s)"
 )
+_LOOSE = re.compile(rf"[ \t]*{entries.CANDIDATE}")
 SENTENCES = ("stated", "planned", "rule", "asked", "supposed", "past", "other", "fiction", "task")
 """What kind of sentence a second look may find a quote to be; a session note has it below a fact."""
 
@@ -130,16 +132,20 @@ def read(texts: Sequence[str]) -> list[Line]:
     """What each of some lines is that follow each other."""
     found: list[Line] = []
     state = ""
-    inside = False  # an item
+    inside = loose = False  # an item, or a candidate without a list mark
     for text in texts:
         bare = text.strip()
         mark = _ITEM.match(text)
         heading = not mark and text.lstrip(" ").startswith("#") and _HEADING.match(text) is not None
         if mark:
             said = _STATE.match(text) if "[" in text else None
-            state, inside = said[1] if said else "", True
+            state, inside, loose = said[1] if said else "", True, False
         elif not bare or heading:
-            state, inside = "", False
+            state, inside, loose = "", False, False
+        elif (loose or not inside) and bare[:1].isdigit():
+            said = _LOOSE.match(text) if "[" in text else None
+            loose = loose or said is not None
+            state, inside = said[2] if said else "", said is not None
         identity = _BLOCK_ID.search(text) if "^" in text else None
         source = _SOURCE.search(text) if "#^" in text else None
         speaker = speaker_of(text) if ":" in text else ""
@@ -208,7 +214,7 @@ def passages(texts: Sequence[str]) -> Iterator[tuple[int, bool, list[int]]]:
     numbers: list[int] = []
     for number, text in enumerate(texts):
         mark = _ITEM.match(text)
-        alone = text.lstrip().startswith("|") or bool(TITLE.match(text))
+        alone = text.lstrip().startswith("|") or bool(TITLE.match(text)) or is_loose(text)
         if numbers and (mark or alone or not text.strip()):
             yield lead, is_item, numbers
             numbers = []
@@ -239,7 +245,7 @@ def unbulleted(line: str) -> str:
 
 def bullets_in(text: str) -> Iterator[str]:
     """The words of every line that looks like a bullet, at a glance: also within code, which no parse would take."""
-    return (found[1] for found in _BULLETS.finditer(text))
+    return (found["words"] for found in _BULLETS.finditer(text))
 
 
 def is_empty(line: str) -> bool:
@@ -262,6 +268,8 @@ def given_up(line: str) -> str | None:
     """The state of a line that is a candidate which was rejected or expired, '' of one that keeps what was replaced;
     None of any other.
     """
+    if (loose := _LOOSE.match(line) if "[" in line else None) is not None:
+        return loose[2] if loose[2] in (REJECTED, EXPIRED) else None
     found = _DISMISSED.match(line)
     return (found[1] or "") if found else None
 
@@ -269,6 +277,11 @@ def given_up(line: str) -> str | None:
 def extracted_in(text: str) -> list[str]:
     """The block ids of the candidates in a text that nobody has decided about."""
     return _EXTRACTED.findall(text)
+
+
+def is_loose(line: str) -> bool:
+    """Whether a line is a candidate that lacks a list mark (:func:`tars_memory.vault.markdown.entries.loose`)."""
+    return "[" in line and _LOOSE.match(line) is not None
 
 
 def heading_of(text: str) -> str | None:
@@ -284,8 +297,8 @@ def says_who(text: str) -> bool:
 
 def rejected_words(line: str) -> str:
     """What a rejected candidate says; '' of any other line."""
-    state = _STATE.match(line) if "[rejected]" in line else None
-    return unlinked(line[state.end() :]) if state and state[1] == REJECTED else ""
+    state = _STATE.match(line) or _LOOSE.match(line) if "[rejected]" in line else None
+    return unlinked(line[state.end() :]) if state and state[state.lastindex or 0] == REJECTED else ""
 
 
 def replaced_words(line: str) -> str:

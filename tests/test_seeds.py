@@ -1,0 +1,212 @@
+"""Vaults that other programs made work as they are: found again by init, read, written, reviewed, taken back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tars_memory.memory import Memory
+from tars_memory.settings import LayoutOptions
+from tars_memory.vault.layout import LIKE, Layout
+from tars_memory.vault.model import Tier
+
+NOW = datetime.fromisoformat("2026-11-21T14:30:00+00:00")
+CORRECTIONS = """\
+# Corrections
+
+## 2026-11-20T10:22:33
+
+- input: how warm is it
+- got: 68 °F
+- note: always answer in metric units
+
+## 2026-11-20T11:00:00
+
+- input: and the wind
+- got: 12 mph
+"""
+SEEDS: dict[str, dict[str, str]] = {
+    "tars": {
+        "Memory.md": "<!-- tars:memory what is known -->\n- Ida prefers oolong\n",
+        "Procedural.md": "- answer briefly\n",
+        "Pinned.md": "- the release is on Friday\n",
+        "2026-11-20.md": "# 2026-11-20\n\n- 09:00 [cli] session saved — a walk\n"
+        "- 09:05 [cli] [extracted] Ida has a boat\n"
+        "- 09:06 tool:search — wind\n- 09:07 correction: metric\n",
+        "2026-11-19.md": "# 2026-11-19\n\n"
+        "10:00 [extracted] Ida rows on Sundays\n10:01 [web] [extracted] Ida owns a kite\n",
+        "sessions/2026-11-20T09-00-00-cli.md": "# Session 2026-11-20 09:00\n\nA walk.\n\n## Final\n",
+        "corrections.md": CORRECTIONS,
+        "feedback/old.md": "- done\n",
+    },
+    "starpod": {
+        "MEMORY.md": "# Memory\n\n- Ida prefers oolong\n",
+        "USER.md": "Ida, who lives in Cork.\n",
+        "SOUL.md": "Calm and brief.\n",
+        "memory/2026-11-20.md": "- 09:05 [extracted] Ida has a boat\n",
+        "memory/sessions/a.md": "# A walk\n",
+        "boats.md": "Sails and oars.\n",
+    },
+    "istota": {
+        "config/USER.md": "## Tastes\n\n- Ida prefers oolong\n",
+        "memories/2026-11-20.md": "- 09:05 [extracted] Ida has a boat\n- fixed the sail (2026-11-20, ref:17)\n",
+        "Channels/abc/CHANNEL.md": "A channel.\n",
+        "playbooks/sail.md": "How to sail.\n",
+    },
+    "starbot": {
+        "MEMORY.md": "## Decisions\n\n- 2026-01-01: use metric units\n\n## Facts\n\n- Ida prefers oolong\n",
+        "projects/boat/PMEMORY.md": "- the keel is red\n",
+        "2026-11-20.md": "- 09:05 [extracted] Ida has a boat\n",
+    },
+}
+NOTES = {
+    "tars": ("Memory.md", "2026-11-21.md", "sessions", ["User.md", "Pinned.md"]),
+    "starpod": ("MEMORY.md", "memory/2026-11-21.md", "memory/sessions", ["SOUL.md", "USER.md"]),
+    "istota": ("config/USER.md", "memories/2026-11-21.md", "sessions", []),
+    "starbot": ("MEMORY.md", "2026-11-21.md", "sessions", ["User.md"]),
+}
+
+
+def planted(root: Path, notes: dict[str, str]) -> dict[str, bytes]:
+    for path, text in notes.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, "utf-8")
+    return tree(root)
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    found = {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return {path: data for path, data in found.items() if not path.startswith(".tars/")}
+
+
+def opened(root: Path, **more: Any) -> Memory:
+    return Memory(root, now=NOW, env={"TARS_MEMORY_HOME": str(root.parent / "home")}, **more)
+
+
+def made(root: Path, **more: Any) -> Any:
+    return Memory.init(root, now=NOW, env={"TARS_MEMORY_HOME": str(root.parent / "home")}, **more)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_vault_of_another_program_works_as_it_is(tmp_path: Path, seed: str) -> None:
+    root = tmp_path / "vault"
+    notes = planted(root, SEEDS[seed])
+    assert made(root, dry_run=True).layout == seed
+    assert tree(root) == notes
+    report = made(root)
+    assert report.layout == seed
+    assert (root / ".tars/config.toml").read_text() == f'[layout]\nlike = "{seed}"\n'
+    assert {path: data for path, data in tree(root).items() if path in notes} == notes
+    assert set(tree(root)) - set(notes) <= {"Procedural.md"}
+    again = made(root)
+    assert (again.created, again.layout) == ([], seed)
+    before = tree(root)
+    memory_note, today, sessions, loaded = NOTES[seed]
+    with opened(root, interactive=True, actor="person") as memory:
+        layout = memory.workspace.vault.layout
+        assert (layout.memory, layout.sessions, layout.loaded) == (memory_note, sessions, loaded)
+        assert "Ida prefers oolong" in [entry.text for entry in memory.list("semantic")]
+        assert memory.search("oolong", mode="lexical").hits[0].path == memory_note
+        told = memory.context("what does Ida drink")
+        assert "Ida prefers oolong" in told.text
+        assert all(SEEDS[seed][path].strip() in told.text for path in loaded if path in SEEDS[seed])
+        assert memory.log("met Ruth").path == today
+        assert memory.remember("Ruth has a dog").path == memory_note
+        (boat,) = [each for each in memory.review().waiting(limit=50).proposals if "boat" in each.text]
+        assert boat.target == memory_note
+        memory.review().decide([boat.id], [])
+        assert "[promoted] Ida has a boat" in "".join(path.read_text() for path in root.rglob("2026-11-20.md"))
+        memory.undo(last=3)
+    assert tree(root) == before
+
+
+def test_tars_lines_and_feedback_are_candidates_and_corrections(tmp_path: Path) -> None:
+    root = tmp_path / "vault"
+    planted(root, SEEDS["tars"])
+    made(root)
+    with opened(root, interactive=True, actor="person") as memory:
+        waiting = {each.text: each for each in memory.review().waiting(limit=50).proposals for each in each.each}
+        assert set(waiting) == {
+            *("Ida has a boat", "Ida rows on Sundays", "Ida owns a kite", "Always answer in metric units"),
+        }
+        rule = waiting["Always answer in metric units"]
+        assert rule.target == "Procedural.md"
+        assert rule.quote == "always answer in metric units (asked: how warm is it; answered: 68 °F)"
+        memory.review().decide([rule.id, waiting["Ida has a boat"].id], [waiting["Ida rows on Sundays"].id])
+        assert "- [promoted] note: always answer in metric units ^f-" in (root / "corrections.md").read_text()
+        assert "\n- 09:05 [cli] [promoted] Ida has a boat ^d-" in (root / "2026-11-20.md").read_text()
+        assert (
+            (root / "2026-11-19.md").read_text().startswith("# 2026-11-19\n\n10:00 [rejected] Ida rows on Sundays ^d-")
+        )
+        left = [each.text for each in memory.review().waiting(limit=50).proposals]
+        assert left == ["Ida owns a kite"]
+        told = memory.context("what does Ida own and row", days=3).text
+        assert "Ida owns a kite" in told and "rows" not in told
+        kite = memory.why("Ida owns a kite")
+        assert (kite.path, kite.line) == ("2026-11-19.md", 4)
+        memory.undo()
+    assert tree(root) == {path: text.encode() for path, text in SEEDS["tars"].items()}
+
+
+def test_obsidian_wins_over_the_program_that_made_the_vault(tmp_path: Path) -> None:
+    planted(tmp_path, {**SEEDS["starpod"], ".obsidian/daily-notes.json": '{"folder": "Journal"}'})
+    options = LayoutOptions(like="starpod")
+    assert Layout.of(tmp_path, options).daily_path(NOW.date()) == "Journal/2026-11-21.md"
+    (tmp_path / ".obsidian/daily-notes.json").write_text('{"format": "YYYYMMDD"}')
+    assert Layout.of(tmp_path, options).daily_path(NOW.date()) == "20261121.md"
+    assert Layout.of(tmp_path, LayoutOptions(like="starpod", daily_folder="own")).daily_folder == "own"
+
+
+@pytest.mark.parametrize(
+    ("there", "memory", "twins"),
+    [
+        ((), "Memory.md", []),
+        (("MEMORY.md",), "MEMORY.md", []),
+        (("memory.md",), "memory.md", []),
+        (("Memory.md", "memory.md"), "Memory.md", [("Memory.md", "memory.md")]),
+        (("MEMORY.md", "memory.md"), "MEMORY.md", [("MEMORY.md", "memory.md")]),
+    ],
+)
+def test_names_that_differ_by_case(tmp_path: Path, there: tuple[str, ...], memory: str, twins: list[Any]) -> None:
+    root = tmp_path / "vault"
+    before = planted(root, {path: f"- in {path}\n" for path in there} | {"projects/a/MEMORY.md": "- in a\n"})
+    layout = Layout.of(root)
+    assert (layout.memory, layout.twins()) == (memory, twins)
+    assert {layout.tier_of(path) for path in (*there, "projects/a/MEMORY.md")} == {Tier.SEMANTIC}
+    assert Layout.of(root, scope="a").memory == "projects/a/MEMORY.md"
+    report = made(root)
+    assert report.notices[: len(twins)] == [
+        f"{one} counts, not {other}: they differ only by case" for one, other in twins
+    ]
+    assert {path: data for path, data in tree(root).items() if path in before} == before
+    assert ("Memory.md" in report.created) is not bool(there)
+    with opened(root) as vault:
+        assert vault.remember("Ruth has a dog").path == memory
+
+
+def test_places_are_notes_inside_the_vault(tmp_path: Path) -> None:
+    planted(tmp_path, {"brain/core.md": "- in core\n", "about.md": "- about\n"})
+    layout = Layout.of(tmp_path, LayoutOptions(memory="brain/Core.md", loaded="about.md, Me.md"))
+    assert (layout.memory, layout.loaded) == ("brain/core.md", ["about.md", "Me.md"])
+    assert layout.tier_of("brain/core.md") is Tier.SEMANTIC
+    assert layout.tier_of("Memory.md") is Tier.NOTE
+    for bad in ("../x.md", ".hidden/x.md", "x.txt", "a//b.md"):
+        layout = Layout.of(tmp_path, LayoutOptions(memory=bad))
+        assert "is no note inside the vault" in str(layout.problem)
+        assert layout.memory == "Memory.md"
+
+
+def test_an_agent_of_several_users_is_no_vault_itself(tmp_path: Path) -> None:
+    root = tmp_path / "agent"
+    planted(root, {f"users/ida/{path}": text for path, text in SEEDS["starpod"].items()})
+    assert made(root).notices == ["this folder holds vaults of its own: tars-memory init users/ida"]
+    assert made(root / "users/ida").layout == "starpod"
+
+
+def test_each_layout_can_be_set() -> None:
+    from tars_memory.settings import ALLOWED
+
+    assert {*LIKE, ""} == {*ALLOWED["layout.like"]}
