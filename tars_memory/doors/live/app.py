@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from textual.app import ComposeResult
+    from textual.events import Key, Resize
 
     from tars_memory.doors.cli.call import Call
 
@@ -112,9 +113,14 @@ class Heard(Message):
 class Rows(Widget):
     """Rows of text, as they are: nothing in them is markup."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, resized: Callable[[], None]) -> None:
         super().__init__(id=name)
         self._rows: list[Text] = []
+        self._resized = resized
+
+    def on_resize(self) -> None:
+        """What fits is another matter now."""
+        self._resized()
 
     def show(self, rows: Iterable[Text]) -> None:
         """Show these from the top, instead of the former ones."""
@@ -133,6 +139,21 @@ class Rows(Widget):
         return Strip(text.render(self.app.console)).adjust_cell_length(width)
 
 
+ACTIONS = {
+    "enter": "app.enter",
+    "tab": "app.turn(1)",
+    "shift+tab": "app.turn(-1)",
+    "up": "app.move(-1)",
+    "ctrl+p": "app.move(-1)",
+    "down": "app.move(1)",
+    "ctrl+n": "app.move(1)",
+    "pageup": "app.page(-1)",
+    "pagedown": "app.page(1)",
+    "escape": "app.leave",
+}
+"""What keys do that edit nothing."""
+
+
 class Field(Input):
     """What the person types: one line, without signs that could steer the terminal."""
 
@@ -142,6 +163,19 @@ class Field(Input):
 
     virtual_size = Reactive(Size(0, 0))
     """As every widget's, but for a layout of the whole screen at each key."""
+
+    async def _on_key(self, event: Key) -> None:
+        """Do what a key says at once.
+
+        Textual runs bindings behind the signs that follow: of keys that come together, as over a slow line, a
+        correction would meet the text after it, and Tab the text before it.
+        """
+        own = self._bindings.key_to_bindings.get(event.key, ())
+        action = ACTIONS.get(event.key) or next((each.action for each in own), "")
+        if action:
+            event.stop()
+            event.prevent_default()
+            await self.run_action(action)
 
     def replace(self, text: str, start: int, end: int) -> None:
         """Put a text, cleaned, in the place of another."""
@@ -178,16 +212,7 @@ class Live(App[int]):
     .low #side { display: none; }
     .low #foot { height: 1; }
     """
-    BINDINGS = [  # noqa: RUF012 - as Textual declares it
-        Binding("tab", "turn(1)", priority=True),
-        Binding("shift+tab", "turn(-1)", priority=True),
-        Binding("up,ctrl+p", "move(-1)", priority=True),
-        Binding("down,ctrl+n", "move(1)", priority=True),
-        Binding("pageup", "page(-1)", priority=True),
-        Binding("pagedown", "page(1)", priority=True),
-        Binding("escape", "leave", priority=True),
-        Binding("ctrl+c", "interrupt", priority=True),
-    ]
+    BINDINGS = [Binding("ctrl+c", "interrupt", priority=True)]  # noqa: RUF012 - as Textual declares it
 
     def __init__(self, call: Call) -> None:
         super().__init__(ansi_color=True)
@@ -230,16 +255,16 @@ class Live(App[int]):
 
     def compose(self) -> ComposeResult:
         """Head, field, list, preview, two lines below."""
-        yield Rows("head")
+        yield Rows("head", self.draw)
         with Container(id="line"):
-            yield Rows("prompt")
+            yield Rows("prompt", self.draw)
             yield Field()
         with Container(id="body"):
-            yield Rows("list")
+            yield Rows("list", self.draw)
             with Container(id="side"):
-                yield Rows("rule")
-                yield Rows("preview")
-        yield Rows("foot")
+                yield Rows("rule", self.draw)
+                yield Rows("preview", self.draw)
+        yield Rows("foot", self.draw)
 
     def on_mount(self) -> None:
         """Begin: hear what the system says, ask for the newest notes, then make ready what takes longer."""
@@ -257,21 +282,17 @@ class Live(App[int]):
         self.deciding.enter()
         self.ask(self.slow, "warm", self._warm)
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: Resize) -> None:
         """Beside or below, as there is room."""
-        self.call_after_refresh(self.draw)
-        self.screen.set_class(self.size.width >= WIDE, "wide")
-        self.screen.set_class(self.size.height < LOW, "low")
+        self.screen.set_class(event.size.width >= WIDE, "wide")
+        self.screen.set_class(event.size.height < LOW, "low")
 
-    def on_input_changed(self, event: Input.Changed) -> None:
+    def on_input_changed(self) -> None:
         """A key changed the field."""
-        if event.value != self.view.typed:
-            self.view.typed = event.value
-            self.view.type(event.value)
-
-    def on_input_submitted(self) -> None:
-        """Enter."""
-        self.view.submit()
+        typed = self.query_one(Field).value
+        if typed != self.view.typed:
+            self.view.typed = typed
+            self.view.type(typed)
 
     def on_heard(self, event: Heard) -> None:
         """A lane has answered."""
@@ -294,8 +315,14 @@ class Live(App[int]):
 
     # --- keys
 
+    def action_enter(self) -> None:
+        """Enter."""
+        self.on_input_changed()
+        self.view.submit()
+
     def action_turn(self, by: int) -> None:
         """To the next view, or the one before; each keeps what was typed there."""
+        self.on_input_changed()
         at = self.views.index(self.view)
         self.view = self.views[(at + by) % len(self.views)]
         self.put(self.view.typed)

@@ -348,9 +348,6 @@ class ReviewView(View):
     @property
     def keys(self) -> Sequence[str]:  # type: ignore[override]
         """What may be answered to what is chosen."""
-        if self._asks is not None:
-            what = "the new words" if self._asks[1].key == "e" else "the heading"
-            return f"Enter: {what}", "Esc: never mind"
         return (offer(self.chosen), "[u]ndo", "[?]") if self.chosen is not None else ("[u]ndo",)
 
     def enter(self) -> None:
@@ -441,6 +438,7 @@ class ReviewView(View):
 
     def _prepare(self, proposal: Proposal, answer: ReviewAnswer) -> None:
         """Let the person word it in the editor, or where there is none here; ask for a heading here."""
+        self.state = []
         if answer.key == "e":
             try:
                 with self.live.aside():
@@ -454,6 +452,8 @@ class ReviewView(View):
                     self.state = [NO_WORDS]
                 return
         self._asks = (proposal, answer)
+        what = "the new words" if answer.key == "e" else "the heading"
+        self.state = [*self.state, f"type {what}, then Enter; Esc: never mind"]
         self.live.put(clean(proposal.text) if answer.key == "e" else "")
 
     def cancel(self) -> bool:
