@@ -35,7 +35,7 @@ from tars_memory.testing import make_vault  # noqa: E402
 HELD = Path(__file__).with_name("live_screens.txt")
 SCREENS = dict(re.findall(r"(?ms)^=== ([\w ]+) ===\n(.*?)\n(?====|\Z)", HELD.read_text("utf-8")))
 """By name; ``TARS_LIVE_SCREENS=write`` holds what is shown now."""
-SHELL = "stty -a > before; {}; echo left $? | tee -a ends; stty -a > after"
+SHELL = "stty -g > before; {}; code=$?; stty -g > after; echo left $code | tee -a ends"
 
 
 def held(name: str, screen: str) -> None:
@@ -129,7 +129,7 @@ def test_a_sitting_with_the_keyboard_alone(
     tm.resize(120, 40)
     held("wide", tm.wait_until(lambda screen: re.search("Oolong +── notes/drinks", screen) is not None, "side by side"))
     tm.press("Escape")
-    assert tm.wait_for("left 0").startswith("before\nleft 0"), "the screen is as it was"
+    assert tm.wait_for("left 0").split() == ["before", "left", "0"], "the screen is as it was"
     assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()
 
 
@@ -149,7 +149,7 @@ def test_whatever_ends_it_leaves_the_terminal_as_it_was(window: Callable[..., Tm
         tm.wait_until(
             lambda _, told=told: (tmp_path / "ends").exists() and (tmp_path / "ends").read_text() == told, told
         )
-    assert tm.wait_for(told.rstrip()) == f"before\n{told}".rstrip()
+    assert tm.wait_for(told.rstrip()) == f"before\n{told}".rstrip(), "thrice"
     assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-PATIENCE = 15.0
+PATIENCE = 60.0
 """Seconds until what is waited for has to be seen, on the busiest machine."""
 
 
