@@ -112,3 +112,9 @@ class ModelUnavailableError(TarsError):
     """A model (embedding or language) can't be used, or its answer can't; nothing was written."""
 
     exit_code = 7
+
+
+class TeamIndexError(TarsError):
+    """A team's index in PostgreSQL can't be asked or published: what stands in the way, and where."""
+
+    exit_code = 7

@@ -92,9 +92,11 @@ class IndexOptions(Options):
     Attributes:
         background: ``off`` starts no process that reads new notes and makes vectors by itself;
             ``TARS_MEMORY_BACKGROUND=0`` says the same for one call.
+        database: ``postgresql://…`` of a team's index, which search and context then ask; without a password.
     """
 
     background: str = "on"
+    database: str = ""
 
 
 class EmbeddingOptions(Options):

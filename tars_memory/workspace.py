@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tars_memory.curation.reviewing.review import Review
     from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.indexer import Index, Progress, RefreshReport
+    from tars_memory.index.postgres import TeamIndex
     from tars_memory.index.reader import IndexReader
     from tars_memory.talks import Talks
     from tars_memory.vault.model import Actor
@@ -158,6 +159,7 @@ class Workspace:
         self.reading = 0
         self._state: tuple[str | None, Path] | None = None
         self._opened: Index | None = None
+        self._team: TeamIndex | None = None
         self._talks: Talks | None = None
         self._withheld: Withheld | None = None
         self._prepares = self._embeds = False
@@ -169,6 +171,9 @@ class Workspace:
         if self._opened is not None:
             self._opened.close()
             self._opened = None
+        if self._team is not None:
+            self._team.close()
+            self._team = None
         self.close_talks()
 
     def now(self) -> datetime:
@@ -291,6 +296,42 @@ class Workspace:
             self._opened.progress = self.progress
         return self._opened
 
+    def team(self) -> TeamIndex | None:
+        """The index of a team, which search and context ask instead of the one of this machine; None if none is set.
+
+        Raises:
+            SettingsError: its address can't be used.
+        """
+        if self._team is None:
+            if address := self.settings.index.database:
+                self._team = index.postgres.TeamIndex(address, self.vault.id)
+        return self._team
+
+    def publish(self, progress: Progress | None = None, *, takes_over: bool = False) -> str:
+        """Bring a team's index in step with the one of this machine; a sentence about it, empty if none is set.
+
+        Args:
+            progress: is told how much is copied.
+            takes_over: although another machine published it.
+
+        Raises:
+            TeamIndexError: it can't be reached, or not be written now.
+        """
+        team = self.team()
+        if team is None:
+            return ""
+        done = team.publish(
+            self.index().published_from(),
+            self.settings.places.cache,
+            progress or self.progress,
+            takes_over=takes_over,
+            wait=0.0 if self.night else index.files.WRITER_WAIT,
+        )
+        if done is None:
+            return f"nothing published: the role may only read {team.address.shown}"
+        what = f"{counted(done.changed, 'note')} written, {done.removed} gone, {counted(done.vectors, 'vector')}"
+        return f"published to {team.address.shown}: {what}"
+
     def look(self, query: str = "") -> RefreshReport:
         """The index brought in step with the vault as far as somebody who waits for an answer has the patience.
 
@@ -394,6 +435,7 @@ class Workspace:
                 report.pending_vectors = self.embed_pending(progress)
             except ModelUnavailableError as error:
                 report.notices.append(f"keywords only: {error.message}; {error.hint}")
+        report.published = self.publish(progress, takes_over=full)
         return report
 
     def embed_pending(self, progress: Callable[[str, int, int], None] | None = None) -> int:

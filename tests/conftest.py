@@ -16,7 +16,10 @@ import time
 
 import pytest
 from hypothesis import HealthCheck, settings
+from postgres_server import engine, postgres, proved_engine
 from random_documents import examples
+
+__all__ = ["engine", "postgres", "proved_engine"]
 
 # Started in the background by a shell, the tests and all that they start would never hear Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)

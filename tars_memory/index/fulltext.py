@@ -191,3 +191,8 @@ def fold_signs(text: str) -> str:
         return text.lower()
     folded = unicodedata.normalize("NFKD", text).casefold()
     return unicodedata.normalize("NFKC", folded.translate(_MARKS))
+
+
+def matching(table: str, expression: str) -> tuple[str, list[str]]:
+    """SQL for the numbers of the rows that an expression finds in a full-text table, and its question marks' values."""
+    return f"SELECT rowid FROM {table} WHERE {table} MATCH ?", [expression]

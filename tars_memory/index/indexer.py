@@ -86,6 +86,12 @@ class Index:
             self.rebuild(embed=False, override=False)
             return question(self.reader())
 
+    def published_from(self) -> Path:
+        """The file whose rows a team's index is given."""
+        self.connection()
+        assert self._open.path is not None
+        return self._open.path
+
     def reader(self) -> IndexReader:
         """What recall asks, on the file that answers now; never refreshed by itself."""
         return IndexReader(self.connection(), self.cache / schema.CACHE_FILE)

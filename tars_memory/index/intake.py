@@ -83,10 +83,22 @@ class RefreshReport:
         pending_vectors: chunks that have no vector yet, counted when asked for.
         skipped: reason → files that are not indexed.
         notices: sentences for the person.
+        published: a sentence on what a team's index was given; empty if there is none.
         took: seconds.
     """
 
-    __slots__ = ("_pending", "changed", "notices", "reading", "removed", "skipped", "stale", "took", "unmounted")
+    __slots__ = (
+        "_pending",
+        "changed",
+        "notices",
+        "published",
+        "reading",
+        "removed",
+        "skipped",
+        "stale",
+        "took",
+        "unmounted",
+    )
 
     def __init__(self, pending: Callable[[], int] | None = None) -> None:
         self._pending = pending
@@ -97,6 +109,7 @@ class RefreshReport:
         self.unmounted = False
         self.skipped: dict[str, int] = {}
         self.notices: list[str] = []
+        self.published = ""
         self.took = 0.0
 
     @property

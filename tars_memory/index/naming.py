@@ -62,11 +62,18 @@ class NameTable:
     Args:
         connection: of the index.
         scope: the project; empty for none.
+        matching: as :func:`fulltext.matching`.
     """
 
-    def __init__(self, connection: sqlite3.Connection, scope: str = "") -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        scope: str = "",
+        matching: Callable[[str, str], tuple[str, list[str]]] = fulltext.matching,
+    ) -> None:
         self._connection = connection
         self._scope = scope
+        self._found_by = matching
 
     def named(self, name: str) -> Named:
         """Who or what is called by a name, an alias, or the path of its note; any case, accents aside."""
@@ -254,8 +261,7 @@ class NameTable:
         for name in found.names:
             words = fulltext.word_part(name)
             if words:
-                expression = f"about : {fulltext.quoted(words)}"
-                rows = self._connection.execute("SELECT rowid FROM note_words WHERE note_words MATCH ?", (expression,))
+                rows = self._connection.execute(*self._found_by("note_words", f"about : {fulltext.quoted(words)}"))
                 notes |= {int(note) for (note,) in rows}
         sql = f"SELECT n.path, n.id, n.about FROM json_each(?) j JOIN notes n ON n.id = j.value {_OF_SCOPE}"
         rows = self._rows(sql, notes, self._scope)
@@ -270,7 +276,7 @@ class NameTable:
             ("chunk_signs", signs),
         ):
             if expression:
-                rows = self._connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (expression,))
+                rows = self._connection.execute(*self._found_by(table, expression))
                 held = {int(chunk) for (chunk,) in rows}
                 found = held if found is None else found & held
         return found or set()

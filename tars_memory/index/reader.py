@@ -176,11 +176,13 @@ class IndexReader:
 
     def sign_frequencies(self, strings: Iterable[str]) -> dict[str, int]:
         """In how many chunks each string in a script without blanks stands."""
-        sql = "SELECT count(*) FROM chunk_signs WHERE chunk_signs MATCH ?"
         found = {}
         for string in strings:
-            expression = fulltext.sign_expression(string)
-            found[string] = int(self._connection.execute(sql, (expression,)).fetchone()[0]) if expression else 0
+            found[string] = 0
+            if expression := fulltext.sign_expression(string):
+                matching, values = self._matching("chunk_signs", expression)
+                row = self._connection.execute(f"SELECT count(*) FROM ({matching}) w", values).fetchone()
+                found[string] = int(row[0])
         return found
 
     def match_text(self, strings: Sequence[str], within: Filter, k: int) -> list[tuple[int, int]]:
@@ -442,14 +444,28 @@ class IndexReader:
         found: dict[int, str] = {}
         for table, wanted in (("chunk_words", words), ("chunk_signs", signs)):
             for start in range(0, len(wanted), fulltext.MAX_TERMS):
+                matching, values = self._matching(table, " OR ".join(wanted[start : start + fulltext.MAX_TERMS]))
                 rows = self._connection.execute(
-                    f"SELECT c.id, t.text FROM {table} w CROSS JOIN chunks c ON c.id = w.rowid"
-                    f" JOIN chunk_texts t ON t.id = c.id WHERE w.{table} MATCH ? AND c.tier = ?"
+                    f"SELECT c.id, t.text FROM ({matching}) w CROSS JOIN chunks c ON c.id = w.rowid"
+                    " JOIN chunk_texts t ON t.id = c.id WHERE c.tier = ?"
                     " AND EXISTS (SELECT 1 FROM lines l WHERE l.chunk = c.id AND l.state = 'rejected') LIMIT ?",
-                    (" OR ".join(wanted[start : start + fulltext.MAX_TERMS]), TIERS.index("daily"), CANDIDATES),
+                    (*values, TIERS.index("daily"), CANDIDATES),
                 )
                 found.update(rows.fetchall())
         return list(found.values())
+
+    def text_of(self, path: str) -> bytes:
+        """What is indexed of a note, each line at its place, the others empty; empty if there is no such note."""
+        rows = self._connection.execute(
+            "SELECT n.lines, c.start_line, t.text FROM notes n JOIN chunks c ON c.note = n.id"
+            " JOIN chunk_texts t ON t.id = c.id WHERE n.path = ? ORDER BY c.position",
+            (path,),
+        ).fetchall()
+        lines = [""] * (rows[0][0] if rows else 0)
+        for _, start, text in rows:
+            for at, line in enumerate(text.split("\n"), start - 1):
+                lines[at] = f"{lines[at]} {line}" if lines[at] else line  # pieces of one oversized line
+        return "\n".join(lines).encode()
 
     def texts_before(self, note: int, position: int, count: int) -> list[tuple[int, str]]:
         """First line and text of so many chunks of a note before the one at a position, in order."""
@@ -484,7 +500,7 @@ class IndexReader:
         found: dict[int, list[str]] = {}
         rows = self._connection.execute(
             "SELECT c.note, t.text FROM json_each(?) j JOIN chunks c ON c.note = j.value"
-            " JOIN chunk_texts t ON t.id = c.id WHERE instr(t.text, '#^') ORDER BY c.note, c.position",
+            " JOIN chunk_texts t ON t.id = c.id WHERE instr(t.text, '#^') > 0 ORDER BY c.note, c.position",
             (json.dumps(list(notes)),),
         )
         for note, text in rows:
@@ -511,7 +527,7 @@ class IndexReader:
 
     def names(self, scope: str = "") -> NameTable:
         """What tells of whom, and of what: see :class:`tars_memory.index.naming.NameTable`."""
-        return NameTable(self._connection, scope)
+        return NameTable(self._connection, scope, self._matching)
 
     def notes_where(self, conditions: Sequence[str]) -> set[int]:
         """The notes whose properties fulfil all conditions: see :func:`tars_memory.index.properties.notes_where`."""
@@ -565,6 +581,8 @@ class IndexReader:
         self._model = int(row[0]) if row else 0
         return row is not None
 
+    _matching = staticmethod(fulltext.matching)
+
     def _ranked(
         self, table: str, weights: tuple[float, ...], expression: str, within: Filter, k: int
     ) -> list[tuple[int, float]]:
@@ -586,22 +604,23 @@ class IndexReader:
 
     def _holding(self, string: str, wanted: str, within: Filter) -> list[int]:
         """The chunks that hold one string."""
-        conditions, values = self._conditions(within)
+        conditions, narrowed = self._conditions(within)
         signs, words = fulltext.sign_expression(string), fulltext.word_part(string)
         tables = []
         asked: list[Any] = []
         for table, expression in (("chunk_signs", signs), ("chunk_words", fulltext.quoted(words) if words else "")):
             if expression:
-                tables.append(f"c.id IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)")
-                asked.append(expression)
+                matching, values = self._matching(table, expression)
+                tables.append(f"c.id IN ({matching})")
+                asked += values
         if not tables:  # nothing but punctuation
             tables, asked = ["instr(t.text, ?) > 0"], [fulltext.clean(string).strip()]
         where = " AND ".join([*tables, *conditions])
         rows = self._connection.execute(
-            "SELECT c.id, t.head || char(10) || t.text || iif(c.position, '', char(10) || n.about)"
+            "SELECT c.id, t.head || char(10) || t.text || CASE WHEN c.position = 0 THEN char(10) || n.about ELSE '' END"
             f" FROM chunks c JOIN chunk_texts t ON t.id = c.id JOIN notes n ON n.id = c.note WHERE {where}"
             " ORDER BY c.day DESC, c.id LIMIT ?",
-            (*asked, *values, CANDIDATES),
+            (*asked, *narrowed, CANDIDATES),
         )
         return [int(chunk) for chunk, text in rows if wanted in fulltext.fold_signs(text)]
 

@@ -107,6 +107,7 @@ def _probes() -> tuple[tuple[str, Callable[[Workspace], Iterator[Trouble]]], ...
         ("coding agents", _agents),
         ("the model", _model),
         ("the index", _index),
+        ("the team's index", _team),
     )
 
 
@@ -456,6 +457,15 @@ def _index(workspace: Workspace) -> Iterator[Trouble]:
     if differences:
         said = f"the index differs from the notes: {differences[0]}"
         yield Trouble("index", said, "tars-memory reindex --full", mend=lambda: workspace.reindex(full=True))
+
+
+def _team(workspace: Workspace) -> Iterator[Trouble]:
+    """A team's index is asked, if one is set."""
+    try:
+        if (team := workspace.team()) is not None:
+            team.told()
+    except TarsError as error:
+        yield Trouble("team", error.message, error.hint)
 
 
 def _behind(workspace: Workspace, report: RefreshReport) -> Iterator[Trouble]:

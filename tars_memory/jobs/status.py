@@ -47,7 +47,8 @@ def status(workspace: Workspace) -> dict[str, Any]:
         ``vault``, ``background`` (:func:`background`), ``index``, ``model``, ``waiting`` (``spool``, ``unfinished``
         writes, ``proposals`` of the inbox, ``review``: all that a review would offer, ``ticks`` that agents' processes
         found), ``rules`` (those that nobody typed or approved here, by note the lines), ``loaded`` (:func:`loaded`),
-        ``sources`` (numbers of ``logs`` and ``conversations`` that are searched; None without any), ``settings`` and
+        ``sources`` (numbers of ``logs`` and ``conversations`` that are searched; None without any), ``team`` (what a
+        team's index says of itself, and the ``problem`` if it can't be asked; None if none is set), ``settings`` and
         ``notices``.
     """
     if workspace.progress is not None:
@@ -89,6 +90,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
         "rules": {"unapproved": sum(map(len, doubtful.values())), "lines": doubtful},
         "loaded": loaded(workspace).as_dict(),
         "sources": _sources(workspace),
+        "team": _team(workspace),
         "settings": workspace.settings.given,
         "notices": notices,
     }
@@ -106,6 +108,21 @@ def _sources(workspace: Workspace) -> dict[str, int] | None:
         return None
     told = sources(workspace)
     return {"logs": told["logs"], "conversations": told["conversations"]}
+
+
+def _team(workspace: Workspace) -> dict[str, Any] | None:
+    """A team's index, as far as it can be asked."""
+    unknown = dict.fromkeys(("published", "by", "notes", "chunks", "vectors"))
+    try:
+        team = workspace.team()
+    except TarsError as error:
+        return {"server": "", **unknown, "problem": error.message}
+    if team is None:
+        return None
+    try:
+        return {**team.told(), "problem": ""}
+    except TarsError as error:
+        return {"server": team.address.shown, **unknown, "problem": error.message}
 
 
 def background(workspace: Workspace, pending: int) -> dict[str, Any]:

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 import os
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tars_memory import index, recall, vault
-from tars_memory.errors import ModelUnavailableError, NotFoundError, Passing, UnwritableError, UsageError, counted
+from tars_memory.errors import (
+    ModelUnavailableError,
+    NotFoundError,
+    Passing,
+    TeamIndexError,
+    UnwritableError,
+    UsageError,
+    counted,
+)
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS, RefreshReport
 from tars_memory.index.schema import CHUNKER, log_of
@@ -38,6 +46,8 @@ if TYPE_CHECKING:
     from tars_memory.recall.selecting import Selection
     from tars_memory.talks import Talks
     from tars_memory.workspace import Workspace
+
+Asked = TypeVar("Asked")
 
 HURRIED = 20_000
 """Passages of conversations up to which a hook has all of them compared by meaning: about 10 ms of a processor."""
@@ -145,10 +155,8 @@ class Searcher:
             now=self.workspace.now(),
             typed=lambda path: vault.writing.history.typed_lines(journal, path),
             answers=search.answers,
-            decided=lambda names: self.workspace.index().read(
-                lambda reader: recall.decided.outdated(reader, names, on)
-            ),
-            selection=self.selection(*told_of, scope) if any(told_of) else None,
+            decided=lambda names: search.read(lambda reader: recall.decided.outdated(reader, names, on)),
+            selection=search.selection() if any(told_of) else None,
             said=search.said,
         )
         packed.notices += search.notices
@@ -333,6 +341,7 @@ class Search:
         self.request = request
         self.notices: list[str] = []
         self.said: recall.talks.Conversations | None = None
+        self._by_ourselves = False
 
     def result(self) -> SearchResult:
         """The passages that answer.
@@ -348,15 +357,15 @@ class Search:
         )  # fmt: skip
         query.on, query.held = (None, None) if request.expired else (request.as_of or query.on, request.as_of)
         talks = self._talks(query)
-        report, meant = self._refresh(query)
 
-        def ask(reader: IndexReader) -> SearchResult:
+        def ask(reader: IndexReader, report: RefreshReport, meant: bool) -> SearchResult:
             self._narrow(query, reader)
             vector = self._vector(query, reader, report) if meant else None
             result = search(
-                reader, query, request, vector=vector, read=workspace.vault.read, own=workspace.interactive,
+                reader, query, request, vector=vector, read=self._reading(reader), own=workspace.interactive,
                 vault_name=workspace.root.name,
             )  # fmt: skip
+            result.stale, result.unmounted = report.stale, report.unmounted
             if talks is not None:
                 said = talks.index.read(
                     lambda other: self._said(talks, other, query, self._vector_for(other, query, vector, reader, meant))
@@ -364,21 +373,19 @@ class Search:
                 self._merge(result, said, query, reader, talks)
             return result
 
-        result = workspace.index().read(ask)
+        result = self._answered(query, ask)
         result.notices = [*dict.fromkeys(self.notices), *result.notices]
-        result.stale, result.unmounted = result.stale + report.stale, report.unmounted
         return result
 
     def answers(self, query: Query) -> list[Answer]:
         """The lines that answer a question, best first."""
         query.not_paths += self._other_agents()
-        report, meant = self._refresh(query)
-        if report.stale and not report.reading:
-            self.notices.append(f"the index is behind by {counted(report.stale, 'file')}: tars-memory reindex")
         request = self.request
         talks = self._talks(query)
 
-        def ask(reader: IndexReader) -> list[Answer]:
+        def ask(reader: IndexReader, report: RefreshReport, meant: bool) -> list[Answer]:
+            if report.stale and not report.reading:
+                self.notices.append(f"the index is behind by {counted(report.stale, 'file')}: tars-memory reindex")
             vector = self._vector(query, reader, report) if meant else None
             narrowed = narrowed_by(query, request.project or "")
             found = ranked(reader, query, narrowed, vector=vector, mode=request.mode or "hybrid")
@@ -394,7 +401,67 @@ class Search:
 
             return talks.index.read(both)
 
-        return self.workspace.index().read(ask)
+        return self._answered(query, ask)
+
+    # --- which index
+
+    def read(self, question: Callable[[IndexReader], Asked]) -> Asked:
+        """What the index that answers this search says: a team's if one is set and can be asked, else our own.
+
+        Raises:
+            TeamIndexError: the team's can't be asked, and words of our own won't do.
+        """
+        if not self._by_ourselves and (team := self.workspace.team()) is not None:
+            try:
+                return team.read(question)
+            except TeamIndexError as error:
+                self._fall_back(error)
+        return self.workspace.index().read(question)
+
+    def _answered(self, query: Query, ask: Callable[[IndexReader, RefreshReport, bool], Asked]) -> Asked:
+        """What the index says to a question: a team's as it was published, our own once it is up to date."""
+        if not self._by_ourselves and (team := self.workspace.team()) is not None:
+            wanted = self.request.mode != "lexical" and bool(query.meaning)
+            try:
+                return team.read(lambda reader: ask(reader, RefreshReport(), wanted))
+            except TeamIndexError as error:
+                self._fall_back(error)
+        report, meant = self._refresh(query)
+        return self.workspace.index().read(lambda reader: ask(reader, report, meant))
+
+    def selection(self) -> Selection:
+        """What is about somebody or something, or of a topic, by the index that answers this search."""
+        told_of, scope = (self.request.about, self.request.topics), self.request.project or ""
+        if self._by_ourselves or self.workspace.team() is None:
+            return self.searcher.selection(*told_of, scope)
+        return self.read(lambda reader: recall.selecting.selection(reader, *told_of, scope=scope))
+
+    def _fall_back(self, error: TeamIndexError) -> None:
+        """Let words of our own index answer in place of a team's, if there are any and they will do.
+
+        Raises:
+            TeamIndexError: the same, if not.
+        """
+        if self.request.mode == "semantic" or self.workspace.index().files.current() is None:
+            raise error
+        self.notices.append(f"{error.message}: searched this machine's own index instead, by words")
+        self._by_ourselves = True
+
+    def _reading(self, reader: IndexReader) -> Callable[[str], bytes]:
+        """How hits are held against their notes: by our own copy, else by the text that a team's index has."""
+        own = self.workspace.vault.read
+
+        def read(path: str) -> bytes:
+            try:
+                return own(path)
+            except NotFoundError:
+                text = reader.text_of(path)
+                if not text:
+                    raise
+                self.notices.append("notes that this copy of the vault lacks are shown as the team's index has them")
+                return text
+
+        return own if self._by_ourselves or self.workspace.team() is None else read
 
     def _other_agents(self) -> tuple[str, ...]:
         """Folders of notes that agents keep for themselves, but for the one that asks."""
@@ -527,6 +594,8 @@ class Search:
         """The index brought up to date, and whether the question can be compared by meaning."""
         report = self.workspace.look(self.request.text)
         self.notices += report.notices
+        if self._by_ourselves:
+            return report, False
         needed, wanted = self.request.mode == "semantic", self.request.mode != "lexical" and bool(query.meaning)
         return report, wanted and self.searcher.fill(report, self.notices, query.meaning, needed=needed)
 

@@ -12,6 +12,8 @@ from tars_memory.index.fulltext import expression, fold_signs, signs
 from tars_memory.index.indexer import Index
 from tars_memory.index.reader import Filter
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 HOSTILE = [
     *(
         "user's editor",

@@ -13,6 +13,8 @@ from tars_memory.recall import decided
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.markdown import lines as grammar
 
+pytestmark = pytest.mark.usefixtures("proved_engine")
+
 NOW = datetime(2026, 11, 21, 15, 0, tzinfo=UTC)
 DAILY = "2026-11-20.md"
 SESSION = "sessions/2026-11-20 1000 talk.md"

@@ -9,6 +9,8 @@ from tars_memory.index.embedding.models import EMBEDDED, is_english
 from tars_memory.index.filters import Filter
 from tars_memory.language.words import foreign, is_latin
 
+pytestmark = pytest.mark.usefixtures("proved_engine")
+
 NOTES = {
     "Deutsch.md": "- Die Straße nach Düsseldorf ist gesperrt.\n- Österreichische Äpfel im Kühlschrank.\n",
     "Français.md": "- Le garçon a oublié son œuvre à l'hôtel près de la gare.\n- Élodie préfère le thé glacé.\n",

@@ -12,6 +12,8 @@ from tars_memory.recall.links import called
 from tars_memory.recall.ranking.fusion import LINE_NAMED, NOTE_NAME
 from tars_memory.testing import make_vault
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 NAMED = {
     "Zettelkasten.md": "Notes that are linked.\n",
     "guides/Custom domains.md": "Point a record at the server.\n",

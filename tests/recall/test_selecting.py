@@ -17,6 +17,8 @@ from tars_memory.memory import Memory
 from tars_memory.recall.selecting import Kept, Names, Tag
 from tars_memory.testing import HashEmbedder, make_vault
 
+pytestmark = pytest.mark.usefixtures("proved_engine")
+
 NOW = datetime(2026, 11, 21, 12).astimezone()
 
 

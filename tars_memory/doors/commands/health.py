@@ -73,6 +73,9 @@ def _summary(told: Mapping[str, Any]) -> list[tuple[str, str]]:
     stale = vault["stale"]
     rows.append(("index", f"behind by {counted(stale, 'file')}" if stale else f"up to date{when}"))
     rows.append(("semantic", _semantic(told["model"], background, index)))
+    if team := told.get("team"):
+        counts = f"{counted(team['notes'] or 0, 'note')}, published {team['published']} by {team['by']}"
+        rows.append(("team", line(f"{team['server']}: {team['problem'] or counts}")))
     if talks := told.get("sources"):
         counts = counted(talks["conversations"], "conversation")
         rows.append(("talks", f"{counts} in {counted(talks['logs'], 'log')}"))
@@ -133,6 +136,7 @@ waiting.spool unfinished proposals review ticks: what waits
 rules.unapproved lines: rules that nobody approved here
 loaded.tokens grown left_out budget days notes: what every prompt begins with, and its growth in so many days
 sources: as `sources` says, or null
+team: of a team's index `server`, `published` (UTC), `by` (machine), `notes`, `chunks`, `vectors`, `problem`; or null
 settings: those that are set
 """,
 )
@@ -293,7 +297,7 @@ def _tell(call: Call, report: Any) -> int:
     """Say what a refresh did."""
     notices = call.notices(getattr(report, "notices", None) or ())
     if call.out.json:
-        names = "changed removed pending_vectors stale skipped took"
+        names = "changed removed pending_vectors stale skipped took published"
         call.out.record({**{n: getattr(report, n, None) for n in names.split()}, "notices": notices})
         return 0
     told = [f"{counted(report.changed, 'note')} read", f"{report.removed} gone"]
@@ -302,6 +306,8 @@ def _tell(call: Call, report: Any) -> int:
     if report.pending_vectors:
         told.append(f"{counted(report.pending_vectors, 'passage')} without a vector yet")
     call.out.data(", ".join(told))
+    if report.published:
+        call.out.data(report.published)
     return 0
 
 
@@ -317,6 +323,7 @@ pending_vectors: passages that are found only by their words so far
 stale: notes not read yet
 skipped: files that are not notes, counted by reason
 took: seconds
+published: what a team's index was given; empty without one
 """,
 )
 

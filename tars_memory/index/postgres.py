@@ -1,0 +1,347 @@
+"""A team's index in PostgreSQL: how it is reached, asked and published, and what is said when it can't be.
+
+One process beside the vault publishes the rows of its own index (:mod:`tars_memory.index.postgres_writer`), many read
+them (:mod:`tars_memory.index.postgres_reader`). Where it lies is the person's own setting, and holds no password.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import parse_qsl, urlsplit
+
+from tars_memory.errors import SettingsError, TeamIndexError
+from tars_memory.index.schema import CACHE_FILE, VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    import psycopg
+
+    from tars_memory.index.indexer import Progress
+    from tars_memory.index.postgres_reader import PostgresReader
+    from tars_memory.index.postgres_writer import Published
+
+    Row = tuple[Any, ...]
+
+Answer = TypeVar("Answer")
+
+LAYOUT = 1
+"""Raise it with every change of the tables in :mod:`tars_memory.index.postgres_writer`, or of what stands in them."""
+FORMAT = f"{VERSION}.{LAYOUT}"
+"""Of the rows; another one is never read."""
+LEAST = 150_000
+"""PostgreSQL 15, as the server numbers itself: it counts by regular expressions, and its ``public`` is nobody's."""
+PATIENCE = 1.0
+"""Seconds in which the server has to answer, where the address doesn't say ``connect_timeout``."""
+REGISTRY = "tars_memory"
+"""The schema with the table of what is published; each index has a schema of its own beside it."""
+TRIES = 3
+"""An index that is replaced while it is asked is asked anew so often."""
+
+HOW_PASSWORDS = "put it into ~/.pgpass (readable by you alone) or PGPASSWORD"
+_TLS = ("require", "verify-ca", "verify-full")
+_SETTING = "[index] database"
+
+
+class Address(NamedTuple):
+    """Where a team's index lies.
+
+    Attributes:
+        url: as libpq takes it.
+        shown: the same for people: server and database alone.
+        options: what is said to libpq besides.
+        patience: seconds.
+    """
+
+    url: str
+    shown: str
+    options: dict[str, Any]
+    patience: float
+
+
+def address(url: str) -> Address:
+    """An address from the settings, made safe: off this machine the connection has to be encrypted.
+
+    Raises:
+        SettingsError: it is none, it holds a password, or it allows a connection in clear text.
+    """
+    hint = f"write {_SETTING} like postgresql://me@db.example.org/memory"
+    try:
+        parts = urlsplit(url)
+        asked = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
+        hosts = parts.netloc.rpartition("@")[2]
+    except ValueError as error:
+        raise SettingsError(f"{_SETTING} is no address of PostgreSQL", hint) from error
+    if parts.scheme not in ("postgresql", "postgres"):
+        raise SettingsError(f"{_SETTING} is no address of PostgreSQL", hint)
+    if parts.password or asked.keys() & {"password", "sslpassword"}:
+        raise SettingsError(f"{_SETTING} holds a password", f"take it out; {HOW_PASSWORDS}")
+    if "service" in asked or "PGSERVICE" in os.environ:
+        raise SettingsError(f"{_SETTING}: a service file may name any server", "write host and database into it")
+    shown = f"{hosts or asked.get('host') or 'localhost'}{parts.path}"
+    options: dict[str, Any] = {"application_name": f"tars-memory on {platform.node()}"}
+    named = [asked.get("hostaddr") or os.environ.get("PGHOSTADDR", "")]
+    named += [asked.get("host", ""), hosts] if asked.get("host") or hosts else [os.environ.get("PGHOST", "")]
+    if not all(_is_here(one) for each in named for one in each.split(",")):
+        mode = asked.get("sslmode") or os.environ.get("PGSSLMODE", "require")
+        if mode not in _TLS:
+            raise SettingsError(
+                f"{_SETTING}: sslmode={mode} allows a connection to {shown} that anybody can read",
+                "set sslmode=verify-full (or require), or leave it out",
+            )
+        options["sslmode"] = mode
+    try:
+        patience = float(asked.get("connect_timeout", PATIENCE))
+    except ValueError as error:
+        raise SettingsError(f"{_SETTING}: connect_timeout is no number of seconds", hint) from error
+    return Address(url, shown, options, patience)
+
+
+def _is_here(host: str) -> bool:
+    """Whether a host, with its port or without, is this machine or a socket on it."""
+    if host.startswith(("/", "@", "%2F", "%2f", "[::1]")) or host in ("", "::1"):
+        return True
+    name = host.partition(":")[0]
+    return name in ("", "localhost") or (name.startswith("127.") and name.replace(".", "").isdigit())
+
+
+class TeamIndex:
+    """A team's index of one vault.
+
+    Args:
+        url: as set.
+        vault: the vault's id, by which the index is found.
+
+    Raises:
+        SettingsError: as :func:`address`.
+    """
+
+    def __init__(self, url: str, vault: str | None) -> None:
+        self.address = address(url)
+        self.vault = vault or ""
+        self._connection: psycopg.Connection[Row] | None = None
+
+    def close(self) -> None:
+        """Let go of the server."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+    def read(self, question: Callable[[PostgresReader], Answer]) -> Answer:
+        """Ask the index, in one transaction that sees it whole, as it was published last.
+
+        Raises:
+            TeamIndexError: it can't be reached, there is none, it may not be read, or its rows are of another version.
+        """
+        from psycopg import errors
+
+        from tars_memory.index.postgres_reader import PostgresReader
+
+        for left in reversed(range(TRIES)):
+            with spoken(self.address):
+                connection = self._open()
+                try:
+                    with connection.transaction():
+                        self._enter(connection)
+                        return question(PostgresReader(connection))
+                except (errors.UndefinedTable, errors.InvalidSchemaName, errors.InternalError_):
+                    if not left:  # as a rule it was replaced between two questions, and the old one dropped
+                        raise
+        raise AssertionError
+
+    def _open(self) -> psycopg.Connection[Row]:
+        from psycopg import IsolationLevel
+
+        if self._connection is None or self._connection.closed:
+            self._connection = connect(self.address)
+            self._connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
+            self._connection.set_read_only(True)
+        return self._connection
+
+    def _enter(self, connection: psycopg.Connection[Row]) -> None:
+        """Lead the transaction's questions to the vault's tables."""
+        found = published(connection, self._key())
+        if found is None:
+            raise TeamIndexError(
+                f"no index of this vault is in {self.address.shown}",
+                "tars-memory reindex, beside the vault and by a role that may write, publishes it",
+            )
+        schema, form = found
+        if form != FORMAT:
+            raise TeamIndexError(
+                f"the index in {self.address.shown} is of version {form}, this program reads {FORMAT}",
+                "install the version of tars-memory that publishes it, or ask for a reindex by this one",
+            )
+        enter(connection, schema)
+
+    def publish(
+        self, source: Path, cache: Path, progress: Progress | None, *, takes_over: bool, wait: float
+    ) -> Published | None:
+        """Bring the index in step with a file: see :func:`tars_memory.index.postgres_writer.publish`.
+
+        Args:
+            source: the file of this machine's index.
+            cache: the program's cache folder, with the vectors.
+            progress: is told how much is copied.
+            takes_over: although another machine published it.
+            wait: seconds for another process that publishes.
+
+        Returns:
+            What was written; None if the role may only read.
+
+        Raises:
+            TeamIndexError: it can't be reached, or not be written now.
+        """
+        from tars_memory.index.postgres_writer import publish
+
+        return publish(
+            self.address, self._key(), source, cache / CACHE_FILE, progress, takes_over=takes_over, wait=wait
+        )
+
+    def _key(self) -> str:
+        """The vault's id.
+
+        Raises:
+            TeamIndexError: it has none.
+        """
+        if not self.vault:
+            raise TeamIndexError(
+                "a team's index is found by the id of its vault, and this one has none",
+                "tars-memory init makes one; every copy of the vault takes .tars along",
+            )
+        return self.vault
+
+    def told(self) -> dict[str, Any]:
+        """What the index says of itself: when it was published, by whom, notes, passages, vectors.
+
+        Raises:
+            TeamIndexError: as :meth:`read`.
+        """
+
+        def ask(reader: PostgresReader) -> dict[str, Any]:
+            return {
+                "server": self.address.shown,
+                "published": reader.meta.get("published"),
+                "by": reader.meta.get("machine", "").partition(":")[0],
+                "notes": reader.counted("notes"),
+                "chunks": reader.counted("chunks"),
+                "vectors": reader.counted("vectors"),
+            }
+
+        return self.read(ask)
+
+
+def published(connection: psycopg.Connection[Row], vault: str) -> tuple[str, str] | None:
+    """The schema of a vault's index, and the version of its rows; None if there is none."""
+    from psycopg import errors
+
+    try:
+        with connection.transaction():
+            sql = f"SELECT place, version FROM {REGISTRY}.indexes WHERE vault = %s"
+            row = connection.execute(sql, (vault,)).fetchone()
+            return None if row is None else (str(row[0]), str(row[1]))
+    except (errors.UndefinedTable, errors.InvalidSchemaName):
+        return None
+
+
+def enter(connection: psycopg.Connection[Row], schema: str) -> None:
+    """Let the rest of a transaction find the tables of a schema, and the extension that knows vectors.
+
+    Raises:
+        TeamIndexError: the extension is missing.
+    """
+    sql = (
+        "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
+    )
+    row = connection.execute(sql).fetchone()
+    if row is None:
+        raise TeamIndexError(
+            f"the database {connection.info.dbname} lacks the extension pgvector",
+            "its owner makes it known, once: CREATE EXTENSION vector",
+        )
+    path = f'"{schema}", "{row[0]}"'
+    connection.execute("SELECT set_config('search_path', %s, true)", (path,))
+
+
+def connect(where: Address) -> psycopg.Connection[Row]:
+    """A connection to the server, in time or not at all.
+
+    Raises:
+        TeamIndexError: the library is missing, the server can't be reached in time or refuses, it is too old, or the
+            connection is not encrypted though it leaves the machine.
+    """
+    try:
+        import psycopg
+    except ImportError as error:
+        raise TeamIndexError(
+            "an index in PostgreSQL needs psycopg, which is not installed", "pip install 'tars-memory[postgres]'"
+        ) from error
+    opened: list[psycopg.Connection[Row]] = []
+    failed: list[Exception] = []
+    late = threading.Event()
+
+    def reach() -> None:
+        try:
+            connection = psycopg.connect(where.url, autocommit=True, **where.options)
+        except Exception as error:
+            failed.append(error)
+            return
+        opened.append(connection)
+        if late.is_set():
+            connection.close()
+
+    # libpq waits two seconds at least, and for names as long as the system does: so the clock is kept beside it.
+    thread = threading.Thread(target=reach, daemon=True)
+    thread.start()
+    thread.join(where.patience)
+    late.set()
+    if not opened and not failed:
+        raise TeamIndexError(
+            f"{where.shown} did not answer within {where.patience:g} s",
+            f"is the server up? connect_timeout=5 at the end of {_SETTING} waits longer",
+        )
+    if failed:
+        with spoken(where):
+            raise failed[0]
+    connection = opened[0]
+    if connection.info.server_version < LEAST:
+        connection.close()
+        raise TeamIndexError(
+            f"{where.shown} runs PostgreSQL {connection.info.server_version // 10_000}", "15 or newer is needed"
+        )
+    if "sslmode" in where.options and not connection.pgconn.ssl_in_use:
+        connection.close()
+        raise TeamIndexError(f"the connection to {where.shown} is not encrypted", "switch TLS on in the server")
+    return connection
+
+
+@contextmanager
+def spoken(where: Address) -> Iterator[None]:
+    """Say what the server or the way to it refuse as a sentence for the person.
+
+    Raises:
+        TeamIndexError: what happened, and what to do.
+    """
+    try:
+        yield
+    except Exception as error:
+        import psycopg
+        from psycopg import errors
+
+        if not isinstance(error, psycopg.Error):
+            raise
+        said = " ".join(str(error).split())
+        if isinstance(error, errors.InsufficientPrivilege):
+            message, hint = f"{where.shown} refuses: {said}", "docs/team-index.md shows what each role is granted"
+        elif isinstance(error, psycopg.OperationalError) and "password" in said:
+            message, hint = f"{where.shown} wants a password", HOW_PASSWORDS
+        elif isinstance(error, psycopg.OperationalError):
+            message, hint = f"{where.shown} can't be reached: {said}", "is the server up, and the address right?"
+        else:
+            message, hint = f"{where.shown} can't answer: {said}", "tars-memory doctor looks closer"
+        raise TeamIndexError(message, hint) from error

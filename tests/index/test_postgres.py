@@ -1,0 +1,425 @@
+"""A team's index in PostgreSQL: the same answers as the file's, whoever else reads, writes or dies meanwhile."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import errors
+from random_documents import examples
+
+from tars_memory.errors import SettingsError, TeamIndexError
+from tars_memory.index import postgres as room
+from tars_memory.index import postgres_writer
+from tars_memory.index.fulltext import expression
+from tars_memory.index.indexer import Index
+from tars_memory.index.postgres import TeamIndex, address
+from tars_memory.index.postgres_reader import parsed, pattern
+from tars_memory.index.reader import Filter
+from tars_memory.memory import Memory
+from tars_memory.testing import HashEmbedder, hashed, make_vault
+
+WORDS = ("tea", "river", "copper", "museum", "train", "winter", "C++", "東京", "Zürich", "a-b")
+
+
+# --- the address
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://me:secret@localhost/db", "holds a password"),
+        ("postgresql://me@localhost/db?password=secret", "holds a password"),
+        ("postgresql://me@db.example.org/db?sslmode=prefer", "anybody can read"),
+        ("postgresql://me@localhost,db.example.org/db?sslmode=disable", "anybody can read"),
+        ("postgresql:///db?host=db.example.org&sslmode=allow", "anybody can read"),
+        ("postgresql://me@localhost/db?hostaddr=192.0.2.7&sslmode=disable", "anybody can read"),
+        ("postgresql:///db?service=team", "service file"),
+        ("mysql://localhost/db", "no address of PostgreSQL"),
+        ("notes.db", "no address of PostgreSQL"),
+        ("postgresql://localhost/db?connect_timeout=soon", "no number of seconds"),
+    ],
+)
+def test_an_address_that_is_not_safe_is_refused_and_no_password_is_repeated(url: str, said: str) -> None:
+    with pytest.raises(SettingsError, match=said) as raised:
+        address(url)
+    assert "secret" not in f"{raised.value.message} {raised.value.hint}"
+
+
+def test_off_this_machine_the_connection_is_encrypted(monkeypatch) -> None:
+    for here in (
+        "postgresql:///db",
+        "postgresql://localhost/db",
+        "postgresql://me@127.0.0.1:5433/db",
+        "postgresql://me@[::1]/db",
+        "postgresql://me@%2Fvar%2Frun/db",
+        "postgresql:///db?host=/run",
+    ):
+        assert "sslmode" not in address(here).options
+    assert address("postgresql://db.example.org/db").options["sslmode"] == "require"
+    assert address("postgresql://db.example.org/db?sslmode=verify-full").options["sslmode"] == "verify-full"
+    monkeypatch.setenv("PGHOST", "db.example.org")
+    assert address("postgresql:///db").options["sslmode"] == "require"
+    monkeypatch.setenv("PGSSLMODE", "prefer")
+    with pytest.raises(SettingsError):
+        address("postgresql:///db")
+
+
+# --- expressions
+
+
+def test_an_expression_is_taken_apart_as_fts5_binds_it() -> None:
+    tree = parsed('("tea" OR "rivers flow" OR "mus" *) NOT ("a-b" OR "c")', "porter unicode61")
+    assert [part.sign for part in (tree, *tree.parts)] == ["NOT", "OR", "OR"]
+    assert [phrase.tokens for phrase in tree.parts[0].parts] == [("tea",), ("river", "flow"), ("mu",)]
+    assert [phrase.prefix for phrase in tree.parts[0].parts] == [False, False, True]
+    for bad in ("tea", '("tea"', '"tea" "milk"', '"tea" OR', ""):
+        with pytest.raises(ValueError, match="not an expression"):
+            parsed(bad, "unicode61")
+
+
+def test_a_path_pattern_means_the_same_as_a_glob() -> None:
+    import re
+    import sqlite3
+
+    connection = sqlite3.connect(":memory:")
+    chance = random.Random(3)
+    for _ in range(2_000):
+        glob = "".join(chance.choices("ab*?[]^-.\\+é", k=chance.randint(0, 6)))
+        text = "".join(chance.choices("ab^-.\\+é[]", k=chance.randint(0, 5)))
+        if glob.count("[") > glob.count("]") or "-" in glob or "\\" in glob:
+            continue  # filters close each bracket and never write a range
+        (fits,) = connection.execute("SELECT ? GLOB ?", (text, glob)).fetchone()
+        assert bool(re.search(pattern(glob), text, re.DOTALL)) is bool(fits), (glob, text)
+
+
+# --- publishing
+
+
+@pytest.fixture
+def team(make_index, postgres: str) -> Iterator[Callable[..., tuple[Index, TeamIndex]]]:
+    """Makes a vault, its index, and what a team reads of it; called without notes it publishes again."""
+    made: list[tuple[Index, TeamIndex]] = []
+
+    def give(notes: dict[str, str] | None = None, *, where: str = "", vault: str = "") -> tuple[Index, TeamIndex]:
+        if notes is not None:
+            index = make_index(notes)
+            name = vault or f"{os.getpid()}x{time.monotonic_ns()}"
+            made.append((index, TeamIndex(where or postgres, name)))
+        index, one = made[-1]
+        index.reindex()
+        one.publish(index.published_from(), index.cache, None, takes_over=False, wait=5.0)
+        return index, one
+
+    yield give
+    for _, one in made:
+        one.close()
+
+
+def texts(chance: random.Random) -> str:
+    lines = [" ".join(chance.choices(WORDS, k=chance.randint(1, 9))) for _ in range(chance.randint(0, 6))]
+    tags = "---\ntags: [work/a]\naliases: [Nippon]\nstatus: done\n---\n" if chance.random() < 0.3 else ""
+    return tags + f"# {chance.choice(WORDS)}\n\n" + "\n\n".join(f"- {line}" for line in lines) + "\n"
+
+
+def answers(reader) -> list[object]:
+    """What both engines have to say alike."""
+    found: list[object] = []
+    for within in (Filter(), Filter(scope="p"), Filter(tags=["work"]), Filter(paths=["x/*"]), Filter(tiers=["note"])):
+        for query in (["tea", "river"], ["copper museum", "a-b"], ["Zürich"], ["nowhere"]):
+            asked = expression(query, prefixes=["tr"], negations=["winter"] if within.tags else [])
+            found.append([(key, round(score, 7)) for key, score in reader.match_chunks(asked, within, 20)])
+            found.append([(key, round(score, 7)) for key, score in reader.match_notes(asked, within, 20)])
+        found.append([(key, round(score, 7)) for key, score in reader.match_signs(["東京", "京"], within, 20)])
+        found.append([(key, round(score, 5)) for key, score in reader.nearest(hashed("tea river"), within, 5)])
+        found.append(reader.newest(within, 9))
+    every = reader.chunks(range(1, 2_000))
+    found += [{key: [getattr(row, slot) for slot in row.__slots__] for key, row in every.items()}]
+    found += [reader.frequencies(["tea", "river", "winter", "none"]), reader.chunk_count(), reader.embedded(every)]
+    found += [reader.word_bits(every), reader.names().all(), reader.names().tags(), reader.notes_where(["status=done"])]
+    found += [reader.text_of(row.path) for row in every.values()]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(examples(3)))
+def test_after_any_changes_the_team_finds_what_the_file_finds(team, seed: int) -> None:
+    chance = random.Random(seed)
+    paths = [f"{folder}n{number}.md" for folder in ("", "x/", "projects/p/") for number in range(5)]
+    index, one = team({path: texts(chance) for path in paths})
+    for _ in range(4):
+        for path in chance.sample(paths, 3):
+            place = index.vault.root / path
+            if place.exists() and chance.random() < 0.4:
+                place.unlink()
+            else:
+                place.write_text(texts(chance), "utf-8")
+        team()
+        assert one.read(answers) == index.read(answers)
+
+
+def test_vectors_follow_when_they_are_made(team) -> None:
+    index, one = team({"a.md": "tea\n"})
+    (index.vault.root / "b.md").write_text("river\n")
+    index.refresh()
+    one.publish(index.published_from(), index.cache, None, takes_over=False, wait=1.0)
+    assert one.read(lambda reader: (reader.chunk_count(), len(reader.embedded([1, 2])))) == (2, 1)
+    index.embed_pending()
+    done = one.publish(index.published_from(), index.cache, None, takes_over=False, wait=1.0)
+    assert (done.changed, done.vectors) == (0, 1)
+    assert one.read(lambda reader: len(reader.nearest(hashed("river"), Filter(), 9))) == 2
+
+
+def test_another_version_of_the_rows_is_not_read_and_gives_way_whole(team, postgres: str, monkeypatch) -> None:
+    index, one = team({"a.md": "tea\n"})
+    monkeypatch.setattr(room, "FORMAT", "99.9")
+    with pytest.raises(TeamIndexError, match=r"is of version .*, this program reads 99\.9"):
+        one.read(lambda reader: reader.chunk_count())
+    monkeypatch.setattr(postgres_writer, "FORMAT", "99.9")
+    assert one.publish(index.published_from(), index.cache, None, takes_over=False, wait=1.0).whole
+    assert one.read(lambda reader: reader.chunk_count()) == 1
+    with psycopg.connect(postgres) as connection:
+        beside = "SELECT count(*) FROM pg_namespace WHERE starts_with(nspname, %s)"
+        (left,) = connection.execute(beside, (f"tars_{one.vault}_",)).fetchone()
+    assert left == 1
+
+
+def test_a_second_one_that_publishes_waits_or_says_who_is_at_it(team, postgres: str) -> None:
+    index, one = team({"a.md": "tea\n"})
+    with psycopg.connect(postgres, autocommit=True, application_name="tars-memory on host") as other:
+        take = "SELECT pg_advisory_lock(%s, hashtext(%s))"
+        other.execute(take, (postgres_writer.LOCK, one.vault))
+        with pytest.raises(TeamIndexError, match=r"another process \(tars-memory on host\) is publishing"):
+            one.publish(index.published_from(), index.cache, None, takes_over=False, wait=0.0)
+        threading.Timer(0.3, other.close).start()
+        assert one.publish(index.published_from(), index.cache, None, takes_over=False, wait=20.0) is not None
+
+
+def test_one_machine_publishes_until_another_takes_over(team, monkeypatch) -> None:
+    index, one = team({"a.md": "tea\n"})
+    monkeypatch.setattr("platform.node", lambda: "second")
+    with pytest.raises(TeamIndexError, match="is published by"):
+        one.publish(index.published_from(), index.cache, None, takes_over=False, wait=1.0)
+    assert one.publish(index.published_from(), index.cache, None, takes_over=True, wait=1.0).whole
+    assert one.told()["by"] == "second"
+
+
+def test_whoever_is_killed_leaves_what_was_published_before(team, monkeypatch) -> None:
+    index, one = team({f"n{number}.md": f"heron {number}\n" for number in range(30)})
+    before = one.read(answers)
+    index.close()
+    for number in range(30):
+        (index.vault.root / f"n{number}.md").write_text(f"kingfisher {number}\n")
+    for statement in ("DELETE FROM totals", "INSERT INTO totals", "COPY", "CREATE SCHEMA", "ANALYZE"):
+        child = os.fork()
+        if not child:  # it dies as a machine does that loses its power
+            _die_at(statement)
+            again = Index(index.vault, index.files.folder, index.cache, index.limits, HashEmbedder)
+            again.refresh()
+            whole = statement in ("CREATE SCHEMA", "ANALYZE")
+            if whole:
+                postgres_writer.FORMAT = "0.0"
+            TeamIndex(one.address.url, one.vault).publish(
+                again.published_from(), again.cache, None, takes_over=False, wait=5.0
+            )
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        assert os.WTERMSIG(status) == signal.SIGKILL, statement
+        assert one.read(answers) == before
+    index, one = team()
+    assert one.read(answers) == index.read(answers) != before
+
+
+def _die_at(statement: str) -> None:
+    """Be killed where a statement that begins so would be sent."""
+    for kind, method in ((psycopg.Connection, "execute"), (psycopg.Cursor, "copy")):
+        real = getattr(kind, method)
+
+        def doomed(self, sql, *args, real=real, **kwargs):
+            if str(sql).startswith(statement):
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(self, sql, *args, **kwargs)
+
+        setattr(kind, method, doomed)
+
+
+def test_twenty_readers_see_each_publishing_whole_or_not_at_all(team, postgres: str, monkeypatch) -> None:
+    """Two notes say the same number; readers never find two, while notes change and whole indexes are replaced."""
+    index, one = team({"a.md": "round 0\n", "b.md": "round 0\n"})
+    seen: list[set[str]] = []
+    failed: list[Exception] = []
+    done = threading.Event()
+
+    def look() -> None:
+        mine = TeamIndex(postgres, one.vault)
+        try:
+            while not done.is_set():
+                rows = mine.read(lambda reader: [reader.text_of(path) for path in ("a.md", "b.md")])
+                seen.append({row.decode() for row in rows})
+        except Exception as error:
+            failed.append(error)
+        finally:
+            mine.close()
+
+    readers = [threading.Thread(target=look) for _ in range(20)]
+    for reader in readers:
+        reader.start()
+    for number in range(1, 9):
+        for name in ("a.md", "b.md"):
+            (index.vault.root / name).write_text(f"round {number}\n")
+        with monkeypatch.context() as whole:
+            if number % 2:
+                whole.setattr(postgres_writer._Publisher, "_step", lambda _: None)
+            team()
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert failed == []
+    assert all(len(each) == 1 for each in seen)
+    assert len({one for each in seen for one in each}) > 1
+
+
+# --- rights
+
+
+@pytest.fixture
+def roles(postgres: str) -> tuple[str, str]:
+    """A database as the documentation sets it up: the addresses of the one who publishes, and of those who read."""
+    page = (Path(__file__).parents[2] / "docs/team-index.md").read_text("utf-8")
+    script = page.partition("```sql\n")[2].partition("```")[0]
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        for line in script.split(";"):
+            if line.strip() and "CREATE EXTENSION" not in line and "\\c" not in line:
+                connection.execute(line)
+    database = postgres.replace("/postgres?", "/memory?")
+    with psycopg.connect(database, autocommit=True) as connection:
+        for line in page.partition("```sql\n")[2].partition("```sql\n")[2].partition("```")[0].split(";"):
+            if line.strip():
+                connection.execute(line)
+    return database.replace("postgres@", "memory_writer@"), database.replace("postgres@", "memory_reader@")
+
+
+def test_who_reads_can_write_nothing(roles: tuple[str, str], team) -> None:
+    writer, reader = roles
+    index, one = team({"a.md": "tea\n"}, where=writer)
+    theirs = TeamIndex(reader, one.vault)
+    assert theirs.read(answers) == index.read(answers)
+    assert theirs.publish(index.published_from(), index.cache, None, takes_over=True, wait=1.0) is None
+    schema = theirs.read(lambda asked: asked._team.execute("SELECT current_schema()").fetchone()[0])
+    with psycopg.connect(reader, autocommit=True) as connection:
+        for sql in (
+            f"INSERT INTO {schema}.scopes VALUES (9, 'x')",
+            f"UPDATE {schema}.notes SET path = 'x'",
+            f"DELETE FROM {schema}.lines",
+            f"TRUNCATE {schema}.vectors",
+            f"DROP SCHEMA {schema} CASCADE",
+            f"CREATE TABLE {schema}.mine (a int)",
+            "CREATE TABLE public.mine (a int)",
+            "CREATE SCHEMA mine",
+            "UPDATE tars_memory.indexes SET place = 'x'",
+        ):
+            with pytest.raises(errors.InsufficientPrivilege):
+                connection.execute(sql)
+    theirs.close()
+
+
+# --- what can't be
+
+
+def test_what_stands_in_the_way_is_said_within_a_second(postgres: str, tmp_path: Path) -> None:
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE bare")
+        connection.execute("CREATE ROLE stranger LOGIN")
+    silent = socket.create_server(("127.0.0.1", 0))
+    plain = socket.create_server(("127.0.0.1", 0))
+
+    def refuse_tls() -> None:
+        while True:
+            try:
+                one, _ = plain.accept()
+            except OSError:
+                return
+            one.recv(8)
+            one.sendall(b"N")
+
+    threading.Thread(target=refuse_tls, daemon=True).start()
+    source = tmp_path / "index-1.0001.db"
+    cases = [
+        (postgres.replace("/postgres?", "/nowhere?"), "can't be reached.*does not exist"),
+        (postgres, "no index of this vault"),
+        (postgres.replace("postgres@", "nobody@"), "can't be reached.*nobody"),
+        (f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/x", "did not answer within 1 s"),
+        (f"postgresql://me@0.0.0.0:{plain.getsockname()[1]}/x", "can't be reached.*SSL"),
+        ("postgresql://me@127.0.0.1:1/x", "can't be reached"),
+    ]
+    for url, said in cases:
+        begun = time.monotonic()
+        with pytest.raises(TeamIndexError, match=said):
+            TeamIndex(url, "v").read(lambda reader: reader.chunk_count())
+        assert time.monotonic() - begun < 1.5 + 5 * bool(os.environ.get("PYTEST_XDIST_WORKER")), url
+    for url, said in [
+        (postgres.replace("/postgres?", "/bare?"), "lacks the extension pgvector"),
+        (postgres.replace("postgres@", "stranger@").replace("/postgres?", "/bare?"), "may not create anything"),
+    ]:
+        with pytest.raises(TeamIndexError, match=said):
+            TeamIndex(url, "v").publish(_empty(source), tmp_path, None, takes_over=False, wait=0.0)
+    with pytest.raises(TeamIndexError, match="has none"):
+        TeamIndex(postgres, None).read(lambda reader: reader.chunk_count())
+    silent.close()
+    plain.close()
+
+
+def _empty(path: Path) -> Path:
+    from tars_memory.index.files import create
+
+    if not path.exists():
+        create(path).close()
+    return path
+
+
+# --- search
+
+
+def test_a_copy_of_the_vault_searches_the_team_and_tells_what_it_has_itself(postgres: str, tmp_path: Path) -> None:
+    notes = {
+        "tea.md": "green tea from Uji\n",
+        "river.md": "# River\n\nthe tea boat\n",
+        ".tars/vault-id": "0" * 32 + "\n",
+    }
+    make_vault(tmp_path / "one", notes)
+    make_vault(tmp_path / "two", {**notes, "tea.md": "\n\nmoved down\n\ngreen tea from Uji\n"})
+    (tmp_path / "two/river.md").unlink()
+
+    def opened(name: str, url: str = postgres) -> Memory:
+        env = {"HOME": str(tmp_path / f"home-{name}"), "TARS_MEMORY_INDEX_DATABASE": url}
+        return Memory(tmp_path / name, env=env)
+
+    with opened("one") as first:
+        assert "published to" in first.reindex(embed=False).published
+    with opened("two") as second:
+        result = second.search("tea", mode="lexical")
+        assert {(hit.path, hit.start_line, hit.text) for hit in result.hits} == {
+            ("tea.md", 5, "green tea from Uji"),
+            ("river.md", 3, "the tea boat"),
+        }
+        assert any("lacks" in said for said in result.notices)
+        assert not list((tmp_path / "home-two").rglob("index-*.db"))
+        assert "green tea from Uji" in second.context("tea", mode="lexical").text
+    with opened("two", "postgresql://me@127.0.0.1:1/x") as alone:
+        with pytest.raises(TeamIndexError) as raised:
+            alone.search("tea")
+        assert raised.value.exit_code == 7
+        alone.workspace.index().refresh()
+        result = alone.search("tea")
+        assert [hit.path for hit in result.hits] == ["tea.md"]
+        assert result.mode == "lexical"
+        assert any("own index" in said for said in result.notices)
+        with pytest.raises(TeamIndexError):
+            alone.search("tea", mode="semantic")
