@@ -10,7 +10,6 @@ from tars_memory.capture.remember import doubts, feedback, log, remember
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.visible import visible
 from tars_memory.vault.model import Entry, Tier
@@ -168,7 +167,7 @@ def _named(ctx: Caller, paths: Sequence[str], ref: str) -> Entry | None:
             if entry.ref == ref:
                 return entry
     for path in _existing(ctx, ctx.layout.facts):
-        for entry, fact in facts.read(path, ctx.vault.read(path)):
+        for entry, fact in ctx.vault.note(path).facts:
             if fact.ref == ref:
                 return entry
     return None

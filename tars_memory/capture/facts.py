@@ -10,6 +10,7 @@ from tars_memory.capture import amend
 from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries, facts
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.facts import Fact, Predicates
 from tars_memory.vault.secrets import mask
 
@@ -153,9 +154,9 @@ def find(ctx: Caller, target: str) -> tuple[Entry, Fact]:
     """
     path, wanted = ctx.layout.facts, facts.folded(target)
     try:
-        found = facts.read(path, ctx.vault.read(path))
+        found = ctx.vault.note(path).facts
     except NotFoundError:
-        found = []
+        found = ()
     for entry, fact in found:
         if fact.ref == wanted or (entry.ref == wanted and [e.text for e, _ in found].count(entry.text) == 1):
             return entry, fact
@@ -176,7 +177,7 @@ def _placed(written: Written, subject: str, words: str, near: int) -> tuple[int,
     about = facts.folded(subject)
     same = [
         (fact.line, fact.ref)
-        for entry, fact in facts.read(written.path, written.text)
+        for entry, fact in facts.read(written.path, Document(written.text))
         if entry.text == words and facts.folded(fact.subject) == about
     ]
     if not same:

@@ -17,6 +17,7 @@ from tars_memory.errors import UsageError
 from tars_memory.index.fulltext import clean
 from tars_memory.index.schema import ALWAYS, BETWEEN
 from tars_memory.vault.links import Links, key_of, named_in
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.facts import Fact, folded, read
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def rows_of(layout: Layout, path: str, data: bytes) -> list[tuple[Any, ...]]:
             _number(fact.until, ALWAYS),
             fact.source,
         )
-        for _, fact in read(path, data)
+        for _, fact in read(path, Document(data))
     ]
 
 

@@ -11,7 +11,7 @@ from tars_memory.language.words import fold, stem
 from tars_memory.recall.once import once
 from tars_memory.recall.ranking.candidates import decided, silent, unasked
 from tars_memory.recall.ranking.fusion import LINE_NAMED
-from tars_memory.recall.ranking.ranked import narrowed_by, scored
+from tars_memory.recall.ranking.relevance import narrowed_by, scored
 from tars_memory.recall.ranking.scores import passages, whole
 from tars_memory.recall.results import Hit, SearchResult, note_lines, obsidian_url, verified
 

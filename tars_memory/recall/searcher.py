@@ -26,7 +26,7 @@ from tars_memory.index.schema import CHUNKER, log_of
 from tars_memory.language.words import foreign, is_latin
 from tars_memory.recall import once
 from tars_memory.recall import query as queries
-from tars_memory.recall.ranking.ranked import Answer, narrowed_by, ranked
+from tars_memory.recall.ranking.relevance import Answer, narrowed_by, ranked
 from tars_memory.recall.request import SearchRequest
 from tars_memory.recall.search import search
 from tars_memory.settings import ALLOWED, EmbeddingOptions

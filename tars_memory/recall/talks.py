@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tars_memory.index.reader import IndexReader
     from tars_memory.recall.query import Query
-    from tars_memory.recall.ranking.ranked import Answer
+    from tars_memory.recall.ranking.relevance import Answer
 
 One = TypeVar("One")
 

@@ -72,7 +72,7 @@ class Note:
     @cached_property
     def facts(self) -> tuple[tuple[Entry, Fact], ...]:
         """The facts over time in it, each with its entry; see :func:`tars_memory.vault.markdown.facts.read`."""
-        return tuple(markdown.facts.read(self.path, self.data))
+        return tuple(markdown.facts.read(self.path, self.document))
 
     @cached_property
     def raws(self) -> dict[str, list[Entry]]:

@@ -17,6 +17,7 @@ from tars_memory.curation.model import BESIDE, Proposal
 from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.vault.markdown import facts
+from tars_memory.vault.markdown.document import Document
 
 NOW = datetime.fromisoformat("2026-11-25T10:00:00+00:00")
 
@@ -71,7 +72,7 @@ class Desk(House):
         """What is so on a day, told by the index, which a naive reading of the file must agree with."""
         when = date.fromisoformat(day)
         told = [f"{f.subject} {f.predicate} {f.object}" for f in self.person().facts(as_of=when)]
-        read = [fact for _, fact in facts.read("Facts.md", self.note().encode())]
+        read = [fact for _, fact in facts.read("Facts.md", Document(self.note().encode()))]
         assert sorted(told) == sorted(f"{f.subject} {f.predicate} {f.object}" for f in read if f.holds(when))
         return told
 

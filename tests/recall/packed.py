@@ -13,7 +13,7 @@ from tars_memory.errors import NotFoundError
 from tars_memory.recall.packing import fence
 from tars_memory.recall.packing.context import Context, ContextRequest, context
 from tars_memory.recall.packing.loaded import key
-from tars_memory.recall.ranking.ranked import Answer
+from tars_memory.recall.ranking.relevance import Answer
 from tars_memory.recall.results import note_lines
 from tars_memory.vault.layout import Layout
 

@@ -12,12 +12,13 @@ from tars_memory.recall.facts import MOST, Asked, relevant
 from tars_memory.settings import FactsOptions
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.markdown import facts
+from tars_memory.vault.markdown.document import Document
 
 TODAY = date(2026, 11, 21)
 
 
 def told(note: str, question: str = "", **options: bool) -> list[str]:
-    known = [fact for _, fact in facts.read("Facts.md", note.encode())]
+    known = [fact for _, fact in facts.read("Facts.md", Document(note.encode()))]
     found = relevant(
         known,
         question,

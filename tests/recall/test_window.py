@@ -13,7 +13,7 @@ from tars_memory.errors import UsageError
 from tars_memory.memory import Memory
 from tars_memory.recall.packing import context as packing
 from tars_memory.recall.packing.packing import LOADED, NO_ROOM
-from tars_memory.recall.ranking.ranked import Answer
+from tars_memory.recall.ranking.relevance import Answer
 from tars_memory.testing import make_vault
 from tars_memory.vault.vault import Vault
 

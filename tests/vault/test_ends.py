@@ -104,7 +104,7 @@ def test_a_bullet_takes_what_is_nested_along_and_code_says_nothing() -> None:
 def test_a_fact_ends_as_it_is_read() -> None:
     said = ["tea `[until:: 2026-12-01]`", "Cork [until:: 2026-12-01] ^x", "oolong", "x [until:: [[2026-12-01|then]]]"]
     note = "## Anna\n" + "".join(f"- is:: {words}\n" for words in said) + "- no fact [until:: 2026-12-01]\n"
-    stated = [(fact.line, fact.until) for _, fact in facts.read("Facts.md", note.encode()) if fact.until]
+    stated = [(fact.line, fact.until) for _, fact in facts.read("Facts.md", Document(note.encode())) if fact.until]
     found = windows_of(Document(note.encode()), facts=True)
     assert [(window.first, window.until) for window in found] == [*stated, (6, DAY)]
     assert {line for line, _ in stated} >= {3}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tars_memory.settings import FactsOptions
 from tars_memory.vault.markdown import facts
-from tars_memory.vault.markdown.document import apply
+from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.markdown.edits import add_fact
 from tars_memory.vault.markdown.facts import Claim, Ending, Fact, Predicates, Said
 from tars_memory.vault.note import Note
@@ -84,7 +84,7 @@ def test_a_note_and_what_in_it_is_no_fact() -> None:
         b"- lives in:: Cork [since:: 2026-11-14] ([[2026-11-14#^d-1|2026-11-14]])\r\n"
         b"  - nested:: thing\n- just a remark\n\n```\n- in a:: fence\n```\n\n## [[Bela]]\n* likes:: oolong ^m-1\n"
     )
-    found = [fact for _, fact in facts.read("Facts.md", note)]
+    found = [fact for _, fact in facts.read("Facts.md", Document(note))]
     assert [(f.subject, f.predicate, f.object, f.line, f.source) for f in found if f.subject != "Facts"] == [
         ("Anna", "lives in", "Cork", 5, "2026-11-14#^d-1"),
         ("Bela", "likes", "oolong", 14, ""),
@@ -205,20 +205,20 @@ def test_what_only_a_link_or_case_tells_apart_is_the_same(old: str, new: str) ->
 
 def test_nobody_is_called_as_the_note() -> None:
     data = b"# Facts\n- lives in:: Cork\n\n## Anna\n- likes:: tea\n\n### At work\n- likes:: mate\n"
-    assert [(each.subject, each.object) for _, each in facts.read("projects/a/Facts.md", data)] == [
+    assert [(each.subject, each.object) for _, each in facts.read("projects/a/Facts.md", Document(data))] == [
         ("Anna", "tea"),
         ("At work", "mate"),
     ]
     new = Claim("Facts", "likes", "figures")
     added = add_fact(Note("Facts.md", data), new, today=TODAY, predicates=PREDICATES)
-    found = [each for _, each in facts.read("Facts.md", apply(data, added.splices))]
+    found = [each for _, each in facts.read("Facts.md", Document(apply(data, added.splices)))]
     assert ("Facts", "figures") in [(each.subject, each.object) for each in found]
 
 
 def test_a_name_does_not_pass_from_one_subject_to_another() -> None:
     data = b"## Anna\n- likes:: tea\n\n## Ben\n- likes:: tea\n- likes:: tea\n"
-    before = {each.ref: each.subject for _, each in facts.read("Facts.md", data)}
+    before = {each.ref: each.subject for _, each in facts.read("Facts.md", Document(data))}
     assert len(before) == 3
     turned = b"## Ben\n- likes:: tea\n\n## [[Anna]]\n- likes:: tea\n"
-    after = {each.ref: each.subject for _, each in facts.read("Facts.md", turned)}
+    after = {each.ref: each.subject for _, each in facts.read("Facts.md", Document(turned))}
     assert {ref: before[ref] for ref in after} == {ref: each.strip("[]") for ref, each in after.items()}

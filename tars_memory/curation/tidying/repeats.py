@@ -16,6 +16,7 @@ from tars_memory.curation.model import Related, question
 from tars_memory.curation.tidying.findings import Finding, TidyNote, World
 from tars_memory.language import statements
 from tars_memory.vault.markdown import facts as truth
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.facts import heading_for
 
 if TYPE_CHECKING:
@@ -265,7 +266,7 @@ def _values(note: TidyNote, world: World) -> Iterator[Asked]:
     known: dict[tuple[str, str], Asked] = defaultdict(list)
     values: dict[tuple[str, str], set[str]] = defaultdict(set)
     headings: list[str] = []
-    for entry, fact in truth.read(path, world.read(path) or b""):
+    for entry, fact in truth.read(path, Document(world.read(path) or b"")):
         headings.append(fact.subject)
         if predicates.replaces(fact.predicate) and fact.holds(world.today):
             key = truth.folded(fact.subject), truth.folded(fact.predicate)

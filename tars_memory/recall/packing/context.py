@@ -40,7 +40,7 @@ from tars_memory.recall.packing.packing import (
     characters,
     tokens,
 )
-from tars_memory.recall.ranking.ranked import Answer, settled
+from tars_memory.recall.ranking.relevance import Answer, settled
 from tars_memory.settings import PROJECTS, FactsOptions
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import plain_heading
@@ -246,7 +246,7 @@ class _Filling(Reading):
         against = Facts(predicates, me)
         most = about.MOST
         for note in self.read([within(scope, self.vault.layout.facts) for scope in self.scopes()]):
-            known = facts.read(note.path, note.document.data)
+            known = facts.read(note.path, note.document)
             picked = about.relevant(
                 [fact for entry, fact in known if self._selects(note, entry)],
                 question,

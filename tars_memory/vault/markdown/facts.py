@@ -165,9 +165,8 @@ def ref_of(path: str, subject: str, text: str, number: int = 0) -> str:
     return entries.ref(path, f"{folded(subject)}\0{text}", number)
 
 
-def read(path: str, data: bytes) -> list[tuple[Entry, Fact]]:
+def read(path: str, document: Document) -> list[tuple[Entry, Fact]]:
     """The facts of a note with their entries, in order of their lines. What stands under its title is about nobody."""
-    document = Document(data)
     found: list[tuple[Entry, Fact]] = []
     seen: dict[tuple[str, str], int] = {}
     for entry in entries.read(path, document):

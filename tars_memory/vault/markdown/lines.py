@@ -397,7 +397,7 @@ def windows_of(document: Document, *, facts: bool = False) -> list[Window]:
     if facts:
         from tars_memory.vault.markdown.facts import read
 
-        stated = {fact.line: fact.until for _, fact in read("", document.data)}
+        stated = {fact.line: fact.until for _, fact in read("", document)}
     found: list[Window] = []
     for bullet in document.bullets:
         words = document.data[bullet.start : bullet.end] if bullet.worded else b""
