@@ -45,7 +45,20 @@ def prepared(cache: Path) -> tuple[models.Manifest, Path]:
 
 @pytest.fixture(scope="module")
 def fast(prepared: tuple[models.Manifest, Path]) -> embedding.FastEmbed:
-    return embedding.open_fastembed(*prepared)
+    """The embedded model run by fastembed, at the path of its optimised copy."""
+    manifest, folder = prepared
+    fastembed = prepare.load_fastembed()
+    description = fastembed.common.model_description
+    graph = prepare.graph_of(folder, manifest, prepare.load_onnxruntime().__version__)
+    fastembed.TextEmbedding.add_custom_model(
+        model="of-the-tests/embedded",
+        pooling=description.PoolingType.MEAN,
+        normalization=True,
+        sources=description.ModelSource(url="none"),
+        dim=manifest.dimension,
+        model_file=str(graph.relative_to(folder)),
+    )
+    return embedding.open_fastembed(models.Manifest(**manifest.as_dict() | {"name": "of-the-tests/embedded"}), folder)
 
 
 def numbers(vector: bytes) -> tuple[float, ...]:
@@ -80,7 +93,7 @@ def real_bytes() -> tuple[bytes, bytes]:
 def test_passages_are_to_the_bit_what_fastembed_gives(
     text: str, prepared: tuple[models.Manifest, Path], fast: embedding.FastEmbed
 ) -> None:
-    assert Session(*prepared, repack=True).passage(text) == fast.passage(text)
+    assert Session(*prepared, repack=True).passage(text).vector == fast.passage(text).vector
 
 
 def test_queries_agree_with_fastembed(prepared: tuple[models.Manifest, Path], fast: embedding.FastEmbed) -> None:
@@ -127,7 +140,6 @@ def test_words_have_bits_by_line_from_the_same_pass(
     lines = ["Anna › Moves › 2026-03-01", "Anna moved to Cork.", "", "The harbour freezes.", "salt " * 300]
     text = "\n".join([*lines, "past what the model sees"])
     ours = Session(*prepared, repack=True).passage(text)
-    assert ours == fast.passage(text)
     assert ours.vector == fast.passage(text).vector
     seen = ours.counts[3]
     assert list(ours.counts) == [3, 0, 2, seen, 0]
@@ -161,10 +173,11 @@ def test_words_at_the_very_end_of_what_the_model_says(prepared: tuple[models.Man
     assert session.word_bits(np, hidden[0], offsets, [(0, 3)]) == (b"", [])
 
 
-def test_a_line_of_too_many_words(prepared: tuple[models.Manifest, Path]) -> None:
-    np = prepare.load_numpy()
-    offsets = [(2 * number, 2 * number + 1) for number in range(302)]
-    embedded = session.pool(np, np.ones((1, 302, 384)), offsets, prepared[0], "h\n" + " ".join("x" * 300) + "\ny")
+def test_a_line_of_too_many_words(prepared: tuple[models.Manifest, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden = prepare.load_numpy().ones((1, 302, 384))
+    opened = Session(*prepared)
+    monkeypatch.setattr(opened, "_run", lambda _: (hidden, [(2 * number, 2 * number + 1) for number in range(302)]))
+    embedded = opened.passage("h\n" + " ".join("x" * 300) + "\ny")
     assert list(embedded.counts) == [255, 1]
     assert len(embedded.bits) == 256 * 48
 
@@ -186,7 +199,7 @@ def test_an_endless_text_is_cut(prepared: tuple[models.Manifest, Path]) -> None:
 
 
 def test_the_number_of_texts_at_once_changes_no_vector(cache: Path) -> None:
-    texts = [f"note {number}: {TEXTS[number % 3]}" for number in range(embedding.FEW + 3)]
+    texts = [f"note {number}: {TEXTS[number % 3]}" for number in range(12)]
     many = list(embedding.open_embedder(OPTIONS, cache).embed_passages(texts))
     few = list(embedding.open_embedder(OPTIONS, cache).embed_passages(texts[:3]))
     assert many[:3] == few
@@ -195,7 +208,7 @@ def test_the_number_of_texts_at_once_changes_no_vector(cache: Path) -> None:
 
 def test_the_fingerprint_is_of_model_and_chunker(cache: Path) -> None:
     one = embedding.open_embedder(OPTIONS, cache, chunker="1")
-    assert one.fingerprint == embedding.fingerprint(OPTIONS, Path("/nowhere"), chunker="1")
+    assert one.fingerprint == models.manifest_of(OPTIONS.model, Path("/nowhere")).fingerprint("1")
     assert one.fingerprint != embedding.open_embedder(OPTIONS, cache, chunker="2").fingerprint
 
 

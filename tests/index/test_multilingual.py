@@ -163,7 +163,7 @@ def test_words_are_told_apart_also_where_no_blank_stands_between_them(opened: Se
 @wanted
 def test_a_passage_is_the_same_alone_and_among_many(opened: Session, prepared: tuple[models.Manifest, Path]) -> None:
     embedder = passages.ModelEmbedder(*prepared)
-    texts = [f"Notiz {number}\nDer Tee steht im Regal {number}." for number in range(passages.FEW + 2)]
+    texts = [f"Notiz {number}\nDer Tee steht im Regal {number}." for number in range(6)]
     many = list(embedder.embed_passages(texts))
     assert many[3] == next(iter(passages.ModelEmbedder(*prepared).embed_passages(texts[3:4])))
 

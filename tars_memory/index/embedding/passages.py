@@ -1,10 +1,11 @@
-"""Embedding of passages: many through fastembed, a few through onnxruntime alone, the same vectors from both.
+"""Embedding of passages, and taking in other models.
 
-One text at a time, one thread a text: a batch pads every text to its longest and needs a memory to match (fastembed's
-own batch of 256 gives 18 texts per CPU second in 3.7 GB where one at a time gives 44 in 0.3). Two texts are under way
-at once where there are two processors.
+One text at a time, one thread a text: a batch pads every text to its longest and needs a memory to match (a batch of
+256 gives 18 texts per CPU second in 3.7 GB where one at a time gives 44 in 0.3). Two texts are under way at once where
+there are two processors.
 
-Another model of fastembed's is taken in when told to: the only place from which a model hub is ever asked.
+Another model of fastembed's is taken in when told to: the only place from which a model hub is ever asked. fastembed
+runs those alone that onnxruntime by itself would not run alike.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import os
 import re
 import shutil
 from collections import deque
-from itertools import chain, islice
 from pathlib import Path
 from struct import unpack
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
@@ -22,17 +22,14 @@ from tars_memory import disk
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.index.embedding import models, prepare
 from tars_memory.index.embedding.models import QueryVector
-from tars_memory.index.embedding.prepare import load_fastembed, load_numpy, load_onnxruntime
-from tars_memory.index.embedding.session import Embedded, Session, clean, pool, unit
+from tars_memory.index.embedding.prepare import load_fastembed, load_numpy
+from tars_memory.index.embedding.session import Embedded, Session, clean, unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tars_memory.settings import EmbeddingOptions
 
-FEW = 16
-"""Passages up to which fastembed is not loaded: that takes 0.4 CPU seconds and 60 MB more than the model alone. As many
-as a search embeds at most, for it is there that the wait is felt."""
 T = TypeVar("T")
 R = TypeVar("R")
 WORKERS = 2
@@ -80,8 +77,7 @@ class ModelEmbedder:
         self.dimension = manifest.dimension
         self.scripts = manifest.scripts
         self.fingerprint = manifest.fingerprint(chunker)
-        self._light: Runner | None = None
-        self._full: Runner | None = None
+        self._opened: Runner | None = None
 
     def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
         """The vectors of each text and of the words of its lines after the first, from one pass each; in order, lazily.
@@ -89,27 +85,16 @@ class ModelEmbedder:
         Raises:
             ModelUnavailableError: the model can't be opened or gives no vectors.
         """
-        source = iter(texts)
-        first = list(islice(source, FEW + 1))
-        if len(first) <= FEW and self._full is None:
-            return map(self._few().passage, first)
-        return in_order(self._many().passage, chain(first, source))
+        return in_order(self._runner().passage, texts)
 
     def embed_query(self, text: str) -> QueryVector:
         """The vectors of a query, without the memory of earlier queries that ``queryvector`` has."""
-        return self._few().query(text)._replace(model=self.manifest.name)
+        return self._runner().query(text)._replace(model=self.manifest.name)
 
-    def _few(self) -> Runner:
-        if self._light is None:
-            direct = self.manifest.is_direct
-            self._light = Session(self.manifest, self.folder, repack=True) if direct else self._many()
-        return self._light
-
-    def _many(self) -> Runner:
-        if self._full is None:
-            ours = self.manifest.runner == models.E5  # fastembed can't run it
-            self._full = self._few() if ours else open_fastembed(self.manifest, self.folder)
-        return self._full
+    def _runner(self) -> Runner:
+        if self._opened is None:
+            self._opened = _open(self.manifest, self.folder, repack=True)
+        return self._opened
 
 
 class FastEmbed:
@@ -126,14 +111,10 @@ class FastEmbed:
         return QueryVector(unit(self._numpy, next(iter(self._model.query_embed(prefixed)))), ())
 
     def passage(self, text: str) -> Embedded:
-        """The vectors of a passage and of its words; none of words if only fastembed can run the model."""
+        """The vector of a passage; fastembed gives none of words."""
         prefixed = clean(self.manifest.passage_prefix + text)
-        if not self.manifest.is_direct:
-            vector = unit(self._numpy, next(iter(self._model.passage_embed([prefixed], batch_size=1))))
-            return Embedded(vector, bytes(text.count("\n")), b"")
-        inner = self._model.model
-        hidden = inner.onnx_embed([prefixed]).model_output
-        return pool(self._numpy, hidden, inner.tokenizer.encode(prefixed).offsets, self.manifest, text)
+        vector = unit(self._numpy, next(iter(self._model.passage_embed([prefixed], batch_size=1))))
+        return Embedded(vector, bytes(text.count("\n")), b"")
 
 
 def open_embedder(options: EmbeddingOptions, cache: Path, *, chunker: str = "") -> ModelEmbedder:
@@ -159,32 +140,24 @@ def open_runner(model: str, cache: Path) -> Runner:
     Raises:
         ModelUnavailableError: missing or damaged; at once, with what to do.
     """
-    manifest, folder = prepare.ready(model, cache)
-    return Session(manifest, folder) if manifest.is_direct else open_fastembed(manifest, folder)
+    return _open(*prepare.ready(model, cache))
 
 
-def fingerprint(options: EmbeddingOptions, cache: Path, *, chunker: str = "") -> str:
-    """The fingerprint that :func:`open_embedder` would give, without preparing or opening the model.
-
-    Raises:
-        ModelUnavailableError: a model that was never fetched is set.
-    """
-    return models.manifest_of(options.model, cache).fingerprint(chunker)
+def _open(manifest: models.Manifest, folder: Path, *, repack: bool = False) -> Runner:
+    return Session(manifest, folder, repack=repack) if manifest.is_direct else open_fastembed(manifest, folder)
 
 
-def open_fastembed(manifest: models.Manifest, folder: Path, threads: int = 1) -> FastEmbed:
+def open_fastembed(manifest: models.Manifest, folder: Path) -> FastEmbed:
     """Open a prepared folder with fastembed; never reaches for a network.
 
     Raises:
         ModelUnavailableError: fastembed is missing or can't read the model.
     """
     try:
-        fastembed = load_fastembed()
-        name = _registered(fastembed, manifest, folder) if manifest.name == models.EMBEDDED else manifest.name
-        model = fastembed.TextEmbedding(
-            name,
+        model = load_fastembed().TextEmbedding(
+            manifest.name,
             cache_dir=str(folder.parent),
-            threads=threads,
+            threads=1,
             providers=["CPUExecutionProvider"],
             local_files_only=True,
             specific_model_path=str(folder),
@@ -196,24 +169,6 @@ def open_fastembed(manifest: models.Manifest, folder: Path, threads: int = 1) ->
             f"fastembed can't open the model {manifest.name}: {error}", models.install_hint()
         ) from error
     return FastEmbed(manifest, model, load_numpy())
-
-
-def _registered(fastembed: Any, manifest: models.Manifest, folder: Path) -> str:
-    """Make the embedded model known to fastembed, at the path of its optimised copy; answers with its name there."""
-    description = fastembed.common.model_description
-    onnxruntime = load_onnxruntime()
-    graph = prepare.graph_of(folder, manifest, onnxruntime.__version__).relative_to(folder)
-    name = f"tars-memory/{manifest.name}-{manifest.identity}-{graph.parent}"
-    if all(known["model"] != name for known in fastembed.TextEmbedding.list_supported_models()):
-        fastembed.TextEmbedding.add_custom_model(
-            model=name,
-            pooling=description.PoolingType.MEAN,
-            normalization=True,
-            sources=description.ModelSource(url="none: always loaded from a folder"),
-            dim=manifest.dimension,
-            model_file=str(graph),
-        )
-    return name
 
 
 def in_order(function: Callable[[T], R], items: Iterable[T], workers: int = WORKERS) -> Iterator[R]:
