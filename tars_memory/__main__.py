@@ -8,6 +8,7 @@ typer`` costs 6.2 times ``python -c pass`` without the two, 4.7 with them).
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -36,8 +37,6 @@ def _leave(code: int) -> None:
             for thread in threading.enumerate():
                 if thread is not threading.main_thread() and not thread.daemon:
                     thread.join()
-        import atexit
-
         atexit._run_exitfuncs()
     except KeyboardInterrupt:
         code = INTERRUPTED

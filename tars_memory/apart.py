@@ -1,13 +1,25 @@
-"""A process that shares nothing with the one that starts it, and lives on when that ends, terminal and all."""
+"""Starting ourselves anew: how a service calls the program, and a process that lives on when its starter ends."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+def program() -> list[str]:
+    """The words by which a service calls the program: with its whole path, or by way of this Python."""
+    called = sys.argv[0] if sys.argv else ""
+    installed = [called] if os.path.isabs(called) and not called.endswith(".py") else []
+    installed += [shutil.which(os.path.basename(called)) or "", shutil.which("tars-memory") or ""]
+    installed.append(os.path.join(os.path.dirname(sys.executable), "tars-memory"))
+    found = next((path for path in installed if os.path.isfile(path) and os.access(path, os.X_OK)), "")
+    return [os.path.abspath(found)] if found else [sys.executable, "-m", "tars_memory"]
 
 
 def spawn(argv: list[str], env: Mapping[str, str], last_words: str) -> None:

@@ -302,9 +302,8 @@ class Workspace:
         Raises:
             SettingsError: its address can't be used.
         """
-        if self._team is None:
-            if address := self.settings.index.database:
-                self._team = index.postgres.TeamIndex(address, self.vault.id)
+        if self._team is None and (address := self.settings.index.database):
+            self._team = index.postgres.TeamIndex(address, self.vault.id)
         return self._team
 
     def publish(self, progress: Progress | None = None, *, takes_over: bool = False) -> str:

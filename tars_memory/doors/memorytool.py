@@ -21,6 +21,7 @@ from tars_memory.errors import NotFoundError, TarsError, UsageError, counted
 from tars_memory.memory import Memory
 from tars_memory.vault.folder import TEMP_SUFFIX, digest
 from tars_memory.vault.model import Splice
+from tars_memory.vault.secrets import veiled
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -425,6 +426,4 @@ def _bytes(text: str) -> bytes:
 
 def _shown(data: bytes) -> str:
     """A file's text without credentials, in as many lines: what an agent reads goes to a model."""
-    from tars_memory.vault.secrets import veiled
-
     return veiled(data).decode("utf-8", "replace")

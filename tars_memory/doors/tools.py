@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.doors.cli.output import clean, hidden
 from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UnwritableError, UsageError, counted
+from tars_memory.language.named_dates import ACCEPTED, parse_day
+from tars_memory.recall.results import note_lines
 from tars_memory.settings import AUTHOR
+from tars_memory.vault.markdown.entries import author
+from tars_memory.vault.secrets import veiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -134,9 +138,6 @@ def _get(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
         except NotFoundError:
             entry = memory.show(target)
             path, first, last = entry.path, entry.line, entry.end_line
-    from tars_memory.recall.results import note_lines
-    from tars_memory.vault.secrets import veiled
-
     lines = note_lines(veiled(memory.workspace.vault.read(path)))
     lines = lines[:-1] if lines[-1:] == [""] else lines
     if first > max(1, len(lines)):
@@ -226,8 +227,6 @@ def _dated(memory: Memory, said: dict[str, Any]) -> dict[str, Any]:
     """
     if "as_of" not in said:
         return said
-    from tars_memory.language.named_dates import ACCEPTED, parse_day
-
     day = parse_day(said["as_of"], memory.workspace.now().date())
     if day is None:
         raise UsageError(f"as_of: {said['as_of']!r} is no date", f"it takes {ACCEPTED}")
@@ -476,8 +475,6 @@ def _cleaned(value: Any) -> Any:
 
 def signature(client: str) -> str:
     """What a client calls itself, as an author's name; empty if that can't be one."""
-    from tars_memory.vault.markdown.entries import author
-
     try:
         return author(client[:200])
     except UsageError:

@@ -6,7 +6,29 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.index import detached, embedding, files, indexer, intake, postgres, schema, tables, vectors
+    from tars_memory.index import (
+        detached,
+        embedding,
+        files,
+        indexer,
+        intake,
+        postgres,
+        schema,
+        tables,
+        vectors,
+        watcher,
+    )
 
-__all__ = ["detached", "embedding", "files", "indexer", "intake", "postgres", "schema", "tables", "vectors"]
+__all__ = [
+    "detached",
+    "embedding",
+    "files",
+    "indexer",
+    "intake",
+    "postgres",
+    "schema",
+    "tables",
+    "vectors",
+    "watcher",
+]
 __getattr__ = opener(__name__, __all__)

@@ -6,7 +6,7 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.curation.reviewing import review, ticks
+    from tars_memory.curation.reviewing import review, suggest, ticks
 
-__all__ = ["review", "ticks"]
+__all__ = ["review", "suggest", "ticks"]
 __getattr__ = opener(__name__, __all__)

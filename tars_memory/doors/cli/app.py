@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from tars_memory import __version__
+from tars_memory.doors import cli
 from tars_memory.doors.cli.call import Call, Ended
 from tars_memory.doors.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
 from tars_memory.doors.cli.parsing import HELP, Command, call_of, shared
@@ -232,9 +233,8 @@ def _completion(what: str) -> TyperOption:
 
     def do(ctx: typer.Context, _param: typer.CallbackParam, value: bool) -> None:
         if value and not ctx.resilient_parsing:
-            from tars_memory.doors.commands.completion import install, show
-
-            (install if what == "install" else show)(call_of(ctx), "")
+            home = import_module("tars_memory.doors.commands.completion")
+            getattr(home, what)(call_of(ctx), "")
             raise typer.Exit
 
     name = f"{what}_completion"
@@ -299,13 +299,9 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
             call.out.flush()
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
-                from tars_memory.doors.cli.failures import say_begun
-
-                say_begun(call)
+                cli.failures.say_begun(call)
             if call.typed is not None or "--stdin" in argv:
-                from tars_memory.doors.cli.failures import keep
-
-                keep(error, call, argv)
+                cli.failures.keep(error, call, argv)
             raise
         finally:
             call.close()
@@ -325,18 +321,14 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else OK
     except Exception as error:
-        from tars_memory.doors.cli.failures import explain
-
-        return explain(error, call, argv)
+        return cli.failures.explain(error, call, argv)
     return code
 
 
 def _complete(group: Group, argv: list[str], call: Call) -> int:
     """Answer a shell's Tab; nothing is said but values, whatever happens."""
-    from tars_memory.doors.cli.completion import answer
-
     try:
-        code = answer(group, call.env[COMPLETES], argv, call)
+        code = cli.completion.answer(group, call.env[COMPLETES], argv, call)
         call.out.flush()
     except Exception:
         discard(call.out.stdout)

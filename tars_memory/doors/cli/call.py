@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+import tars_memory
 from tars_memory import vault
 from tars_memory.doors.cli.output import Output, counted, fields, here, line, within
 from tars_memory.errors import Passing, UsageError
@@ -173,9 +174,7 @@ class Call:
             return memory
 
     def _open(self, vault: str | Path | None) -> Memory:
-        from tars_memory.memory import Memory
-
-        memory = Memory(
+        memory = tars_memory.Memory(
             vault,
             actor=self.actor,
             interactive=self.interactive,

@@ -240,12 +240,10 @@ def _sections(call: Call, _given: Sequence[str]) -> Iterator[Value]:
 
 def _entries(call: Call) -> Iterator[Entry]:
     """Those of the two notes that ``list`` shows; read here, which loads less than the command."""
-    from tars_memory.vault.note import Note
-
     vault = call.memory().workspace.vault
     for path in (vault.layout.memory, vault.layout.procedural):
         if vault.look(path) is not None:
-            yield from Note.of(vault.layout, path, vault.read(path)).entries
+            yield from vault.note(path).entries
 
 
 def _writes(call: Call, _given: Sequence[str]) -> Iterator[Value]:
@@ -262,7 +260,6 @@ def _models(call: Call, _given: Sequence[str]) -> Iterator[Value]:
 
 
 def _sources(call: Call, _given: Sequence[str]) -> Iterator[Value]:
-
     paths = call.memory().workspace.settings.sources.paths
     yield from ((f"remove {path.strip()}", "") for path in paths.split(",") if path.strip())
 

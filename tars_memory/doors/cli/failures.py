@@ -128,8 +128,6 @@ def _is_refusal(error: BaseException, command: str) -> bool:
 
 def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
     """Put the words where the next writing command finds them; a sentence that says so, or repeats them."""
-    from tars_memory.vault.writing.spool import Spool
-
     memory = call.opened
     arguments = typed.arguments if call.interactive else _masked(typed.arguments)
     said: dict[str, Any] = {**arguments, "actor": call.actor, "interactive": call.interactive}
@@ -142,11 +140,11 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
             said |= {"project": memory.workspace.project} if memory.workspace.project else {}
         except Exception:  # no vault, or none that can be opened: it is found when the same call would find it
             folder = Places.of(call.env).state / "spool"
-            vault = call.vault or call.env.get("TARS_MEMORY_DIR")
-            asked = os.path.abspath(os.path.expanduser(vault)) if vault else None
+            named = call.vault or call.env.get("TARS_MEMORY_DIR")
+            asked = os.path.abspath(os.path.expanduser(named)) if named else None
             said |= {"asked_vault": asked, "asked_project": call.project or call.env.get(PROJECT)}
             said |= {"asked_folder": str(here())}
-        item = Spool(folder).put(typed.command, said, typed.item)
+        item = vault.writing.spool.Spool(folder).put(typed.command, said, typed.item)
     except UnwritableError as failed:
         return f"{failed.message}; {failed.hint}"
     except Exception as failed:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperOption
 
-from tars_memory import curation
+from tars_memory import curation, language
 from tars_memory.doors.cli.call import Call, read_stdin
 from tars_memory.doors.cli.output import clean, counted
 from tars_memory.errors import UsageError
@@ -212,11 +212,10 @@ def day(call: Call, text: str | None, option: str, *, last: bool = False) -> dat
     """
     if text is None:
         return None
-    from tars_memory.language.named_dates import ACCEPTED, parse_day
-
-    named = parse_day(text, today(call))
+    dates = language.named_dates
+    named = dates.parse_day(text, today(call))
     if named is None:
-        raise UsageError(f"{option}: {text!r} is no date", f"it takes {ACCEPTED}")
+        raise UsageError(f"{option}: {text!r} is no date", f"it takes {dates.ACCEPTED}")
     return named.end if last else named.start
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tars_memory.doors import cli
 from tars_memory.doors.cli.call import Call
 from tars_memory.doors.cli.output import Output, clean, fields, line
 from tars_memory.doors.cli.parsing import About, Ref, Topic, call_of, command
@@ -40,9 +41,7 @@ def list_(
         anything = not (tier or section or narrowed)
         call.out.say("there are no entries yet: tars-memory remember TEXT" if anything else "there are no such entries")
     elif call.out.screen:
-        from tars_memory.doors.cli.screen import show_entries
-
-        show_entries(call.out, entries)
+        cli.screen.show_entries(call.out, entries)
     else:
         for entry in entries:
             call.out.data(f"{entry.ref}\t{call.out.place(entry.path, entry.line)}\t{line(entry.text)}{signed(entry)}")

@@ -7,7 +7,7 @@ import typer
 from tars_memory.doors.cli.output import Output, counted, line
 from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
-from tars_memory.recall.evaluation import UNNAMED, ModeRun
+from tars_memory.recall.evaluation import UNNAMED, ModeRun, compare
 
 MODES = ("hybrid", "lexical", "semantic")
 MOST_MISSING = 5
@@ -72,8 +72,6 @@ def _show_run(out: Output, run: "ModeRun") -> None:
 
 def _show_comparison(out: Output, run: "ModeRun", other: "ModeRun") -> None:
     """A row for each metric: both means, the difference, its 95 % interval."""
-    from tars_memory.recall.evaluation import compare
-
     mine, theirs = run.means(), other.means()
     cells = [["", run.mode, other.mode, "difference", "95 % from", "to", "n"]]
     for name, found in compare(run, other).items():

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tars_memory.doors import cli
 from tars_memory.doors.cli.call import MOST, STOPPED, Call, confirmed, say_change
 from tars_memory.doors.cli.output import Output, counted, fields, line
 from tars_memory.doors.cli.parsing import call_of, command
@@ -33,9 +34,7 @@ def history(
     elif not entries:
         call.out.say("nothing has been written yet" + (f" to {path}" if path else ""))
     elif call.out.screen:
-        from tars_memory.doors.cli.screen import show_history
-
-        show_history(call.out, (row(call.out, entry) for entry in entries))
+        cli.screen.show_history(call.out, (row(call.out, entry) for entry in entries))
     else:
         for entry in entries:
             call.out.data("\t".join(row(call.out, entry)))

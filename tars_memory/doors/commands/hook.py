@@ -3,13 +3,17 @@
 import os
 import signal
 import sys
+from difflib import unified_diff
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tars_memory import jobs
+from tars_memory.apart import program
 from tars_memory.disk import Places, read_id
-from tars_memory.doors.cli.call import Call
-from tars_memory.doors.cli.output import clean, counted, discard, masked
+from tars_memory.doors.cli.call import Call, confirmed
+from tars_memory.doors.cli.output import clean, counted, discard, line, masked, show_rows
 from tars_memory.doors.cli.parsing import Command, call_of, command
 from tars_memory.errors import TarsError, UsageError
 from tars_memory.jobs.hooks import (
@@ -229,18 +233,16 @@ def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
     Raises:
         UsageError: no such action or agent, or nobody is there to be asked.
     """
-    from tars_memory.jobs.hosts import HOSTS, Hosts
-
     unknown = [name for name in names if name not in AGENTS]
     if action not in ACTIONS or unknown:
         what = f"unknown agent: {unknown[0]!r}" if unknown else f"unknown action: {action!r}"
         raise UsageError(what, f"hook takes: {', '.join(ACTIONS)}, and {', '.join(AGENTS)}")
-    hosts = Hosts(call.env, Places.of(call.env).state)
+    hosts = jobs.hosts.Hosts(call.env, Places.of(call.env).state)
     if action == "status":
         return _standing(call, hosts, names or list(AGENTS))
     names = list(dict.fromkeys(names)) or hosts.here()
     if not names:
-        titles = ", ".join(f"{name} ({host.title})" for name, host in HOSTS.items())
+        titles = ", ".join(f"{name} ({host.title})" for name, host in jobs.hosts.HOSTS.items())
         raise UsageError("no agent's settings are here", f"name the agent: {titles}")
     edits = _planned(call, hosts, action, names)
     changes = [edit for edit in edits if edit.changes]
@@ -257,7 +259,7 @@ def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
             call.out.say(f"{'removed' if edit.after is None else 'changed'}: {clean(str(edit.path))}")
     notices = [note for edit in edits for note in edit.notes]
     if action == "install":
-        notices += [note for name in names for note in HOSTS[name].notes]
+        notices += [note for name in names for note in jobs.hosts.HOSTS[name].notes]
     notices = call.notices(notices)
     if call.out.json:
         call.out.record({"changes": told, "notices": notices})
@@ -270,10 +272,6 @@ def _planned(call: Call, hosts: "Hosts", action: str, names: list[str]) -> "list
     """The changes of all files; a failure with any of them comes before anything is written."""
     if action == "uninstall":
         return [edit for name in names for edit in hosts.uninstall(name)]
-    from importlib.util import find_spec
-
-    from tars_memory.doors.commands.unattended import program
-
     settings = Settings(call.env, Places.of(call.env))
     root = find_vault(call.vault, settings, here())
     vault = str(root) if call.vault or not settings.vault_path() else ""
@@ -283,8 +281,6 @@ def _planned(call: Call, hosts: "Hosts", action: str, names: list[str]) -> "list
 
 def _difference(edit: "Edit") -> str:
     """A change as a patch, as people know it."""
-    from difflib import unified_diff
-
     (before, old), (after, new) = (
         ("/dev/null", []) if data is None else (str(edit.path), data.decode("utf-8", "replace").split("\n"))
         for data in (edit.before, edit.after)
@@ -301,8 +297,6 @@ def _agreed(call: Call, changes: "list[Edit]") -> bool:
     files = ", ".join(dict.fromkeys(clean(str(edit.path)) for edit in changes))
     if not call.interactive:
         raise UsageError(f"nobody is here to agree to a change of {files}", "nothing was written; --yes agrees to it")
-    from tars_memory.doors.cli.call import confirmed
-
     if confirmed(call, f"change {files}?"):
         return True
     call.out.complain("nothing was written")
@@ -310,9 +304,6 @@ def _agreed(call: Call, changes: "list[Edit]") -> bool:
 
 
 def _standing(call: Call, hosts: "Hosts", names: list[str]) -> int:
-    from tars_memory.doors.cli.output import line, show_rows
-    from tars_memory.jobs.hosts import HOSTS
-
     found = [hosts.standing(name) for name in names]
     notices = call.notices([f"{each.agent}: {each.problem}" for each in found if each.problem])
     if call.out.json:
@@ -322,7 +313,7 @@ def _standing(call: Call, hosts: "Hosts", names: list[str]) -> int:
     for each in found:
         how = "installed" if each.events or each.servers else "not installed" if each.there else "not here"
         told = ", ".join([*each.events, *(["MCP"] if each.servers else [])])
-        rows.append((each.agent, HOSTS[each.agent].title, how, told, line(", ".join(each.files))))
+        rows.append((each.agent, jobs.hosts.HOSTS[each.agent].title, how, told, line(", ".join(each.files))))
     show_rows(call.out, rows, ("", "agent", "hook", "events", "file"), of_notes=False)
     return OK
 

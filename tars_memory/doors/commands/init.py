@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import tars_memory
+from tars_memory.apart import program
 from tars_memory.doors.cli.call import Call, confirmed
 from tars_memory.doors.cli.output import counted, duration, line
 from tars_memory.doors.cli.parsing import call_of, command
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tars_memory.jobs.merge import GitReport
-    from tars_memory.memory import Memory
 
 
 def init(
@@ -32,13 +33,11 @@ def init(
     --git makes the folder a git repository if it is in none, adds what is missing to its .gitattributes, and tells this
     clone how to merge. tm undo takes the lines back; git config --remove-section merge.tars-memory forgets the rest.
     """
-    from tars_memory.memory import Memory
-
     call = call_of(ctx)
     if path == "" or call.vault == "":
         raise UsageError("PATH is empty", "name the folder, or stand in it and leave PATH out")
     root = path or call.vault or call.env.get("TARS_MEMORY_DIR") or "."
-    made = Memory.init(
+    made = tars_memory.Memory.init(
         root, actor=call.actor, interactive=call.interactive, now=call.now, dry_run=call.dry_run, env=call.env
     )
     notices = call.notices(made.notices)
@@ -55,7 +54,9 @@ def init(
     if report:
         say_git(call, report)
     if not call.dry_run:
-        memory = Memory(made.root, actor=call.actor, interactive=call.interactive, now=call.now, env=call.env)
+        memory = tars_memory.Memory(
+            made.root, actor=call.actor, interactive=call.interactive, now=call.now, env=call.env
+        )
         recommend(call, memory)
         begin_reading(call, memory)
     return 0
@@ -63,10 +64,7 @@ def init(
 
 def set_up_git(call: Call, root: "Path") -> "GitReport":
     """Let git merge the vault's notes by entry."""
-    from tars_memory.doors.commands.unattended import program
-    from tars_memory.memory import Memory
-
-    memory = Memory(
+    memory = tars_memory.Memory(
         root, actor=call.actor, interactive=call.interactive, now=call.now, dry_run=call.dry_run, env=call.env
     )
     return memory.merge_by_entry(program())
@@ -82,7 +80,7 @@ def say_git(call: Call, report: "GitReport") -> None:
     call.out.say("git merges the notes by entry here; in every other clone run: tars-memory init --git")
 
 
-def begin_reading(call: Call, memory: "Memory") -> None:
+def begin_reading(call: Call, memory: "tars_memory.Memory") -> None:
     """Let a vault of many notes be read in the background, before anybody asks."""
     memory.workspace.apart = True
     notes = len(memory.workspace.vault.paths())
@@ -90,7 +88,7 @@ def begin_reading(call: Call, memory: "Memory") -> None:
         call.out.say(f"{counted(notes, 'note')} are being read in the background: tars-memory status")
 
 
-def recommend(call: Call, memory: "Memory") -> None:
+def recommend(call: Call, memory: "tars_memory.Memory") -> None:
     """Say which embedding model fits the vault's languages, if it isn't the one that is set; ask where it is here."""
     better = memory.recommended_model()
     if better is None:

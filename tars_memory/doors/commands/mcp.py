@@ -4,14 +4,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from tars_memory.doors import cli
 from tars_memory.doors.cli.call import PATIENCE
 from tars_memory.doors.cli.parsing import call_of, command
+from tars_memory.doors.tools import Tools
 from tars_memory.errors import UsageError
+from tars_memory.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from tars_memory.memory import Memory
 
 INSTALL = "install it with its extra: uv tool install 'tars-memory[mcp]', or pip install 'tars-memory[mcp]'"
 
@@ -22,14 +23,12 @@ def mcp(ctx: typer.Context) -> int:
     The vault and the project are those of the start; no call can choose others. It may search, read, add lines under
     the client's name, and propose rules. It ends when the host closes stdin.
     """
-    from tars_memory.memory import Memory
-
     call = call_of(ctx)
     with Memory(call.vault, actor="agent", now=call.now, env=call.env, project=call.project) as memory:
         root, project = memory.workspace.root, memory.workspace.project or "none"
         call.notices(memory.workspace.notices)
 
-    def opened(said: "Mapping[str, str]") -> "Memory":
+    def opened(said: "Mapping[str, str]") -> Memory:
         memory = Memory(
             root, actor="agent", now=call.now, dry_run=call.dry_run, env={**said, **call.env}, project=project
         )
@@ -40,12 +39,9 @@ def mcp(ctx: typer.Context) -> int:
         from tars_memory.doors import mcp as protocol
     except ImportError as error:
         raise UsageError(f"mcp needs the MCP SDK, 2.3 or newer, which is not here ({error})", INSTALL) from None
-    from tars_memory.doors.tools import Tools
 
     def failed(error: Exception) -> None:
-        from tars_memory.doors.cli.failures import explain
-
-        explain(error, call)
+        cli.failures.explain(error, call)
 
     if call.out.stderr.isatty():
         call.out.say(f"serving {root} on stdin and stdout; an agent's host starts this: docs/agents.md")

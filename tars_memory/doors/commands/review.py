@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from tars_memory import curation
 from tars_memory.curation.reviewing.review import left_out, offer, unapproved
-from tars_memory.doors.cli.approve import Walk, show, walk_rules
+from tars_memory.doors import cli
 from tars_memory.doors.cli.call import Call
 from tars_memory.doors.cli.output import clean, counted, line
 from tars_memory.doors.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command
@@ -110,7 +111,7 @@ def review(
         return _list(call, room.waiting(limit=limit, expired=expired))
 
     with room.alone():
-        return Walk(call, room, limit=limit, expired=expired).run()
+        return cli.approve.Walk(call, room, limit=limit, expired=expired).run()
 
 
 def _ids(said: list[str] | None) -> list[str]:
@@ -151,7 +152,7 @@ def _list(call: Call, listed: Any) -> int:
     elif not listed.proposals:
         call.out.say("nothing else waits for a decision" if listed.unsettled else "nothing waits for a decision")
     elif call.out.screen:
-        show(call, listed.proposals)
+        cli.approve.show(call, listed.proposals)
     else:
         for each in (one for proposal in listed.proposals for one in proposal.each):
             where = call.out.path(each.target) + (f" › {line(each.section)}" if each.section else "")
@@ -200,7 +201,7 @@ def _rules(call: Call) -> int:
     found = unapproved(context)
     notices = call.notices(context.notices)
     if asks and found:
-        return walk_rules(call, context, found)
+        return cli.approve.walk_rules(call, context, found)
     if call.out.json:
         call.out.record({"rules": [each.as_dict() for each in found], "notices": notices})
     for each in found if not call.out.json else ():
@@ -251,9 +252,7 @@ def _noted(call: Call, written: tuple[str, int]) -> int:
 
 def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, reply: str | None, expired: bool) -> bool:
     """Let a model sort what waits; False if that was all (a prompt was shown, or nothing waits)."""
-    from tars_memory.curation.reviewing import suggest
-
-    asked = suggest.material(room, expired=expired)
+    asked = curation.reviewing.suggest.material(room, expired=expired)
     if not asked.candidates:
         call.out.say("nothing waits that a model could sort")
         return not print_prompt
@@ -264,7 +263,7 @@ def _asked(call: Call, room: Any, *, model: str | None, print_prompt: bool, repl
     if named is None:
         return False
     with room.alone():
-        made = suggest.suggest(room, asked, named)
+        made = curation.reviewing.suggest.suggest(room, asked, named)
     call.notices([*made.notices, f"{counted(len(made.kept), 'proposal')} worded by {named.name}"])
     return True
 

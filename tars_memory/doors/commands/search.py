@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tars_memory.doors import cli
 from tars_memory.doors.cli.call import Call
 from tars_memory.doors.cli.output import counted, here, line, within
 from tars_memory.doors.cli.parsing import About, AsOf, Expired, Topic, call_of, command, validity
@@ -201,11 +202,9 @@ def _answer(
 
 def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool) -> None:
     if call.out.screen:
-        from tars_memory.doors.cli.screen import show_hits
-
         if not call.out.relative_to and within(call.out.root, here()) is None:
             call.out.relative_to = "vault"  # short, and every command takes it
-        show_hits(call.out, result, full=full, wanted=wanted)
+        cli.screen.show_hits(call.out, result, full=full, wanted=wanted)
         return
     for hit in result.hits:
         number, words = hit.best_line

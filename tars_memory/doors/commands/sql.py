@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tars_memory import index
 from tars_memory.doors.cli.output import clean, counted, line, show_rows
 from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
@@ -93,16 +94,15 @@ def _csv(row: "Iterable[str]") -> str:
 
 
 def _tables(call: "Call") -> int:
-    from tars_memory.index.tables import TABLES
-
+    tables = index.tables.TABLES
     if call.out.json:
         told = [
             {"name": name, "columns": [{"name": each, "meaning": meaning} for each, meaning in columns.items()]}
-            for name, columns in TABLES.items()
+            for name, columns in tables.items()
         ]
         call.out.record({"tables": told, "notices": []})
     else:
-        rows = ((name, each, meaning) for name, columns in TABLES.items() for each, meaning in columns.items())
+        rows = ((name, each, meaning) for name, columns in tables.items() for each, meaning in columns.items())
         show_rows(call.out, rows, ("table", "column", "what it holds"), ("magenta",), of_notes=False)
     return 0
 

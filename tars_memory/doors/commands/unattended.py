@@ -4,9 +4,7 @@ import contextlib
 import os
 import plistlib
 import shlex
-import shutil
 import signal
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -14,11 +12,12 @@ from typing import Annotated, Any
 
 import typer
 
+from tars_memory import index
+from tars_memory.apart import program
 from tars_memory.doors.cli.call import Call
 from tars_memory.doors.cli.output import PROGRAM, counted, line
 from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
-from tars_memory.index.watcher import Watcher
 from tars_memory.jobs import sleep as nights
 from tars_memory.jobs.watch import Watching
 
@@ -122,7 +121,7 @@ def watch(
         call.out.data(unit(print_service, call.memory().workspace.root, call.env), of_notes=False)
         return 0
 
-    watcher = Watcher(call.memory().workspace.root, poll=poll)
+    watcher = index.watcher.Watcher(call.memory().workspace.root, poll=poll)
     watching = Watching(call.fresh_memory, watcher)
     with _signals(watcher):
         if once:
@@ -256,16 +255,6 @@ def unit(kind: str, vault: Path, env: Mapping[str, str], *, night: bool = False,
         once = [] if night else ["--once", "--quiet"]
         return f"{when} " + " ".join([*said, *map(_cron_word, [*words, *once])])
     raise UsageError(f"{kind!r} is no kind of unit", f"it is one of {', '.join(KINDS)}")
-
-
-def program() -> list[str]:
-    """The words by which a service calls the program: with its whole path, or by way of this Python."""
-    called = sys.argv[0] if sys.argv else ""
-    installed = [called] if os.path.isabs(called) and not called.endswith(".py") else []
-    installed += [shutil.which(os.path.basename(called)) or "", shutil.which("tars-memory") or ""]
-    installed.append(os.path.join(os.path.dirname(sys.executable), "tars-memory"))
-    found = next((path for path in installed if os.path.isfile(path) and os.access(path, os.X_OK)), "")
-    return [os.path.abspath(found)] if found else [sys.executable, "-m", "tars_memory"]
 
 
 def _cron_word(word: str) -> str:
