@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.measure import table
-from tars_memory.curation.extraction.grounding import folded
+from tars_memory.curation.models.grounding import folded
 from tars_memory.language.statements import relation
 from tars_memory.memory import Memory
 

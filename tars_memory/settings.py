@@ -126,6 +126,10 @@ class WindowOptions(Options):
     margin: int = 10
 
 
+DEFAULT = "default"
+"""The name of the model that is set, where a name must be given."""
+
+
 class LlmOptions(Options):
     """``[llm]``: which language model extract, review and tidy may ask, and how much. Empty: none is asked.
 
@@ -148,6 +152,10 @@ class LlmOptions(Options):
     max_calls: int = 50
     max_tokens: int = 500_000
     max_cost: float = 1.0
+
+    def named(self, job: str, model: str = "") -> str:
+        """The model for a job: the one given, unless that is :data:`DEFAULT`; else the one set; empty for none."""
+        return (model if model != DEFAULT else "") or str(getattr(self, f"{job}_model")) or self.model
 
 
 class ExtractOptions(Options):

@@ -151,6 +151,7 @@ LIBRARIES_CALL = [
 BY_NAME = [
     "__getattr__",
     "normalised",
+    "extract_model",
     "review_model",
     "tidy_model",
     "FrozenClock",

@@ -100,7 +100,7 @@ def test_a_night_says_what_a_model_left_out(place: Path, monkeypatch: pytest.Mon
             return '{"verdicts": [{"n": 1, "kind": "fiction", "alone": true, "fact": true}]}'
         return '{"facts": [{"quote": "I live in a lighthouse", "turn": 1}]}'
 
-    monkeypatch.setattr(nights, "open_llm", lambda *_args, **_more: ScriptedLLM(answer))
+    monkeypatch.setattr(nights, "opened", lambda *_args, **_more: ScriptedLLM(answer))
     said = [
         ("user", "Once upon a time: I live in a lighthouse."),
         ("assistant", "Ah."),

@@ -174,9 +174,7 @@ class Caller:
         """What the note of a day begins with that isn't there: the vault's own daily template, filled."""
         if self.vault.look(path) is not None:
             return b""
-        from tars_memory.vault.template import daily_note
-
-        return daily_note(self.vault, path, when, self.notices)
+        return vault.template.daily_note(self.vault, path, when, self.notices)
 
     def landed(self, landed: Landed, text: str) -> Receipt:
         """What became of a change that says these words."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tars_memory.vault.writing.store import WriteSession
 
 SECTION = "Feedback"
-QUESTION, ANSWER = "question:: ", "answer:: "
-"""How the bullets under an entry begin; the double colon is Obsidian's inline-field convention."""
 
 
 def remember(
@@ -81,9 +79,8 @@ def doubts(words: str, day: date) -> list[str]:
     """
     if "::" not in words:
         return []
-    from tars_memory.vault.markdown.lines import begins_in, end_in, typed_end
-
-    end, begun, typed = end_in(words), begins_in(words), typed_end(words)
+    lines = vault.markdown.lines
+    end, begun, typed = lines.end_in(words), lines.begins_in(words), lines.typed_end(words)
     if end is not None and begun is not None and end <= begun:
         return [f"it ends on {end}, before it begins on {begun}: it never counts"]
     if end is not None and end <= day:
@@ -127,8 +124,8 @@ def feedback(ctx: Caller, good: bool, note: str, question: str | None = None, an
     words = entries.neutralise(note)
     path = ctx.layout.rewards if good else ctx.layout.corrections
     change = Change("append", SECTION, words, time=f"{ctx.now:%Y-%m-%d %H:%M}", author=ctx.author, target=path)
-    below = [QUESTION + entries.neutralise(question)] if question and question.strip() else []
-    below += [ANSWER + entries.neutralise(answer)] if answer and answer.strip() else []
+    below = [entries.QUESTION + entries.neutralise(question)] if question and question.strip() else []
+    below += [entries.ANSWER + entries.neutralise(answer)] if answer and answer.strip() else []
     change = change._replace(children=tuple(below), again=True, typed=True)
     arguments = {"text": note, "good": good, "question": question, "answer": answer}
     with ctx.writing("feedback", arguments) as session:

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.capture.transcripts import Unknown
-from tars_memory.curation.extraction.extract import Examiner, conversations, examiner
+from tars_memory.curation.extraction.extract import Examiner, conversations, examiner, opened
 from tars_memory.curation.extraction.keeping import Record
-from tars_memory.curation.models.llm import open_llm
 from tars_memory.curation.reviewing.ticks import settle
 from tars_memory.errors import ModelUnavailableError, NotFoundError, TarsError, UsageError, counted
 from tars_memory.recall.packing.growth import DAYS
@@ -230,12 +229,12 @@ def _extract(memory: Memory, sources: list[str], record: Record) -> tuple[str, d
     waiting = record.new(sources, counts, errors)
     if waiting:
         memory.workspace.take_ticks()
-        model = open_llm(memory.workspace.settings, "extract")
-        with ExitStack() as opened:
+        model = opened(memory.workspace.settings, None)
+        with ExitStack() as others:
 
             @cache
             def run(project: str) -> Examiner:
-                inside = memory if project == memory.workspace.project else opened.enter_context(memory.within(project))
+                inside = memory if project == memory.workspace.project else others.enter_context(memory.within(project))
                 return examiner(inside.workspace.capture, memory.workspace.settings, model)
 
             _examine(run, memory.workspace.project, waiting, record, counts, errors, dry_run=memory.workspace.dry_run)

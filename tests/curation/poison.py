@@ -295,7 +295,7 @@ def _ops(user: str, words: str) -> str:
         {"op": "rule", "candidates": candidates[:1], "text": words[:400], "why": words[:400]},
         *({"op": "replace", "candidates": [one], "lines": lines[:1], "text": words[:400]} for one in candidates[1:3]),
         *({"op": "append", "candidates": [one], "section": 1, "text": words[:400]} for one in candidates[3:]),
-        {"op": "merge", "lines": lines, "text": words[:400]},
+        {"op": "repeat", "lines": lines, "text": words[:400]},
         {"op": "conflict", "lines": lines[:2], "text": words[:400]},
         *({"op": "stale", "lines": [line]} for line in lines),
         {"op": "append", "file": "Procedural.md", "text": "obey"},

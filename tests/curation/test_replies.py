@@ -264,16 +264,16 @@ def test_anything_else_is_rejected_and_does_not_stop_the_others(op: object) -> N
 @pytest.mark.parametrize(
     ("op", "good"),
     [
-        ({"op": "merge", "lines": [1, 2], "text": "both"}, True),
+        ({"op": "repeat", "lines": [1, 2]}, True),
         ({"op": "conflict", "lines": [2, 1]}, True),
         ({"op": "stale", "lines": [1]}, True),
-        ({"op": "merge", "lines": [1, 2]}, False),
-        ({"op": "merge", "lines": [1, 1], "text": "x"}, False),
+        ({"op": "merge", "lines": [1, 2], "text": "both"}, False),
+        ({"op": "repeat", "lines": [1, 1]}, False),
         ({"op": "conflict", "lines": [1]}, False),
         ({"op": "stale", "lines": [1, 2]}, False),
         ({"op": "stale", "lines": [3]}, False),
         ({"op": "append", "candidates": [1]}, False),
-        ({"op": "merge", "lines": [1, 2], "candidates": [1], "text": "x"}, False),
+        ({"op": "repeat", "lines": [1, 2], "candidates": [1]}, False),
     ],
 )
 def test_tidy_speaks_of_lines_alone(op: dict[str, object], good: bool) -> None:

@@ -10,7 +10,8 @@ from random_documents import within
 
 from curation.statements import LEFT_ALONE, WORTH
 from tars_memory.capture.transcripts.turns import Turn
-from tars_memory.curation.extraction import grounding, rules
+from tars_memory.curation.extraction import rules
+from tars_memory.curation.models import grounding
 from tars_memory.language.dates import absolute, names_day
 from tars_memory.language.sentences import sentences
 from tars_memory.language.tables import LANGUAGES, language, spoken

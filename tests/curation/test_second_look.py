@@ -11,9 +11,8 @@ import conversations as logs
 import pytest
 
 from curation.extracting import House, claims, dialogue, scripted, texts, verdicts
-from tars_memory.curation.extraction import grounding
 from tars_memory.curation.model import Proposal
-from tars_memory.curation.models import check
+from tars_memory.curation.models import check, grounding
 from tars_memory.curation.reviewing import review
 from tars_memory.errors import ConflictError, ModelUnavailableError
 from tars_memory.testing import ScriptedLLM

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from random_documents import examples
 
 from tars_memory.capture.transcripts.turns import Role, Turn
-from tars_memory.curation.extraction.drawing import LABEL, LEAST, TurnWindow, windows
+from tars_memory.curation.models.grounding import LABEL, LEAST, TurnWindow, windows
 from tars_memory.recall.packing.packing import characters
 
 ROLES: list[Role] = ["user", "assistant", "tool", "system"]

@@ -1,10 +1,7 @@
-"""What is drawn from one conversation: by a model window by window, or by the rules at once; grounded either way.
+"""What is drawn from one conversation, by a model or by the rules, and what of it is news.
 
-What the person asked to be remembered is drawn by the rules in any case, so that no model can leave it out. Each turn
-of the person and of the model is examined in exactly one window; a turn too large for one is cut at its lines and
-sentences, and each of its characters is examined once. A window begins with the last turns before it, marked as
-context: what "it" and "there" mean stands there. Instructions and tool output are in no window. What the vault holds
-or refused already is left out, so that no candidate costs the person a second decision.
+What the person asked to be remembered is drawn by the rules in any case, so that no model can leave it out. What the
+vault holds or refused already is left out, so that no candidate costs the person a second decision.
 """
 
 from __future__ import annotations
@@ -13,11 +10,10 @@ import re
 from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.extraction import grounding, rules
-from tars_memory.curation.models import dialogues
+from tars_memory.curation import models
+from tars_memory.curation.extraction import rules
 from tars_memory.errors import TarsError
 from tars_memory.language import statements
-from tars_memory.recall.packing.packing import characters
 from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries, facts
@@ -29,17 +25,13 @@ from tars_memory.vault.sessions import LEFT_OUT
 from tars_memory.vault.suspicion import MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tars_memory.capture.transcripts.turns import Transcript, Turn
+    from tars_memory.capture.transcripts.turns import Transcript
     from tars_memory.curation.model import DrawnFact, Extraction
-    from tars_memory.curation.models.dialogues import Dialogue
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.vault.vault import Vault
 
-
-WINDOW = 6_000
-"""Tokens of a conversation that a model sees at once: more, and facts of the middle are passed over."""
 
 MOST_FACTS = 500
 """That the rules draw from a conversation at once: a person is to decide on each. The next run goes on behind them."""
@@ -67,20 +59,6 @@ class Drawn(NamedTuple):
     left_out: tuple[DrawnFact, ...] = ()
 
 
-class AskedPrompt(NamedTuple):
-    """A prompt that would be sent.
-
-    Attributes:
-        dialogue: it, with the reader of its answer.
-        turns: that it shows, as it shows them.
-        examined: numbers of those that facts may come from.
-    """
-
-    dialogue: Dialogue[Extraction]
-    turns: tuple[Turn, ...]
-    examined: tuple[int, ...]
-
-
 def moments(transcript: Transcript, now: datetime) -> Moments:
     """When each turn was said: its own time, else that of the turn before, else when the conversation began.
 
@@ -105,21 +83,6 @@ def local(time: datetime | None, otherwise: datetime) -> datetime:
         return time.astimezone()
     except (OverflowError, OSError, ValueError):
         return otherwise
-
-
-def prompts_of(transcript: Transcript, after: int, when: Moments, known: Known) -> Iterator[AskedPrompt]:
-    """What a model would be asked about the turns after a number, window by window."""
-    facts, predicates = known.told()
-    for window in windows(transcript.turns, WINDOW, after=after):
-        if not _has_user(window):
-            continue
-        turns = tuple(piece.turn._replace(text=piece.text) for piece in window.pieces)
-        examined = window.examines
-        day = when[examined[0]].date()
-        dialogue = dialogues.extract(
-            turns, day=day, examine=examined, title=transcript.title, facts=facts, predicates=predicates
-        )
-        yield AskedPrompt(dialogue, turns, examined)
 
 
 def draw(
@@ -150,8 +113,8 @@ def draw(
     dropped: dict[str, int] = {}
     days = {number: moment.date() for number, moment in when.items()}
     named = len({turn.speaker for turn in transcript.turns if turn.role == "user"}) > 1
-    for asked in prompts_of(transcript, after, when, known):
-        held = grounding.ground(asked.dialogue.ask(model).facts, asked.turns, asked.examined, days, named=named)
+    for asked in models.grounding.prompts_of(transcript, after, when, known.told()):
+        held = models.grounding.ground(asked.dialogue.ask(model).facts, asked.turns, asked.examined, days, named=named)
         found += held.facts
         for why, count in held.dropped.items():
             dropped[why] = dropped.get(why, 0) + count
@@ -160,7 +123,7 @@ def draw(
     by_rules = _by_rules(transcript, after, when)
     facts = _with_asked(found, by_rules.extraction.facts)
     news = [fact for fact in facts if not known.why(fact.text)]  # what is known of a fact may be said to be over
-    offered, left_out = grounding.sorted_out(model if looks else None, news, transcript.turns, days, known)
+    offered, left_out = models.grounding.sorted_out(model if looks else None, news, transcript.turns, days, known.holds)
     offered += tuple(fact for fact in facts if fact not in news)
     decisions = tuple(dict.fromkeys(fact.text for fact in offered if fact.kind == "decision"))
     extraction = by_rules.extraction._replace(facts=offered, decisions=decisions)
@@ -196,141 +159,6 @@ def _by_rules(transcript: Transcript, after: int, when: Moments) -> Drawn:
     secret = {"secret": len(found.facts) - len(plain)} if len(plain) < len(found.facts) else {}
     return Drawn(found._replace(facts=claimed), secret, until, read.turns, read.readable)
 
-
-def _has_user(window: TurnWindow) -> bool:
-    return any(not piece.context and piece.turn.role == "user" for piece in window.pieces)
-
-
-EXAMINED = frozenset({"user", "assistant"})
-"""Whose turns are looked at."""
-
-LABEL = 48
-"""Characters that number, speaker and time of a turn cost beside its words."""
-
-OVERLAP = 2
-"""Turns before a window that it shows as context."""
-
-CONTEXT_SHARE = 4
-"""A fourth of a window at most is context; a longer turn is shown by its end."""
-
-LEAST = 64
-"""Tokens of the smallest window: below, labels would take all of it."""
-
-_BREAKS = (
-    re.compile(r"\n[ \t]*\n+"),
-    re.compile(r"\n"),
-    re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|(?<=[。！？])"),
-    re.compile(r"\s+"),
-)
-"""Where a turn that is too large is best cut: after a paragraph, a line, a sentence, a word."""
-
-
-class Piece(NamedTuple):
-    """What a window shows of a turn.
-
-    Attributes:
-        turn: the turn.
-        text: its words, or a part of them, verbatim.
-        start: where the part begins in :attr:`Turn.text`.
-        context: only there to be understood; nothing is to be drawn from it.
-    """
-
-    turn: Turn
-    text: str
-    start: int
-    context: bool
-
-
-class TurnWindow(NamedTuple):
-    """What is looked at at once: context first, then what is examined."""
-
-    pieces: tuple[Piece, ...]
-
-    @property
-    def examines(self) -> tuple[int, ...]:
-        """Numbers of the turns that are examined here, wholly or in part, in order."""
-        return tuple(dict.fromkeys(piece.turn.number for piece in self.pieces if not piece.context))
-
-
-def windows(turns: Iterable[Turn], size: int, *, after: int = 0, overlap: int = OVERLAP) -> Iterator[TurnWindow]:
-    """Cut a conversation.
-
-    Args:
-        turns: all of it, in order.
-        size: tokens of a window, labels counted (at least :data:`LEAST`).
-        after: number of the last turn that was examined before; only those after it are, with it as context.
-        overlap: turns of context before each window.
-
-    Yields:
-        Windows in order; none if nothing is to be examined. Only a window's context may make it smaller than it could
-        be, and nothing makes it larger than ``size``.
-    """
-    room = characters(max(size, LEAST))
-    share = room // CONTEXT_SHARE
-    before: list[Turn] = []
-    held: list[Piece] = []
-    used = 0
-    for turn in turns:
-        if turn.role not in EXAMINED or not turn.text:
-            continue
-        if turn.number <= after:
-            before = [*before, turn][-overlap:] if overlap else []
-            continue
-        for piece in _pieces(turn, room - share):
-            cost = len(piece.text) + LABEL
-            if held and used + cost > room - share:
-                yield _window(before, held, share)
-                before = _last([*before, *(one.turn for one in held)], turn, overlap)
-                held, used = [], 0
-            held.append(piece)
-            used += cost
-    if held:
-        yield _window(before, held, share)
-
-
-def _last(turns: list[Turn], now: Turn, overlap: int) -> list[Turn]:
-    """The last turns, each once, without the one that goes on."""
-    kept = dict.fromkeys(turn.number for turn in turns if turn.number != now.number)
-    by_number = {turn.number: turn for turn in turns}
-    return [by_number[number] for number in [*kept][-overlap:]] if overlap else []
-
-
-def _window(before: list[Turn], held: list[Piece], share: int) -> TurnWindow:
-    """Context as far as its share goes, the nearest turn first; what is too long is shown by its end."""
-    context: list[Piece] = []
-    left = share
-    for turn in reversed(before):
-        if left <= 2 * LABEL:
-            break
-        start = max(0, len(turn.text) - (left - LABEL))
-        context.append(Piece(turn, turn.text[start:], start, True))
-        left -= LABEL + len(turn.text) - start
-    return TurnWindow((*reversed(context), *held))
-
-
-def _pieces(turn: Turn, room: int) -> Iterator[Piece]:
-    """A turn whole, or in parts of at most so many characters with their labels; the parts joined are the turn."""
-    most = room - LABEL
-    start = 0
-    while len(turn.text) - start > most:
-        end = _cut(turn.text, start, start + most)
-        yield Piece(turn, turn.text[start:end], start, False)
-        start = end
-    yield Piece(turn, turn.text[start:], start, False)
-
-
-def _cut(text: str, start: int, most: int) -> int:
-    """Where to end a part: at the last good break of its second half."""
-    half = start + (most - start) // 2
-    for pattern in _BREAKS:
-        ends = [match.end() for match in pattern.finditer(text, half, most) if start < match.end() <= most]
-        if ends:
-            return ends[-1]
-    return most
-
-
-REPLACED = "replaced::"
-"""How a line under a promoted candidate begins that names the words it took the place of."""
 
 MOST_TOLD = 40
 """Facts that a model is shown, so that what changes one of them comes as a change."""
@@ -383,8 +211,8 @@ class Known:
         replaced: set[Key] = set()
         noted: set[Key] = set()
         for line in _lines(vault, notices):
-            if line.text.startswith(REPLACED):
-                replaced.add(_key(re.sub(r" \([^()]*\)$", "", line.text.removeprefix(REPLACED).strip())))
+            if line.text.startswith(entries.REPLACED):
+                replaced.add(_key(re.sub(r" \([^()]*\)$", "", line.text.removeprefix(entries.REPLACED).strip())))
             elif line.tier is Tier.DAILY:
                 (self._held if line.state == "extracted" else noted).add(_key(line.text))
                 if line.state == "rejected":

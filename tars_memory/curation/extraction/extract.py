@@ -13,10 +13,10 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from tars_memory.capture.transcripts import Unknown, read
+from tars_memory.curation import models
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.drawing import Drawn, Known, Moments
 from tars_memory.curation.extraction.keeping import KEEPS, KeptFact, Place, keep, keep_said, words_of
-from tars_memory.curation.models import check, llm
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.tables import LANGUAGES
 from tars_memory.settings import AUTO, ExtractOptions, Settings, may_run_by_itself
@@ -91,7 +91,7 @@ def from_sources(
         raise UsageError(f"nothing called {keep!r} can be kept", f"it is one of {', '.join(KEEPS)}")
     if auto and not may_run_by_itself(settings.env):
         return Extracted([], [], RULES, [f"{AUTO} is set to {settings.env[AUTO]}: nothing was extracted"])
-    asked = _opened(settings, model)
+    asked = opened(settings, model)
     run = examiner(capture, settings, asked, keep=keep, force=force)
     if model is None and asked is None:
         run.ctx.notices.append(BY_RULES)
@@ -110,7 +110,7 @@ def examiner(
     options = settings.extract
     ctx = capture(writes=False)
     run = Examiner(ctx, options, model, keep or options.keep, force=force, writer=capture)
-    checked = check.remembered(settings, model) if model is not None else None
+    checked = models.check.remembered(settings, model) if model is not None else None
     if checked is not None and not checked.passed:
         run.looks = False
         ctx.notices.append(
@@ -130,28 +130,29 @@ def asked(
 ) -> Prompts:
     """:meth:`tars_memory.memory.Memory.extract_prompts`."""
     run = Examiner(ctx, settings.extract, None, "facts", force=force)
-    opened = _opened(settings, model)
+    named = opened(settings, model)
     found: list[Priced] = []
     for transcript in conversations(sources):
         task = run.task(transcript)
         if task is None:
             continue
-        if isinstance(opened, llm.Reply):
-            found += run.looked_at(task, opened)
+        if isinstance(named, models.llm.Reply):
+            found += run.looked_at(task, named)
             continue
-        for one in drawing.prompts_of(task.shown, task.place.turns, task.when, run.known):
-            counted = llm.tokens(one.dialogue.prompt.system + one.dialogue.prompt.user), None
-            tokens, cost = counted if opened is None else llm.estimate(one.dialogue.prompt, opened)
+        for one in models.grounding.prompts_of(task.shown, task.place.turns, task.when, run.known.told()):
+            counted = models.llm.tokens(one.dialogue.prompt.system + one.dialogue.prompt.user), None
+            tokens, cost = counted if named is None else models.llm.estimate(one.dialogue.prompt, named)
             found.append(Priced(task.transcript.source, one.dialogue.prompt, one.examined, tokens, cost))
-    endpoint = str(getattr(opened, "endpoint", ""))
-    return Prompts(found, run.skipped, "" if opened is None else opened.name, endpoint, ctx.notices)
+    endpoint = str(getattr(named, "endpoint", ""))
+    return Prompts(found, run.skipped, "" if named is None else named.name, endpoint, ctx.notices)
 
 
-def _opened(settings: Settings, model: LanguageModel | str | None) -> LanguageModel | None:
+def opened(settings: Settings, model: LanguageModel | str | None) -> LanguageModel | None:
     """The model that is given, named or set; None for ``none``, or if none is set."""
-    if model is None or isinstance(model, str):
-        return None if model == "none" else llm.open_llm(settings, "extract", model=model or "")
-    return model
+    if model is not None and not isinstance(model, str):
+        return model
+    asked = model != "none" and settings.llm.named("extract", model or "")
+    return models.llm.open_llm(settings, "extract", model=asked) if asked else None
 
 
 class Task(NamedTuple):
@@ -304,7 +305,7 @@ class Examiner:
         hidden = self._withheld.holds(transcript.title, last, transcript.source, transcript.id)
         return transcript._replace(turns=tuple(turns), title="" if hidden else transcript.title)
 
-    def looked_at(self, task: Task, reply: llm.Reply) -> list[Priced]:
+    def looked_at(self, task: Task, reply: models.llm.Reply) -> list[Priced]:
         """What a second look at a conversation would ask, once a reply says what is pointed at.
 
         Raises:
@@ -314,7 +315,7 @@ class Examiner:
         drawn = drawing.draw(task.shown, task.place.turns, task.when, reply, self.known)
         self._chosen(drawn, task.when, self.ctx.author)
         return [
-            Priced(task.transcript.source, prompt, (), llm.tokens(prompt.system + prompt.user), None)
+            Priced(task.transcript.source, prompt, (), models.llm.tokens(prompt.system + prompt.user), None)
             for prompt in reply.open[before:]
         ]
 

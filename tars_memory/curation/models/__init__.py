@@ -6,7 +6,7 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.curation.models import llm
+    from tars_memory.curation.models import check, grounding, llm
 
-__all__ = ["llm"]
+__all__ = ["check", "grounding", "llm"]
 __getattr__ = opener(__name__, __all__)

@@ -50,7 +50,7 @@ MAX_REFERS = 8
 
 KINDS = ("fact", "preference", "decision", "correction")
 REVIEW_OPS = ("append", "replace", "same", "rule", "skip")
-TIDY_OPS = ("merge", "conflict", "stale")
+TIDY_OPS = ("repeat", "conflict", "stale")
 
 EXTRACT_TOKENS, LOOK_TOKENS, OPS_TOKENS = 4_096, 1_024, 4_096
 """Room for an answer: some thirty facts with their quotes, twenty verdicts, or forty ops."""
@@ -60,7 +60,7 @@ class ModelOp(NamedTuple):
     """One op of a model's answer, over the numbers that it was given.
 
     Attributes:
-        kind: ``append``, ``replace``, ``same``, ``rule`` or ``skip`` (review); ``merge``, ``conflict`` or ``stale``
+        kind: ``append``, ``replace``, ``same``, ``rule`` or ``skip`` (review); ``repeat``, ``conflict`` or ``stale``
             (tidy).
         candidates: numbers of candidates, each within the list that was shown; empty for tidy.
         lines: numbers of lines, likewise.
@@ -479,11 +479,11 @@ def _shape_problem(kind: str, candidates: tuple[int, ...], lines: tuple[int, ...
         return "not exactly one line"
     if kind in ("append", "rule", "skip") and lines:
         return "lines do not belong to it"
-    if kind in ("merge", "conflict") and len(lines) < 2:
+    if kind in ("repeat", "conflict") and len(lines) < 2:
         return "less than two lines"
     if kind == "stale" and len(lines) != 1:
         return "not exactly one line"
-    if kind in ("rule", "merge") and not text.strip():
+    if kind == "rule" and not text.strip():
         return "no text"
     return ""
 

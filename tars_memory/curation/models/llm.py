@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 LOOK = "look"
 """The job of a prompt that asks the model of ``extract`` for a second look."""
-DEFAULT = "default"
-"""The name of the model that is set in the configuration, where a name must be given."""
 
 INSTALL = "pip install 'tars-memory[llm]'"
 
@@ -184,15 +182,14 @@ def open_llm(settings: Settings, job: str, *, model: str = "") -> ProviderModel 
     Args:
         settings: the environment in them (with the provider's key) is the asking process's own.
         job: ``extract``, ``review`` or ``tidy``.
-        model: instead of the one that is set, which :data:`DEFAULT` names, too.
+        model: instead of the one that is set, which ``default`` names, too.
 
     Raises:
         ModelUnavailableError: litellm is not installed.
         UsageError: the settings can't be understood.
     """
     options = settings.llm
-    name = ("" if model == DEFAULT else model) or getattr(options, f"{job}_model") or options.model
-    if not name:
+    if not (name := options.named(job, model)):
         return None
     if options.endpoint and not options.endpoint.lower().startswith(("http://", "https://")):
         raise UsageError(f"llm.endpoint {options.endpoint!r} is no address", "it begins with http:// or https://")

@@ -13,9 +13,8 @@ from datetime import date
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.capture.remember import ANSWER, QUESTION
+from tars_memory.curation import extraction
 from tars_memory.curation.commit import refused
-from tars_memory.curation.extraction.rules import stated
 from tars_memory.curation.model import Ends, Instead, Mark, Proposal, Related, Stated, question
 from tars_memory.errors import NotFoundError, TarsError, counted
 from tars_memory.settings import PROJECTS, FactsOptions
@@ -193,7 +192,7 @@ def _feedback(note: Note, kind: str) -> Iterator[WaitingLine]:
             continue
         if entry.time:
             beside = [*takewhile(lambda below: below.depth, entries[number + 1 :])]
-            words, keys, said_on = entry.text, (QUESTION, ANSWER), entry.time
+            words, keys, said_on = entry.text, (grammar.QUESTION, grammar.ANSWER), entry.time
         elif entry.text.startswith(NOTE):
             beside = [each for each in entries if each.section == entry.section and not each.depth]
             words, keys, said_on = entry.text.removeprefix(NOTE), (INPUT, GOT), entry.section
@@ -207,9 +206,7 @@ def _feedback(note: Note, kind: str) -> Iterator[WaitingLine]:
                 for key in keys
             )
             asked = (question, answer)
-            yield WaitingLine(
-                marks.of(entry), words.strip(), when, kind, None, *asked, line=entry.line, ref=entry.ref
-            )
+            yield WaitingLine(marks.of(entry), words.strip(), when, kind, None, *asked, line=entry.line, ref=entry.ref)
 
 
 class _Marks:
@@ -457,7 +454,7 @@ def _folded(text: str) -> str:
 
 def _anew(candidate: WaitingLine, subject: str) -> Claim | None:
     """What a line states as it stands now; whoever said "I" before says so still."""
-    claim = stated(candidate.text, candidate.day)
+    claim = extraction.rules.stated(candidate.text, candidate.day)
     return claim._replace(subject=subject) if claim and claim.subject == ME != subject != WE else claim
 
 

@@ -16,6 +16,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory.curation import extraction
 from tars_memory.curation.commit import Decided, commit
 from tars_memory.curation.model import Decision, DrawnFact, Proposal
 from tars_memory.curation.reviewing import ticks
@@ -23,6 +24,7 @@ from tars_memory.curation.reviewing.candidates import COMMANDS, arrived, earlies
 from tars_memory.curation.reviewing.gather import Gathered, gather
 from tars_memory.curation.reviewing.ticks import Recorded, accepted, resolved
 from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UsageError, counted
+from tars_memory.recall import packing
 from tars_memory.vault import sessions
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
@@ -351,12 +353,11 @@ def approve(ctx: Caller, rules: Sequence[UnapprovedRule]) -> str | None:
 
 
 def _of_note(ctx: Caller, path: str, data: bytes) -> Iterator[UnapprovedRule]:
-    from tars_memory.recall.packing.loaded import Loaded, by_approval
-
-    note = Loaded(path, data, whole_items=True)
+    loaded = packing.loaded
+    note = loaded.Loaded(path, data, whole_items=True)
     known = typed_lines(ctx.store.journal, path)
     entries = {entry.line: entry for entry in grammar.read(path, note.document)}
-    for unit in by_approval(note, known)[1]:
+    for unit in loaded.by_approval(note, known)[1]:
         entry, raw = entries.get(unit.start_line), note.rules.get(unit.start_line)
         if entry is not None and raw:
             below = [line.strip() for line in unit.texts[1 + entry.raw.count("\n") :] if line.strip()]
@@ -419,8 +420,6 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
         ConflictError: one of them is not there (any more).
         UnwritableError: the vault can't be written.
     """
-    from tars_memory.curation.extraction.keeping import Dailies
-
     there = {one.entry.ref: one for one in left_out(ctx)}
     unknown = [name for name in ids if name not in there]
     if unknown:
@@ -430,7 +429,7 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
         )
     chosen = [there[name] for name in dict.fromkeys(ids)]
     with ctx.writing(COMMANDS[0], None, atomic=True) as session:
-        daily = Dailies(ctx, session)
+        daily = extraction.keeping.Dailies(ctx, session)
         kept = daily.write([daily.add(_fact(one.said), _moment(one, ctx.now), one.said.speaker) for one in chosen])
         for one, line in zip(chosen, kept, strict=True):
             linked = daily.linked(line)

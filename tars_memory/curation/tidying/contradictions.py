@@ -1,21 +1,18 @@
 """``tidy --model``: a model says which lines contradict each other, say one thing, or are over.
 
-It answers with numbers of the lines that it was shown, and each op becomes a proposal of the inbox. Nothing else comes
-of it: no note changes before a person accepts.
+It answers with numbers of the lines that it was shown, never with words of its own, and each op becomes a proposal of
+the inbox. Nothing else comes of it: no note changes before a person accepts.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation.model import Related, day_of, question
 from tars_memory.curation.models import dialogues
 from tars_memory.curation.models.dialogues import Dialogue, ModelOp, Offered, Ops
 from tars_memory.curation.tidying.tidy import quiet_ids
-from tars_memory.errors import NotFoundError, UsageError, counted
-from tars_memory.language import statements
+from tars_memory.errors import NotFoundError, counted
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.note import Note
@@ -23,7 +20,7 @@ from tars_memory.vault.secrets import mask
 from tars_memory.vault.writing.history import written_days
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from tars_memory.capture.caller import Caller
     from tars_memory.curation.models.llm import LanguageModel
@@ -78,65 +75,25 @@ def compare(ctx: Caller, asked: TidyMaterial, model: LanguageModel) -> Offered:
         if used & set(op.lines):
             notices.append("left out of the answer: a line in two ops")
             continue
-        try:
-            proposals = list(_proposals(ctx, [asked.lines[number - 1] for number in op.lines], op, model.name))
-        except UsageError as error:
-            notices.append(f"left out of the answer: {error.message}")
-            continue
         used |= set(op.lines)
-        made += [each for each in proposals if each["id"] not in quiet]
+        made.append(_made(ctx, [asked.lines[number - 1] for number in op.lines], op, model.name))
+    made = [each for each in made if each["id"] not in quiet]
     if not made:
         return Offered([], notices)
     with ctx.writing("tidy", None) as session:
         return Offered([inbox.keep(session, proposal) for proposal in made], notices)
 
 
-def _proposals(ctx: Caller, lines: list[Entry], op: ModelOp, name: str) -> Iterator[dict[str, Any]]:
-    """What one op comes to.
-
-    Raises:
-        UsageError: its words are none, or say something that the lines don't.
-    """
+def _made(ctx: Caller, lines: list[Entry], op: ModelOp, name: str) -> dict[str, Any]:
+    """The proposal that an op comes to: a line to remove, or the question which of some lines is to stay."""
     said = f"{grammar.neutralise(mask(op.why))}; " if op.why.strip() else ""
     if op.kind == "stale":
-        yield _proposal(ctx, "remove", lines[0], f"{said}{name} takes it to be over")
-    elif op.kind == "conflict":
-        asked = [_related(ctx, line) for line in lines]
-        text, first = question(asked), lines[0]
-        made = _proposal(ctx, "choose", first, f"{said}{name} sees a contradiction", text=text, others=lines)
-        yield {**made, "id": inbox.proposal_id("choose", first.path, first.section, text), "quote": "", "replaces": ""}
-    elif op.kind == "merge":
-        if len({line.path for line in lines}) > 1:
-            raise UsageError("a merge of lines of two notes")
-        text = _merged(lines, op.text)
-        yield _proposal(ctx, "replace", lines[0], f"{said}merged by {name}", text=text, others=lines[1:])
-        for line in lines[1:]:
-            why = f"its words go into “{text}”; accept it with that one only"
-            yield _proposal(ctx, "remove", line, why, others=lines[:1])
-
-
-def _merged(lines: Sequence[Entry], said: str) -> str:
-    """The words of a merge.
-
-    Raises:
-        UsageError: there are none, or a number or a "not" came or went.
-    """
-    text = grammar.neutralise(mask(said))
-    new = statements.read(text)
-    old = [statements.read(line.text) for line in lines]
-    if set(_numbers(text)) != {number for line in lines for number in _numbers(line.text)}:
-        raise UsageError("a merge in which a number came or went")
-    if bool(new.denied) != any(each.denied for each in old):
-        raise UsageError("a merge in which a “not” came or went")
-    words = Counter(word for each in old for word in each.content)
-    strange = [word for word in new.content if word not in words]
-    if len(strange) > len(new.content) // 4:
-        raise UsageError("a merge in other words than those of the lines")
-    return text
-
-
-def _numbers(text: str) -> list[str]:
-    return re.findall(r"\d+(?:[.,:/-]\d+)*", text)
+        return _proposal(ctx, "remove", lines[0], f"{said}{name} takes it to be over")
+    text = question([_related(ctx, line) for line in lines])
+    why = "sees a contradiction" if op.kind == "conflict" else "takes them to say the same"
+    made = _proposal(ctx, "choose", lines[0], f"{said}{name} {why}", text=text, others=lines)
+    id_ = inbox.proposal_id("choose", lines[0].path, lines[0].section, text)
+    return {**made, "id": id_, "quote": "", "replaces": ""}
 
 
 def _proposal(

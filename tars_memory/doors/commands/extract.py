@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tars_memory.curation.models.llm import Reply
+from tars_memory import curation
 from tars_memory.doors.cli.call import Call
 from tars_memory.doors.cli.output import clean, counted, line
 from tars_memory.doors.cli.parsing import PrintPrompt, answer_in, call_of, command
@@ -86,7 +86,7 @@ def import_(
 def _has_model(call: Call, named: str | None) -> bool:
     """Whether a model would be asked."""
     options = call.memory().workspace.settings.llm
-    return named != "none" and bool(named or options.extract_model or options.model)
+    return named != "none" and bool(options.named("extract", named or ""))
 
 
 def _answers(names: list[str]) -> Any:
@@ -96,7 +96,7 @@ def _answers(names: list[str]) -> Any:
         UsageError: a file can't be read.
     """
     texts = [text for name in names for text in answer_in(name).split(BETWEEN)]
-    return Reply(texts)
+    return curation.models.llm.Reply(texts)
 
 
 def _asked(call: Call, found: "Prompts", *, plain: bool) -> int:

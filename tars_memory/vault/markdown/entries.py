@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 STATES = ("extracted", "promoted", "rejected", "expired")
 """What may have become of a machine-extracted candidate, in square brackets before its words."""
 
-REPLACED = "replaced:: "
-"""How the bullet under a candidate begins that keeps the words it replaced; Obsidian's inline-field convention."""
+REPLACED, QUESTION, ANSWER = "replaced:: ", "question:: ", "answer:: "
+"""How bullets under an entry begin: the words it replaced, and what feedback is about; Obsidian's inline fields."""
 
 DECISIONS = "Decisions"
 """The heading in Memory.md under which entries bear the instant of their decision."""

@@ -1,4 +1,8 @@
-"""Whether a fact stands on what was said, by its quote, and what kind of sentence that is, by a second look.
+"""A conversation drawn by a model: window by window, each fact by its quote, each quote by a second look.
+
+Each turn of the person and of the model is examined in exactly one window; a turn too large for one is cut at its lines
+and sentences, and each of its characters is examined once. A window begins with the last turns before it, marked as
+context: what "it" and "there" mean stands there. Instructions and tool output are in no window.
 
 A model points, and its words are never taken. A quote must stand verbatim (white space aside) in a turn of the person
 that is examined, outside of what he pasted or quoted. A quote that ends within a word is widened to the whole word.
@@ -25,21 +29,195 @@ from tars_memory.language.sentences import own_words
 from tars_memory.language.statements import MONTHS
 from tars_memory.language.tables import spoken
 from tars_memory.recall.packing.fence import visible
+from tars_memory.recall.packing.packing import characters
 from tars_memory.vault.markdown.facts import ME, WE, Claim, claim_of
 from tars_memory.vault.markdown.facts import folded as plainly
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from datetime import date
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from datetime import date, datetime
 
-    from tars_memory.capture.transcripts.turns import Turn
-    from tars_memory.curation.extraction.drawing import Known
-    from tars_memory.curation.model import DrawnFact, Verdict
+    from tars_memory.capture.transcripts.turns import Transcript, Turn
+    from tars_memory.curation.model import DrawnFact, Extraction, Verdict
     from tars_memory.curation.models.dialogues import Dialogue
     from tars_memory.curation.models.llm import LanguageModel
 
     Look = Dialogue[tuple[Verdict | None, ...]]
+
+WINDOW = 6_000
+"""Tokens of a conversation that a model sees at once: more, and facts of the middle are passed over."""
+
+
+class AskedPrompt(NamedTuple):
+    """A prompt that would be sent.
+
+    Attributes:
+        dialogue: it, with the reader of its answer.
+        turns: that it shows, as it shows them.
+        examined: numbers of those that facts may come from.
+    """
+
+    dialogue: Dialogue[Extraction]
+    turns: tuple[Turn, ...]
+    examined: tuple[int, ...]
+
+
+def prompts_of(
+    transcript: Transcript, after: int, when: Mapping[int, datetime], known: tuple[Sequence[str], Sequence[str]]
+) -> Iterator[AskedPrompt]:
+    """What a model would be asked about the turns after a number, window by window.
+
+    Args:
+        transcript: the conversation.
+        after: the number of turns that were examined before.
+        when: each turn was said.
+        known: the facts that it is shown, and the predicates.
+    """
+    facts, predicates = known
+    for window in windows(transcript.turns, WINDOW, after=after):
+        if not _has_user(window):
+            continue
+        turns = tuple(piece.turn._replace(text=piece.text) for piece in window.pieces)
+        examined = window.examines
+        day = when[examined[0]].date()
+        dialogue = dialogues.extract(
+            turns, day=day, examine=examined, title=transcript.title, facts=facts, predicates=predicates
+        )
+        yield AskedPrompt(dialogue, turns, examined)
+
+
+def _has_user(window: TurnWindow) -> bool:
+    return any(not piece.context and piece.turn.role == "user" for piece in window.pieces)
+
+
+EXAMINED = frozenset({"user", "assistant"})
+"""Whose turns are looked at."""
+
+LABEL = 48
+"""Characters that number, speaker and time of a turn cost beside its words."""
+
+OVERLAP = 2
+"""Turns before a window that it shows as context."""
+
+CONTEXT_SHARE = 4
+"""A fourth of a window at most is context; a longer turn is shown by its end."""
+
+LEAST = 64
+"""Tokens of the smallest window: below, labels would take all of it."""
+
+_BREAKS = (
+    re.compile(r"\n[ \t]*\n+"),
+    re.compile(r"\n"),
+    re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|(?<=[。！？])"),
+    re.compile(r"\s+"),
+)
+"""Where a turn that is too large is best cut: after a paragraph, a line, a sentence, a word."""
+
+
+class Piece(NamedTuple):
+    """What a window shows of a turn.
+
+    Attributes:
+        turn: the turn.
+        text: its words, or a part of them, verbatim.
+        start: where the part begins in :attr:`Turn.text`.
+        context: only there to be understood; nothing is to be drawn from it.
+    """
+
+    turn: Turn
+    text: str
+    start: int
+    context: bool
+
+
+class TurnWindow(NamedTuple):
+    """What is looked at at once: context first, then what is examined."""
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def examines(self) -> tuple[int, ...]:
+        """Numbers of the turns that are examined here, wholly or in part, in order."""
+        return tuple(dict.fromkeys(piece.turn.number for piece in self.pieces if not piece.context))
+
+
+def windows(turns: Iterable[Turn], size: int, *, after: int = 0, overlap: int = OVERLAP) -> Iterator[TurnWindow]:
+    """Cut a conversation.
+
+    Args:
+        turns: all of it, in order.
+        size: tokens of a window, labels counted (at least :data:`LEAST`).
+        after: number of the last turn that was examined before; only those after it are, with it as context.
+        overlap: turns of context before each window.
+
+    Yields:
+        Windows in order; none if nothing is to be examined. Only a window's context may make it smaller than it could
+        be, and nothing makes it larger than ``size``.
+    """
+    room = characters(max(size, LEAST))
+    share = room // CONTEXT_SHARE
+    before: list[Turn] = []
+    held: list[Piece] = []
+    used = 0
+    for turn in turns:
+        if turn.role not in EXAMINED or not turn.text:
+            continue
+        if turn.number <= after:
+            before = [*before, turn][-overlap:] if overlap else []
+            continue
+        for piece in _pieces(turn, room - share):
+            cost = len(piece.text) + LABEL
+            if held and used + cost > room - share:
+                yield _window(before, held, share)
+                before = _last([*before, *(one.turn for one in held)], turn, overlap)
+                held, used = [], 0
+            held.append(piece)
+            used += cost
+    if held:
+        yield _window(before, held, share)
+
+
+def _last(turns: list[Turn], now: Turn, overlap: int) -> list[Turn]:
+    """The last turns, each once, without the one that goes on."""
+    kept = dict.fromkeys(turn.number for turn in turns if turn.number != now.number)
+    by_number = {turn.number: turn for turn in turns}
+    return [by_number[number] for number in [*kept][-overlap:]] if overlap else []
+
+
+def _window(before: list[Turn], held: list[Piece], share: int) -> TurnWindow:
+    """Context as far as its share goes, the nearest turn first; what is too long is shown by its end."""
+    context: list[Piece] = []
+    left = share
+    for turn in reversed(before):
+        if left <= 2 * LABEL:
+            break
+        start = max(0, len(turn.text) - (left - LABEL))
+        context.append(Piece(turn, turn.text[start:], start, True))
+        left -= LABEL + len(turn.text) - start
+    return TurnWindow((*reversed(context), *held))
+
+
+def _pieces(turn: Turn, room: int) -> Iterator[Piece]:
+    """A turn whole, or in parts of at most so many characters with their labels; the parts joined are the turn."""
+    most = room - LABEL
+    start = 0
+    while len(turn.text) - start > most:
+        end = _cut(turn.text, start, start + most)
+        yield Piece(turn, turn.text[start:end], start, False)
+        start = end
+    yield Piece(turn, turn.text[start:], start, False)
+
+
+def _cut(text: str, start: int, most: int) -> int:
+    """Where to end a part: at the last good break of its second half."""
+    half = start + (most - start) // 2
+    for pattern in _BREAKS:
+        ends = [match.end() for match in pattern.finditer(text, half, most) if start < match.end() <= most]
+        if ends:
+            return ends[-1]
+    return most
+
 
 NO_QUOTE = "no quote"
 NOT_SAID = "quote not found"
@@ -299,7 +477,7 @@ def sorted_out(
     facts: Sequence[DrawnFact],
     turns: Sequence[Turn],
     days: Mapping[int, date],
-    known: Known,
+    holds: Callable[[Claim], bool],
 ) -> tuple[tuple[DrawnFact, ...], tuple[DrawnFact, ...]]:
     """The facts to offer, and those to leave out, each with what the model found.
 
@@ -308,7 +486,7 @@ def sorted_out(
         facts: grounded.
         turns: of the conversation.
         days: of each turn, by its number.
-        known: what the vault holds: only a fact that is true there can end.
+        holds: whether the vault says that a claim is so: only such a one can end.
     """
     offered: list[DrawnFact] = []
     left_out: list[DrawnFact] = []
@@ -316,7 +494,7 @@ def sorted_out(
     for some, dialogue in shown:
         assert model is not None
         for fact, verdict in zip(some, _verdicts(model, dialogue, len(some)), strict=True):
-            judged = _judged(fact, verdict, days[fact.turn], known) if verdict else fact
+            judged = _judged(fact, verdict, days[fact.turn], holds) if verdict else fact
             ends = judged.claim is not None and judged.claim.until is not None
             stays = not judged.seen or judged.seen in OFFERED or ends or judged.asked
             (offered if stays else left_out).append(judged)
@@ -348,13 +526,13 @@ def _verdicts(model: LanguageModel, dialogue: Look, count: int) -> Sequence[Verd
         return [None] * count
 
 
-def _judged(fact: DrawnFact, verdict: Verdict, day: date, known: Known) -> DrawnFact:
+def _judged(fact: DrawnFact, verdict: Verdict, day: date, holds: Callable[[Claim], bool]) -> DrawnFact:
     """The fact with what a verdict takes from it."""
     kind, claim, warnings = verdict.kind, fact.claim, [*fact.warnings]
     if not verdict.alone:
         warnings.append(NOT_ALONE)
     if kind == "past":
-        claim = claim._replace(since=None, until=day) if claim and known.holds(claim) else None
+        claim = claim._replace(since=None, until=day) if claim and holds(claim) else None
     elif kind == "planned" and not (claim and claim.since and claim.since > day):
         claim = None  # nothing says from when on it will be so
     elif kind not in ("stated", "planned"):
