@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from tars_memory.index.intake import RefreshReport
     from tars_memory.jobs.doctor import Adoption
     from tars_memory.jobs.forgetting import Copies, Forgotten, TalkLine
+    from tars_memory.jobs.growth import Growth
     from tars_memory.jobs.merge import GitReport
     from tars_memory.recall.evaluation import Evaluation
     from tars_memory.recall.links import NamedPlace, NoteLinks
     from tars_memory.recall.packing.context import Context as Packed
-    from tars_memory.recall.packing.growth import Growth
     from tars_memory.recall.related import NearNote, TagCount, Tagged
     from tars_memory.recall.request import SearchRequest
     from tars_memory.recall.results import SearchResult
@@ -523,11 +523,9 @@ class Memory:
         self, txn: str | None = None, *, last: int = 1
     ) -> tuple[builtins.list[JournalEntry], builtins.list[Written]]:
         """The writes that :meth:`undo` would take back, and what it would write; nothing is written."""
-        from tars_memory.vault.writing.history import find_transactions
-
         caller = self.workspace.capture(writes=False)
         caller.store.dry_run = True
-        found = find_transactions(caller.store.journal, txn, last)
+        found = vault.writing.history.find_transactions(caller.store.journal, txn, last)
         names = [name for name, _ in found]
         return [entry for _, group in found for entry in group], capture.amend.undo(caller, names)
 
@@ -750,7 +748,7 @@ class Memory:
 
     def loaded(self) -> Growth:
         """How big the notes are that every prompt begins with, how fast they grow, and what of them finds no room."""
-        return jobs.status.loaded(self.workspace)
+        return jobs.growth.loaded(self.workspace)
 
     def doctor(self, *, fix: bool = False) -> dict[str, Any]:
         """What needs a look (``findings``); settles what a crash left, places what waits in the spool.

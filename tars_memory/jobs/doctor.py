@@ -23,9 +23,9 @@ from tars_memory.disk import read_id
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, SettingsError, TarsError, UsageError, counted
 from tars_memory.index import detached
 from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
+from tars_memory.jobs.growth import DAYS, loaded
 from tars_memory.jobs.merge import ATTRIBUTES, is_told
-from tars_memory.jobs.status import agents, loaded, model_of, refreshed
-from tars_memory.recall.packing.growth import DAYS
+from tars_memory.jobs.status import agents, model_of, refreshed
 from tars_memory.vault import secrets
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import insert_bullet

@@ -614,10 +614,10 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> l
 
 def _ours_left(workspace: Workspace, state: Path) -> list[Path]:
     """Files of ours beside journal, spool and index that may hold words: copies of logs that hooks keep, their own log,
-    the places of the last search, texts that were given up, traces of crashes.
+    the places of the last search, texts that were given up, traces of crashes, a model's answers kept by old versions.
     """
     home = workspace.settings.places.state
-    names = ("hooks/kept/*/*/*", "hooks/kept/*/*", "hooks/hook.log", "last-search*")
+    names = ("hooks/kept/*/*/*", "hooks/kept/*/*", "hooks/hook.log", "last-search*", "compress/*")
     found = [path for name in names for path in state.glob(name)]
     found += [path for name in ("hook.log", "kept/*", "crash-*") for path in home.glob(name)]
     return sorted(path for path in found if path.is_file())

@@ -20,7 +20,7 @@ from tars_memory.curation.extraction.extract import Examiner, conversations, exa
 from tars_memory.curation.extraction.keeping import Record
 from tars_memory.curation.reviewing.ticks import settle
 from tars_memory.errors import ModelUnavailableError, NotFoundError, TarsError, UsageError, counted
-from tars_memory.recall.packing.growth import DAYS
+from tars_memory.jobs.growth import DAYS
 from tars_memory.settings import (
     AUTO,
     PROJECTS,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.reviewing import ticks
@@ -15,14 +14,13 @@ from tars_memory.index import detached
 from tars_memory.index.embedding import models as known
 from tars_memory.index.embedding import passages, prepare
 from tars_memory.index.intake import RefreshReport
+from tars_memory.jobs.growth import loaded
 from tars_memory.jobs.hosts import CLEANUP_DAYS, warnings
 from tars_memory.language.words import foreign
-from tars_memory.recall.packing.growth import DAYS, Growth, growth
 from tars_memory.recall.packing.loaded import unapproved
-from tars_memory.recall.searcher import Searcher
 from tars_memory.talks import source_paths
 from tars_memory.vault import inbox
-from tars_memory.vault.writing.history import entries, typed_lines
+from tars_memory.vault.writing.history import typed_lines
 from tars_memory.vault.writing.spool import Spool
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
     Returns:
         ``vault``, ``background`` (:func:`background`), ``index``, ``model``, ``waiting`` (``spool``, ``unfinished``
         writes, ``proposals`` of the inbox, ``review``: all that a review would offer, ``ticks`` that agents' processes
-        found), ``rules`` (those that nobody typed or approved here, by note the lines), ``loaded`` (:func:`loaded`),
+        found), ``rules`` (those that nobody typed or approved here, by note the lines), ``loaded`` (``Memory.loaded``),
         ``sources`` (numbers of ``logs`` and ``conversations`` that are searched; None without any), ``team`` (what a
         team's index says of itself, and the ``problem`` if it can't be asked; None if none is set), ``settings`` and
         ``notices``.
@@ -144,23 +142,6 @@ def background(workspace: Workspace, pending: int) -> dict[str, Any]:
         "left": round(workspace.seconds_left(pending)) or None if pending else None,
         "ended": "" if running else detached.told(workspace.state).ended,
     }
-
-
-def loaded(workspace: Workspace) -> Growth:
-    """How big the notes are that every prompt begins with, how fast they grow, and what of them finds no room."""
-    since = (workspace.now() - timedelta(days=DAYS)).isoformat()[:10]
-    journal = workspace.store(writes=False).journal
-
-    def written(path: str) -> int:
-        """What an undo took back counts against what it took back."""
-        count = 0
-        for entry in entries(journal, path=path):
-            if entry.time[:10] < since:
-                break
-            count += len(entry.after) - len(entry.before)
-        return count
-
-    return growth(workspace.vault, Searcher(workspace).context(), written)
 
 
 def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]]:

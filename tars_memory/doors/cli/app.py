@@ -10,6 +10,7 @@ import os
 import sys
 from difflib import get_close_matches  # typer has imported it
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -205,8 +206,6 @@ def _is_live(call: Call) -> bool:
 
 def _live(ctx: Any) -> int:
     """The live search, or the help if what shows it is not installed."""
-    from importlib.util import find_spec
-
     call = call_of(ctx)
     if find_spec("textual") is None:
         typer.echo(ctx.get_help())

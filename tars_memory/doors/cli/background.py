@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.disk import Places
+from tars_memory.doors.cli.app import run
 from tars_memory.doors.cli.output import masked
 from tars_memory.errors import BusyError, TarsError
 from tars_memory.index import detached
@@ -98,8 +99,6 @@ def _take_turn(desk: Desk, transcript: str, turn: contextlib.ExitStack) -> None:
 
 
 def _examine(desk: Desk, vault: str, transcript: str, options: HookOptions) -> int:
-    from tars_memory.doors.cli.app import run
-
     there = os.path.isfile(transcript)
     copies = desk.kept(transcript)
     held = [copy for copy in copies if there and holds(transcript, copy)]

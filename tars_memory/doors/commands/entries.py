@@ -152,9 +152,7 @@ def _why_hit(call: Call) -> "Trail":
     Raises:
         NotFoundError: there was no search, or its first hit is no entry.
     """
-    from tars_memory.doors.cli.recent import hit_of
-
-    path, at, _ = hit_of(call, 1)
+    path, at, _ = cli.recent.hit_of(call, 1)
     try:
         return call.memory().why(f"{path}:{at}")
     except NotFoundError:

@@ -1,6 +1,7 @@
 """``history`` and ``undo``: what was written, and taking it back."""
 
 import re
+from difflib import unified_diff
 from typing import Annotated, Any
 
 import typer
@@ -138,8 +139,6 @@ def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
 
 def _difference(path: str, now: bytes | None, then: bytes) -> list[str]:
     """What changes in a note, as a short patch."""
-    from difflib import unified_diff
-
     was, will = (re.split(r"\r\n|\r|\n", (side or b"").decode("utf-8", "replace")) for side in (now, then))
     for rows in (was, will):
         if not rows[-1]:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import TarsError
 from tars_memory.recall.packing.context import BEYOND_CAP
-from tars_memory.recall.packing.packing import NO_ROOM, Context, tokens
+from tars_memory.recall.packing.packing import NO_ROOM, tokens
+from tars_memory.recall.searcher import Searcher
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.writing.history import entries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tars_memory.vault.vault import Vault
+    from tars_memory.workspace import Workspace
+
 
 DAYS = 30
 """Growth is told for so many days; the journal keeps 90."""
@@ -80,14 +86,10 @@ class Growth(NamedTuple):
         return {**totals, "budget": self.budget, "days": DAYS, "notes": notes}
 
 
-def growth(vault: Vault, packed: Context, written: Callable[[str], int]) -> Growth:
-    """Measure the notes that are always loaded in our scope; one that can't be read is left out.
-
-    Args:
-        vault: to read.
-        packed: what ``context`` packs without a question.
-        written: by a note's path how many characters this program added to it, less those it took out.
-    """
+def loaded(workspace: Workspace) -> Growth:
+    """Measure the notes that are always loaded in our scope; one that can't be read is left out."""
+    vault, packed, journal = workspace.vault, Searcher(workspace).context(), workspace.store(writes=False).journal
+    since = (workspace.now() - timedelta(days=DAYS)).isoformat()[:10]
     found: list[LoadedNote] = []
     for path in _paths(vault):
         try:
@@ -100,7 +102,8 @@ def growth(vault: Vault, packed: Context, written: Callable[[str], int]) -> Grow
             for drop in packed.dropped
             if drop.path == path and drop.why in (NO_ROOM, BEYOND_CAP)
         )
-        characters = written(path)
+        lately = takewhile(lambda entry: entry.time[:10] >= since, entries(journal, path=path))
+        characters = sum(len(entry.after) - len(entry.before) for entry in lately)  # an undo counts, too
         grown = tokens(characters) if characters > 0 else -tokens(-characters)
         sections = _sections(data) if vault.layout.is_ours(path) else {}
         found.append(LoadedNote(path, tokens(len(text)), grown, gone, sections))
