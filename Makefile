@@ -14,7 +14,7 @@ export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export TMPDIR := $(CURDIR)/.cache/tmp
 
-.PHONY: help demo test check docs plugins lock release prove bench eval screens transcripts sessions format clean
+.PHONY: help demo test check docs plugins lock release mermaid prove bench eval screens transcripts sessions format clean
 .DEFAULT_GOAL := help
 
 help:  ## what can be made
@@ -47,6 +47,12 @@ release: $(TOOLS)/.installed  ## build wheel and sdist twice to the byte, instal
 
 plugins: $(VENV)/.installed  ## make plugins/ from the hooks that are installed, and scripts/SKILL.md
 	PYTHONPATH=. $(BIN)/python scripts/plugins.py
+
+mermaid: .cache/mermaid/node_modules/mermaid  ## fetch Mermaid, whose parser then checks charts in make prove (needs npm)
+
+.cache/mermaid/node_modules/mermaid:
+	@command -v npm > /dev/null || { echo "npm is not installed: charts are not checked by Mermaid's parser"; exit 0; }; \
+	npm install --prefix .cache/mermaid --no-audit --no-fund --silent mermaid@11.17.2 jsdom@29.1.1
 
 # Its random cases are others each time: TARS_PROVE_SEED=N tries those of a run again, TARS_PROVE_SCALE=0.05 fewer.
 prove: $(VENV)/.installed  ## the heavy proofs: fault injection at every system call, 20,000 documents, long races

@@ -243,6 +243,7 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
             "facts Boat --as-of 2027-01-01",
             "facts Thing",
             "facts --topic work",
+            "facts --mermaid",
         ]
         + [f"facts end {ref} --dry-run" for ref in foreign]
         + [f"facts remove {ref} --dry-run" for ref in foreign]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import time
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.reviewing import ticks
@@ -20,7 +22,8 @@ from tars_memory.language.words import foreign
 from tars_memory.recall.packing.loaded import unapproved
 from tars_memory.talks import source_paths
 from tars_memory.vault import inbox
-from tars_memory.vault.writing.history import typed_lines
+from tars_memory.vault.layout import OURS
+from tars_memory.vault.writing.history import entries, of_scope, typed_lines
 from tars_memory.vault.writing.spool import Spool
 
 if TYPE_CHECKING:
@@ -45,8 +48,9 @@ def status(workspace: Workspace) -> dict[str, Any]:
         ``vault``, ``background`` (:func:`background`), ``index``, ``model``, ``waiting`` (``spool``, ``unfinished``
         writes, ``proposals`` of the inbox, ``review``: all that a review would offer, ``ticks`` that agents' processes
         found), ``rules`` (those that nobody typed or approved here, by note the lines), ``loaded`` (``Memory.loaded``),
-        ``sources`` (numbers of ``logs`` and ``conversations`` that are searched; None without any), ``team`` (what a
-        team's index says of itself, and the ``problem`` if it can't be asked; None if none is set), ``settings`` and
+        ``growth`` (:func:`weeks`), ``sources`` (numbers of ``logs`` and ``conversations`` that are searched; None
+        without any), ``team`` (what a team's index says of itself, and the ``problem`` if it can't be asked; None if
+        none is set), ``settings`` and
         ``notices``.
     """
     if workspace.progress is not None:
@@ -87,6 +91,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
         },
         "rules": {"unapproved": sum(map(len, doubtful.values())), "lines": doubtful},
         "loaded": loaded(workspace).as_dict(),
+        "growth": {"weeks": weeks(workspace)},
         "sources": _sources(workspace),
         "team": _team(workspace),
         "settings": workspace.settings.given,
@@ -142,6 +147,27 @@ def background(workspace: Workspace, pending: int) -> dict[str, Any]:
         "left": round(workspace.seconds_left(pending)) or None if pending else None,
         "ended": "" if running else detached.told(workspace.state).ended,
     }
+
+
+WEEKS = 12
+"""Weeks of growth: as much as the journal keeps by default."""
+
+
+def weeks(workspace: Workspace) -> list[int]:
+    """Lines that this program added to notes of our scope, less those it took out, a week each, this one last."""
+    today = workspace.now().date()
+    found = [0] * WEEKS
+    for entry in of_scope(entries(workspace.store(writes=False).journal), workspace.vault.layout):
+        ago = (today - datetime.fromisoformat(entry.time).date()).days // 7
+        if ago >= WEEKS:
+            break
+        if ago >= 0 and not entry.file.startswith(OURS):
+            found[WEEKS - 1 - ago] += _lines(entry.after) - _lines(entry.before)
+    return found
+
+
+def _lines(text: str) -> int:
+    return sum(bool(line.strip()) for line in re.split(r"\r\n|\r|\n", text))
 
 
 def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]]:

@@ -194,7 +194,7 @@ DEFAULTS: dict[str, Any] = {
         "index": {"notes": 3, "vectors": None}, "model": {"name": "embedded", "usable": True},
         "waiting": {"spool": 0, "proposals": 0, "review": 0, "ticks": 0}, "rules": {"unapproved": 0, "lines": {}},
         "loaded": {"tokens": 129, "grown": 0, "left_out": 0, "budget": 2000, "days": 30, "notes": {}},
-        "sources": None, "settings": {}, "notices": [],
+        "growth": {"weeks": [0] * 12}, "sources": None, "settings": {}, "notices": [],
     },
     "tidy": Tidied([FINDING], [], [], None, []),
     "archive": Archived([DailyMove("2026-01-02.md", "archive/2026-01-02.md", "move", "old")], None, [], False, []),

@@ -135,6 +135,7 @@ feedback bad wrong units
 facts add Anna "lives in" Dublin        [add, end, remove]
 facts add me "lives in" Dublin --since 2024-03-01  [add, end, remove]
 facts
+facts Anna --mermaid                    [--mermaid]
 timeline Anna
 list
 show "met Anna"

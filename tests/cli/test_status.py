@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 from terminal import OURS, environment, on_a_terminal, program
 from terminal import rows as screen_rows
 
+from tars_memory.memory import Memory
 from tars_memory.testing import make_vault
 
 NOTES = {
@@ -92,3 +94,20 @@ def test_verbose_shows_everything(place: tuple[Path, dict[str, str]]) -> None:
     text = told(place, "--verbose").stdout
     for name in ("path", "state", "chunks", "driver", "fingerprint", "reason", "left out", "unapproved"):
         assert any(line.strip().startswith(name) for line in text.splitlines()), name
+
+
+def test_growth_is_drawn_by_weeks(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n- by hand\n"})
+    env = environment(tmp_path / "home", TARS_MEMORY_DIR=str(root), TARS_MEMORY_BACKGROUND="0")
+    with Memory(root, env=env) as memory:
+        assert memory.status()["growth"]["weeks"] == [0] * 12
+    for day, lines in (("2026-08-01", 9), ("2026-08-31", 1), ("2026-09-08", 4), ("2026-11-20", 2)):
+        with Memory(root, env=env, now=datetime.fromisoformat(f"{day}T10:00:00+00:00")) as memory:
+            for number in range(lines):
+                memory.remember(f"{day} line {number}")
+    with Memory(root, env=env, now=datetime.fromisoformat("2026-11-21T10:00:00+00:00")) as memory:
+        memory.undo()
+        assert memory.status()["growth"]["weeks"] == [1, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert rows(told((root, env)).stdout)["growth"] == "▃█▁▁▁▁▁▁▁▁▁▃  +6 lines in 12 weeks"
+    _, seen = on_a_terminal(program("status"), {**env, "PYTHONIOENCODING": "ascii", "TERM": "xterm"}, root)
+    assert b"growth" in seen and b"\\u25" not in seen

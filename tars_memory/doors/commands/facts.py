@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tars_memory.doors.cli.call import Call, report
-from tars_memory.doors.cli.output import line, show_rows
+from tars_memory.doors.cli.output import counted, line, show_rows
 from tars_memory.doors.cli.parsing import call_of, command, day, today
 from tars_memory.errors import UsageError
 
@@ -37,6 +37,7 @@ def facts(
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Also facts that have ended or not begun.")] = False,
     in_time: Annotated[bool, typer.Option("--timeline", help="In order of time, ended ones too.")] = False,
+    mermaid: Annotated[bool, typer.Option("--mermaid", help="As --timeline, as a chart for Obsidian.")] = False,
     since: Annotated[str | None, typer.Option("--since", metavar="DATE", help="add: its first day.")] = None,
     until: Annotated[
         str | None, typer.Option("--until", metavar="DATE", help="add: the first day that it no longer holds.")
@@ -57,10 +58,11 @@ def facts(
     if as_of is not None and all_:
         raise UsageError("both --as-of and --all", "give one of them")
     name = " ".join(said) or None
-    if in_time:
+    if in_time or mermaid:
         if as_of is not None or topic:
             raise UsageError("--timeline beside --as-of or --topic", "a timeline shows every day; leave those out")
-        return show(call, call.memory().timeline(name), in_time=True)
+        in_order = call.memory().timeline(name)
+        return _chart(call, in_order) if mermaid else show(call, in_order, in_time=True)
     tagged: dict[str, Any] = {"topics": tuple(topic)} if topic else {}
     found = call.memory().facts(name, **tagged, as_of=day(call, as_of, "--as-of", last=True), everything=all_)
     missing = MISSING if name or topic or as_of else f"there are no facts yet: tars-memory facts {EXAMPLE}"
@@ -85,8 +87,12 @@ def show(
         call.out.record({"facts": [fact.as_dict(shown) for fact in found], "notices": notices})
     elif not found:
         call.out.say(missing)
+    elif call.out.screen and in_time:
+        from tars_memory.doors.cli.screen import show_spans
+
+        show_spans(call.out, found, shown)
     elif call.out.screen:
-        _show_table(call, found, in_time)
+        _show_table(call, found)
     else:
         for fact in found:
             call.out.data(
@@ -95,17 +101,32 @@ def show(
     return 0 if found else 1
 
 
-def _show_table(call: Call, found: "list[Fact]", in_time: bool) -> None:
+def _show_table(call: Call, found: "list[Fact]") -> None:
     """The facts as columns, for a terminal."""
-    days = [(str(fact.since or ""), str(fact.until or "")) for fact in found]
-    said = [(line(fact.subject), f"{line(fact.predicate)}: {line(fact.object)}") for fact in found]
-    refs = [fact.ref for fact in found]
-    if in_time:
-        told = [(*day, *words, ref) for day, words, ref in zip(days, said, refs, strict=True)]
-        show_rows(call.out, told, ("since", "until", "about", "fact", "REF"), ("", "", "bold", "", "dim"))
-    else:
-        told = [(ref, *words, *day) for day, words, ref in zip(days, said, refs, strict=True)]
-        show_rows(call.out, told, ("REF", "about", "fact", "since", "until"), ("dim", "bold"))
+    told = [
+        (
+            *(fact.ref, line(fact.subject), f"{line(fact.predicate)}: {line(fact.object)}"),
+            *(str(fact.since or ""), str(fact.until or "")),
+        )
+        for fact in found
+    ]
+    show_rows(call.out, told, ("REF", "about", "fact", "since", "until"), ("dim", "bold"))
+
+
+def _chart(call: Call, found: "list[Fact]") -> int:
+    """Print facts as a chart in Mermaid; exit 1 if there is none with a day."""
+    from tars_memory.doors.cli.spans import gantt
+
+    chart = gantt(found, today(call))
+    undated = sum(not (fact.since or fact.until) for fact in found)
+    notices = call.notices([f"{counted(undated, 'fact')} without a day left out"] if undated else [])
+    if call.out.json:
+        call.out.record({"mermaid": chart, "notices": notices})
+    elif chart:
+        call.out.data(chart)
+    elif not found:
+        call.out.say(MISSING)
+    return 0 if chart else 1
 
 
 def _when(fact: "Fact", today: date) -> str:
@@ -145,7 +166,8 @@ FACTS = command(
     examples="""
 tm facts add Anna "lives in" Cork      # ends "lives in Dublin" today
 tm facts Anna --as-of 2025             # what was true then
-tm facts Anna --timeline               # in order of time
+tm facts Anna --timeline               # in order of time, drawn on a terminal
+tm facts Anna --mermaid | tm new --stdin "Anna in time"
 tm facts end 7f3ak2cq --on 2026-11-01
 """,
     exits="1 no such fact",
@@ -156,6 +178,8 @@ facts[].since until: days, or null
 facts[].current: whether it holds today, or on the `--as-of` day
 facts[].source: the day's line it came from
 facts[].path line: where it is
+[--mermaid]
+mermaid: the chart in its fence
 [add, end, remove]
 as remember
 """,

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,7 +52,7 @@ def status(
         call.notices(each for each in notices if not each.startswith(said))
         if call.out.screen and (inside := within(os.path.realpath(os.path.expanduser("~")), told["vault"]["path"])):
             told["vault"] = {**told["vault"], "path": os.path.join("~", inside)}
-        show_rows(call.out, _summary(told), styles=("dim",))
+        show_rows(call.out, _summary(told, bars=_shows(call)), styles=("dim",))
     return 0
 
 
@@ -60,7 +60,15 @@ def _minute(seconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M}"
 
 
-def _summary(told: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _shows(call: Call) -> bool:
+    """Whether stdout can show bars."""
+    try:
+        return bool(BARS.encode(call.out.stdout.encoding or "utf-8"))
+    except UnicodeEncodeError:
+        return False
+
+
+def _summary(told: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
     """What there is to know, at most ten rows."""
     vault, index, background = told["vault"], told["index"], told["background"]
     waiting, loaded, unapproved = told["waiting"], told["loaded"], told["rules"]["unapproved"]
@@ -79,6 +87,13 @@ def _summary(told: Mapping[str, Any]) -> list[tuple[str, str]]:
     if talks := told.get("sources"):
         counts = counted(talks["conversations"], "conversation")
         rows.append(("talks", f"{counts} in {counted(talks['logs'], 'log')}"))
+    if any(weeks := told["growth"]["weeks"]):
+        rows.append(
+            (
+                "growth",
+                f"{_sparkline(weeks) + '  ' if bars else ''}{sum(weeks):+} lines in {counted(len(weeks), 'week')}",
+            )
+        )
     grown = f", {loaded['grown']:+} in {counted(loaded['days'], 'day')}" if loaded["grown"] else ""
     cut = f"; {counted(loaded['left_out'], 'line')} found no room" if loaded["left_out"] else ""
     rows.append(("prompts", f"begin with {loaded['tokens']} of {counted(loaded['budget'], 'token')}{grown}{cut}"))
@@ -93,6 +108,15 @@ def _summary(told: Mapping[str, Any]) -> list[tuple[str, str]]:
     steps += ["tars-memory reindex"] if (stale or index.get("pending_vectors")) and not background["running"] else []
     steps += ["tars-memory models list"] if not told["model"]["usable"] else []
     return [*rows, ("next", steps[0] if steps else "nothing to do")]
+
+
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def _sparkline(values: Sequence[int]) -> str:
+    """A bar each, the highest for the largest; what shrank is as low as nothing."""
+    most = max(1, *values)
+    return "".join(BARS[-(-max(0, value) * (len(BARS) - 1) // most)] for value in values)
 
 
 def _number(waits: Any) -> int:
@@ -134,6 +158,7 @@ index.driver sqlite fts5 vec reason: the SQLite in use
 model.name usable fingerprint: or `reason` and `hint`
 waiting.spool unfinished proposals review ticks: what waits
 rules.unapproved lines: rules that nobody approved here
+growth.weeks: lines added less those taken out, in each of the last twelve weeks, this one last
 loaded.tokens grown left_out budget days notes: what every prompt begins with, and its growth in so many days
 sources: as `sources` says, or null
 team: of a team's index `server`, `published` (UTC), `by` (machine), `notes`, `chunks`, `vectors`, `problem`; or null
