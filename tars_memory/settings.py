@@ -261,10 +261,14 @@ class FactsOptions(Options):
     me: str = "me, I, we, user, the user"
     single: str = (
         "lives in, works at, works as, works for, job, employer, is called, name, phone, email, address, birthday,"
-        " age, married to, partner, boss, manager, uses editor, drives, home town, status, role, favourite colour"
+        " age, married to, partner, boss, manager, uses editor, drives, home town, status, role, favourite colour,"
+        " has status, has role"
     )
-    temporary: str = "is in, is visiting, is on holiday, is ill, feels, is reading, is working on"
-    events: str = "met, visited, travelled to, attended, bought, sold, started, finished, moved to, celebrated"
+    temporary: str = "is in, is visiting, is on holiday, is ill, feels, is reading, is working on, staying in, visiting"
+    events: str = (
+        "met, visited, travelled to, attended, bought, sold, started, finished, moved to, celebrated, interested in,"
+        " completed, acquired, disposed of, traveled to"
+    )
 
 
 class PermissionOptions(Options):

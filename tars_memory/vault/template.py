@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import TarsError, UnwritableError, VaultError
-from tars_memory.settings import with_setting
-from tars_memory.vault.layout import OURS, Layout, recognised, shipped, vaults_within
+from tars_memory.settings import PROJECTS, with_setting
+from tars_memory.vault.layout import OURS, Layout, shipped
 from tars_memory.vault.markdown import moment
 from tars_memory.vault.model import Splice
 
@@ -178,3 +178,42 @@ def fill(data: bytes, title: str, when: datetime, layout: Layout) -> bytes:
     return re.sub(r"(?i)\{\{\s*(title|date|time)\s*(?::([^{}\r\n]*))?\}\}", value, text).encode(
         "utf-8", "surrogateescape"
     )
+
+
+# -- vaults that other programs made
+
+
+def recognised(root: Path) -> str:
+    """The program whose layout a folder has, by what is in it; empty for none, or ours."""
+    if os.path.isfile(root / "config" / "USER.md") or _has_days(root / "memories"):
+        return "istota"
+    if any((folder / "PMEMORY.md").is_file() for folder in _folders(root / PROJECTS)):
+        return "starbot"
+    if _has_days(root / "memory"):
+        return "starpod"
+    if any(os.path.lexists(root / name) for name in ("Pinned.md", "feedback")):
+        ours = ("Memory.md", "Procedural.md", "corrections.md", "rewards.md")
+        return "tars" if any(os.path.isfile(root / name) for name in ours) else ""
+    return ""
+
+
+def vaults_within(root: Path) -> list[str]:
+    """The folders of a Starpod agent's users, each of which is a vault; empty for any other folder."""
+    found = [folder for folder in _folders(root / "users") if {"MEMORY.md", "USER.md"} & {*_names(folder)}]
+    return [f"users/{folder.name}" for folder in found]
+
+
+def _has_days(folder: Path) -> bool:
+    return any(re.fullmatch(r"\d{4}-\d\d-\d\d\.md", name) for name in _names(folder))
+
+
+def _folders(folder: Path) -> list[Path]:
+    return [folder / name for name in sorted(_names(folder)) if (folder / name).is_dir()]
+
+
+def _names(folder: Path) -> list[str]:
+    """The names in a folder; none if it can't be listed."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []

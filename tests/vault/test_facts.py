@@ -222,3 +222,14 @@ def test_a_name_does_not_pass_from_one_subject_to_another() -> None:
     turned = b"## Ben\n- likes:: tea\n\n## [[Anna]]\n- likes:: tea\n"
     after = {each.ref: each.subject for _, each in facts.read("Facts.md", Document(turned))}
     assert {ref: before[ref] for ref in after} == {ref: each.strip("[]") for ref, each in after.items()}
+
+
+def test_a_predicate_with_underscores_is_the_same() -> None:
+    told = facts.plan([fact("Cork")], Claim("Anna", "lives_in", "Bonn", DAY), today=TODAY, predicates=PREDICATES)
+    assert [ending.fact.object for ending in told.endings] == ["Cork"]
+    again = facts.plan([fact("Cork")], Claim("Anna", "lives_in", "Cork"), today=TODAY, predicates=PREDICATES)
+    assert again.same == fact("Cork")
+    assert Claim("Anna", "lives_in", "Cork").key == Claim("anna", "Lives in", "Cork").key
+    assert PREDICATES.replaces("has_status") and not PREDICATES.replaces("works_on")
+    assert PREDICATES.is_event("disposed_of")
+    assert facts.predicate_key("_likes_") == "likes"

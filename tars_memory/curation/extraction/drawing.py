@@ -267,7 +267,9 @@ class Known:
         headings = [fact.subject for fact in self._facts]
         about = claim._replace(subject=heading_for(claim.subject, headings, self._me)).key[:2]
         value = claim.key[2]
-        held = [fact for fact in self._facts if (facts.folded(fact.subject), facts.folded(fact.predicate)) == about]
+        held = [
+            fact for fact in self._facts if (facts.folded(fact.subject), facts.predicate_key(fact.predicate)) == about
+        ]
         holding = [f for f in held if facts.object_key(f.object) == value and f.holds(claim.since or day)]
         said = sorted((each for each in self._open.get(claim.key[:2], ()) if each[0] <= day), key=lambda each: each[0])
         if not self._predicates.replaces(claim.predicate):
@@ -290,7 +292,8 @@ class Known:
         subject = heading_for(claim.subject, [fact.subject for fact in self._facts], self._me)
         key = claim._replace(subject=subject).key
         return any(
-            f.until is None and (facts.folded(f.subject), facts.folded(f.predicate), facts.object_key(f.object)) == key
+            f.until is None
+            and (facts.folded(f.subject), facts.predicate_key(f.predicate), facts.object_key(f.object)) == key
             for f in self._facts
         )
 

@@ -23,7 +23,18 @@ from tars_memory.vault.change import locate, named
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.entries import heading
-from tars_memory.vault.markdown.facts import ME, WE, Claim, Fact, Plan, Predicates, claim_in, folded, heading_for
+from tars_memory.vault.markdown.facts import (
+    ME,
+    WE,
+    Claim,
+    Fact,
+    Plan,
+    Predicates,
+    claim_in,
+    folded,
+    heading_for,
+    predicate_key,
+)
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, calendar_day, extracted_in, unbulleted
 from tars_memory.vault.markdown.merging import disputed
 from tars_memory.vault.model import Entry, Tier
@@ -321,7 +332,7 @@ class StatedFacts:
         groups: dict[tuple[str, str], list[Fact]] = {}
         for fact in self.all:
             if fact.holds(today) and self._predicates.replaces(fact.predicate):
-                groups.setdefault((folded(fact.subject), folded(fact.predicate)), []).append(fact)
+                groups.setdefault((folded(fact.subject), predicate_key(fact.predicate)), []).append(fact)
         several = [group for group in groups.values() if len({facts.object_key(fact.object) for fact in group}) > 1]
         began = (max((fact.since for fact in group if fact.since), default=today) for group in several)
         return [([self._entries[f.ref] for f in group], day) for group, day in zip(several, began, strict=True)]
@@ -413,9 +424,11 @@ class StatedFacts:
         """The facts with its subject and predicate."""
         about = (self._title(claim), claim.predicate)
         if about not in self._known:
-            title, predicate = map(folded, about)
+            title, predicate = folded(about[0]), predicate_key(about[1])
             self._known[about] = [
-                fact for fact in self._facts if folded(fact.predicate) == predicate and folded(fact.subject) == title
+                fact
+                for fact in self._facts
+                if predicate_key(fact.predicate) == predicate and folded(fact.subject) == title
             ]
         return self._known[about]
 

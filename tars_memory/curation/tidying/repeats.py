@@ -269,7 +269,7 @@ def _values(note: TidyNote, world: World) -> Iterator[Asked]:
     for entry, fact in truth.read(path, Document(world.read(path) or b"")):
         headings.append(fact.subject)
         if predicates.replaces(fact.predicate) and fact.holds(world.today):
-            key = truth.folded(fact.subject), truth.folded(fact.predicate)
+            key = truth.folded(fact.subject), truth.predicate_key(fact.predicate)
             since = fact.since.isoformat() if fact.since else ""
             known[key].append((entry, Related(path, fact.line, fact.ref, f"{fact.predicate} {fact.object}", since)))
             values[key].add(truth.object_key(fact.object))
@@ -278,7 +278,7 @@ def _values(note: TidyNote, world: World) -> Iterator[Asked]:
             claim = stated(entry.text, world.today)
             if claim and predicates.replaces(claim.predicate):
                 heading = heading_for(claim.subject, headings, me)
-                key = truth.folded(heading), truth.folded(claim.predicate)
+                key = truth.folded(heading), truth.predicate_key(claim.predicate)
                 known[key].append((entry, world.related(entry)))
                 values[key].add(truth.object_key(claim.object))
     for key, group in known.items():

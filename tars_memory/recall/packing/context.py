@@ -44,7 +44,7 @@ from tars_memory.recall.ranking.relevance import Answer, settled
 from tars_memory.settings import PROJECTS, FactsOptions
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import plain_heading
-from tars_memory.vault.markdown.facts import Fact, Predicates, folded
+from tars_memory.vault.markdown.facts import Fact, Predicates, folded, predicate_key
 from tars_memory.vault.markdown.lines import candidates_of, unmarked
 
 if TYPE_CHECKING:
@@ -599,7 +599,7 @@ class Facts:
 
     def _about(self, fact: Fact) -> tuple[str, str]:
         subject = folded(fact.subject)
-        return "" if subject in self._me else subject, folded(fact.predicate)
+        return "" if subject in self._me else subject, predicate_key(fact.predicate)
 
 
 def _under_decisions(unit: Portion) -> bool:

@@ -189,6 +189,11 @@ def folded(text: str) -> str:
     return plain_heading(text).casefold()
 
 
+def predicate_key(text: str) -> str:
+    """A predicate for comparing: as :func:`folded`, and ``works_at``, as other programs write it, is ``works at``."""
+    return folded(re.sub(r"(?<=[^\W_])_+(?=[^\W_])", " ", text))
+
+
 def alike(one: str, other: str) -> bool:
     """Whether two objects say the same: case, spaces, links and what only escapes are no difference; signs are."""
     return object_key(one) == object_key(other)
@@ -219,7 +224,7 @@ class Claim(NamedTuple):
     @property
     def key(self) -> tuple[str, str, str]:
         """By which two claims are the same, whenever they were made."""
-        return folded(self.subject), folded(self.predicate), object_key(self.object)
+        return folded(self.subject), predicate_key(self.predicate), object_key(self.object)
 
 
 class Predicates:
@@ -232,9 +237,9 @@ class Predicates:
     """
 
     def __init__(self, single: Iterable[str], temporary: Iterable[str], events: Iterable[str]) -> None:
-        self.single = frozenset(map(folded, single))
-        self.temporary = frozenset(map(folded, temporary))
-        self.events = frozenset(map(folded, events))
+        self.single = frozenset(map(predicate_key, single))
+        self.temporary = frozenset(map(predicate_key, temporary))
+        self.events = frozenset(map(predicate_key, events))
 
     @classmethod
     def of(cls, options: FactsOptions) -> Predicates:
@@ -243,11 +248,11 @@ class Predicates:
 
     def replaces(self, predicate: str) -> bool:
         """Whether a new value of it ends the old one."""
-        return folded(predicate) in self.single - self.temporary - self.events
+        return predicate_key(predicate) in self.single - self.temporary - self.events
 
     def is_event(self, predicate: str) -> bool:
         """Whether it happens once."""
-        return folded(predicate) in self.events
+        return predicate_key(predicate) in self.events
 
 
 class Ending(NamedTuple):
@@ -280,8 +285,8 @@ def plan(facts: Iterable[Fact], new: Claim, *, today: date, predicates: Predicat
     never held counts for nothing.
     """
     since, until = new.since, new.until
-    about = folded(new.subject), folded(new.predicate)
-    known = [f for f in facts if (folded(f.subject), folded(f.predicate)) == about and f.ever_holds()]
+    about = folded(new.subject), predicate_key(new.predicate)
+    known = [f for f in facts if (folded(f.subject), predicate_key(f.predicate)) == about and f.ever_holds()]
     replaces = predicates.replaces(new.predicate)
     over = until is not None and until <= today
     if since is None and not over and (replaces or predicates.is_event(new.predicate)):
