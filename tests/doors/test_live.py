@@ -127,7 +127,10 @@ def test_a_sitting_with_the_keyboard_alone(
         tm.wait_until(lambda screen: max(map(len, screen.split("\n"))) <= 40 and "…her oolong" in screen, "40"),
     )
     tm.resize(120, 40)
-    held("wide", tm.wait_until(lambda screen: re.search("Oolong +── notes/drinks", screen) is not None, "side by side"))
+    held(
+        "wide",
+        tm.wait_until(lambda screen: re.search("Oolong +── notes/drinks(?s:.*)is not there", screen), "side by side"),
+    )
     tm.press("Escape")
     assert tm.wait_for("left 0").split() == ["before", "left", "0"], "the screen is as it was"
     assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()
@@ -293,7 +296,8 @@ def test_a_vault_that_is_being_read_says_so(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_bug_is_told_when_the_terminal_is_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = make_vault(tmp_path / "vault", NOTES)
-    app = live.Live(Call({"TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_MEMORY_DIR": str(root)}))
+    places = {"TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_MEMORY_DIR": str(root)}
+    app = live.Live(Call({**places, "TARS_MEMORY_EMBEDDING_MODEL": "none"}))
     monkeypatch.setattr(app, "_draw_list", lambda _: 1 // 0)
 
     async def run() -> None:

@@ -54,7 +54,7 @@ class Tmux:
         """The screen as soon as it shows all of these."""
         return self.wait_until(lambda screen: all(text in screen for text in texts), " and ".join(map(repr, texts)))
 
-    def wait_until(self, shown: Callable[[str], bool], what: str) -> str:
+    def wait_until(self, shown: Callable[[str], object], what: str) -> str:
         """The screen as soon as it shows what is waited for."""
         ends = time.monotonic() + PATIENCE
         while not shown(screen := self.screen()):

@@ -507,13 +507,24 @@ class FactsView(View):
     name = "Facts"
     keys = ("Enter: open", "↑↓")
     hears = frozenset(("facts",))
+    _stays = True
+    """The mark stays at its fact, if that is among the next."""
+
+    def again(self, told: str) -> None:
+        """Read them anew."""
+        super().again(told)
+        self.enter()
 
     def enter(self) -> None:
-        """Read them."""
-        self.type(self.typed)
+        """Read them; the mark stays."""
+        self._read(self.typed)
 
     def type(self, text: str) -> None:
         """Those about a name."""
+        self._stays = False
+        self._read(text)
+
+    def _read(self, text: str) -> None:
         name = text.strip() or None
 
         def found(memory: Memory) -> tuple[list[Fact], list[str]]:
@@ -533,7 +544,9 @@ class FactsView(View):
             found, notices = said.answer
             former = self.chosen
             self.items = found
-            self.at = next((n for n, each in enumerate(found) if former is not None and each.ref == former.ref), 0)
+            refs = [fact.ref for fact in found] if self._stays else []
+            self.at = refs.index(former.ref) if former is not None and former.ref in refs else 0
+            self._stays = True
             self.state = [counted(len(found), "fact") if found else "no such fact is known", *notices]
             self.look()
 
