@@ -144,7 +144,7 @@ LIBRARIES_CALL = [
     *("whitespace_split", "commenters"),
     *("graph_optimization_level", "optimized_model_filepath", "enable_cpu_mem_arena"),
     *("CSS", "BINDINGS", "ENABLE_COMMAND_PALETTE", "compose", "render_line", "virtual_size", "cursor_blink"),
-    *("on_mount", "on_resize", "on_input_changed", "on_heard", "action_*", "_fatal_error"),
+    *("on_mount", "on_resize", "on_input_changed", "on_heard", "_on_key", "action_*", "_fatal_error"),
     "cursor_position",
 ]
 """Names that a library asks for: Textual, typer, socketserver, watchdog, litellm, onnxruntime, shlex."""

@@ -38,7 +38,7 @@ from tars_memory.doors.cli.output import clean, counted, line
 from tars_memory.doors.cli.screen import MATCH, encoded, sign, wrapped
 from tars_memory.doors.commands.open import opener_for
 from tars_memory.doors.live.lanes import Lane, LaneAnswer
-from tars_memory.doors.live.views import FactsView, NotePlace, Passage, ReviewView, SearchView, View, sentences
+from tars_memory.doors.live.views import FactsView, LivePlace, Passage, ReviewView, SearchView, View, sentences
 from tars_memory.errors import BusyError, ModelUnavailableError, TarsError
 from tars_memory.index.embedding import models
 from tars_memory.index.embedding.queryvector import SOCKET
@@ -380,7 +380,7 @@ class Live(App[int]):
         with self.suspend():
             yield
 
-    def open(self, place: NotePlace) -> None:
+    def open(self, place: LivePlace) -> None:
         """Open a note as ``tm open`` does."""
         note = self._root / place.path
         url = place.url if (self._root / ".obsidian").is_dir() else None

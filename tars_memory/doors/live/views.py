@@ -64,7 +64,7 @@ class Passage(NamedTuple):
     query: Query | None = None
 
 
-class NotePlace(NamedTuple):
+class LivePlace(NamedTuple):
     """Where a note is to be opened."""
 
     path: str
@@ -266,10 +266,10 @@ class SearchView(View):
         if hit is None:
             return
 
-        def where(memory: Memory) -> NotePlace:
+        def where(memory: Memory) -> LivePlace:
             _check(memory, hit)
             keep(memory.workspace.state, hits, terminal=True)
-            return NotePlace(hit.path, hit.best_line[0], hit.obsidian_url or None)
+            return LivePlace(hit.path, hit.best_line[0], hit.obsidian_url or None)
 
         self.live.ask(self.live.quick, "open", where)
 
@@ -571,7 +571,7 @@ class FactsView(View):
             self.live.ask(
                 self.live.quick,
                 "open",
-                lambda memory: NotePlace(fact.path, fact.line, obsidian_url(memory.workspace.root.name, fact.path)),
+                lambda memory: LivePlace(fact.path, fact.line, obsidian_url(memory.workspace.root.name, fact.path)),
             )
 
     def block(self, item: Fact, width: int) -> list[Text]:
