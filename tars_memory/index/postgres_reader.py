@@ -95,11 +95,11 @@ class TokenPhrase(NamedTuple):
     column: str
 
 
-class Node(NamedTuple):
+class JoinedPhrases(NamedTuple):
     """Expressions joined by OR, AND or NOT (of two)."""
 
     sign: str
-    parts: tuple[Node | TokenPhrase, ...]
+    parts: tuple[JoinedPhrases | TokenPhrase, ...]
 
 
 _PART = re.compile(r'"(?P<said>(?:[^"]|"")*)"(?P<prefix> \*)?|(?P<column>\w+) : |(?P<sign>OR|AND|NOT|[()])|\s+')
@@ -108,7 +108,7 @@ _SIGNS = ("OR", "AND", "NOT")
 
 
 @lru_cache(maxsize=256)
-def parsed(expression: str, tokenizer: str) -> Node | TokenPhrase:
+def parsed(expression: str, tokenizer: str) -> JoinedPhrases | TokenPhrase:
     """An expression as :mod:`fulltext` writes it, taken apart.
 
     Raises:
@@ -133,7 +133,7 @@ def parsed(expression: str, tokenizer: str) -> Node | TokenPhrase:
     return whole
 
 
-def _joined(parts: list[str | TokenPhrase], depth: int) -> Node | TokenPhrase:
+def _joined(parts: list[str | TokenPhrase], depth: int) -> JoinedPhrases | TokenPhrase:
     """Take what one sign, or one that binds more, joins from the end of the parts."""
     if depth == len(_SIGNS):
         one = parts.pop() if parts else ""
@@ -147,13 +147,13 @@ def _joined(parts: list[str | TokenPhrase], depth: int) -> Node | TokenPhrase:
     while parts and parts[-1] == _SIGNS[depth]:
         parts.pop()
         found.append(_joined(parts, depth + 1))
-    return found[0] if len(found) == 1 else Node(_SIGNS[depth], tuple(found))
+    return found[0] if len(found) == 1 else JoinedPhrases(_SIGNS[depth], tuple(found))
 
 
 _SETS = {"OR": " UNION ", "AND": " INTERSECT ", "NOT": " EXCEPT "}
 
 
-def _positive(node: Node | TokenPhrase) -> Iterator[TokenPhrase]:
+def _positive(node: JoinedPhrases | TokenPhrase) -> Iterator[TokenPhrase]:
     """The phrases that count for the score."""
     if isinstance(node, TokenPhrase):
         if node.tokens:
@@ -163,12 +163,12 @@ def _positive(node: Node | TokenPhrase) -> Iterator[TokenPhrase]:
         yield from _positive(part)
 
 
-def _is_plain(node: Node | TokenPhrase) -> bool:
+def _is_plain(node: JoinedPhrases | TokenPhrase) -> bool:
     """Whether whatever holds any of the phrases is found."""
     return isinstance(node, TokenPhrase) or (node.sign == "OR" and all(map(_is_plain, node.parts)))
 
 
-def rows_of(table: str, node: Node | TokenPhrase) -> tuple[str, list[Any]]:
+def rows_of(table: str, node: JoinedPhrases | TokenPhrase) -> tuple[str, list[Any]]:
     """SQL for the numbers of the rows that an expression finds, and the values of its question marks."""
     if isinstance(node, TokenPhrase):
         if not node.tokens:

@@ -73,6 +73,7 @@ class Watching:
         self._server: WarmServer | None = None
         self._serves = True
         self._told: frozenset[str] = frozenset()
+        self._published: int | None = None
 
     def once(self) -> Batch:
         """One look, with all vectors that are missing; another watcher may live meanwhile.
@@ -133,6 +134,10 @@ class Watching:
                 changed, removed = report.changed, report.removed
                 notices += report.notices
                 embedded, pending = self._embed(memory, notices)
+                if changed or removed or pending != self._published:
+                    self._published = None  # until it is
+                    memory.workspace.publish()
+                    self._published = pending
         except TarsError as error:  # the vault may be back, the disk may have room at the next look
             self._watcher.forget()
             notices.append(f"{error.message}; {error.hint}" if error.hint else error.message)

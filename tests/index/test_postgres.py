@@ -24,6 +24,8 @@ from tars_memory.index.indexer import Index
 from tars_memory.index.postgres import TeamIndex, address
 from tars_memory.index.postgres_reader import parsed, pattern
 from tars_memory.index.reader import Filter
+from tars_memory.index.watcher import Watcher
+from tars_memory.jobs.watch import Watching
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, hashed, make_vault
 
@@ -423,3 +425,23 @@ def test_a_copy_of_the_vault_searches_the_team_and_tells_what_it_has_itself(post
         assert any("own index" in said for said in result.notices)
         with pytest.raises(TeamIndexError):
             alone.search("tea", mode="semantic")
+
+
+def test_watching_publishes_what_changes(postgres: str, tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"a.md": "tea\n", ".tars/vault-id": "watched-vault\n"})
+
+    def opened() -> Memory:
+        env = {"HOME": str(tmp_path), "TARS_MEMORY_INDEX_DATABASE": postgres, "TARS_MEMORY_BACKGROUND": "0"}
+        memory = Memory(root, env=env)
+        memory.workspace.embedder = HashEmbedder()
+        return memory
+
+    one = TeamIndex(postgres, "watched-vault")
+    batches = Watching(opened, Watcher(root)).batches()
+    next(batches)
+    assert one.read(lambda reader: len(reader.embedded([1]))) == 1
+    (root / "b.md").write_text("river\n")
+    next(batches)
+    assert one.read(lambda reader: len(reader.match_chunks('"river"', Filter(), 9))) == 1
+    batches.close()
+    one.close()
