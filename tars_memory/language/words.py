@@ -136,6 +136,14 @@ def unspaced_runs(text: str) -> list[str]:
     return [*runs, current] if current else runs
 
 
+def runs_and_rest(text: str) -> tuple[list[str], list[str]]:
+    """Those stretches of a text, and its other parts between blanks; all folded."""
+    runs = unspaced_runs(text)
+    for run in runs:
+        text = text.replace(run, " ", 1)
+    return list(map(fold, runs)), fold(text).split()
+
+
 def is_run(text: str) -> bool:
     """Whether a text is nothing but one such stretch."""
     return unspaced_runs(text) == [text]

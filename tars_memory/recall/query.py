@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError, counted
 from tars_memory.language import named_dates
-from tars_memory.language.words import ASKING_WORDS, STOP_WORDS, WORD, fold, symbols, tokens, unspaced_runs
+from tars_memory.language.words import (
+    ASKING_WORDS,
+    STOP_WORDS,
+    WORD,
+    fold,
+    runs_and_rest,
+    symbols,
+    tokens,
+    unspaced_runs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -276,27 +285,22 @@ class _Reading:
     def word(self, value: str) -> None:
         """A word, a beginning of one, or something that only looks like one."""
         self.said.append(value.replace("*", " ").replace('"', " ").strip())
-        head = fold(value.rstrip("*"))
-        if value.endswith("*") and WORD.fullmatch(head) and not unspaced_runs(head):
-            if head not in self.query.prefixes:
-                self.query.prefixes = (*self.query.prefixes, head)
-            return
+        if value.endswith("*"):
+            head = fold(value.rstrip("*"))
+            if WORD.fullmatch(head) and not unspaced_runs(head):
+                if head not in self.query.prefixes:
+                    self.query.prefixes = (*self.query.prefixes, head)
+                return
         for part in value.split('"'):
             self.pieces_of(part)
 
     def pieces_of(self, value: str) -> None:
         """Sort the parts of a text into words, compounds and literals."""
-        for piece in value.split():
-            runs = unspaced_runs(piece)
-            for run in runs:
-                self.literals.update(dict.fromkeys(_overlapping(fold(run))))
-            if not runs:
-                self.spaced(fold(piece))
-            else:
-                for run in runs:
-                    piece = piece.replace(run, " ")
-                for part in piece.split():
-                    self.spaced(fold(part))
+        runs, parts = runs_and_rest(value)
+        for run in runs:
+            self.literals.update(dict.fromkeys(_overlapping(run)))
+        for part in parts:
+            self.spaced(part)
 
     def spaced(self, piece: str) -> None:
         """One folded piece of a script with spaces between words."""
