@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory import disk
 from tars_memory.errors import ConflictError, SettingsError, TarsError
@@ -26,7 +26,8 @@ from tars_memory.vault.writing.protocol import ASIDE_SUFFIX, LIMBO, aside_of
 from tars_memory.vault.writing.transaction import Plan, Transaction, Written, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from tars_memory.vault.writing.history import JournalEntry, LostLine
 
 __all__ = ["Landed", "Plan", "Store", "WriteSession", "Written"]
+
+Held = TypeVar("Held", bound=Transaction)
 
 LOOK_AGAIN = "look again: tars-memory list"
 
@@ -57,32 +60,28 @@ class Landed(NamedTuple):
     ref: str
 
 
-class WriteSession:
-    """What is written under one lock and one name; the only caller of a transaction.
+class WriteSession(Transaction):
+    """A transaction that carries out changes of a vault's notes.
 
     Args:
-        transaction: open.
+        store: whose it is.
+        root: the vault's folder, open.
+        command: what history shows.
         vault: whose notes they are.
+        settles: as for :meth:`Store.session`, as is ``atomic``.
     """
 
-    def __init__(self, transaction: Transaction, vault: Vault) -> None:
-        self._transaction = transaction
+    def __init__(
+        self, store: Store, root: Folder, command: str, vault: Vault, *, settles: str | None, atomic: bool
+    ) -> None:
+        super().__init__(store, root, command, settles, atomic=atomic)
         self._vault = vault
-        self._planned: dict[str, tuple[bytes, Sequence[Change], Planned]] = {}
+        self._applied: dict[str, tuple[bytes, Sequence[Change], Planned]] = {}
 
     @property
     def txn(self) -> str | None:
         """The name that ``undo`` takes; None as long as nothing is written."""
         return next((written.txn for written in self.written if written.txn), None)
-
-    @property
-    def written(self) -> list[Written]:
-        """What was done so far."""
-        return self._transaction.written
-
-    def read(self, path: str) -> bytes | None:
-        """The note as it is, under the lock; None if there is none."""
-        return self._transaction.read(path)
 
     def note(self, path: str, data: bytes | None = None) -> Note:
         """The note as it is, under the lock, or with another text; one that isn't there has none."""
@@ -116,10 +115,10 @@ class WriteSession:
 
         def plan(data: bytes | None) -> Sequence[Splice]:
             nonlocal planned
-            planned = self._plan(path, changes, data or b"", "" if partly else hint)
+            planned = self._planned_changes(path, changes, data or b"", "" if partly else hint)
             return planned.splices
 
-        written = self._transaction.write(path, plan, create=self._new(path) if create is None else create)
+        written = self.write(path, plan, create=self._new(path) if create is None else create)
         assert planned is not None
         note = self.note(path, written.text)
         return [Landed(each, written, *landing(note, each, written.line)) for each in planned.outcomes]
@@ -134,38 +133,22 @@ class WriteSession:
         data = self.read(path)
         if data is None and any(change.op == "mark" for change in changes):
             raise ConflictError(f"{path} is gone", hint)
-        self._plan(path, changes, self._new(path) if data is None else data, hint)
+        self._planned_changes(path, changes, self._new(path) if data is None else data, hint)
 
     def _new(self, path: str) -> bytes:
         """What a note begins with that isn't there."""
         return shipped(path) if self._vault.look(path) is None else b""
 
-    def _plan(self, path: str, changes: Sequence[Change], data: bytes, hint: str) -> Planned:
+    def _planned_changes(self, path: str, changes: Sequence[Change], data: bytes, hint: str) -> Planned:
         """What changes come to; that of the last text that a note was planned on is remembered."""
-        known = self._planned.get(path)
+        known = self._applied.get(path)
         if known is None or known[:2] != (data, changes):
             known = data, changes, apply(self.note(path, data), changes)
-            self._planned[path] = known
+            self._applied[path] = known
         planned = known[2]
         if hint and (reason := next((each.reason for each in planned.outcomes if each.status == "rejected"), "")):
             raise ConflictError(reason, hint)
         return planned
-
-    def write(self, path: str, plan: Plan, *, create: bytes = b"", restore: bool = False) -> Written:
-        """Change what only programs write, or make it; see :meth:`Transaction.write`."""
-        return self._transaction.write(path, plan, create=create, restore=restore)
-
-    def vouch(self, path: str, lines: Collection[bytes]) -> Written:
-        """Say in the journal who stands by lines as they are; see :meth:`Transaction.vouch`."""
-        return self._transaction.vouch(path, lines)
-
-    def remove(self, path: str, expected: str) -> Written | None:
-        """Remove a note if it still has this SHA-256; None if it hasn't."""
-        return self._transaction.remove(path, expected)
-
-    def remove_empty(self, path: str) -> None:
-        """Remove a folder as far as nothing is in it; see :meth:`Transaction.remove_empty`."""
-        self._transaction.remove_empty(path)
 
     def move(self, path: str, to: str) -> bool:
         """Make the note under its new path with the same bytes, mode and time of modification, then remove the old one.
@@ -188,7 +171,7 @@ class WriteSession:
         if found is None or data is None:
             return False
         attributes = (found.st_mode & 0o7777, found.st_mtime_ns)
-        written = self._transaction.write(to, lambda _: (), create=data, restore=True, attributes=attributes)
+        written = self.write(to, lambda _: (), create=data, restore=True, attributes=attributes)
         if written.text != data:
             return False
         moved = False
@@ -246,20 +229,14 @@ class Store:
         self.night = ""
         self.tick: dict[str, str] | None = None
 
-    @contextlib.contextmanager
     def session(
         self, command: str, vault: Vault, *, settles: str | None = None, atomic: bool = False
-    ) -> Iterator[WriteSession]:
-        """A transaction to carry out changes of a vault's notes in; see :meth:`transaction`."""
-        with self.transaction(command, settles=settles, atomic=atomic) as transaction:
-            yield WriteSession(transaction, vault)
-
-    @contextlib.contextmanager
-    def transaction(self, command: str, *, settles: str | None = None, atomic: bool = False) -> Iterator[Transaction]:
+    ) -> AbstractContextManager[WriteSession]:
         """Lock the vault, settle what a killed process left, and write.
 
         Args:
             command: what history shows (``remember``).
+            vault: whose notes are changed.
             settles: the spool item that is being placed, so that it is placed once only.
             atomic: all of its writes or none: if it fails, or is killed, what it has written is taken back (after a
                 kill by the next writer).
@@ -268,13 +245,25 @@ class Store:
             BusyError: another process held the lock all the time.
             UnwritableError: the vault or the state folder can't be used.
         """
+        return self._held(
+            command, lambda root: WriteSession(self, root, command, vault, settles=settles, atomic=atomic)
+        )
+
+    def transaction(
+        self, command: str, *, settles: str | None = None, atomic: bool = False
+    ) -> AbstractContextManager[Transaction]:
+        """A :meth:`session` for what changes no note by :class:`Change`."""
+        return self._held(command, lambda root: Transaction(self, root, command, settles, atomic=atomic))
+
+    @contextlib.contextmanager
+    def _held(self, command: str, made: Callable[[Folder], Held]) -> Iterator[Held]:
         with contextlib.ExitStack() as stack:
             if not self.dry_run:
                 lock = VaultLock(self.state / "lock", timeout=self.options.lock_timeout, command=command)
                 stack.enter_context(lock.held())
             with writing(os.fspath(self.root)):
                 root = Folder.open(self.root, handles=self.exchange.folder_handles)
-            transaction = Transaction(self, root, command, settles, atomic=atomic)
+            transaction = made(root)
             stack.callback(transaction.close)
             if not self.dry_run:
                 transaction.begin()
