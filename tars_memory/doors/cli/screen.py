@@ -28,11 +28,9 @@ from tars_memory.vault.markdown.lines import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import date
 
     from tars_memory.recall.query import Query
     from tars_memory.recall.results import Hit, SearchResult
-    from tars_memory.vault.markdown.facts import Fact
 
 
 NOTE = "magenta"
@@ -166,19 +164,6 @@ def show_history(out: Output, rows: Iterable[Sequence[str]]) -> None:
         head.append(note, NOTE)
         head.append(f"  {command} by {actor}, {op}", "dim")
         _print_all(screen, [*wrapped(screen, head, 0), *(wrapped(screen, Text(change), GAP) if change else ())])
-
-
-def show_spans(out: Output, facts: Sequence[Fact], today: date) -> None:
-    """Facts over time: a bar each, today marked, what is over dimmed."""
-    from tars_memory.doors.cli.spans import ASCII, LINES, drawn
-
-    if out.quiet:
-        return
-    screen = console(out)
-    signs = LINES if all(sign(out, each, "") for each in LINES) else ASCII
-    styles = {"scale": "dim", "subject": "bold", "past": "dim"}
-    for kind, text in drawn([*facts], today, screen.width, signs):
-        print_line(screen, Text(encoded(out, text), style=styles.get(kind, "")))
 
 
 def show_entries(out: Output, entries: Sequence[Any]) -> None:

@@ -1,6 +1,6 @@
 """Facts as spans of time: drawn for a terminal, and as a Gantt chart in Mermaid, which Obsidian renders.
 
-Pure: facts and a day in, lines out. Facts without a day have no span; the drawing lists them last, the chart leaves
+Facts without a day have no span; the drawing lists them last, the chart leaves
 them out.
 """
 
@@ -11,8 +11,10 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
+from rich.text import Text
 
-from tars_memory.doors.cli.output import line
+from tars_memory.doors.cli.output import Output, line
+from tars_memory.doors.cli.screen import console, encoded, print_line, sign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +44,7 @@ class Signs(NamedTuple):
 LINES, ASCII = Signs(), Signs("=", "|", ">", "-", ":", ".")
 
 
-class Span(NamedTuple):
+class Period(NamedTuple):
     """A fact in time.
 
     Attributes:
@@ -56,12 +58,12 @@ class Span(NamedTuple):
     until: date | None
 
 
-def by_subject(facts: Sequence[Fact]) -> dict[str, list[Span]]:
+def by_subject(facts: Sequence[Fact]) -> dict[str, list[Period]]:
     """Facts by subject, in the order in which the subjects come first; those without a day last."""
-    found: dict[str, list[Span]] = {}
+    found: dict[str, list[Period]] = {}
     for fact in facts:
         said = f"{line(fact.predicate)}: {line(fact.object)}"
-        found.setdefault(line(fact.subject), []).append(Span(said, fact.since, fact.until))
+        found.setdefault(line(fact.subject), []).append(Period(said, fact.since, fact.until))
     return found
 
 
@@ -99,7 +101,7 @@ def drawn(facts: Sequence[Fact], today: date, width: int, signs: Signs) -> Itera
             yield "holds" if holds else "past", text.rstrip()
 
 
-def _bar(span: Span, cell: Callable[[date], int], cells: int, now: int, signs: Signs) -> str:
+def _bar(span: Period, cell: Callable[[date], int], cells: int, now: int, signs: Signs) -> str:
     start = cell(span.since) if span.since else 0
     end = cells - 1 if span.until is None else max(start, cell(span.until - timedelta(days=1)))
     row = [" "] * cells
@@ -111,7 +113,7 @@ def _bar(span: Span, cell: Callable[[date], int], cells: int, now: int, signs: S
     return "".join(row)
 
 
-def _range(spans: Sequence[Span], today: date) -> tuple[date, date]:
+def _range(spans: Sequence[Period], today: date) -> tuple[date, date]:
     """From the first day to the last one that is known, today among them, and a little more for what goes on."""
     days = [day for span in spans for day in (span.since, span.until) if day is not None]
     first, last = min([today, *days]), max([today, *days])
@@ -182,3 +184,14 @@ def _name(text: str) -> str:
 def _escaped(text: str, most: int = SAID) -> str:
     cut = text if len(text) <= most else text[: most - 1].rstrip() + "…"
     return _UNSAFE.sub(lambda found: f"#{ord(found[0])};", cut) or "#32;"
+
+
+def show(out: Output, facts: Sequence[Fact], today: date) -> None:
+    """Facts over time on a terminal: a bar each, today marked, what is over dimmed."""
+    if out.quiet:
+        return
+    screen = console(out)
+    signs = LINES if all(sign(out, each, "") for each in LINES) else ASCII
+    styles = {"scale": "dim", "subject": "bold", "past": "dim"}
+    for kind, text in drawn([*facts], today, screen.width, signs):
+        print_line(screen, Text(encoded(out, text), style=styles.get(kind, "")))

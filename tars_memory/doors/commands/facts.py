@@ -88,9 +88,9 @@ def show(
     elif not found:
         call.out.say(missing)
     elif call.out.screen and in_time:
-        from tars_memory.doors.cli.screen import show_spans
+        from tars_memory.doors.cli import spans
 
-        show_spans(call.out, found, shown)
+        spans.show(call.out, found, shown)
     elif call.out.screen:
         _show_table(call, found)
     else:
