@@ -154,14 +154,16 @@ WEEKS = 12
 
 
 def weeks(workspace: Workspace) -> list[int]:
-    """Lines that this program added to notes of our scope, less those it took out, a week each, this one last."""
+    """Lines that this program added to notes of our scope, less those it took out, a week each, this one last; what a
+    new vault begins with is left out.
+    """
     today = workspace.now().date()
     found = [0] * WEEKS
     for entry in of_scope(entries(workspace.store(writes=False).journal), workspace.vault.layout):
         ago = (today - datetime.fromisoformat(entry.time).date()).days // 7
         if ago >= WEEKS:
             break
-        if ago >= 0 and not entry.file.startswith(OURS):
+        if ago >= 0 and entry.command != "init" and not entry.file.startswith(OURS):
             found[WEEKS - 1 - ago] += _lines(entry.after) - _lines(entry.before)
     return found
 

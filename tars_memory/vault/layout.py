@@ -332,10 +332,18 @@ class Layout:
         """Whether a note has the place where proposals stand to be decided, the vault's or a project's."""
         return self._inner(path)[1] == Layout.review
 
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The notes that the memory keeps in this scope, one of a kind."""
+        return self.memory, self.procedural, self.facts, self.review, self.corrections, self.rewards
+
     def is_kept(self, path: str) -> bool:
         """Whether it is the place of a note that the memory keeps, or an agent for itself."""
-        own = (Layout.memory, Layout.procedural, Layout.corrections, Layout.rewards, Layout.facts, Layout.review)
-        return self.inner(path) in own or self.tier_of(path) is not Tier.NOTE or bool(self.agent_of(path))
+        return (
+            self.inner(path) in map(self.inner, self.kept)
+            or self.tier_of(path) is not Tier.NOTE
+            or bool(self.agent_of(path))
+        )
 
     def is_template(self, path: str) -> bool:
         """Whether a note is only there to be copied."""

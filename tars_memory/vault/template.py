@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import TarsError, UnwritableError, VaultError
 from tars_memory.settings import PROJECTS, with_setting
-from tars_memory.vault.layout import OURS, Layout, shipped
+from tars_memory.vault.layout import DAILY_FORMAT, OURS, Layout, shipped
 from tars_memory.vault.markdown import moment
 from tars_memory.vault.model import Splice
 
@@ -156,6 +157,58 @@ def _filled(vault: Vault, name: str | None, path: str, when: datetime, notices: 
     except TarsError as error:
         notices.append(f"the template {name} was not used: {error.message}")
         return b""
+
+
+def review_base(layout: Layout) -> bytes:
+    """A base for Obsidian (https://help.obsidian.md/bases/syntax) beside Review.md: the days with what Memory.md took
+    from them, the sessions, and the notes of the memory by when they changed.
+    """
+    own = f"{PROJECTS}/{layout.scope}/" if layout.scope else ""
+    memory = [f"file.path == {_text(path)}" for path in layout.kept]
+    days = [f"file.inFolder({_text(own + layout.daily_folder)})"] if layout.daily_folder else []
+    if layout.daily_format == DAILY_FORMAT:
+        days.append("/^\\d{4}-\\d{2}-\\d{2}$/.matches(file.basename)")
+    if own and not layout.daily_folder:
+        days.append(f"file.inFolder({_text(own[:-1])})")
+    if not own:
+        days.append(f'!file.inFolder("{PROJECTS}")')
+    sessions = [f"file.inFolder({_text(layout.sessions)})"]
+    kept = f'if(file({_text(layout.memory)}).hasLink(file), "kept", "")'
+    rows = [
+        "# Made once by tars-memory review --note; change it as you like, it is never written again.",
+        "filters:",
+        "  and:",
+        _quoted("    - ", 'file.ext == "md"'),
+        "formulas:",
+        _quoted("  kept: ", kept),
+        "properties:",
+        "  formula.kept:",
+        "    displayName: In Memory",
+        "  file.mtime:",
+        "    displayName: Changed",
+        "views:",
+        *_view("Days", "and", days, ("file.name", "formula.kept", "file.mtime", "file.tags"), "file.name"),
+        *_view("Sessions", "and", sessions, ("file.name", "note.date", "note.source", "file.tags"), "file.name"),
+        *_view("Memory", "or", memory, ("file.name", "file.mtime", "file.size"), "file.mtime"),
+    ]
+    return ("\n".join(rows) + "\n").encode("utf-8", "surrogateescape")
+
+
+def _view(name: str, joined: str, filters: list[str], columns: tuple[str, ...], by: str) -> list[str]:
+    rows = ["  - type: table", f"    name: {name}", "    filters:", f"      {joined}:"]
+    rows += [_quoted("        - ", each) for each in filters]
+    rows += ["    order:", *(f"      - {each}" for each in columns)]
+    return [*rows, "    sort:", f"      - property: {by}", "        direction: DESC"]
+
+
+def _text(path: str) -> str:
+    """A text of the expressions of a base."""
+    return json.dumps(path, ensure_ascii=False)
+
+
+def _quoted(head: str, text: str) -> str:
+    """A line of YAML whose value is a text between single quotes."""
+    return head + "'" + text.replace("'", "''") + "'"
 
 
 def fill(data: bytes, title: str, when: datetime, layout: Layout) -> bytes:

@@ -263,6 +263,20 @@ def test_no_note_is_made_where_nothing_waits(vault: Vault) -> None:
     assert "Review.md" not in vault.files()
 
 
+def test_a_base_comes_with_the_first_note_once_and_never_over_the_person_s(vault: Vault) -> None:
+    vault["Review.base"] = "mine"
+    vault.review().write_note()
+    assert vault["Review.base"] == "mine"
+    vault.memory().undo()
+    (vault.root / "Review.base").unlink()
+    vault.review().write_note()
+    assert vault["Review.base"].startswith("# Made once") and "Review.md" in vault
+    vault.memory().undo()
+    assert "Review.base" not in vault and "Review.md" not in vault
+    vault.review().write_note()
+    assert "Review.base" not in vault, "it was made once, and taken away"
+
+
 def test_ticks_are_done_once_and_the_rest_waits(vault: Vault) -> None:
     vault.review().write_note()
     before = vault.files()

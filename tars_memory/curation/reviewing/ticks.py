@@ -25,6 +25,7 @@ from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageErr
 from tars_memory.vault import inbox
 from tars_memory.vault.folder import digest
 from tars_memory.vault.markdown.spans import splices_between
+from tars_memory.vault.template import review_base
 from tars_memory.vault.vault import Vault, is_conflict_copy
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.transaction import writing
@@ -366,7 +367,11 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
         return splices_between(data or b"", new)
 
     with ctx.writing("review", None) as session:
-        session.write(ctx.layout.review, plan)
+        made = session.write(ctx.layout.review, plan).created
+        base = ctx.layout.review.removesuffix(".md") + ".base"
+        there = os.path.lexists(ctx.vault.root / base)
+        if made and not there and not next(ctx.store.history(limit=1, path=base), None):
+            session.write(base, lambda _: (), create=review_base(ctx.layout), restore=True)
     return ctx.layout.review, counts[0]
 
 
