@@ -12,6 +12,7 @@ import os
 import re
 import stat
 from datetime import UTC, datetime, time
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from tars_memory.capture.transcripts.text import local
@@ -19,8 +20,9 @@ from tars_memory.capture.transcripts.turns import MAX_NAME, Transcript, Turn, Un
 from tars_memory.disk import sha256
 from tars_memory.vault.markdown import frontmatter
 from tars_memory.vault.markdown.document import Document, wiki_words
+from tars_memory.vault.markdown.entries import task
 from tars_memory.vault.markdown.facts import claim_of
-from tars_memory.vault.markdown.lines import unmarked
+from tars_memory.vault.markdown.lines import FENCE, unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -59,6 +61,7 @@ _RELATION = re.compile(r"([^\[\]]*?)[ \t]*\[\[([^\[\]|#]+)(?:[|#][^\[\]]*)?\]\][
 _POINTER = re.compile(r"\[[^\[\]]*\]\(([^()\s]+\.md)\)")
 _LABEL = re.compile(r"\*\*[^*\n]{1,40}(?::\*\*|\*\*:)")
 """``**Why:**``: what begins so goes on with what stands above it."""
+_BOLD = re.compile(r"\*\*([^*]{1,80})\*\*")
 _IMPORT = re.compile(r"@\S+")
 
 
@@ -346,7 +349,10 @@ def _points(words: str, names: Iterable[str]) -> bool:
 def _worded(words: str, context: str) -> str:
     """A statement with what it hangs on in brackets."""
     words = words[:-1] if words.endswith(".") and not words.endswith("..") else words
-    context = " ".join(context.strip(" :*_`").translate({ord(sign): " " for sign in "[]"}).split())
+    words = words[len(task(words)) :] or words
+    if label := _BOLD.match(context):
+        context = label[1]
+    context = " ".join(context.strip(" :*_`").translate({ord(sign): " " for sign in "[]*"}).split())
     fits = context and len(context) <= LONGEST_CONTEXT and context.casefold() not in words.casefold()
     return f"{words} [{context}]" if fits else words
 
@@ -368,7 +374,7 @@ def _passages(note: Document) -> Iterator[_Passage]:
             yield from _items(note, block, lead or heading)
         elif block.kind == "paragraph":
             words = _folded(note.text(block.start_line, block.end_line))
-            lead = words if words.endswith(":") else ""
+            lead = words if _leads(words) else ""
             if not lead and words:
                 yield _Passage(block.start_line, words, heading)
 
@@ -379,15 +385,22 @@ def _items(note: Document, block: Block, context: str) -> Iterator[_Passage]:
     above = {0: context}
     if not within or within[0].line != block.start_line:
         end = within[0].line - 1 if within else block.end_line
-        words = _folded(unmarked(note.text(block.start_line, end).lstrip()))
+        lines = (note.text(number) for number in range(block.start_line, end + 1))
+        own = takewhile(lambda line: line.strip() and not FENCE.match(line.lstrip()), lines)
+        words = _folded(unmarked("\n".join(own).lstrip()))
         above[1] = words
-        if words and not (within and words.endswith(":")):
+        if words and not (within and _leads(words)):
             yield _Passage(block.start_line, words, context)
     for bullet in within:
         words = _folded(note.data[bullet.start : bullet.end].decode("utf-8", "replace")) if bullet.worded else ""
         above[bullet.depth + 1] = words
-        if words and not (bullet.end_line > bullet.own_end_line and words.endswith(":")):
+        if words and not (bullet.end_line > bullet.own_end_line and _leads(words)):
             yield _Passage(bullet.line, words, above.get(bullet.depth, context))
+
+
+def _leads(words: str) -> bool:
+    """Whether words only say what comes below them."""
+    return words.rstrip("*_ ").endswith(":")
 
 
 def _bullets(note: Document) -> Iterator[tuple[int, str]]:

@@ -42,6 +42,16 @@ For tests:
 
 - use fixtures
 
+**Before a release:**
+1. **Review**: read it all
+   - every line
+2. Build
+   ```bash
+   make
+   ```
+   - without warnings
+- [ ] tag it
+
 > quoted
 
 @docs/more.md
@@ -53,6 +63,11 @@ RULES = [
     ("Use 2 spaces [Style]", "CLAUDE.md:18"),
     ("Never commit to main [Style]", "CLAUDE.md:19"),
     ("use fixtures [For tests]", "CLAUDE.md:23"),
+    ("**Review**: read it all [Before a release]", "CLAUDE.md:26"),
+    ("every line [Review]", "CLAUDE.md:27"),
+    ("Build [Before a release]", "CLAUDE.md:28"),
+    ("without warnings [Build]", "CLAUDE.md:32"),
+    ("tag it [Before a release]", "CLAUDE.md:33"),
 ]
 FEEDBACK = """\
 ---
