@@ -217,6 +217,7 @@ def _of_file(file: _File, form: str) -> Collection | Unknown:
             return _collection(file.path, MEM0, _of_export(file))
         note = file.note()
         found = form or _format_of(note) or (INSTRUCTIONS if _instructs(file.path) else "")
+        found = found or (CLAUDE if _is_index(file.path) else "")
         if not found:
             return Unknown(
                 file.path, "it is no memory of a known format; --format instructions reads its lines as rules"
@@ -257,15 +258,14 @@ def _of_folder(path: str, form: str, ours: Callable[[str], bool]) -> Collection 
     notes = [(file, file.note()) for file in files]
     found = form or next(
         (each for each in (CLAUDE, BASIC) if any(_format_of(note) == each for _, note in notes)),
-        CLAUDE if any(file.name == INDEX for file in files) else "",
+        CLAUDE if any(_is_index(file.path) for file in files) else "",
     )
     if not found or found == MEM0:
         return Unknown(path, "it holds no memory of a known format: no instructions, memories or observations")
-    names_ = {file.name for file in files}
     statements: list[Imported] = []
     passed = 0
     for file, note in notes:
-        more, count = _of_note(file, note, found, names_)
+        more, count = _of_note(file, note, found)
         statements += more
         passed += count
     return _collection(path, found, statements, passed)
@@ -310,7 +310,7 @@ class _Passage(NamedTuple):
     context: str
 
 
-def _of_note(file: _File, note: Document, form: str, names: Iterable[str] = ()) -> tuple[list[Imported], int]:
+def _of_note(file: _File, note: Document, form: str) -> tuple[list[Imported], int]:
     """The statements of a note, and how many passages are none."""
     said = note.front_matter
     day = frontmatter.day(said) if form != INSTRUCTIONS else None
@@ -321,8 +321,8 @@ def _of_note(file: _File, note: Document, form: str, names: Iterable[str] = ()) 
         return [*_knowledge(file, note, clean(title) if isinstance(title, str) and title.strip() else stem, written)], 0
     rule = form == INSTRUCTIONS or _type_of(said) == "feedback"
     passages = [each for each in _passages(note) if not _IMPORT.fullmatch(each.words)]
-    if form == CLAUDE and file.name == INDEX:  # a line for each of the other files
-        passages = [each for each in passages if not _points(each.words, names)]
+    if form == CLAUDE and _is_index(file.path):  # a line for each of the other files
+        passages = [each for each in passages if not _points(each.words, os.path.dirname(file.path))]
     named = said.get("name") if form == CLAUDE else ""
     held: list[_Passage] = []
     for passage in passages:
@@ -340,10 +340,14 @@ def _of_note(file: _File, note: Document, form: str, names: Iterable[str] = ()) 
     return found, sum(kind in ("fence", "code", "table", "quote", "html") for kind in kinds)
 
 
-def _points(words: str, names: Iterable[str]) -> bool:
+def _is_index(path: str) -> bool:
+    return os.path.basename(path) == INDEX
+
+
+def _points(words: str, folder: str) -> bool:
     """Whether a line of the index only says where one of the other files is."""
     found = _POINTER.match(words)
-    return found is not None and found[1].removeprefix("./") in names
+    return found is not None and os.path.isfile(os.path.join(folder, found[1]))
 
 
 def _worded(words: str, context: str) -> str:

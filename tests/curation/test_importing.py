@@ -194,6 +194,7 @@ def test_the_auto_memory_of_claude_code(house: House, kind: str) -> None:
     ]
     assert [fact.path for fact in done.sessions[0].facts[1:3]] == ["2026-11-20.md"] * 2
     assert done.sessions[0].path.endswith("memory of -home-me-site.md")
+    assert brought(house, folder / "MEMORY.md").skipped[0].why == "nothing new in it"
     targets = {each.text: each.target for each in waiting(house)}
     assert [text for text, target in targets.items() if target == "Procedural.md"] == [rule]
 
