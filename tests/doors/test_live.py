@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from doors.tmux import Tmux
-from forked import started
+from forked import ROOT, started
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 
@@ -30,7 +30,10 @@ from tars_memory.doors.cli import app as command_line  # noqa: E402
 from tars_memory.doors.cli.call import Call  # noqa: E402
 from tars_memory.doors.live import app as live  # noqa: E402
 from tars_memory.doors.live.views import FactsView, SearchView  # noqa: E402
+from tars_memory.index.embedding import models, queryvector  # noqa: E402
+from tars_memory.index.embedding.models import QueryVector  # noqa: E402
 from tars_memory.testing import make_vault  # noqa: E402
+from tars_memory.vault.writing.lock import alone  # noqa: E402
 
 HELD = Path(__file__).with_name("live_screens.txt")
 SCREENS = dict(re.findall(r"(?ms)^=== ([\w ]+) ===\n(.*?)\n(?====|\Z)", HELD.read_text("utf-8")))
@@ -82,6 +85,9 @@ def test_a_sitting_with_the_keyboard_alone(
     held("newest", tm.wait_for("hits, the newest", "Review 1"))
     tm.type("tea")
     held("tea", tm.wait_for("8 hits, by words", "upper shelf"))
+    tm.resize(80, 14)
+    held("tea on a low screen", tm.wait_until(lambda screen: screen.count("\n") == 13 and "8 hits" in screen, "14"))
+    tm.resize(80, 24)
     assert "\x1b[35m" in tm.screen(colours=True), "a note's name has its colour"
     tm.press("Down", "Down")
     tm.wait_for("> 3", "── notes/Shops.md:6")
@@ -134,6 +140,11 @@ def test_a_sitting_with_the_keyboard_alone(
     tm.press("Escape")
     assert tm.wait_for("left 0").split() == ["before", "left", "0"], "the screen is as it was"
     assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()
+
+
+@pytest.mark.parametrize(("page", "name"), [("README.md", "tea on a low screen"), ("docs/screens.md", "tea")])
+def test_the_pages_show_what_the_screen_shows(page: str, name: str) -> None:
+    assert f"```text\n{SCREENS[name]}\n```\n" in (ROOT / page).read_text("utf-8")
 
 
 def test_whatever_ends_it_leaves_the_terminal_as_it_was(window: Callable[..., Tmux], tmp_path: Path) -> None:
@@ -292,6 +303,31 @@ def test_a_vault_that_is_being_read_says_so(tmp_path: Path, monkeypatch: pytest.
         await until(pilot, lambda: isinstance(app.view, FactsView) and "no such fact" in shown(app, "foot"))
 
     piloted(root, tmp_path / "home", act)
+
+
+class Model:
+    """What makes vectors, without a model."""
+
+    def embed_query(self, text: str) -> QueryVector:
+        return QueryVector(text[0].encode() * 4 * 384, ())
+
+
+def test_hooks_and_searches_are_answered_by_its_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_vault(tmp_path / "vault", NOTES)
+    monkeypatch.setattr("tars_memory.workspace.Workspace.open_embedder", lambda _: Model())
+    identity = models.manifest_of(models.EMBEDDED, tmp_path / "cache").identity
+
+    async def act(pilot: Any, app: live.Live) -> None:
+        await until(pilot, lambda: app._server is not None)
+        assert app._server is not None
+        path = app._server.path
+        assert queryvector.ask(path, identity, 384, "tea") == QueryVector(b"t" * 4 * 384, ())
+        lock = path.with_name("watch.lock")
+        with alone(lock, "watch", "a watcher could not begin", "it must"):
+            pass
+
+    piloted(root, tmp_path / "home", act, TARS_MEMORY_EMBEDDING_MODEL=models.EMBEDDED)
+    assert not [*(tmp_path / "home").rglob(queryvector.SOCKET)]
 
 
 def test_a_bug_is_told_when_the_terminal_is_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,6 +188,7 @@ class Group(TyperGroup):
             said = dict(self.told())
             for name, example in EVERY_DAY.items():
                 formatter.write(f"  {name:<10}{said[name]}\n{'':<12}{example}\n")
+        formatter.write(f"\n{PROGRAM} alone, on a terminal: search as you type")
         formatter.write(f"\nAll commands and options: {PROGRAM} help all; one: {PROGRAM} help search\n")
 
 
