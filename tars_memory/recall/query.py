@@ -66,21 +66,23 @@ class Query:
         notices: sentences for the person about how the query was read.
         today: the day it is asked, None if unknown.
         unfinished: its last word may be the beginning of one.
+        begun: that word, folded, if it may be a whole one as well; else ''.
         on: the day on which what is found has to count still; None: what has ended may answer too.
         held: the day on which facts must have begun, too; None: those to come may answer.
         selection: what ``--about`` and ``--topic`` leave; None: all.
     """
 
     __slots__ = (
-        "date_words", "dates", "held", "is_sentence", "literals", "meaning", "negations", "not_paths", "not_tags",
-        "not_tiers", "notes", "notices", "on", "paths", "phrases", "prefixes", "quoted", "selection", "since", "tags",
-        "text", "tiers", "today", "unfinished", "until", "words",
+        "begun", "date_words", "dates", "held", "is_sentence", "literals", "meaning", "negations", "not_paths",
+        "not_tags", "not_tiers", "notes", "notices", "on", "paths", "phrases", "prefixes", "quoted", "selection",
+        "since", "tags", "text", "tiers", "today", "unfinished", "until", "words",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.today: date | None = None
         self.unfinished = False
+        self.begun = ""
         self.on: date | None = None
         self.held: date | None = None
         self.selection: Selection | None = None
@@ -170,7 +172,10 @@ def parse(
         source = source[:LONGEST]
         query.notices.append(f"the query is long: only its first {LONGEST:,} characters are searched")
     source = source.translate(_QUOTES)
-    for negated, field, value, is_phrase in _pieces(_begun(source) if unfinished else source):
+    if unfinished:
+        source, begun = _begun(source)
+        query.begun = "" if begun in STOP_WORDS else begun
+    for negated, field, value, is_phrase in _pieces(source):
         if field:
             reading.filter(field, value, negated=negated)
         elif negated:
@@ -183,16 +188,21 @@ def parse(
     return query
 
 
-def _begun(text: str) -> str:
-    """The text with its last word as the beginning of one; a lone letter beside other words begins too many."""
+def _begun(text: str) -> tuple[str, str]:
+    """The text with its last word as the beginning of one, and that word folded, which may be a whole one as well.
+
+    A lone letter beside other words begins too many: it is left out.
+    """
     last = re.search(r"\S+\Z", text)
     tail = re.search(r"[^\W_]+\Z", text)
     if last is None or tail is None or text.count('"') % 2 or text.startswith("-", last.start()):
-        return text
+        return text, ""
     if unspaced_runs(tail[0]) or any(last[0].startswith(f"{field}:") for field in FIELDS):
-        return text
+        return text, ""
     head = text[: tail.start()]
-    return head if len(tail[0]) == 1 and head.strip() else f"{head} {tail[0]}*"
+    if len(tail[0]) == 1:
+        return head if head.strip() else f"{tail[0]}*", ""
+    return f"{head} {tail[0]}*", fold(tail[0])
 
 
 def _pieces(text: str) -> Iterator[tuple[bool, str, str, bool]]:

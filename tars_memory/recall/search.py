@@ -62,6 +62,7 @@ def search(
     mode, limit, scope = request.mode or "hybrid", request.limit or LIMIT, request.project or ""
     if mode == "lexical" or vector is None:
         vector, mode = None, "lexical"
+    _take_for_whole(query, reader)
     result = SearchResult(query, mode, notices=[*query.notices])
     narrowed = narrowed or narrowed_by(query, scope)
     if not query.searches:
@@ -86,6 +87,17 @@ def search(
     if not result.hits and query.on is not None and reader.hides(query.on.isoformat(), scope):
         result.notices.append(f"what has ended by {query.on} was not searched: --expired does")
     return result
+
+
+def _take_for_whole(query: Query, reader: IndexReader) -> None:
+    """Look for a last word that is still typed as a whole one too, if the vault has it: in its other forms.
+
+    Beside other words for that alone: counted as both it outweighed them (96 of 100 first hits became 92).
+    """
+    if query.begun and any(reader.frequencies({stem(query.begun)}).values()):
+        if query.words:
+            query.prefixes = tuple(prefix for prefix in query.prefixes if prefix != query.begun)
+        query.words, query.begun = (*query.words, query.begun), ""
 
 
 def _holds_unknown(reader: IndexReader, text: str, hits: Iterable[Hit]) -> bool:

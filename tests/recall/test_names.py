@@ -87,6 +87,12 @@ def test_the_beginning_of_a_name_that_is_still_typed_finds_its_note_first(vault,
     assert vault.search(text, "lexical", options={"unfinished": True}).hits[0].path == path
 
 
+def test_the_last_word_may_be_a_whole_one_in_another_form(vault):
+    for text in ("header", "headers", "head"):
+        paths = {hit.path for hit in vault.search(text, "lexical", options={"unfinished": True}).hits}
+        assert paths >= {"plans/C++.md", "plans/C.md"}, text
+
+
 def test_a_name_within_a_question_lifts_its_note_a_little(vault):
     found = vault.search("how can our custom domains be registered tomorrow", "lexical", explain=True).hits
     first = found[0]

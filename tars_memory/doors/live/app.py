@@ -473,7 +473,8 @@ class Live(App[int]):
         self.query_one("#head", Rows).show([head])
         self._draw_list(view)
         self._draw_preview(view)
-        said = "  ·  ".join(part for part in (self._progress, *(line(each) for each in view.state)) if part)
+        state = view.state[:1] if self._progress else view.state  # what follows counts the notes that are read, too
+        said = "  ·  ".join(part for part in (self._progress, *(line(each) for each in state)) if part)
         screen = Console(width=max(self.size.width, 8), file=io.StringIO(), color_system=None)
         told = wrapped(screen, Text(encoded(out, said), "dim"), 0) or [Text()]
         self.query_one("#foot", Rows).show([*told[:2], Text(self._keys(view), "dim")])
