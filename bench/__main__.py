@@ -1,7 +1,8 @@
 """`python -m bench`: what a command costs, as ratios, in one interleaved run; writes only below a temporary folder.
 
 `extract` needs a labelled set (`--set DIR`), `scale` makes 100,000 notes, `multilingual` and `live` need the extras
-`multilingual` and `tui`: they are measured only if they are named.
+`multilingual` and `tui`, `postgres` a database with pgvector (`--database URL`): they are measured only if they are
+named.
 """
 
 from __future__ import annotations
@@ -24,17 +25,23 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15, help="of the start-up (15)")
     parser.add_argument("--notes", type=int, default=1000, help="in the vault of the start-up (1000)")
     parser.add_argument("--logs", type=int, default=300, help="of 200 kB, for the part talks (300)")
-    parser.add_argument("--sizes", default="1000,10000,100000", help="notes of the part scale")
+    parser.add_argument("--sizes", default="1000,10000,100000", help="notes of the parts scale and postgres")
     parser.add_argument("--large", action="store_true", help="growth up to 150,000 chunks (minutes, 2 GB of disk)")
     parser.add_argument("--shapes", default="", metavar="PART", help="growth of all shapes whose names hold this")
     parser.add_argument("--all", action="store_true", help="growth of all shapes (hours)")
-    parser.add_argument("--set", type=Path, metavar="DIR", help="labelled conversations, for the part extract")
+    parser.add_argument(
+        "--set",
+        type=Path,
+        metavar="DIR",
+        help="for extract labelled conversations, for postgres a vault and queries.jsonl",
+    )
     parser.add_argument("--vault", type=Path, metavar="DIR", help="a vault for the part live, instead of a made one")
+    parser.add_argument("--database", default="", metavar="URL", help="with pgvector, for the part postgres")
     parser.add_argument("--keys", type=int, default=200, help="that are pressed in the part live (200)")
     parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="tokenizer.json, for the part multilingual")
     parser.add_argument("--texts", type=int, default=100_000, help="that it is compared on (100,000)")
     arguments = parser.parse_args()
-    unknown = set(arguments.parts) - {*PARTS, "extract", "scale", "multilingual", "live"}
+    unknown = set(arguments.parts) - {*PARTS, "extract", "scale", "multilingual", "live", "postgres"}
     if unknown:
         parser.error(f"no part named {', '.join(sorted(unknown))}")
     parts = arguments.parts or PARTS
@@ -96,6 +103,16 @@ def main() -> None:
             from bench import scale
 
             print(scale.report([int(size) for size in arguments.sizes.split(",")], folder), flush=True)
+        if "postgres" in parts:
+            if not arguments.database:
+                parser.error("postgres needs --database URL")
+            from bench import postgres
+
+            if arguments.set is not None:
+                print(postgres.compared(arguments.set, arguments.database, folder), flush=True)
+            else:
+                sizes = [int(size) for size in arguments.sizes.split(",")]
+                print(postgres.report(sizes, arguments.database, folder), flush=True)
         if "growth" in parts:
             from bench import growth
 

@@ -217,7 +217,7 @@ class TeamIndex:
         return self.vault
 
     def told(self) -> dict[str, Any]:
-        """What the index says of itself: when it was published, by whom, notes, passages, vectors.
+        """What the index says of itself: when it was published, by whom, notes, passages, vectors, bytes.
 
         Raises:
             TeamIndexError: as :meth:`read`.
@@ -231,6 +231,7 @@ class TeamIndex:
                 "notes": reader.counted("notes"),
                 "chunks": reader.counted("chunks"),
                 "vectors": reader.counted("vectors"),
+                "bytes": reader.weight(),
             }
 
         return self.read(ask)
@@ -265,7 +266,8 @@ def enter(connection: psycopg.Connection[Row], schema: str) -> None:
             "its owner makes it known, once: CREATE EXTENSION vector",
         )
     path = f'"{schema}", "{row[0]}"'
-    connection.execute("SELECT set_config('search_path', %s, true)", (path,))
+    # Compiling a question takes longer than answering it.
+    connection.execute("SELECT set_config('search_path', %s, true), set_config('jit', 'off', true)", (path,))
 
 
 def connect(where: Address) -> psycopg.Connection[Row]:

@@ -340,6 +340,19 @@ class PostgresReader(IndexReader):
         self.fingerprint = self.meta.get("model")
         self.dimension = int(self.meta.get("dimension", 0))
 
+    @property
+    def backend(self) -> int:
+        """The number of the server's process that answers."""
+        return self._team.postgres.info.backend_pid
+
+    def weight(self) -> int:
+        """What the index takes in the database."""
+        sql = (
+            "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c"
+            " WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'"
+        )
+        return int(self._team.execute(sql).fetchall()[0][0])
+
     def counted(self, table: str) -> int:
         """How many rows a table has."""
         return int(self._team.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])
@@ -357,7 +370,7 @@ class PostgresReader(IndexReader):
         sql = (
             f"SELECT p.term, sum(p.held)::int FROM json_each(?) j JOIN {table}_at p ON p.term = j.value GROUP BY p.term"
         )
-        return dict(self._team.execute(sql, (json.dumps(terms),)).fetchall())
+        return dict(self._team.execute(sql, (json.dumps(list(dict.fromkeys(terms))),)).fetchall())
 
     def _totals(self) -> tuple[int, int]:
         return self._total("chunk_words")

@@ -115,7 +115,7 @@ def _sources(workspace: Workspace) -> dict[str, int] | None:
 
 def _team(workspace: Workspace) -> dict[str, Any] | None:
     """A team's index, as far as it can be asked."""
-    unknown = dict.fromkeys(("published", "by", "notes", "chunks", "vectors"))
+    unknown = dict.fromkeys(("published", "by", "notes", "chunks", "vectors", "bytes"))
     try:
         team = workspace.team()
     except TarsError as error:

@@ -136,7 +136,7 @@ def answers(reader) -> list[object]:
     """What both engines have to say alike."""
     found: list[object] = []
     for within in (Filter(), Filter(scope="p"), Filter(tags=["work"]), Filter(paths=["x/*"]), Filter(tiers=["note"])):
-        for query in (["tea", "river"], ["copper museum", "a-b"], ["Zürich"], ["nowhere"]):
+        for query in (["tea", "river"], ["copper museum", "a-b"], ["Zürich", "rivers", "river"], ["nowhere"]):
             asked = expression(query, prefixes=["tr"], negations=["winter"] if within.tags else [])
             found.append([(key, round(score, 7)) for key, score in reader.match_chunks(asked, within, 20)])
             found.append([(key, round(score, 7)) for key, score in reader.match_notes(asked, within, 20)])

@@ -161,7 +161,7 @@ rules.unapproved lines: rules that nobody approved here
 growth.weeks: lines added less those taken out, in each of the last twelve weeks, this one last
 loaded.tokens grown left_out budget days notes: what every prompt begins with, and its growth in so many days
 sources: as `sources` says, or null
-team: of a team's index `server`, `published` (UTC), `by` (machine), `notes`, `chunks`, `vectors`, `problem`; or null
+team: of a team's index `server`, `published` (UTC), `by` (machine), `notes`, `chunks`, `vectors`, `bytes`, `problem`
 settings: those that are set
 """,
 )
