@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _TODAY = date(2026, 11, 21)
 MODES = ("lexical", "hybrid")
 HITS = 10
+TIE = 1e-4
+"""Scores that differ by less are equal: PostgreSQL adds the products of two vectors up in another order."""
 
 
 def compared(labelled: Path, database: str, folder: Path) -> str:
@@ -52,25 +54,26 @@ def compared(labelled: Path, database: str, folder: Path) -> str:
             same = ties = 0
             for text in asked:
                 here, there = (_hits(memory, text, mode) for memory in (ours, team))
-                same += here == there
-                ties += here != there and _is_tied(here, there)
+                equal = [place for _, place in here] == [place for _, place in there]
+                same += equal
+                ties += not equal and _is_tied(here, there)
             others = len(asked) - same - ties
             rows.append((labelled.name, mode, f"{len(asked)}", f"{same}", f"{ties}", f"{others}"))
     heads = ("set", "mode", "queries", "same ten", "but for ties", "others")
     return table("PostgreSQL beside the file: the first ten", heads, rows)
 
 
-def _hits(memory: Memory, text: str, mode: str) -> list[tuple[float, str, int]]:
+def _hits(memory: Memory, text: str, mode: str) -> list[tuple[float, tuple[str, int]]]:
     result = memory.search(text, mode=mode, limit=HITS)
-    return [(round(hit.score, 4), hit.path, hit.start_line) for hit in result.hits]
+    return [(hit.score, (hit.path, hit.start_line)) for hit in result.hits]
 
 
-def _is_tied(one: list[tuple[float, str, int]], other: list[tuple[float, str, int]]) -> bool:
+def _is_tied(one: list[tuple[float, tuple[str, int]]], other: list[tuple[float, tuple[str, int]]]) -> bool:
     """Whether two lists differ only in the order of what has the same score, or in which of them stand last."""
-    if [score for score, *_ in one] != [score for score, *_ in other]:
+    if len(one) != len(other) or any(abs(a - b) > TIE for (a, _), (b, _) in zip(one, other, strict=True)):
         return False
-    last = one[-1][0] if one else 0.0
-    return {hit for hit in one if hit[0] > last} == {hit for hit in other if hit[0] > last}
+    last = one[-1][0] + TIE
+    return {place for score, place in one if score > last} == {place for score, place in other if score > last}
 
 
 def report(sizes: list[int], database: str, folder: Path) -> str:

@@ -327,7 +327,7 @@ class Workspace:
             wait=0.0 if self.night else index.files.WRITER_WAIT,
         )
         if done is None:
-            return f"nothing published: the role may only read {team.address.shown}"
+            return f"{team.address.shown} may only be read by this role: it follows when its own machine publishes"
         what = f"{counted(done.changed, 'note')} written, {done.removed} gone, {counted(done.vectors, 'vector')}"
         return f"published to {team.address.shown}: {what}"
 

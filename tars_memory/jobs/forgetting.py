@@ -571,6 +571,9 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> l
     def left() -> None:
         counts["held"] += sum(_left_out(path, told) for path in _ours_left(workspace, store.state))
 
+    failed: list[str] = []
+    published: list[str] = []
+
     def said() -> None:
         if (talks := workspace.talks()) is not None:
             talks.rebuild()
@@ -581,10 +584,10 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> l
         spooled,
         left,
         lambda: workspace.index().forget(lambda text: mentions(text, told)),
+        lambda: published.append(workspace.publish()),
         said,
         journal,
     )
-    failed: list[str] = []
     for step in steps:
         if failed and step is journal:
             break  # else the same call again would find nothing that was forgotten
@@ -609,7 +612,7 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> l
     held = counted(counts["held"], "record")
     done = [f"purged from {held} of journal and spool, index and caches; it can't be undone"]
     done += [f"purged from proposals and decisions about them: {counts['waiting']}"] if counts["waiting"] else []
-    return [*done, *also, OUT_OF_REACH]
+    return [*done, *filter(None, published), *also, OUT_OF_REACH]
 
 
 def _ours_left(workspace: Workspace, state: Path) -> list[Path]:

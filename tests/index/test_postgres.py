@@ -445,3 +445,30 @@ def test_watching_publishes_what_changes(postgres: str, tmp_path: Path) -> None:
     assert one.read(lambda reader: len(reader.match_chunks('"river"', Filter(), 9))) == 1
     batches.close()
     one.close()
+
+
+def test_status_and_doctor_ask_it_and_what_is_forgotten_leaves_it(postgres: str, tmp_path: Path) -> None:
+    notes = {"Memory.md": "## Facts\n\n- likes tea\n- fears herons\n", ".tars/vault-id": "asked-vault\n"}
+    root = make_vault(tmp_path / "vault", notes)
+
+    def opened(url: str = postgres) -> Memory:
+        env = {"HOME": str(tmp_path), "TARS_MEMORY_INDEX_DATABASE": url, "TARS_MEMORY_BACKGROUND": "0"}
+        return Memory(root, env=env, actor="person", interactive=True)
+
+    def team_troubles(memory: Memory) -> list[str]:
+        return [each["message"] for each in memory.doctor()["findings"] if each["kind"] == "team"]
+
+    with opened() as memory:
+        assert "no index of this vault" in memory.status()["team"]["problem"]
+        assert len(team_troubles(memory)) == 1
+        memory.reindex(embed=False)
+        told = memory.status()["team"]
+        assert (told["notes"], told["chunks"], told["problem"]) == (1, 1, "")
+        assert team_troubles(memory) == []
+        assert any("published to" in said for said in memory.forget("fears herons", everywhere=True).notices)
+        assert memory.workspace.team().read(lambda reader: reader.match_text(["herons"], Filter(), 9)) == []
+    with opened("postgresql://me@127.0.0.1:1/x") as memory:
+        assert "can't be reached" in memory.status()["team"]["problem"]
+    with opened("") as memory:
+        assert memory.status()["team"] is None
+        assert memory.workspace.publish() == ""
