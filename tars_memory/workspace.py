@@ -419,10 +419,7 @@ class Workspace:
     def reindex(
         self, *, full: bool = False, embed: bool = True, progress: Callable[[str, int, int], None] | None = None
     ) -> RefreshReport:
-        """Bring the index in step with the vault, vectors included; ``full`` makes it anew.
-
-        Without a usable model the keyword side is still brought up to date, and a notice says so.
-        """
+        """Bring the index in step with the vault; see :meth:`tars_memory.memory.Memory.reindex`."""
         index = self.index()
         report = index.reindex(full=full, embed=False, progress=progress)
         talks = self.talks()
@@ -555,11 +552,7 @@ class Workspace:
         return context
 
     def review(self, *, writes: bool = True) -> Review:
-        """What waits for the person's word, and how it is decided: see :class:`curation.reviewing.review.Review`.
-
-        Args:
-            writes: False for looking alone: nothing is made then, not even the vault's id.
-        """
+        """What waits for the person's word; see :meth:`tars_memory.memory.Memory.review`."""
         return curation.reviewing.review.Review(self.capture(writes=writes), self.settings.review)
 
     def meant(self, target: str) -> str:

@@ -78,20 +78,7 @@ class Searcher:
             self.workspace.warm = former.workspace.warm
 
     def search(self, request: SearchRequest | str, **asked: Any) -> SearchResult:
-        """Passages that answer, best first; none if nothing is relevant.
-
-        The index is refreshed first: what changed since the last look is read. Without a usable model a hybrid search
-        answers by keywords and says so. What has ended by today (``as_of``: by that day, and facts that began later) is
-        left out, unless ``expired``.
-
-        Args:
-            request: the whole request, or its text.
-            asked: other fields of :class:`tars_memory.recall.request.SearchRequest`, by name.
-
-        Raises:
-            UsageError: a bad date, tier or mode.
-            ModelUnavailableError: ``mode="semantic"`` and the model can't be used.
-        """
+        """Passages that answer, best first; see :meth:`tars_memory.memory.Memory.search`."""
         return Search(self, self._request(request, asked)).result()
 
     def context(
@@ -105,23 +92,7 @@ class Searcher:
         window: int | None = None,
         **asked: Any,
     ) -> Packed:
-        """What a model should know before it answers, packed for a prompt; nothing is written and no model is asked.
-
-        Args:
-            question: in plain words; without one nothing is recalled.
-            budget: most tokens (2,000).
-            days: daily notes, today's included (1).
-            file_cap: most characters of one always-loaded note (20,000).
-            loaded: False for facts and recalled lines alone, without the notes that are always loaded.
-            window: tokens of a model's window, instead of a budget: of it what is loaded and what is recalled each
-                take the share that ``[window]`` gives them.
-            asked: ``project``, ``mode``, ``expired``, ``as_of``, ``about``, ``topics``, as for :meth:`search`; the last
-                two narrow facts and recalled lines alone. ``agent``: the name of one whose own notes may be told, too.
-
-        Raises:
-            UsageError: a number below zero, budget and window, shares of more than the whole, or a project that can't
-                be one.
-        """
+        """What a model should know before it answers; see :meth:`tars_memory.memory.Memory.context`."""
         from tars_memory.recall.packing import context as packing
 
         request = self._request(question, asked)
