@@ -14,16 +14,26 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 HERE = Path(__file__).parent
 BENCH = HERE.parents[1] / "shared" / "bench"
 QUESTIONS = ("questions.jsonl", "queries.jsonl")
+RESAMPLES = 2000
+SEED = 20261121
+"""Any number would do; a fixed one gives the same interval every time."""
+OUTSIDE = 0.025
+"""Share of the resampled means on either side of the interval."""
 NOW = "2026-11-21T10:15:00+00:00"
 """What the set's own questions mean by "yesterday"."""
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
@@ -107,9 +117,45 @@ def measure(folder: Path, work: Path, vault: Path) -> None:
     shutil.copytree(folder / "vault", vault)
     env = environment(work)
     program = [str(Path(sys.executable).parent / "tars-memory"), "--vault", str(vault)]
-    modes = ("--mode", "hybrid", "--against", "lexical", "--against", "semantic")
+    modes = ("--mode", "hybrid", "--against", "lexical", "--against", "semantic", "--json")
     subprocess.run([*program, "reindex"], env=env, check=True)
-    subprocess.run([*program, "eval", str(questions_of(folder)), *modes], env=env, check=True)
+    asked = subprocess.run([*program, "eval", str(questions_of(folder)), *modes], env=env, stdout=subprocess.PIPE)
+    told = json.loads(asked.stdout)
+    names = [name for name in told["all"] if name != "questions"]
+    for run in (told, *told["against"]):
+        print(f"\n{run['mode']:14}{'n':>5}" + "".join(f"{name.replace('recall', 'R'):>14}" for name in names))
+        for row in (run["all"], *run["categories"]):
+            cells = "".join(f"{'-' if row[name] is None else f'{row[name]:.1%}':>14}" for name in names)
+            print(f"{row.get('category', 'all'):14}{row['questions']:5}{cells}")
+    for other in told["against"]:
+        print(f"\n{told['mode']} against {other['mode']}: mean difference, 95 % interval, questions")
+        for name, found in compared(told["answers"], other["answers"]).items():
+            print(f"{name:16}{found.mean:+8.1%}{found.low:+8.1%} to{found.high:+7.1%}{found.questions:6}")
+
+
+class Difference(NamedTuple):
+    """How much better one run is than another in one figure; sure when ``low`` to ``high`` holds no 0."""
+
+    questions: int
+    mean: float
+    low: float
+    high: float
+
+
+def bootstrap(differences: Sequence[float], seed: int = SEED) -> Difference:
+    """The mean of paired differences with its 95 % interval: percentiles of the means of resampled questions."""
+    dice = random.Random(seed)  # noqa: S311 - statistics
+    count = len(differences)
+    means = sorted(sum(dice.choices(differences, k=count)) / count for _ in range(RESAMPLES))
+    cut = int(RESAMPLES * OUTSIDE)
+    return Difference(count, sum(differences) / count, means[cut], means[-1 - cut])
+
+
+def compared(mine: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> dict[str, Difference]:
+    """How much better the answers of one run are than another's to the same questions, figure by figure."""
+    pairs = {name: [(a[name], b[name]) for a, b in zip(mine, theirs, strict=True)] for name in mine[0] if name != "id"}
+    found = {name: [a - b for a, b in each if a is not None and b is not None] for name, each in pairs.items()}
+    return {name: bootstrap(each) for name, each in found.items() if each}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How well search answers questions whose answers are known: figures of each, their means, how sure a difference is.
+"""How well search answers questions whose answers are known: figures of each, and their means.
 
 Nothing here reads a file or asks an index: :meth:`tars_memory.memory.Memory.evaluate` hands both in. Recall and the
 reciprocal rank are as everywhere; nDCG takes every gold note for equally good. Coverage is what a prompt is after: of
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import random
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +31,6 @@ LIMIT = 50
 """Hits asked for: more than the largest budget takes."""
 UNNAMED = "other"
 """The category of a question that names none."""
-RESAMPLES = 2000
-SEED = 20261121
-"""Any number would do; a fixed one gives the same interval every time."""
-OUTSIDE = 0.025
-"""Share of the resampled means on either side of the interval."""
 
 NOTE_METRICS = (*(f"note_recall_{cut}" for cut in NOTE_CUTS), "mrr", f"ndcg_{RANKS}")
 LINE_METRICS = (*(f"line_recall_{cut}" for cut in LINE_CUTS), *(f"coverage_{budget}" for budget in BUDGETS))
@@ -207,58 +201,10 @@ class ModeRun:
         return sorted({question.category for question, _ in self.answers})
 
     def to_json(self) -> dict[str, Any]:
-        """The documented object of ``eval --json``: means over all questions, and by category."""
+        """The documented object of ``eval --json``: means over all questions, and by category; figures of each."""
         named = [{"category": name, **_rounded(self.means(name))} for name in self.categories()]
-        return {"mode": self.mode, "all": _rounded(self.means()), "categories": named}
-
-
-class Difference:
-    """How much better one run is than another in one metric, and between which bounds that lies.
-
-    Attributes:
-        questions: that have the metric.
-        mean: of the differences, question by question.
-        low: lower end of the 95 % interval.
-        high: its upper end. A difference is sure when the interval holds no 0.
-    """
-
-    __slots__ = ("high", "low", "mean", "questions")
-
-    def __init__(self, questions: int, mean: float, low: float, high: float) -> None:
-        self.questions = questions
-        self.mean = mean
-        self.low = low
-        self.high = high
-
-    def to_json(self) -> dict[str, Any]:
-        """As ``eval --json`` documents it."""
-        return _rounded({"questions": self.questions, "mean": self.mean, "low": self.low, "high": self.high})
-
-
-def bootstrap(differences: Sequence[float], *, resamples: int = RESAMPLES, seed: int = SEED) -> Difference:
-    """The mean of paired differences with its 95 % interval: percentiles of the means of resampled questions.
-
-    Args:
-        differences: one for each question, at least one.
-        resamples: how often as many questions are drawn, with replacement.
-        seed: the same seed draws the same questions.
-    """
-    dice = random.Random(seed)  # noqa: S311 - statistics
-    count = len(differences)
-    means = sorted(sum(dice.choices(differences, k=count)) / count for _ in range(resamples))
-    cut = int(resamples * OUTSIDE)
-    return Difference(count, sum(differences) / count, means[cut], means[-1 - cut])
-
-
-def compare(run: ModeRun, other: ModeRun) -> dict[str, Difference]:
-    """How much better ``run`` is than ``other``, for each metric that a question has; both answered the same ones."""
-    told = {}
-    for name in METRICS:
-        pairs = [(mine[name], theirs[name]) for (_, mine), (_, theirs) in zip(run.answers, other.answers, strict=True)]
-        differences = [mine - theirs for mine, theirs in pairs if mine is not None and theirs is not None]
-        if differences:
-            told[name] = bootstrap(differences)
-    return told
+        each = [{"id": question.id, **_rounded(figures)} for question, figures in self.answers]
+        return {"mode": self.mode, "all": _rounded(self.means()), "categories": named, "answers": each}
 
 
 class Evaluation:
@@ -285,11 +231,8 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """The documented object of ``eval --json``; its notices are the command's to add."""
-        against = [{**other.to_json(), "differences": self._differences(other)} for other in self.against]
+        against = [other.to_json() for other in self.against]
         return {"limit": self.limit, **self.run.to_json(), "against": against, "missing": self.missing}
-
-    def _differences(self, other: ModeRun) -> list[dict[str, Any]]:
-        return [{"metric": name, **found.to_json()} for name, found in compare(self.run, other).items()]
 
 
 def evaluate(

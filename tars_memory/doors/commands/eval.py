@@ -48,8 +48,6 @@ def eval_(
         for other in found.against:
             call.out.data("")
             _show_run(call.out, other)
-            call.out.data("")
-            _show_comparison(call.out, found.run, other)
     return 3 if found.missing else 0
 
 
@@ -68,17 +66,6 @@ def _show_run(out: Output, run: "ModeRun") -> None:
         [line(name), str(means["questions"]), *(_percent(means[key]) for key in HEADINGS)] for name, means in rows
     ]
     _show(out, cells if run.categories() != [UNNAMED] else cells[:2])
-
-
-def _show_comparison(out: Output, run: "ModeRun", other: "ModeRun") -> None:
-    """A row for each metric: both means, the difference, its 95 % interval."""
-    mine, theirs = run.means(), other.means()
-    cells = [["", run.mode, other.mode, "difference", "95 % from", "to", "n"]]
-    for name, found in compare(run, other).items():
-        shares = [_percent(mine[name]), _percent(theirs[name])]
-        bounds = [f"{100 * value:+.1f}" for value in (found.mean, found.low, found.high)]
-        cells.append([HEADINGS[name], *shares, *bounds, str(found.questions)])
-    _show(out, cells)
 
 
 def _show(out: Output, cells: list[list[str]]) -> None:
@@ -105,8 +92,8 @@ limit mode: as asked
 all.questions note_recall_1 note_recall_5 note_recall_10 mrr ndcg_10 line_recall_5 line_recall_10 coverage_300
   coverage_600 coverage_1200 coverage_2400 silent refused: from 0 to 1, null where no question has the figure
 categories: the same figures, each with its `category`
-against[].mode all categories: the same of each other mode
-against[].differences[].metric questions mean low high: how far it differs
+answers: the figures of each question, with its `id`
+against[].mode all categories answers: the same of each other mode
 missing: places that are not there
 """,
 )
