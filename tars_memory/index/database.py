@@ -72,23 +72,6 @@ class Driver:
         return tuple(int(part) for part in self.module.sqlite_version.split("."))
 
 
-class Capabilities:
-    """What the driver can do: ``driver``, ``sqlite`` (version), ``fts5``, ``vec`` and the ``reason``."""
-
-    __slots__ = ("driver", "fts5", "reason", "sqlite", "vec")
-
-    def __init__(self, driver: str, sqlite: str, fts5: bool, vec: bool, reason: str) -> None:
-        self.driver = driver
-        self.sqlite = sqlite
-        self.fts5 = fts5
-        self.vec = vec
-        self.reason = reason
-
-    def as_dict(self) -> dict[str, object]:
-        """For ``status``."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-
 _drivers: dict[str, Driver] = {}
 
 
@@ -105,15 +88,21 @@ def driver() -> Driver:
     return found
 
 
-def capabilities() -> Capabilities:
-    """What the driver can do here, tried on a database in memory rather than assumed."""
+def capabilities() -> dict[str, object]:
+    """What the driver can do here, for ``status``, tried on a database in memory rather than assumed."""
     rung = driver()
     connection = rung.module.connect(":memory:")
     try:
         fts5 = bool(connection.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").fetchone())
     finally:
         connection.close()
-    return Capabilities(rung.name, rung.module.sqlite_version, fts5, rung.vec is not None, rung.reason)
+    return {
+        "driver": rung.name,
+        "sqlite": rung.module.sqlite_version,
+        "fts5": fts5,
+        "vec": rung.vec is not None,
+        "reason": rung.reason,
+    }
 
 
 def _choose(forced: str) -> Driver:

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from struct import error, pack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.disk import blake2b
 from tars_memory.errors import counted
@@ -37,7 +37,7 @@ SEARCH_EMBEDS = 6
 in a second, measured). More are left to the process in the background, the watcher or ``reindex``."""
 
 
-class RefreshBudget:
+class RefreshBudget(NamedTuple):
     """What a refresh may cost.
 
     Attributes:
@@ -51,24 +51,12 @@ class RefreshBudget:
             those of every prompt, then the newest; None for the order of their paths.
     """
 
-    __slots__ = ("notes", "override", "patience", "strict", "wait", "wanted")
-
-    def __init__(
-        self,
-        notes: int | None = READER_NOTES,
-        wait: float = READER_WAIT,
-        *,
-        strict: bool = False,
-        override: bool = False,
-        patience: float | None = None,
-        wanted: str | None = None,
-    ) -> None:
-        self.notes = notes
-        self.wait = wait
-        self.strict = strict
-        self.override = override
-        self.patience = patience
-        self.wanted = wanted
+    notes: int | None = READER_NOTES
+    wait: float = READER_WAIT
+    strict: bool = False
+    override: bool = False
+    patience: float | None = None
+    wanted: str | None = None
 
 
 class RefreshReport:

@@ -109,7 +109,7 @@ def status_of_none(index: Index) -> dict[str, Any]:
         "complete": False,
         "cache_path": str(cache),
         "cache_bytes": _size(cache),
-        **database.capabilities().as_dict(),
+        **database.capabilities(),
     }
 
 

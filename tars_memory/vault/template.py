@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import TarsError, UnwritableError, VaultError
@@ -34,7 +34,7 @@ _IGNORED = frozenset({".tars", ".git", ".gitignore", ".gitattributes", ".DS_Stor
 """Names that leave a folder empty in a person's eyes."""
 
 
-class InitReport:
+class InitReport(NamedTuple):
     """What ``init`` did.
 
     Attributes:
@@ -45,14 +45,11 @@ class InitReport:
         layout: the program whose layout the vault has (``[layout] like``); empty for ours.
     """
 
-    __slots__ = ("created", "fresh", "layout", "notices", "root")
-
-    def __init__(self, root: Path, created: list[str], *, fresh: bool, notices: list[str], layout: str = "") -> None:
-        self.root = root
-        self.created = created
-        self.fresh = fresh
-        self.notices = notices
-        self.layout = layout
+    root: Path
+    created: list[str]
+    fresh: bool
+    notices: list[str]
+    layout: str = ""
 
 
 def make_root(path: Path) -> Path:

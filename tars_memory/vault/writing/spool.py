@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
 from tars_memory.errors import (
@@ -72,7 +72,7 @@ def keep_aside(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-class SpooledItem:
+class SpooledItem(NamedTuple):
     """One thing that waits.
 
     Attributes:
@@ -81,12 +81,9 @@ class SpooledItem:
         arguments: as given to :meth:`Spool.put`.
     """
 
-    __slots__ = ("arguments", "command", "id")
-
-    def __init__(self, item: str, command: str, arguments: dict[str, Any]) -> None:
-        self.id = item
-        self.command = command
-        self.arguments = arguments
+    id: str
+    command: str
+    arguments: dict[str, Any]
 
 
 class Spool:
