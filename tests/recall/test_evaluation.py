@@ -1,4 +1,4 @@
-"""The figures of an evaluation on cases worked out by hand, eval/'s bootstrap, and what a file of questions may hold."""
+"""The figures of an evaluation on cases worked out by hand, the bootstrap of eval/, and what questions may hold."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import typer
 from tars_memory.doors.cli.output import Output, counted, line
 from tars_memory.doors.cli.parsing import call_of, command
 from tars_memory.errors import UsageError
-from tars_memory.recall.evaluation import UNNAMED, ModeRun, compare
+from tars_memory.recall.evaluation import UNNAMED, ModeRun
 
 MODES = ("hybrid", "lexical", "semantic")
 MOST_MISSING = 5
