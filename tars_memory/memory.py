@@ -240,6 +240,13 @@ class Memory:
         day = None if everything else as_of or self.workspace.now().date()
         scope = self.workspace.scope(project)
         found = self.workspace.ask(lambda reader: reader.facts(scope, on=day))
+        for shared in self.workspace.shared(self.workspace.notices):
+            theirs = shared.index.read(lambda reader: reader.facts(scope, on=day))
+            found += [
+                fact._replace(path=shared.path(fact.path), vault=shared.name)
+                for fact in theirs
+                if not self.workspace.withheld(f"{fact.predicate}:: {fact.object}", recall.searcher.LONG_AGO)
+            ]
         if tags := tuple(topics):
             selected = self.searcher.selection((), tags, scope)
             found = [fact for fact in found if selected.keeps(fact.path, (fact.subject,), f"- {fact.object}")]

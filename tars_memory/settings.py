@@ -238,6 +238,16 @@ class SourcesOptions(Options):
     vectors: int = 50_000
 
 
+class VaultsOptions(Options):
+    """``[vaults]``: read from the person's own file alone.
+
+    Attributes:
+        shared: folders of vaults that are searched beside one's own, and never written.
+    """
+
+    shared: tuple[str, ...] = ()
+
+
 class TerminalOptions(Options):
     """``[terminal]``: how a person's screen is used.
 
@@ -318,7 +328,7 @@ ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
 
 VAULT_SECTIONS = frozenset({"layout", "limits"})
 """The sections that a vault's own ``.tars/config.toml`` may set."""
-NEVER_BY_ENVIRONMENT = frozenset({"permissions", "sources"})
+NEVER_BY_ENVIRONMENT = frozenset({"permissions", "sources", "vaults"})
 """The sections that only the person's own file may set: whoever calls could set a variable, and so permit himself."""
 
 OURS = "TARS_MEMORY_"
@@ -418,6 +428,7 @@ class Settings:
     tidy = SettingsSection(TidyOptions)
     sleep = SettingsSection(SleepOptions)
     sources = SettingsSection(SourcesOptions)
+    vaults = SettingsSection(VaultsOptions)
     hook = SettingsSection(HookOptions)
     terminal = SettingsSection(TerminalOptions)
     facts = SettingsSection(FactsOptions)
@@ -596,6 +607,10 @@ def _typed(value: object, default: object, where: str) -> object:
         if value.lower() in ("0", "false", "no", "off", ""):
             return False
         raise SettingsError(f"{where}: {_shown(value)} is neither true nor false", _SETTINGS_HINT)
+    if kind is tuple:
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise SettingsError(f"{where} must be a list of texts, not {_shown(value)}", _SETTINGS_HINT)
+        return tuple(value)
     if isinstance(value, str) or (kind is float and isinstance(value, int) and not isinstance(value, bool)):
         try:
             return kind(value)

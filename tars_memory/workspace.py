@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from tars_memory.index.indexer import Index, Progress, RefreshReport
     from tars_memory.index.postgres import TeamIndex
     from tars_memory.index.reader import IndexReader
+    from tars_memory.shared import SharedVault
     from tars_memory.talks import Talks
     from tars_memory.vault.model import Actor
     from tars_memory.vault.writing.spool import Spool
@@ -161,6 +162,7 @@ class Workspace:
         self._opened: Index | None = None
         self._team: TeamIndex | None = None
         self._talks: Talks | None = None
+        self._shared: tuple[list[SharedVault], list[str]] | None = None
         self._withheld: Withheld | None = None
         self._prepares = self._embeds = False
         self._went_on: float | None = None
@@ -175,6 +177,9 @@ class Workspace:
             self._team.close()
             self._team = None
         self.close_talks()
+        for shared in self._shared[0] if self._shared else ():
+            shared.index.close()
+        self._shared = None
 
     def now(self) -> datetime:
         """The instant that counts as now, in the local zone."""
@@ -426,6 +431,8 @@ class Workspace:
         if talks is not None:
             said = talks.rebuild(progress) if full else talks.refresh(None, progress)
             report.notices += said.notices
+        for shared in self.shared(report.notices):
+            report.notices += shared.index.reindex(full=full, embed=False, progress=progress).notices
         if embed:
             try:
                 report.pending_vectors = self.embed_pending(progress)
@@ -445,6 +452,7 @@ class Workspace:
         left = self.index().embed_pending(progress=progress)
         talks = self.talks()
         left += talks.index.embed_pending(self.open_embedder, progress) if talks is not None else 0
+        left += sum(shared.index.embed_pending(progress=progress) for shared in self.shared([]))
         self._embeds = False
         return left
 
@@ -467,6 +475,28 @@ class Workspace:
             folder, places, paths = self.state / "talks", self.settings.places, source_paths(self.settings)
             self._talks = Talks(paths, folder, places, self.root, self.withheld, options.vectors)
         return self._talks
+
+    def shared(self, notices: list[str]) -> Iterator[SharedVault]:
+        """The shared vaults that can be asked now, each in step with its notes.
+
+        Args:
+            notices: takes a sentence for each that can't be asked, or only as it was.
+        """
+        if not self.settings.vaults.shared:
+            return
+        from tars_memory import shared
+
+        self.forget_withheld()
+        try:
+            self._forgotten()
+        except SettingsError as error:
+            notices.append(f"shared vaults are not searched: {error.message}; {error.hint}")
+            return
+        if self._shared is None:
+            folder = self.state / "shared"
+            self._shared = shared.opened(self.settings, self.root, folder, self.open_embedder, self.limits)
+        notices += self._shared[1]
+        yield from shared.ready(self._shared[0], self.patience, notices)
 
     def close_talks(self) -> None:
         """Let go of the conversations: their sources are another set from now on."""

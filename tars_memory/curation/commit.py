@@ -15,7 +15,7 @@ from collections import defaultdict
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tars_memory.curation.model import KINDS, Decision, Proposal, Related
+from tars_memory.curation.model import KINDS, Decision, Proposal, Related, question_about
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import inbox
 from tars_memory.vault.change import Change, locate, named
@@ -224,7 +224,27 @@ class _Batch:
             said = [decision.proposal for decision in self.decisions if _word(decision) == word]
             said += [each for decision in self.decisions for each in decision.instead if word == "ignored"]
             what = [(proposal.id, proposal.text or proposal.quote) for proposal in said]
+            what += self._answered() if word == "ignored" else []
             inbox.decide(self.session, what, word, self.ctx.now.date(), project=self.ctx.layout.scope)
+
+    def _answered(self) -> list[tuple[str, str]]:
+        """The questions that need not be asked: about facts that the person has just kept beside each other."""
+        layout, found = self.ctx.layout, []
+        beside = {
+            (facts.folded(decision.proposal.section), facts.folded(said.predicate))
+            for decision in self.decisions
+            if decision.accept and decision.proposal.op == "append" and layout.is_facts(decision.proposal.target)
+            if (said := facts.said(decision.text or decision.proposal.text))
+        }
+        read = facts.read(layout.facts, self.session.note(layout.facts).document) if beside else []
+        entries = {fact.ref: entry for entry, fact in read}
+        predicates = Predicates.of(self.ctx.facts_options)
+        for group in facts.rivals((fact for _, fact in read), predicates, self.ctx.now.date()):
+            if (facts.folded(group[0].subject), facts.folded(group[0].predicate)) in beside:
+                lines = tuple(Related(layout.facts, 0, fact.ref, f"{fact.predicate} {fact.object}") for fact in group)
+                asked = question_about(entries[group[-1].ref], lines, "", "")
+                found.append((asked.id, asked.text))
+        return found
 
     def outcomes(self) -> Iterator[Decided]:
         """What became of each decision."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory.vault import inbox
 from tars_memory.vault.change import OPS, Change
 
 if TYPE_CHECKING:
@@ -314,6 +315,21 @@ class Proposal(NamedTuple):
         parts = {"parts": [each.as_dict() for each in self.parts]} if self.parts else {}
         fact = self.fact and self.fact.as_dict()
         return {**told, "fact": fact, **looked, "asked_before": self.asked_before, **parts}
+
+
+def question_about(entry: Entry, asked: tuple[Related, ...], day: str, why: str, words: str = "") -> Proposal:
+    """The question which of some lines holds, or in other words.
+
+    Args:
+        entry: the last of them.
+        asked: all of them.
+        day: on which one of them takes the others' place.
+        why: it is asked.
+        words: the question, if it is another one.
+    """
+    words = words or question(asked)
+    name = inbox.proposal_id("choose", entry.path, entry.section, words)
+    return Proposal(name, "choose", entry.path, entry.section, words, "", "merge", day, why, asked)
 
 
 class Decision(NamedTuple):

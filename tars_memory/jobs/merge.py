@@ -85,7 +85,7 @@ def text_merge(base: bytes, one: bytes, two: bytes) -> bytes | None:
     Returns:
         None if the sides changed the same lines.
     """
-    rows = all(line.lstrip()[:1] in (b"|", b">") for data in (one, two) for line in data.splitlines())
+    rows = all(line.lstrip()[:1] in (b"|", b">") for data in (one, two) for line in data.split(b"\n"))
     with tempfile.TemporaryDirectory() as folder:
         paths = [os.path.join(folder, name) for name in ("one", "base", "two")]
         for path, data in zip(paths, (one, base, two), strict=True):
@@ -188,7 +188,7 @@ def _add(session: WriteSession, layout: Layout) -> tuple[str, ...]:
 
     def plan(data: bytes | None) -> list[Splice]:
         data = data or b""
-        there = {line.strip() for line in data.decode("utf-8", "surrogateescape").splitlines()}
+        there = {line.strip() for line in data.decode("utf-8", "surrogateescape").split("\n")}
         added[:] = [line for line in attributes(layout) if line not in there]
         if not added:
             return []

@@ -49,8 +49,8 @@ def status(workspace: Workspace) -> dict[str, Any]:
         writes, ``proposals`` of the inbox, ``review``: all that a review would offer, ``ticks`` that agents' processes
         found), ``rules`` (those that nobody typed or approved here, by note the lines), ``loaded`` (``Memory.loaded``),
         ``growth`` (:func:`weeks`), ``sources`` (numbers of ``logs`` and ``conversations`` that are searched; None
-        without any), ``team`` (what a team's index says of itself, and the ``problem`` if it can't be asked; None if
-        none is set), ``settings`` and
+        without any), ``shared`` (``name`` and ``path`` of each shared vault that is searched), ``team`` (what a team's
+        index says of itself, and the ``problem`` if it can't be asked; None if none is set), ``settings`` and
         ``notices``.
     """
     if workspace.progress is not None:
@@ -94,6 +94,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
         "growth": {"weeks": weeks(workspace)},
         "sources": _sources(workspace),
         "team": _team(workspace),
+        "shared": [{"name": each.name, "path": str(each.vault.root)} for each in workspace.shared(notices)],
         "settings": workspace.settings.given,
         "notices": notices,
     }

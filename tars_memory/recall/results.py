@@ -43,6 +43,7 @@ class Hit:
         answer: how the answer to it begins, in a conversation; it was not searched. Else ''.
         statement: the block id of the candidate that its best line is or was drawn from; else ''.
         places: of each of its lines the line of the log, in a conversation; else empty.
+        vault: the name of the shared vault that it is in; empty for the person's own.
         more: how many further passages of its note answer; counted on demand, on the first hit of each note.
         explain: each part of the score, weighted, and what it was made from; filled on demand.
     """
@@ -50,6 +51,7 @@ class Hit:
     __slots__ = (
         "answer", "best", "block_id", "date", "day", "end_line", "explain", "headings", "more", "obsidian_url",
         "partial", "path", "places", "rank", "score", "speaker", "start_line", "statement", "text", "tier", "title",
+        "vault",
     )  # fmt: skip
 
     def __init__(
@@ -72,6 +74,7 @@ class Hit:
         self.day = ""
         self.speaker = ""
         self.statement = ""
+        self.vault = ""
         self.more = 0
         self.answer = ""
         self.places: tuple[int, ...] = ()
@@ -101,6 +104,8 @@ class Hit:
         }
         if self.places:
             record |= {"speaker": self.speaker, "answer": self.answer}
+        if self.vault:
+            record["vault"] = self.vault
         if self.explain:
             record["explain"] = {name: round(value, 4) for name, value in self.explain.items()}
         return record

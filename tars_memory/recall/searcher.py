@@ -7,7 +7,9 @@ among what the notes say. What it needs of an open vault it takes from the works
 from __future__ import annotations
 
 import os
+from copy import copy
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tars_memory import index, recall, vault
@@ -15,6 +17,7 @@ from tars_memory.errors import (
     ModelUnavailableError,
     NotFoundError,
     Passing,
+    TarsError,
     TeamIndexError,
     UnwritableError,
     UsageError,
@@ -28,6 +31,7 @@ from tars_memory.recall import once
 from tars_memory.recall import query as queries
 from tars_memory.recall.ranking.relevance import Answer, narrowed_by, ranked
 from tars_memory.recall.request import SearchRequest
+from tars_memory.recall.results import note_lines
 from tars_memory.recall.search import search
 from tars_memory.settings import ALLOWED, EmbeddingOptions
 from tars_memory.vault.suspicion import suspicious
@@ -44,6 +48,8 @@ if TYPE_CHECKING:
     from tars_memory.recall.query import Query
     from tars_memory.recall.results import Hit, SearchResult
     from tars_memory.recall.selecting import Selection
+    from tars_memory.recall.talks import Shares, Told
+    from tars_memory.shared import SharedVault
     from tars_memory.talks import Talks
     from tars_memory.workspace import Workspace
 
@@ -54,7 +60,9 @@ HURRIED = 20_000
 PREPARED_IN = 2.0
 """Seconds in which a model is prepared that was never used here; whoever waits for less has words alone meanwhile."""
 TOLD = 40
-"""Lines of conversations that a prompt may be given at most."""
+"""Lines of conversations, or of a shared vault, that a prompt may be given at most."""
+LONG_AGO = "1970-01-01"
+"""When a line of a shared vault was written nobody knows: what was forgotten here is hidden there in any case."""
 
 
 class Searcher:
@@ -342,11 +350,51 @@ class Search:
                     lambda other: self._said(talks, other, query, self._vector_for(other, query, vector, reader, meant))
                 )
                 self._merge(result, said, query, reader, talks)
+            for shared in workspace.shared(self.notices):
+                shared.index.read(partial(self._beside, result, shared, query, reader, vector))
             return result
 
         result = self._answered(query, ask)
         result.notices = [*dict.fromkeys(self.notices), *result.notices]
         return result
+
+    def _beside(
+        self, result: SearchResult, shared: SharedVault, query: Query, reader: IndexReader,
+        vector: QueryVector | None, other: IndexReader,
+    ) -> None:  # fmt: skip
+        """Put the hits of a shared vault among the others, marked by its name; the best one always has a place."""
+        theirs, limit = self._asked_of(query, other), self.request.limit or len(result.hits)
+        known = self._vector_for(other, query, vector, reader, self._is_meant(query))
+        found = search(
+            other, theirs, self.request, vector=known, read=shared.vault.read, vault_name=shared.vault.root.name
+        ).hits
+        kept = [hit for hit in found if not self._is_forgotten(hit.text)]
+        for hit in kept:
+            hit.path, hit.vault = shared.path(hit.path), shared.name
+        shares = recall.talks.Shares(query, (reader, other))
+        hits = recall.talks.merged(result.hits, kept, lambda hit: recall.talks.Told(shares.of(hit.text), hit.day))
+        first = next((hit for hit in hits if hit.vault == shared.name), None)
+        result.hits = hits[:limit]
+        if first is not None and first not in result.hits and limit > 1:
+            result.hits[-1] = first
+        result.more += len(hits) - len(result.hits)
+        for rank, hit in enumerate(result.hits, start=1):
+            hit.rank = rank
+        result.abstained = not result.hits
+
+    def _asked_of(self, query: Query, reader: IndexReader) -> Query:
+        """The query as it is asked of another vault: what narrows it is looked up there."""
+        theirs = copy(query)
+        self._narrow(theirs, reader)
+        return theirs
+
+    def _is_meant(self, query: Query) -> bool:
+        """Whether a question is to be compared by meaning."""
+        return self.request.mode != "lexical" and bool(query.meaning)
+
+    def _is_forgotten(self, text: str) -> bool:
+        """Whether lines of another vault say what was forgotten here."""
+        return self.workspace.withheld(text, LONG_AGO)
 
     def answers(self, query: Query) -> list[Answer]:
         """The lines that answer a question, best first."""
@@ -360,6 +408,9 @@ class Search:
             vector = self._vector(query, reader, report) if meant else None
             narrowed = narrowed_by(query, request.project or "")
             found = ranked(reader, query, narrowed, vector=vector, mode=request.mode or "hybrid")
+            for shared in self.workspace.shared(self.notices):
+                theirs, shares = shared.index.read(partial(self._lines, shared, query, reader, vector))
+                found = recall.talks.merged(found, theirs, partial(_covered, shares))
             if talks is None:
                 return found
 
@@ -368,7 +419,7 @@ class Search:
                 told = self.said = self.said or recall.talks.Conversations()
                 said = self._told(talks, other, query, told, self._vector_for(other, query, vector, reader, meant))
                 told.pair((*found, *said), said, shares)
-                return recall.talks.merged(found, said, lambda one: recall.talks.Told(shares.of(one.text), one.day))
+                return recall.talks.merged(found, said, partial(_covered, shares))
 
             return talks.index.read(both)
 
@@ -392,9 +443,8 @@ class Search:
     def _answered(self, query: Query, ask: Callable[[IndexReader, RefreshReport, bool], Asked]) -> Asked:
         """What the index says to a question: a team's as it was published, our own once it is up to date."""
         if not self._by_ourselves and (team := self.workspace.team()) is not None:
-            wanted = self.request.mode != "lexical" and bool(query.meaning)
             try:
-                return team.read(lambda reader: ask(reader, RefreshReport(), wanted))
+                return team.read(lambda reader: ask(reader, RefreshReport(), self._is_meant(query)))
             except TeamIndexError as error:
                 self._fall_back(error)
         report, meant = self._refresh(query)
@@ -475,9 +525,9 @@ class Search:
         return narrowed_by(query, scope, reader.outside(scope), reader.of_log(session) if session else ())
 
     def _vector_for(
-        self, talks: TalkReader, query: Query, ours: QueryVector | None, vault: IndexReader, meant: bool
+        self, talks: IndexReader, query: Query, ours: QueryVector | None, vault: IndexReader, meant: bool
     ) -> QueryVector | None:
-        """The query's vector for conversations: that for the vault, if theirs are of the same model.
+        """The query's vector for another index: that for the vault, if theirs are of the same model.
 
         Without any in the vault it is asked for.
         """
@@ -559,6 +609,36 @@ class Search:
         """What a prompt calls a conversation: no path of the machine is told."""
         return f"conversation {os.path.basename(path)[:60]}"
 
+    def _lines(
+        self, shared: SharedVault, query: Query, reader: IndexReader, vector: QueryVector | None, other: IndexReader
+    ) -> tuple[list[Answer], Shares]:
+        """The lines of a shared vault that answer, as a prompt shows them; and how much of the question each covers."""
+        from tars_memory.recall.packing.loaded import dismissed
+
+        theirs = self._asked_of(query, other)
+        known = self._vector_for(other, query, vector, reader, self._is_meant(query))
+        narrowed = narrowed_by(theirs, self.request.project or "")
+        told = self.said = self.said or recall.talks.Conversations()
+        found: list[Answer] = []
+        notes: dict[str, list[str]] = {}
+        for answer in ranked(other, theirs, narrowed, vector=known, mode=self.request.mode or "hybrid")[:TOLD]:
+            if shared.vault.layout.agent_of(answer.path):
+                continue
+            if answer.path not in notes:
+                try:
+                    notes[answer.path] = note_lines(vault.secrets.veiled(shared.vault.read(answer.path)))
+                except TarsError:
+                    notes[answer.path] = []
+            text = next(iter(notes[answer.path][answer.number - 1 : answer.number]), "")
+            if not text.strip() or dismissed(text) or self._is_forgotten(text):
+                continue
+            name = f"{shared.name}: {answer.path}"
+            lines = told.lines.setdefault(name, [])
+            lines += [""] * (answer.number - len(lines))
+            lines[answer.number - 1] = text
+            found.append(Answer(name, answer.number, text, day=answer.day))
+        return found, recall.talks.Shares(query, (reader, other))
+
     # --- the index
 
     def _refresh(self, query: Query) -> tuple[RefreshReport, bool]:
@@ -567,7 +647,7 @@ class Search:
         self.notices += report.notices
         if self._by_ourselves:
             return report, False
-        needed, wanted = self.request.mode == "semantic", self.request.mode != "lexical" and bool(query.meaning)
+        needed, wanted = self.request.mode == "semantic", self._is_meant(query)
         return report, wanted and self.searcher.fill(report, self.notices, query.meaning, needed=needed)
 
     def _vector(self, query: Query, reader: IndexReader, report: RefreshReport) -> QueryVector | None:
@@ -581,6 +661,11 @@ class Search:
             query.notes = recall.links.selected(reader, request.where, request.linked_to, request.links_to, scope=scope)
         if request.about or request.topics:
             query.selection = recall.selecting.selection(reader, request.about, request.topics, scope=scope)
+
+
+def _covered(shares: Shares, one: Answer) -> Told:
+    """What the order of a line depends on."""
+    return recall.talks.Told(shares.of(one.text), one.day)
 
 
 def _shown(text: str) -> str:

@@ -184,6 +184,8 @@ hook
 hook install claude --yes               [install]
 hook status                             [status]
 hook uninstall claude --yes             [uninstall]
+init . --git                            [--git]
+merge ../base ../ours ../theirs
 """
 EVENT = '{"hook_event_name": "SessionStart", "session_id": "x"}'
 APART = {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.curation import extraction
 from tars_memory.curation.commit import refused
-from tars_memory.curation.model import Ends, Instead, Mark, Proposal, Related, Stated, question
+from tars_memory.curation.model import Ends, Instead, Mark, Proposal, Related, Stated, question_about
 from tars_memory.errors import NotFoundError, TarsError, counted
 from tars_memory.settings import PROJECTS, FactsOptions
 from tars_memory.vault import inbox
@@ -326,16 +326,10 @@ class StatedFacts:
         return not any(fact.since and before.day < fact.since <= day for fact in others)
 
     def rivals(self, today: date) -> list[tuple[list[Entry], date]]:
-        """The facts of one subject and single-valued predicate with different values that all hold on a day; and since
-        when the latest of them does.
-        """
-        groups: dict[tuple[str, str], list[Fact]] = {}
-        for fact in self.all:
-            if fact.holds(today) and self._predicates.replaces(fact.predicate):
-                groups.setdefault((folded(fact.subject), predicate_key(fact.predicate)), []).append(fact)
-        several = [group for group in groups.values() if len({facts.object_key(fact.object) for fact in group}) > 1]
-        began = (max((fact.since for fact in group if fact.since), default=today) for group in several)
-        return [([self._entries[f.ref] for f in group], day) for group, day in zip(several, began, strict=True)]
+        """The facts of which only one can hold today; and since when the latest of them does."""
+        found = facts.rivals(self.all, self._predicates, today)
+        began = (max((fact.since for fact in group if fact.since), default=today) for group in found)
+        return [([self._entries[f.ref] for f in group], day) for group, day in zip(found, began, strict=True)]
 
     def waits(self, group: Sequence[WaitingLine]) -> bool:
         """Whether a claim is no news now, but would be if what was said otherwise before it were accepted."""
@@ -526,21 +520,6 @@ def _asked(vault: Vault, note: Note, entry: Entry) -> Related:
     raw, number = named(note, entry)
     day = vault.layout.day_of(note.path)
     return Related(note.path, entry.line, entry.ref, entry.text, day.isoformat() if day else "", raw, number)
-
-
-def question_about(entry: Entry, asked: tuple[Related, ...], day: str, why: str, words: str = "") -> Proposal:
-    """The question which of some lines holds, or in other words.
-
-    Args:
-        entry: the last of them.
-        asked: all of them.
-        day: on which one of them takes the others' place.
-        why: it is asked.
-        words: the question, if it is another one.
-    """
-    words = words or question(asked)
-    name = inbox.proposal_id("choose", entry.path, entry.section, words)
-    return Proposal(name, "choose", entry.path, entry.section, words, "", "merge", day, why, asked)
 
 
 def _now(line: Related, lines: Mapping[str, Related]) -> Related:

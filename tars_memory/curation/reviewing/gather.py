@@ -13,7 +13,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.curation.model import BESIDE, NEW, RULE, SHOWN, Mark, Proposal, Related, day_of
+from tars_memory.curation.model import BESIDE, NEW, RULE, SHOWN, Mark, Proposal, Related, day_of, question_about
 from tars_memory.curation.reviewing import candidates, placing
 from tars_memory.curation.reviewing.placing import Sections
 from tars_memory.errors import NotFoundError, TarsError, counted
@@ -273,7 +273,7 @@ class _Standing:
         by_line = {(line.path, line.line): line for line in self.lines.values()}
         for group, day in self.facts.rivals(today):
             asked = tuple(by_line[entry.path, entry.line] for entry in group if (entry.path, entry.line) in by_line)
-            found.append(candidates.question_about(group[-1], asked, day.isoformat(), RIVALS))
+            found.append(question_about(group[-1], asked, day.isoformat(), RIVALS))
         self.lines.update({line.ref: line for each in found for line in each.conflicts})
         return found
 

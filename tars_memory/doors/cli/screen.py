@@ -248,7 +248,7 @@ def _head(out: Output, hit: Hit, width: int, room: int) -> Text:
     """Number, place, day, who said it, how many more its note has, and the headings as far as there is room."""
     number = hit.best_line[0]
     day = hit.day if hit.tier in UNDATED else hit.date or ""
-    said = "".join(f"  {encoded(out, part)}" for part in (line(day), line(hit.speaker)) if part)
+    said = "".join(f"  {encoded(out, part)}" for part in (line(hit.vault), line(day), line(hit.speaker)) if part)
     whole = encoded(out, out.place(hit.path, number))
     name = cell_len(whole.rpartition("/")[2]) + cell_len("…/")
     more = next(

@@ -96,7 +96,8 @@ def show(
     else:
         for fact in found:
             call.out.data(
-                f"{fact.ref}\t{line(fact.subject)} {line(fact.predicate)}: {line(fact.object)}{_when(fact, shown)}"
+                f"{fact.ref}\t{line(fact.subject)} {line(fact.predicate)}: {line(fact.object)}"
+                f"{_whose(fact)}{_when(fact, shown)}"
             )
     return 0 if found else 1
 
@@ -105,7 +106,7 @@ def _show_table(call: Call, found: "list[Fact]") -> None:
     """The facts as columns, for a terminal."""
     told = [
         (
-            *(fact.ref, line(fact.subject), f"{line(fact.predicate)}: {line(fact.object)}"),
+            *(fact.ref, line(fact.subject), f"{line(fact.predicate)}: {line(fact.object)}{_whose(fact)}"),
             *(str(fact.since or ""), str(fact.until or "")),
         )
         for fact in found
@@ -127,6 +128,11 @@ def _chart(call: Call, found: "list[Fact]") -> int:
     elif not found:
         call.out.say(MISSING)
     return 0 if chart else 1
+
+
+def _whose(fact: "Fact") -> str:
+    """The shared vault that a fact stands in."""
+    return f"  [{line(fact.vault)}]" if fact.vault else ""
 
 
 def _when(fact: "Fact", today: date) -> str:
@@ -182,6 +188,8 @@ facts[].path line: where it is
 mermaid: the chart in its fence
 [add, end, remove]
 as remember
+[as it applies]
+facts[].vault: of a fact in a shared vault: its name; `path` is absolute then
 """,
 )
 

@@ -94,6 +94,8 @@ def _summary(told: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
                 f"{_sparkline(weeks) + '  ' if bars else ''}{sum(weeks):+} lines in {counted(len(weeks), 'week')}",
             )
         )
+    if shared := told.get("shared"):
+        rows.append(("shared", ", ".join(line(each["name"]) for each in shared)))
     grown = f", {loaded['grown']:+} in {counted(loaded['days'], 'day')}" if loaded["grown"] else ""
     cut = f"; {counted(loaded['left_out'], 'line')} found no room" if loaded["left_out"] else ""
     rows.append(("prompts", f"begin with {loaded['tokens']} of {counted(loaded['budget'], 'token')}{grown}{cut}"))
@@ -163,6 +165,8 @@ loaded.tokens grown left_out budget days notes: what every prompt begins with, a
 sources: as `sources` says, or null
 team: of a team's index `server`, `published` (UTC), `by` (machine), `notes`, `chunks`, `vectors`, `bytes`, `problem`
 settings: those that are set
+[as it applies]
+shared[].name path: the shared vaults that are searched
 """,
 )
 

@@ -77,7 +77,10 @@ def say_git(call: Call, report: "GitReport") -> None:
     if report.attributes:
         lines = counted(len(report.attributes), "line")
         call.out.say(f"{'would add' if call.dry_run else 'added'} {lines} to .gitattributes: commit it")
-    call.out.say("git merges the notes by entry here; in every other clone run: tars-memory init --git")
+    if report.registered:
+        call.out.say("git merges the notes by entry here; in every other clone run: tars-memory init --git")
+    elif not report.attributes:
+        call.out.say("git merges the notes by entry here already")
 
 
 def begin_reading(call: Call, memory: "tars_memory.Memory") -> None:
@@ -119,6 +122,10 @@ tm init --dry-run     # what would be made in this folder
 path: the vault
 created: the files that were made
 layout: the program whose layout the vault has (`starpod`, …), or empty
-git: with --git: repository, made, attributes (lines added to .gitattributes), registered
+[--git]
+path created layout: as without
+git.repository made: the repository's folder, and whether it was made
+git.attributes: the lines that were added to .gitattributes
+git.registered: whether this clone did not know how to merge
 """,
 )

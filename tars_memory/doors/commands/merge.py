@@ -25,7 +25,7 @@ def merge(
     call = call_of(ctx)
     done = drive(base, ours, theirs)
     if call.out.json:
-        call.out.record({"path": path, **done._asdict()})
+        call.out.record({"path": path, **done._asdict(), "notices": []})
     elif done.disputed:
         call.out.say(
             f"{path or ours}: {counted(done.disputed, 'line')} changed on both sides, both kept: tm review asks"
@@ -36,7 +36,7 @@ def merge(
 MERGE = command(
     merge,
     examples="""
-git config merge.tars-memory.driver 'tars-memory merge %O %A %B %P'   # tm init --git does it
+tm merge %O %A %B %P   # what tm init --git tells git to call
 """,
     exits="1 to 127 git merged it by lines and left so many conflicts in it, 255 nothing was changed",
     answers="""

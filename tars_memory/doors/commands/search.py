@@ -208,7 +208,8 @@ def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool)
         return
     for hit in result.hits:
         number, words = hit.best_line
-        call.out.data(f"{call.out.place(hit.path, number)}:{line(words)}")
+        whose = f"[{line(hit.vault)}] " if hit.vault else ""
+        call.out.data(f"{call.out.place(hit.path, number)}:{whose}{line(words)}")
         if hit.explain:
             parts = ", ".join(f"{name} {value:.4f}" for name, value in hit.explain.items())
             call.out.complain(f"{call.out.place(hit.path, number)}: {hit.score:.4f} = {parts}")
@@ -272,6 +273,7 @@ abstained: true if there are no hits
 stale: how many files the index is behind
 [as it applies]
 hits[].speaker answer: of a hit in a conversation: who, and how the model's answer begins
+hits[].vault: of a hit in a shared vault: its name; `path` is absolute then
 hits[].explain: with `--explain`: each part of the score
 did_you_mean: if nothing was found, or a word of the query in no note: names that it may be misspelt for
 """,

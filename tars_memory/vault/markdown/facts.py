@@ -70,6 +70,7 @@ class Fact(NamedTuple):
         until: the first day that it no longer holds; None if not said.
         source: the target of its provenance link; empty for none.
         path, line: where it stands.
+        vault: the name of the shared vault that it stands in; empty for the person's own.
     """
 
     ref: str
@@ -81,6 +82,7 @@ class Fact(NamedTuple):
     source: str
     path: str
     line: int
+    vault: str = ""
 
     def holds(self, day: date) -> bool:
         """Whether it is true on a day: since ≤ day < until."""
@@ -93,7 +95,8 @@ class Fact(NamedTuple):
     def as_dict(self, day: date) -> dict[str, Any]:
         """The documented JSON object."""
         told = {name: getattr(self, name) for name in ("ref", "subject", "predicate", "object", "since", "until")}
-        return {**told, "current": self.holds(day), "source": self.source, "path": self.path, "line": self.line}
+        stands = {"source": self.source, "path": self.path, "line": self.line}
+        return {**told, "current": self.holds(day), **stands, **({"vault": self.vault} if self.vault else {})}
 
 
 class Said(NamedTuple):
@@ -253,6 +256,15 @@ class Predicates:
     def is_event(self, predicate: str) -> bool:
         """Whether it happens once."""
         return predicate_key(predicate) in self.events
+
+
+def rivals(facts: Iterable[Fact], predicates: Predicates, day: date) -> list[list[Fact]]:
+    """The facts of one subject and one single-valued predicate that hold on a day with different values."""
+    groups: dict[tuple[str, str], list[Fact]] = {}
+    for fact in facts:
+        if predicates.replaces(fact.predicate) and fact.holds(day):
+            groups.setdefault((folded(fact.subject), predicate_key(fact.predicate)), []).append(fact)
+    return [group for group in groups.values() if len({object_key(fact.object) for fact in group}) > 1]
 
 
 class Ending(NamedTuple):

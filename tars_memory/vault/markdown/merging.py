@@ -87,7 +87,7 @@ class Node:
         self.norm = _normal(raw)
         self.key: tuple[object, ...] = ()
         self.parts = entries.Parts("")
-        self.item: Item | None = None
+        self.item: MergePiece | None = None
         self.children: list[Node] = []
         self.siblings: list[Node] = []
         self.number = 0
@@ -205,7 +205,7 @@ def _normal(raw: bytes) -> bytes:
     return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
-class Item:
+class MergePiece:
     """A piece of the merged note: its versions, and what becomes of it.
 
     Attributes:
@@ -219,8 +219,8 @@ class Item:
 
     def __init__(self, base: Node | None, one: Node | None, two: Node | None) -> None:
         self.base, self.one, self.two = base, one, two
-        self.home: Item | None = None
-        self.down: list[Item] = []
+        self.home: MergePiece | None = None
+        self.down: list[MergePiece] = []
         self.versions: list[bytes] = []
         self.disputed = ""
 
@@ -237,7 +237,7 @@ class Item:
         return node
 
 
-class Merged(NamedTuple):
+class MergedNote(NamedTuple):
     """A merged note.
 
     Attributes:
@@ -249,7 +249,7 @@ class Merged(NamedTuple):
     disputed: int
 
 
-def merge(base: bytes, one: bytes, two: bytes, text_merge: TextMerge) -> Merged | None:
+def merge(base: bytes, one: bytes, two: bytes, text_merge: TextMerge) -> MergedNote | None:
     """The merged note; None if entries can't be told in one of the versions, so that it must be merged by lines.
 
     Args:
@@ -259,9 +259,9 @@ def merge(base: bytes, one: bytes, two: bytes, text_merge: TextMerge) -> Merged 
         text_merge: merges three versions of lines that are no bullets; None if they can't be merged.
     """
     if one == two or two == base:
-        return Merged(one, 0)
+        return MergedNote(one, 0)
     if one == base:
-        return Merged(two, 0)
+        return MergedNote(two, 0)
     if any(len(data) > LARGEST or _SIGNS.search(data) or b"\0" in data for data in (base, one, two)):
         return None
     old, first, second = Version(base), Version(one), Version(two)
@@ -282,22 +282,22 @@ def merge(base: bytes, one: bytes, two: bytes, text_merge: TextMerge) -> Merged 
     wanted = [raw for raw in wanted if not _parts(raw).text.startswith((ALSO_CHANGED, ALSO_REMOVED))]
     if wanted != found:
         return None
-    return Merged(data, sum(1 for item in _walk(top) if item.disputed))
+    return MergedNote(data, sum(1 for item in _walk(top) if item.disputed))
 
 
 # -- which is which
 
 
-def _items(old: Version, first: Version, second: Version) -> list[Item]:
+def _items(old: Version, first: Version, second: Version) -> list[MergePiece]:
     """One item for each piece that is in any of the versions."""
     one, two = (_Pairs(old.nodes, side.nodes, base=True).found for side in (first, second))
-    items = [Item(node, one.get(node), two.get(node)) for node in old.nodes]
+    items = [MergePiece(node, one.get(node), two.get(node)) for node in old.nodes]
     taken = {node for item in items for node in (item.one, item.two) if node}
     new_one = [node for node in first.nodes if node not in taken]
     new_two = [node for node in second.nodes if node not in taken]
     both = _Pairs(new_one, new_two, base=False)
-    items += [Item(None, node, both.found.get(node)) for node in new_one]
-    items += [Item(None, None, node) for node in new_two if node not in both.back]
+    items += [MergePiece(None, node, both.found.get(node)) for node in new_one]
+    items += [MergePiece(None, None, node) for node in new_two if node not in both.back]
     for item in items:
         for node in item.nodes:
             if node:
@@ -437,11 +437,11 @@ def _three(base: _T, one: _T, two: _T) -> tuple[_T, ...]:
     return (two,) if one == base else (one, two)
 
 
-def _home(node: Node | None) -> Item | None:
+def _home(node: Node | None) -> MergePiece | None:
     return node.up.item if node and node.up else None
 
 
-def _place(items: Sequence[Item]) -> None:
+def _place(items: Sequence[MergePiece]) -> None:
     """Give every item the one that it stands under."""
     for item in items:
         homes = [_home(node) for node in (item.one, item.two) if node]
@@ -460,7 +460,7 @@ def _place(items: Sequence[Item]) -> None:
             above = above.home
 
 
-def _settle(item: Item, text_merge: TextMerge) -> None:
+def _settle(item: MergePiece, text_merge: TextMerge) -> None:
     """Decide what stands for an item by itself."""
     base, one, two = item.nodes
     if one and two:
@@ -475,7 +475,7 @@ def _settle(item: Item, text_merge: TextMerge) -> None:
             item.disputed = ALSO_REMOVED + entries.harmless(base.parts.text)
 
 
-def _both(item: Item, base: Node | None, one: Node, two: Node, text_merge: TextMerge) -> None:
+def _both(item: MergePiece, base: Node | None, one: Node, two: Node, text_merge: TextMerge) -> None:
     if one.norm == two.norm:
         item.versions = [_three(base.raw, one.raw, two.raw)[0] if base else min(one.raw, two.raw)]
         return
@@ -559,7 +559,7 @@ def _properties(raw: bytes) -> dict[bytes, list[bytes]]:
 # -- in which order
 
 
-def _arranged(items: Sequence[Item], first: Version, second: Version) -> list[Item]:
+def _arranged(items: Sequence[MergePiece], first: Version, second: Version) -> list[MergePiece]:
     """The items that stay, each under its own, in order; those that stand under nothing."""
     for item in items:
         if not item.versions:
@@ -572,7 +572,7 @@ def _arranged(items: Sequence[Item], first: Version, second: Version) -> list[It
             if node.kind == BULLET and above.base is not None:
                 above.disputed = ALSO_REMOVED + entries.harmless(above.base.parts.text)
             above = above.home
-    kept: dict[Item | None, list[Item]] = defaultdict(list)
+    kept: dict[MergePiece | None, list[MergePiece]] = defaultdict(list)
     for item in items:
         if item.versions:
             kept[item.home].append(item)
@@ -594,7 +594,7 @@ def _arranged(items: Sequence[Item], first: Version, second: Version) -> list[It
     return kept[None]
 
 
-def _ordered(one: Sequence[Item], two: Sequence[Item], base: Sequence[Item]) -> list[Item]:
+def _ordered(one: Sequence[MergePiece], two: Sequence[MergePiece], base: Sequence[MergePiece]) -> list[MergePiece]:
     """Two orders as one: what both have as the side that changed the order has it, what one has after its neighbour."""
     common = set(one) & set(two)
     order = [[item for item in items if item in common] for items in (base, one, two)]
@@ -604,7 +604,7 @@ def _ordered(one: Sequence[Item], two: Sequence[Item], base: Sequence[Item]) -> 
     else:
         chosen = tuple({tuple(map(id, each)): each for each in order[1:]}.values())
     common_order = min(chosen, key=lambda items: [item.any.norm for item in items])
-    runs: dict[Item | None, list[list[Item]]] = defaultdict(lambda: [[], []])
+    runs: dict[MergePiece | None, list[list[MergePiece]]] = defaultdict(lambda: [[], []])
     for side, items in enumerate((one, two)):
         anchor = None
         for item in items:
@@ -619,7 +619,7 @@ def _ordered(one: Sequence[Item], two: Sequence[Item], base: Sequence[Item]) -> 
     return found
 
 
-def _joined(one: list[Item], two: list[Item]) -> list[Item]:
+def _joined(one: list[MergePiece], two: list[MergePiece]) -> list[MergePiece]:
     """What both sides added in the same place: by time if every line bears one, else the one side after the other."""
     if not one or not two:
         return [*one, *two]
@@ -629,7 +629,7 @@ def _joined(one: list[Item], two: list[Item]) -> list[Item]:
             [(time, item.any.norm, item) for time, item in zip(_rising(times), run, strict=True)]
             for times, run in zip(timed, (one, two), strict=True)
         ]
-        found: list[Item] = []
+        found: list[MergePiece] = []
         left, right = keyed
         while left and right:
             found.append((left if left[0][:2] <= right[0][:2] else right).pop(0)[2])
@@ -647,7 +647,7 @@ def _rising(times: Sequence[str]) -> Iterator[str]:
         yield latest
 
 
-def _walk(items: Iterable[Item]) -> Iterator[Item]:
+def _walk(items: Iterable[MergePiece]) -> Iterator[MergePiece]:
     for item in items:
         yield item
         yield from _walk(item.down)
@@ -656,12 +656,12 @@ def _walk(items: Iterable[Item]) -> Iterator[Item]:
 # -- the bytes
 
 
-def _written(top: Sequence[Item], old: Version, first: Version, second: Version) -> bytes:
+def _written(top: Sequence[MergePiece], old: Version, first: Version, second: Version) -> bytes:
     """The merged note's bytes: each item's own, and between them the blank lines that stood there."""
     newline = _chosen(old.newline, first.newline, second.newline)
     parts: list[bytes] = [_chosen(old.bom, first.bom, second.bom)]
     eol = b""
-    previous: Item | None = None
+    previous: MergePiece | None = None
     for item in _walk(top):
         node = item.any
         first_below = item.home is not None and item.home.any.kind == HEADING and item.home.down[0] is item
@@ -692,12 +692,12 @@ def _chosen(base: bytes, one: bytes, two: bytes) -> bytes:
     return max(_three(base, one, two))
 
 
-def _lead(item: Item) -> bytes:
+def _lead(item: MergePiece) -> bytes:
     """The blank lines before an item."""
     return _three_bytes([node.lead for node in (item.one, item.two) if node], item.base.lead if item.base else None)
 
 
-def _gap_below(item: Item) -> bytes:
+def _gap_below(item: MergePiece) -> bytes:
     """The blank lines below a heading."""
     gaps = [node.gap for node in (item.one, item.two) if node and node.gap is not None]
     return _three_bytes(gaps, item.base.gap if item.base else None)
@@ -715,7 +715,7 @@ def _may_join(node: Node) -> bool:
     return node.kind == TEXT or (node.kind == HEADING and b"\n" in node.norm)
 
 
-def _follows(previous: Item | None, item: Item) -> bool:
+def _follows(previous: MergePiece | None, item: MergePiece) -> bool:
     """Whether a side has the two right after each other."""
     sides = ((item.one, previous.one), (item.two, previous.two)) if previous else ()
     return any(mine.above is other for mine, other in sides if mine and other)
