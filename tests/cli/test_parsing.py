@@ -116,7 +116,7 @@ def test_every_command_takes_every_shared_option_in_both_places(name: str, monke
         told.append((call.vault, call.project, out.json, out.quiet, call._now_text, call.dry_run, call.no_pager))
 
     monkeypatch.setattr(type(made), "invoke", invoke)
-    needed = ["x"] * {"extract": 1, "eval": 1, "export": 1, "merge": 3}.get(name, 0)
+    needed = ["x"] * {"extract": 1, "eval": 1, "export": 1, "import": 1, "merge": 3}.get(name, 0)
     for option, words in GIVEN.items():
         if option in [param.name for param in made.params]:
             told.clear()
