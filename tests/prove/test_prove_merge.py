@@ -197,3 +197,72 @@ def test_clones_that_pull_from_each_other_come_to_the_same(tmp_path: Path, monke
         assert texts[0] == texts[1] == texts[2]
         assert all(b"<<<<<<<" not in text for text in texts[0].values())
         assert not any(memory.verify() for memory in memories)
+
+
+@pytest.mark.prove
+def test_a_team_day_loses_nothing_and_keeps_every_author(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty clones, five authors, commands in random order with pulls and pushes in between."""
+    for name, value in {"NAME": "Ann", "EMAIL": "ann@example.org"}.items():
+        monkeypatch.setenv(f"GIT_AUTHOR_{name}", value)
+        monkeypatch.setenv(f"GIT_COMMITTER_{name}", value)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+
+    def git(root: Path, *words: str, check: bool = True) -> bool:
+        done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=False)
+        assert not check or done.returncode == 0, (root, words, done.stdout, done.stderr)
+        return done.returncode == 0
+
+    chance, authors = seeded(0), ("Ann", "Ben", "Cem", "Dora", "Eve")
+    git(tmp_path, "init", "-q", "--bare", "hub")
+    clones: list[Memory] = []
+    for number in range(20):
+        root = tmp_path / f"clone-{number}"
+        git(tmp_path, "clone", "-q", "hub", root.name)
+        if not number:
+            make_vault(root, START)
+        env = {**os.environ, "TARS_AUTHOR": authors[number % 5]}
+        clones.append(Memory(root, actor="person", interactive=True, env=env))
+        clones[-1].merge_by_entry([sys.executable, "-m", "tars_memory"])
+        if not number:
+            git(root, "add", "-A")
+            git(root, "commit", "-qm", "first")
+            git(root, "push", "-q", "origin", "HEAD:main")
+            git(tmp_path / "hub", "symbolic-ref", "HEAD", "refs/heads/main")
+        git(root, "checkout", "-q", "-B", "main")
+        git(root, "branch", "-q", "-u", "origin/main")
+
+    def sync(memory: Memory) -> None:
+        root = memory.workspace.root
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", "more", check=False)
+        git(root, "pull", "-q", "--no-rebase", "--no-edit")
+        git(root, "push", "-q", "origin", "main")
+
+    written: dict[str, str] = {}
+    for step in range(scale(2000)):
+        number = chance.randrange(20)
+        memory, text = clones[number], f"{sentence(chance)} step {step}"
+        memory.workspace._now = NOW + timedelta(seconds=20 * step)
+        what = chance.random()
+        if what < 0.45:
+            memory.log(text)
+        elif what < 0.75:
+            memory.remember(text)
+        elif what < 0.85:
+            memory.feedback(False, text)
+        else:
+            memory.add_fact(f"Thing {step % 7}", "likes", text)
+        written[text] = authors[number % 5]
+        if chance.random() < 0.1:
+            sync(memory)
+    for memory in (*clones, *clones):
+        sync(memory)
+    notes = [{path.name: path.read_bytes() for path in each.workspace.root.glob("*.md")} for each in clones]
+    assert all(each == notes[0] for each in notes)
+    lines = [line for text in notes[0].values() for line in text.decode().split("\n")]
+    assert not any(line.startswith(("<<<<<<<", ">>>>>>>")) for line in lines)
+    for text, author in written.items():
+        (line,) = [line for line in lines if re.search(rf"{re.escape(text)}(?!\d)", line)]
+        assert f"[by:: {author}]" in line
+    assert not any(memory.verify() for memory in clones)
