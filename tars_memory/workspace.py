@@ -15,6 +15,7 @@ from tars_memory import capture, curation, index, vault
 from tars_memory.disk import ID_FILE, VAULT_FOLDER, Places
 from tars_memory.errors import (
     ModelUnavailableError,
+    NotFoundError,
     Passing,
     SettingsError,
     TarsError,
@@ -497,6 +498,19 @@ class Workspace:
             self._shared = shared.opened(self.settings, self.root, folder, self.open_embedder, self.limits)
         notices += self._shared[1]
         yield from shared.ready(self._shared[0], self.patience, notices)
+
+    def bytes_of(self, path: str, shared: str = "") -> bytes:
+        """A note as it stands: our own, or by its whole path that of a shared vault with this name.
+
+        Raises:
+            NotFoundError: there is none, or no such vault.
+        """
+        if not shared:
+            return self.vault.read(path)
+        for each in self.shared([]):
+            if each.name == shared:
+                return each.vault.read(os.path.relpath(path, each.vault.root).replace(os.sep, "/"))
+        raise NotFoundError(f"{shared} is not there any more")
 
     def close_talks(self) -> None:
         """Let go of the conversations: their sources are another set from now on."""

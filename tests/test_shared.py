@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from forked import done
 
+from tars_memory.errors import NotFoundError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 
@@ -194,3 +195,14 @@ def test_vectors_of_a_shared_vault_are_made_here_and_compared(office: Office) ->
         assert team.index.status()["vectors"]
         assert any(hit.vault == "team" for hit in memory.search("office opens at seven", mode="semantic").hits)
     assert office.looks() == office.before
+
+
+def test_a_hit_of_a_shared_vault_opens_and_is_read_where_it_lies(office: Office) -> None:
+    env = {**office.person("ann"), "PATH": os.environ["PATH"], "TARS_MEMORY_BACKGROUND": "0", "EDITOR": "echo"}
+    run(office.base / "ann", env, "search", "office", "opens", "--mode", "lexical")
+    assert str(office.team / "Memory.md") in run(office.base / "ann", env, "open", "1")
+    with office.memory("ann") as memory:
+        (hit,) = memory.search("office opens", mode="lexical").hits
+        assert memory.workspace.bytes_of(hit.path, hit.vault) == (office.team / "Memory.md").read_bytes()
+        with pytest.raises(NotFoundError):
+            memory.workspace.bytes_of(hit.path, "another")

@@ -306,7 +306,7 @@ def _check(memory: Memory, hit: Hit) -> list[str]:
     read: dict[str, bytes] = {}
 
     def once(path: str) -> bytes:
-        read[path] = read.get(path) or memory.workspace.vault.read(path)
+        read[path] = read.get(path) or memory.workspace.bytes_of(path, hit.vault)
         return read[path]
 
     if next(verified([hit], once, own=memory.workspace.interactive), None) is None:
