@@ -150,6 +150,7 @@ ACTIONS = {
     "pageup": "app.page(-1)",
     "pagedown": "app.page(1)",
     "escape": "app.leave",
+    "ctrl+z": "app.suspend_process",
 }
 """What keys do that edit nothing."""
 
@@ -274,6 +275,7 @@ class Live(App[int]):
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                 with contextlib.suppress(NotImplementedError, RuntimeError):  # Windows; a test's thread
                     loop.add_signal_handler(number, self.end, number)
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         self.set_interval(STILL_THERE, self._look_for_the_terminal)
         self.query_one("#prompt", Rows).show([Text("> ", "bold")])
         self.query_one(Field).focus()
