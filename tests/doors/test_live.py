@@ -178,7 +178,7 @@ def test_without_textual_it_is_the_help_and_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command_line, "_is_live", lambda _: True)
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr(command_line, "find_spec", lambda _: None)
     assert command_line.run([], Call({})) == 0
     alone = capsys.readouterr()
     assert "pip install 'tars-memory[tui]'" in alone.err
