@@ -89,8 +89,8 @@ def test_a_sitting_with_the_keyboard_alone(
     held("tea on a low screen", tm.wait_until(lambda screen: screen.count("\n") == 13 and "8 hits" in screen, "14"))
     tm.resize(80, 24)
     assert "\x1b[35m" in tm.screen(colours=True), "a note's name has its colour"
-    tm.press("Down", "Down")
-    tm.wait_for("> 3", "── notes/Shops.md:6")
+    tm.press("Down", "Down", "Down")
+    tm.wait_for("> 4", "── notes/Shops.md:6")
     tm.press("Enter")
     tm.wait_for("opened notes/Shops.md:6")
     assert (root.parent / "opened").read_text() == f"+6 {root}/notes/Shops.md\n"
