@@ -58,7 +58,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
         TARS_MEMORY_EMBEDDING_MODEL="none", TARS_MEMORY_RECALL_MODE="lexical",
     )  # fmt: skip
     editor = root.parent / "editor.sh"
-    editor.write_text(f'#!/bin/sh\necho "$@" >> {shlex.quote(str(root.parent / "opened"))}\n')
+    opened = shlex.quote(str(root.parent / "opened"))
+    editor.write_text(f'#!/bin/sh\ncase "$1" in *line.md) exit 1;; esac\necho "$@" >> {opened}\n')
     editor.chmod(0o755)
     return root, {**env, "EDITOR": str(editor)}
 
@@ -113,6 +114,18 @@ def test_a_sitting_with_the_keyboard_alone(
     tm.press("Enter")
     tm.wait_for("taken back", "[Review 1]")
     assert "Thursdays" not in (root / "Memory.md").read_text()
+    tm.type("e")
+    tm.press("Enter")
+    tm.wait_for(
+        "editor.sh ended with", "type the new words, then Enter", "> The tea shop closes at seven on Thursdays\n"
+    )
+    tm.type(" [again]")
+    tm.press("Enter")
+    tm.wait_for("accepted: Memory.md:", "1 accepted, 0 rejected")
+    assert "- The tea shop closes at seven on Thursdays [again]" in (root / "Memory.md").read_text()
+    tm.type("u")
+    tm.press("Enter")
+    tm.wait_for("taken back", "[Review 1]")
     tm.type("s")
     tm.press("Enter")
     tm.wait_for("type the heading, then Enter")

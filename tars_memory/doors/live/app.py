@@ -378,9 +378,15 @@ class Live(App[int]):
 
     @contextlib.contextmanager
     def aside(self) -> Any:
-        """Give the terminal to another program meanwhile."""
+        """Give the terminal to another program meanwhile; Textual takes it back only where nothing is raised."""
+        failed: BaseException | None = None
         with self.suspend():
-            yield
+            try:
+                yield
+            except BaseException as error:
+                failed = error
+        if failed is not None:
+            raise failed
 
     def open(self, place: LivePlace) -> None:
         """Open a note as ``tm open`` does."""

@@ -397,7 +397,7 @@ class ReviewView(View):
 
     def submit(self) -> None:
         """Do what was answered."""
-        proposal, typed = self.chosen, self.live.taken()
+        proposal, typed, self.state = self.chosen, self.live.taken(), []
         if self.is_busy:
             self.state = ["wait a moment: the last answer is being written"]
         elif self._asks is not None:
