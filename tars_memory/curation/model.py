@@ -251,6 +251,7 @@ class Proposal(NamedTuple):
         warnings: short sentences about the quote.
         asked_before: what the person refused once and this seems to say again; empty for nothing.
         talk: path of the session note that tells where it was said; empty for none.
+        speaker: whose words the quote is, if not the person's: a name, or the place where an imported line stands.
         parts: for ``together``, the proposals of one conversation that one answer decides; each has an id of its own.
     """
 
@@ -274,6 +275,7 @@ class Proposal(NamedTuple):
     asked_before: str = ""
     talk: str = ""
     parts: tuple[Proposal, ...] = ()
+    speaker: str = ""
 
     @property
     def each(self) -> tuple[Proposal, ...]:
@@ -289,6 +291,12 @@ class Proposal(NamedTuple):
     def checked(self) -> bool:
         """Whether a second look was had at the quote."""
         return bool(self.kind)
+
+    @property
+    def quoted(self) -> str:
+        """The quote in its marks, with its speaker; empty if there is none, or the line itself is it."""
+        by = f" ({self.speaker})" if self.speaker else ""
+        return f"“{self.quote}”{by}" if self.quote and self.quote != self.replaces else ""
 
     @property
     def remarks(self) -> str:
@@ -314,7 +322,7 @@ class Proposal(NamedTuple):
         looked = {"kind": self.kind, "checked": self.checked, "warnings": list(self.warnings)}
         parts = {"parts": [each.as_dict() for each in self.parts]} if self.parts else {}
         fact = self.fact and self.fact.as_dict()
-        return {**told, "fact": fact, **looked, "asked_before": self.asked_before, **parts}
+        return {**told, "fact": fact, **looked, "asked_before": self.asked_before, "speaker": self.speaker, **parts}
 
 
 def question_about(entry: Entry, asked: tuple[Related, ...], day: str, why: str, words: str = "") -> Proposal:

@@ -132,7 +132,7 @@ def test_instructions_wait_as_rules_with_their_places_once(house: House) -> None
     assert places(done) == RULES
     assert "2 code blocks, tables and quotations left out" in done.notices[0]
     assert {(each.target, each.talk) for each in waiting(house)} == {("Procedural.md", done.sessions[0].path)}
-    assert [each.text for each in waiting(house)] == [text for text, _ in RULES]
+    assert [(each.text, each.speaker) for each in waiting(house)] == RULES
     assert house.files().get("Procedural.md") == before.get("Procedural.md")
     assert (source.read_bytes(), source.stat().st_mtime_ns) == (INSTRUCTIONS.encode(), stamp.st_mtime_ns)
     with house.memory() as memory:

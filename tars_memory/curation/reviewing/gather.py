@@ -13,6 +13,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory.capture.transcripts.turns import role
 from tars_memory.curation.model import BESIDE, NEW, RULE, SHOWN, Mark, Proposal, Related, day_of, question_about
 from tars_memory.curation.reviewing import candidates, placing
 from tars_memory.curation.reviewing.placing import Sections
@@ -403,6 +404,7 @@ class _Standing:
             kind=first.said.kind,
             warnings=first.said.warnings,
             talk=first.talk,
+            speaker="" if role(first.said.speaker) == "user" else first.said.speaker,
         )
 
     def _day(self, entry: Entry, fact: Fact | None) -> str:

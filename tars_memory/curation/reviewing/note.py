@@ -321,8 +321,8 @@ def bullet(proposal: Proposal) -> str:
     words = words_of(proposal)
     place = proposal.target + (f" › {plain_heading(proposal.section)}" if proposal.section else "")
     told = [("to", one_line(place))]
-    if proposal.quote and proposal.quote != proposal.replaces:
-        told.append(("said", f"“{one_line(proposal.quote)}”{_link(proposal)}"))
+    if proposal.quoted:
+        told.append(("said", f"{one_line(proposal.quoted)}{_link(proposal)}"))
     elif _link(proposal):
         told.append(("said", _link(proposal).strip()))
     if proposal.remarks:

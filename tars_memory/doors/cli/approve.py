@@ -470,8 +470,8 @@ def _lit(mark: str, words: str, other: str, style: str) -> Text:
 def _told(proposal: Proposal) -> list[str]:
     """What there is to know beside the change."""
     told = []
-    if proposal.quote and proposal.quote != proposal.replaces:
-        told.append(f"“{line(proposal.quote)}”")
+    if proposal.quoted:
+        told.append(line(proposal.quoted))
     if proposal.remarks:
         told.append(f"mind: {line(proposal.remarks)}")
     chosen = proposal.choices

@@ -283,6 +283,7 @@ proposals[].id: made of the change: if the line changes, so does the id
 proposals[].op: `append`, `fact`, `together`; from the inbox also `replace`, `remove`, `choose`
 proposals[].target section text: what would be written, where
 proposals[].quote source date: what it rests on
+proposals[].speaker: whose words these are, if not yours; or where an imported line stands
 proposals[].why: one sentence
 proposals[].conflicts[].path line ref text date: related lines, the best first
 proposals[].replaces: the line that a proposal of the inbox names
