@@ -64,7 +64,7 @@ def test_the_json_is_the_documented_one(shell: Shell) -> None:
     (change,) = [each for each in told["proposals"] if each["conflicts"]]
     assert list(change) == [
         "id", "op", "target", "section", "text", "quote", "source", "date", "why", "conflicts", "replaces", "fact",
-        "kind", "checked", "warnings", "asked_before",
+        "kind", "checked", "warnings", "asked_before", "speaker",
     ]  # fmt: skip
     (line,) = change["conflicts"]
     known = {"path": "Memory.md", "line": 2, "text": "dentist on 15 Oct", "date": ""}
