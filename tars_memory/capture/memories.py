@@ -75,6 +75,7 @@ class Imported(NamedTuple):
         time: aware; when it was written, or its file.
         rule: it says how to work, rather than what is so.
         claim: what it states over time; None for nothing.
+        dated: the time is its own; else it is that of its file, which says little.
     """
 
     text: str
@@ -83,6 +84,7 @@ class Imported(NamedTuple):
     time: datetime
     rule: bool = False
     claim: Claim | None = None
+    dated: bool = False
 
 
 class Collection(NamedTuple):
@@ -318,7 +320,8 @@ def _of_note(file: _File, note: Document, form: str) -> tuple[list[Imported], in
     if form == BASIC:
         title = said.get("title")
         stem = file.name.rpartition("/")[2].rpartition(".")[0] or file.name
-        return [*_knowledge(file, note, clean(title) if isinstance(title, str) and title.strip() else stem, written)], 0
+        subject = clean(title) if isinstance(title, str) and title.strip() else stem
+        return [each._replace(dated=day is not None) for each in _knowledge(file, note, subject, written)], 0
     rule = form == INSTRUCTIONS or _type_of(said) == "feedback"
     passages = [each for each in _passages(note) if not _IMPORT.fullmatch(each.words)]
     if form == CLAUDE and _is_index(file.path):  # a line for each of the other files
@@ -333,7 +336,9 @@ def _of_note(file: _File, note: Document, form: str) -> tuple[list[Imported], in
     if isinstance(named, str) and len(held) > 1:
         held = [each._replace(context=each.context or named) for each in held]
     found = [
-        Imported(_worded(each.words, each.context), each.words, _place(file.name, each.line), written, rule)
+        Imported(
+            _worded(each.words, each.context), each.words, _place(file.name, each.line), written, rule, dated=bool(day)
+        )
         for each in held
     ]
     kinds = [block.kind for block in note.blocks]
@@ -465,12 +470,12 @@ def _of_export(file: _File) -> list[Imported]:
     found: list[Imported] = []
     for each in memories:
         words = _folded(each["memory"])
-        written = instant(first(each, ("updated_at", "created_at"))) or file.time
+        written = instant(first(each, ("updated_at", "created_at")))
         speaker = name(each.get("user_id")) if len(users) > 1 else ""
         named = speaker and not words.casefold().startswith(speaker.casefold())
         text = f"{speaker}: {_worded(words, '')}" if named else _worded(words, "")
         place = _place(os.path.basename(file.path), name(str(each.get("id") or "")) or "?", " ")
-        found.append(Imported(text, words, place, written))
+        found.append(Imported(text, words, place, written or file.time, dated=written is not None))
     found.sort(key=lambda statement: statement.time)  # stable: a later export goes on where this one ends
     for number, each in enumerate(related if isinstance(related, list) else (), 1):
         parts = [each.get(key) for key in ("source", "relationship")] if isinstance(each, dict) else [None]

@@ -246,6 +246,20 @@ def test_what_was_added_or_moved_gives_only_what_is_new(house: House) -> None:
     assert house.files() == made
 
 
+def test_what_was_forgotten_does_not_come_back_by_a_newer_file(house: House) -> None:
+    source = house.log(b"- The spare key is with Ida\n- Feed the cat at nine\n", "AGENTS.md")
+    brought(house, source)
+    with house.memory(interactive=True, actor="person") as memory:
+        memory.forget("The spare key is with Ida")
+    source.write_text("- Water the fern\n- The spare key is with Ida\n- Feed the cat at nine\n")
+    os.utime(source, (1_890_000_000, 1_890_000_000))
+    assert texts(brought(house, source)) == ["Water the fern"]
+    anew = [{"id": "1", "memory": "The spare key is with Ida", "created_at": "2029-01-01T00:00:00Z"}]
+    assert texts(brought(house, house.log(json.dumps(anew).encode(), "mem0.json"))) == ["The spare key is with Ida"]
+    whole = b"".join(data for path, data in house.files().items() if "mem0" not in path and "2029" not in path)
+    assert b"spare key" not in whole
+
+
 BROKEN: dict[str, tuple[bytes, str]] = {
     "cut.json": (b'[{"memory": "x"', "it is no whole JSON"),
     "deep.json": (b"[" * 100_000, "it is no whole JSON"),

@@ -72,6 +72,14 @@ class Importer(Examiner):
                 self._collections[name] = found
                 yield found.transcript
 
+    def _shown(self, transcript: Transcript) -> Transcript:
+        """Without what was forgotten; a file that is only newer does not say it anew."""
+        found = self._collections[transcript.source].statements
+        log = transcript.source, transcript.id
+        said = ((turn, turn.time if found[turn.number - 1].dated else None) for turn in transcript.turns)
+        kept = tuple(turn for turn, when in said if not self._withheld.holds(turn.text, when, *log))
+        return transcript._replace(turns=kept)
+
     def _drawn(self, task: Task) -> Drawn:
         """Each statement as it stands; the words of a long one are for the session note alone."""
         found = self._collections[task.transcript.source]
