@@ -197,6 +197,11 @@ def test_places_are_notes_inside_the_vault(tmp_path: Path) -> None:
         layout = Layout.of(tmp_path, LayoutOptions(memory=bad))
         assert "is no note inside the vault" in str(layout.problem)
         assert layout.memory == "Memory.md"
+    for both in ({"memory": "Procedural.md"}, {"procedural": "memory.md"}, {"memory": "Review.md"}):
+        layout = Layout.of(tmp_path, LayoutOptions(**both))
+        assert "can't both be used" in str(layout.problem)
+        assert layout.tier_of("Procedural.md") is Tier.PROCEDURAL
+    assert Layout.of(tmp_path, LayoutOptions(procedural="projects/a/Procedural.md")).problem
 
 
 def test_an_agent_of_several_users_is_no_vault_itself(tmp_path: Path) -> None:

@@ -153,6 +153,7 @@ class Layout:
         self._memory = memory, memory if options.memory else like.get("project_memory", memory)
         """Outside projects, and within one."""
         self._procedural = procedural, procedural
+        self._check_apart()
         loaded = like.get("loaded", "User.md") if options.loaded is None else options.loaded
         self._loaded = [_note(name, "layout.loaded") for name in loaded.split(",") if name.strip()]
         self.like = options.like
@@ -367,6 +368,23 @@ class Layout:
         """Project, and the path within it."""
         parts = path.split("/", 2)
         return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == PROJECTS else ("", path)
+
+    def _check_apart(self) -> None:
+        """Each note has one meaning: what is a rule in one tier may be written in another without asking.
+
+        Raises:
+            UsageError: two of them are one note, or one lies where notes of another kind do.
+        """
+        others = (Layout.facts, Layout.corrections, Layout.rewards, Layout.review)
+        folders = (PROJECTS, ARCHIVE, Layout.agents)
+        for memory in self._memory:
+            names = [memory, self._procedural[0], *others]
+            inside = next((name for name in names[:2] if name.partition("/")[0] in folders), "")
+            if inside or len({name.casefold() for name in names}) < len(names):
+                raise UsageError(
+                    f"memory = {memory!r} and procedural = {names[1]!r} under [layout] can't both be used",
+                    "name two notes that are nothing else: Memory.md, Procedural.md",
+                )
 
     def _check_format(self, source: str) -> None:
         try:
