@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from tars_memory.errors import SettingsError, TeamIndexError
+from tars_memory.errors import SettingsError, TarsError, TeamIndexError
 from tars_memory.index.schema import CACHE_FILE, VERSION
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ class TeamIndex:
         Raises:
             TeamIndexError: it can't be reached, there is none, it may not be read, or its rows are of another version.
         """
+        _need_driver()
         from psycopg import errors
 
         from tars_memory.index.postgres_reader import PostgresReader
@@ -270,6 +271,20 @@ def enter(connection: psycopg.Connection[Row], schema: str) -> None:
     connection.execute("SELECT set_config('search_path', %s, true), set_config('jit', 'off', true)", (path,))
 
 
+def _need_driver() -> None:
+    """See to it that psycopg can be imported.
+
+    Raises:
+        TeamIndexError: it can't.
+    """
+    try:
+        import psycopg  # noqa: F401 - it may be there without libpq
+    except ImportError as error:
+        raise TeamIndexError(
+            f"an index in PostgreSQL needs psycopg: {error}", "pip install 'tars-memory[postgres]'"
+        ) from error
+
+
 def connect(where: Address) -> psycopg.Connection[Row]:
     """A connection to the server, in time or not at all.
 
@@ -277,12 +292,9 @@ def connect(where: Address) -> psycopg.Connection[Row]:
         TeamIndexError: the library is missing, the server can't be reached in time or refuses, it is too old, or the
             connection is not encrypted though it leaves the machine.
     """
-    try:
-        import psycopg
-    except ImportError as error:
-        raise TeamIndexError(
-            "an index in PostgreSQL needs psycopg, which is not installed", "pip install 'tars-memory[postgres]'"
-        ) from error
+    _need_driver()
+    import psycopg
+
     opened: list[psycopg.Connection[Row]] = []
     failed: list[Exception] = []
     late = threading.Event()
@@ -331,6 +343,8 @@ def spoken(where: Address) -> Iterator[None]:
     """
     try:
         yield
+    except TarsError:
+        raise
     except Exception as error:
         import psycopg
         from psycopg import errors
@@ -343,7 +357,8 @@ def spoken(where: Address) -> Iterator[None]:
         elif isinstance(error, psycopg.OperationalError) and "password" in said:
             message, hint = f"{where.shown} wants a password", HOW_PASSWORDS
         elif isinstance(error, psycopg.OperationalError):
-            message, hint = f"{where.shown} can't be reached: {said}", "is the server up, and the address right?"
+            reason = said.partition(" Is the server running")[0].rpartition("failed: ")[2].removeprefix("FATAL: ")
+            message, hint = f"{where.shown} can't be reached: {reason}", "is the server up, and the address right?"
         else:
             message, hint = f"{where.shown} can't answer: {said}", "tars-memory doctor looks closer"
         raise TeamIndexError(message, hint) from error

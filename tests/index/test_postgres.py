@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -335,7 +336,7 @@ def test_who_reads_can_write_nothing(roles: tuple[str, str], team) -> None:
 # --- what can't be
 
 
-def test_what_stands_in_the_way_is_said_within_a_second(postgres: str, tmp_path: Path) -> None:
+def test_what_stands_in_the_way_is_said_within_a_second(postgres: str, tmp_path: Path, monkeypatch) -> None:
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute("CREATE DATABASE bare")
         connection.execute("CREATE ROLE stranger LOGIN")
@@ -359,7 +360,7 @@ def test_what_stands_in_the_way_is_said_within_a_second(postgres: str, tmp_path:
         (postgres.replace("postgres@", "nobody@"), "can't be reached.*nobody"),
         (f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/x", "did not answer within 1 s"),
         (f"postgresql://me@0.0.0.0:{plain.getsockname()[1]}/x", "can't be reached.*SSL"),
-        ("postgresql://me@127.0.0.1:1/x", "can't be reached"),
+        ("postgresql://me@127.0.0.1:1/x", "can't be reached: Connection refused$"),
     ]
     for url, said in cases:
         begun = time.monotonic()
@@ -372,6 +373,12 @@ def test_what_stands_in_the_way_is_said_within_a_second(postgres: str, tmp_path:
     ]:
         with pytest.raises(TeamIndexError, match=said):
             TeamIndex(url, "v").publish(_empty(source), tmp_path, None, takes_over=False, wait=0.0)
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "psycopg", None)
+        with pytest.raises(TeamIndexError, match="needs psycopg"):
+            TeamIndex(postgres, "v").read(lambda reader: reader.chunk_count())
+        with pytest.raises(TeamIndexError, match="needs psycopg"):
+            TeamIndex(postgres, "v").publish(source, tmp_path, None, takes_over=False, wait=0.0)
     with pytest.raises(TeamIndexError, match="has none"):
         TeamIndex(postgres, None).read(lambda reader: reader.chunk_count())
     silent.close()
