@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory import capture
 from tars_memory.disk import Places, blake2b
 from tars_memory.errors import counted
 from tars_memory.index.schema import PART, STAMP
@@ -350,9 +351,8 @@ class Talks:
 
     def _talks(self, path: str, data: bytes | None, source: io.BytesIO | str, lines: int) -> list[Talk]:
         """The conversations of a log, or of what was added to it after so many lines."""
-        from tars_memory.capture.transcripts import Unknown, read
-
-        found = [each for each in read(source, path) if not isinstance(each, Unknown)]
+        reading = capture.transcripts
+        found = [log for log in reading.read(source, path) if not isinstance(log, reading.Unknown)]
         talks: list[Talk] = []
         for transcript in found:
             name = path if len(found) == 1 else f"{path}{PART}{_id(transcript, len(talks))}"

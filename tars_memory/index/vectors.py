@@ -90,14 +90,9 @@ def small(vectors: Sequence[bytes]) -> list[bytes]:
     if not vectors:
         return []
     factor = _factor(len(vectors[0]) // 4)
-    if "numpy" in sys.modules or len(vectors) > PYTHON:
-        try:
-            import numpy
-        except ImportError:
-            pass
-        else:
-            matrix = numpy.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1).astype("f8")
-            return [row.tobytes() for row in numpy.rint(matrix * factor).clip(-127, 127).astype("i1")]
+    if ("numpy" in sys.modules or len(vectors) > PYTHON) and (numpy := _numpy()) is not None:
+        matrix = numpy.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1).astype("f8")
+        return [row.tobytes() for row in numpy.rint(matrix * factor).clip(-127, 127).astype("i1")]
     return [
         array("b", [max(-127, min(127, round(number * factor))) for number in floats(vector)]).tobytes()
         for vector in vectors
@@ -233,11 +228,19 @@ def _blocks(rows: Iterable[tuple[int, bytes]]) -> Iterator[tuple[list[int], list
         yield chunks, vectors
 
 
-def _cosines(vector: bytes, others: list[bytes]) -> list[float]:
-    """Cosine of one float32 vector to others."""
+def _numpy() -> Any:
+    """None where it is not installed."""
     try:
         import numpy
     except ImportError:
+        return None
+    return numpy
+
+
+def _cosines(vector: bytes, others: list[bytes]) -> list[float]:
+    """Cosine of one float32 vector to others."""
+    numpy = _numpy()
+    if numpy is None:
         query = floats(vector)
         length = math.sqrt(math.fsum(number * number for number in query)) or 1.0
         found = []

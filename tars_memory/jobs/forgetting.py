@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,7 +34,7 @@ from tars_memory.vault.writing.history import JournalEntry, of_scope
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.spool import Spool
 from tars_memory.vault.writing.store import LOOK_AGAIN
-from tars_memory.vault.writing.withheld import Withheld, folded, mentions, units, wordings
+from tars_memory.vault.writing.withheld import Withheld, folded, item_says, mentions, units, wordings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -561,7 +562,8 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = ()) -> l
             counts["waiting"] = sum(inbox.purge(session, workspace.vault, text) for text in texts)
 
     def spooled() -> None:
-        counts["held"] += sum(Spool(store.state / "spool").purge(text) for text in texts)
+        spool = Spool(store.state / "spool")
+        counts["held"] += sum(spool.purge(partial(item_says, words=text)) for text in texts)
 
     def journal() -> None:
         counts["held"] += store.purge(texts)

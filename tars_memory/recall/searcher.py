@@ -101,8 +101,7 @@ class Searcher:
         **asked: Any,
     ) -> Packed:
         """What a model should know before it answers; see :meth:`tars_memory.memory.Memory.context`."""
-        from tars_memory.recall.packing import context as packing
-
+        packing = recall.packing.context
         request = self._request(question, asked)
         recalled: int | None = None
         if window is not None:

@@ -235,15 +235,15 @@ def _sweep(folder: Path) -> None:
 
 def load_numpy() -> Any:
     """Import numpy with one thread; the variable that says so is taken back: the process may be somebody else's."""
-    if "numpy" in sys.modules or "OPENBLAS_NUM_THREADS" in os.environ:
-        import numpy as np
-    else:
+    says = "numpy" not in sys.modules and "OPENBLAS_NUM_THREADS" not in os.environ
+    if says:
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
-        try:
-            import numpy as np
-        finally:
+    try:
+        import numpy
+    finally:
+        if says:
             del os.environ["OPENBLAS_NUM_THREADS"]
-    return np
+    return numpy
 
 
 def load_onnxruntime() -> Any:

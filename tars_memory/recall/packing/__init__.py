@@ -6,7 +6,7 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.recall.packing import loaded
+    from tars_memory.recall.packing import context, loaded
 
-__all__ = ["loaded"]
+__all__ = ["context", "loaded"]
 __getattr__ = opener(__name__, __all__)

@@ -13,6 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ConflictError
+from tars_memory.vault import markdown
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Bullet, Document, Extent, Section, apply, plain_heading
 from tars_memory.vault.markdown.spans import Changes
@@ -443,21 +444,19 @@ def add_fact(
     Raises:
         ConflictError: no place takes the line without changing what stands around it.
     """
-    from tars_memory.vault.markdown import facts
-
     found = note.facts
     known = {fact.ref: entry for entry, fact in found}
-    planned = facts.plan((fact for _, fact in found), new, today=today, predicates=predicates)
-    said = facts.words(new.predicate, new.object, planned.since, planned.until)
+    planned = markdown.facts.plan((fact for _, fact in found), new, today=today, predicates=predicates)
+    said = markdown.facts.words(new.predicate, new.object, planned.since, planned.until)
     if planned.same is not None:
         return Adding(planned, said, (), ())
     old = ((ending.fact, ending.on) for ending in planned.endings)
-    ended = tuple((known[f.ref], facts.words(f.predicate, f.object, f.since, on)) for f, on in old)
+    ended = tuple((known[f.ref], markdown.facts.words(f.predicate, f.object, f.since, on)) for f, on in old)
     target, label = link or (None, None)
     bullet = entries.render(entries.Parts(said, provenance=target, label=label, author=author or None))
     splices = [splice for entry, text in ended for splice in replace_bullet(note, entry, text)]
     section = note.document.find_section(new.subject)
-    of_note = section is not None and facts.is_title(note.path, section.title, section.level)
+    of_note = section is not None and markdown.facts.is_title(note.path, section.title, section.level)
     return Adding(planned, said, ended, tuple(sorted([*splices, *_placed(note, bullet, new.subject, of_note=of_note)])))
 
 

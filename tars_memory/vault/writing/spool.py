@@ -22,7 +22,7 @@ from tars_memory.errors import (
     TarsError,
     UnwritableError,
 )
-from tars_memory.vault.markdown.entries import neutralise
+from tars_memory.vault.writing.history import placed_items
 from tars_memory.vault.writing.journal import Journal, is_text, replace_file
 from tars_memory.vault.writing.lock import VaultLock
 
@@ -164,9 +164,9 @@ class Spool:
         damaged.rename(target)
         return target
 
-    def purge(self, words: str) -> int:
-        """Remove the items that would become an entry of these words (``forget --everywhere``); returns how many."""
-        found = [item for item in self.pending() if _would_say(item.arguments, words)]
+    def purge(self, says: Callable[[dict[str, Any]], bool]) -> int:
+        """Remove the items whose arguments say what is to be forgotten; returns how many."""
+        found = [item for item in self.pending() if says(item.arguments)]
         for item in found:
             self.remove(item.id)
         return len(found)
@@ -193,8 +193,6 @@ class Spool:
             except (BusyError, UnwritableError):
                 yield []
                 return
-            from tars_memory.vault.writing.history import placed_items
-
             recover()
             items = []
             pending = self.pending()
@@ -312,19 +310,3 @@ def _are_sound(arguments: dict[str, Any]) -> bool:
 
 _FLAGS = ("good", "interactive", "bare")
 _OPTIONAL = ("section", "question", "answer", "since", "until", "on", "asked_vault", "asked_project")
-
-
-def _would_say(arguments: dict[str, Any], words: str) -> bool:
-    """Whether the item, once placed, would be an entry of exactly these words (with its tags or without)."""
-    from tars_memory.vault.secrets import mask
-    from tars_memory.vault.writing.withheld import mentions, units
-
-    text = arguments.get("text")
-    if not isinstance(text, str) or not text.strip():
-        return False
-    if mentions(text, [units(words)]):
-        return True
-    said = neutralise(text)
-    tags = arguments.get("tags")
-    # of a removal that waits, the spool holds the words without their credentials
-    return any(one in (said, said + "".join(f" #{tag}" for tag in tags or ())) for one in (words, mask(words)))

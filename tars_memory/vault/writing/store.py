@@ -20,6 +20,7 @@ from tars_memory.vault.folder import TEMP_SUFFIX, Folder, digest
 from tars_memory.vault.layout import shipped
 from tars_memory.vault.note import Note
 from tars_memory.vault.writing import exchange as exchanges
+from tars_memory.vault.writing.history import JournalEntry, LostLine, entries, find_transactions, lost_lines
 from tars_memory.vault.writing.journal import Journal
 from tars_memory.vault.writing.lock import VaultLock
 from tars_memory.vault.writing.protocol import ASIDE_SUFFIX, LIMBO, aside_of
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.exchange import Exchange
-    from tars_memory.vault.writing.history import JournalEntry, LostLine
 
 __all__ = ["Landed", "Plan", "Store", "WriteSession", "Written"]
 
@@ -281,8 +281,6 @@ class Store:
             NotFoundError: there is no such transaction, or nothing left to undo.
             ConflictError: a note has moved on too far; the message shows the change that can't be taken back.
         """
-        from tars_memory.vault.writing.history import find_transactions
-
         with self.transaction("undo") as transaction:
             chosen = find_transactions(self.journal, txn, last)
             if sum(len(group) for _, group in chosen) > 1:
@@ -299,14 +297,10 @@ class Store:
 
     def history(self, limit: int | None = None, path: str | None = None) -> Iterator[JournalEntry]:
         """The writes that were made, newest first; read only, from the tail as far as they are asked for."""
-        from tars_memory.vault.writing.history import entries
-
         return entries(self.journal, limit, path)
 
     def lost_lines(self) -> list[LostLine]:
         """Lines we wrote, and did not take back, that are no longer there; read only."""
-        from tars_memory.vault.writing.history import lost_lines
-
         return lost_lines(self.journal, self.root)
 
     def recover(self) -> list[str]:

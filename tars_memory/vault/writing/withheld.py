@@ -24,7 +24,8 @@ from tars_memory import disk
 from tars_memory.disk import blake2b
 from tars_memory.errors import SettingsError
 from tars_memory.vault.layout import FORGOTTEN, OURS
-from tars_memory.vault.markdown.entries import holds
+from tars_memory.vault.markdown.entries import holds, neutralise
+from tars_memory.vault.secrets import mask
 from tars_memory.vault.writing.journal import Journal, Record, as_line, parse, replace_file
 
 if TYPE_CHECKING:
@@ -283,6 +284,19 @@ def purge(journal: Journal, texts: Sequence[str]) -> int:
             replace_file(path, b"".join(lines))
             purged += found
     return purged
+
+
+def item_says(arguments: dict[str, Any], words: str) -> bool:
+    """Whether what waits in the spool would become an entry of exactly these words (with its tags or without)."""
+    text = arguments.get("text")
+    if not isinstance(text, str) or not text.strip():
+        return False
+    if mentions(text, [units(words)]):
+        return True
+    said = neutralise(text)
+    tags = arguments.get("tags")
+    # of a removal that waits, the spool holds the words without their credentials
+    return any(one in (said, said + "".join(f" #{tag}" for tag in tags or ())) for one in (words, mask(words)))
 
 
 def says(value: Any, words: str) -> bool:
