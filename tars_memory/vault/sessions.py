@@ -87,6 +87,7 @@ class SessionNote(NamedTuple):
         left_out: what is not offered, likewise.
         kept: the turns that are stored.
         path: of the note, when read from one.
+        extracted: the day on which its facts were drawn, or the last of them, ``YYYY-MM-DD``; empty for none.
     """
 
     date: str
@@ -105,6 +106,7 @@ class SessionNote(NamedTuple):
     left_out: tuple[SessionFact, ...] = ()
     kept: tuple[SessionTurn, ...] = ()
     path: str = ""
+    extracted: str = ""
 
 
 # -- reading, and finding the note of a conversation
@@ -119,6 +121,7 @@ _TURN = re.compile(
 )
 
 
+_HEAD = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r\n|\r|\n)(.{0,20000}?)(?:\r\n|\r|\n)---", re.DOTALL)
 _LINKED = re.compile(r"[-*+][ \t]+(.*?)\(\[\[[^\[\]|]*#\^([A-Za-z0-9-]+)(?:\|[^\[\]]*)?\]\]\)")
 
 
@@ -149,6 +152,7 @@ def read(path: str, data: bytes) -> SessionNote | None:
         left_out=tuple(fact for _, fact in facts_of(found, LEFT_OUT)),
         kept=tuple(_kept(document)),
         path=path,
+        extracted=_string(said, "extracted"),
     )
 
 
@@ -293,9 +297,16 @@ def day_key(digest: str, day: str) -> str:
     return f"{digest} {day}"
 
 
+def extracted_on(data: bytes) -> str:
+    """The day on which a note says that its facts were drawn, without parsing the note; empty for none."""
+    head = _HEAD.match(data)
+    said = re.search(rb"(?:^|(?<=[\r\n]))extracted[ \t]*:[ \t]*[\"']?(\d{4}-\d\d-\d\d)", head[1]) if head else None
+    return said[1].decode("ascii") if said else ""
+
+
 def _keys_of(data: bytes) -> Iterator[str]:
     """What a note's front matter makes its conversation known by, without parsing the note."""
-    head = re.match(rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r\n|\r|\n)(.{0,20000}?)(?:\r\n|\r|\n)---", data, re.DOTALL)
+    head = _HEAD.match(data)
     if head is None:
         return
     said = dict(
@@ -380,6 +391,7 @@ def render(note: SessionNote) -> bytes:
         f"source_hash: {note.source_hash}",
         *([f"session: {_scalar(note.session)}"] if value_of(note.session) else []),
         f"turns: {note.turns}",
+        *([f"extracted: {note.extracted}"] if note.extracted else []),
         f"tags: [{TAG}]",
         "---",
     ]
@@ -549,6 +561,8 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
         changes.make(renewed(changes.data, "earlier", f"[{', '.join(_earlier(data, note.source_hash))}]"))
     changes.make(renewed(changes.data, "source_hash", new.source_hash))
     changes.make(renewed(changes.data, "turns", str(new.turns)))
+    if new.facts and (day := max(new.extracted, note.extracted if note else "")):
+        changes.make(renewed(changes.data, "extracted", day))
     for title, lines in _bullets(data, note, new):
         if lines:
             made = new_section(changes.data, title, "\n".join(lines), SECTIONS)

@@ -157,6 +157,18 @@ def test_a_note_that_cannot_be_read_is_told(vault: Vault) -> None:
     assert any("2026-11-18.md" in notice for notice in listed.notices)
 
 
+@pytest.mark.parametrize(("extracted", "offered"), [("2026-11-08", 1), ("2026-11-06", 0), ("soon", 0)])
+def test_a_candidate_of_an_old_log_does_not_age_on_a_machine_that_did_not_extract_it(
+    tmp_path: Path, extracted: str, offered: int
+) -> None:
+    session = f"---\ndate: 2026-01-02\nsource_hash: {'0' * 64}\nturns: 1\nextracted: {extracted}\n---\n\n## Facts\n\n"
+    session += "- likes tea ([[2026-01-02#^d-old|2026-01-02]])\n"
+    day = "- 10:00 [extracted] likes tea ^d-old\n- 10:00 [extracted] likes eels ^d-none\n"
+    vault = Vault(tmp_path, {"2026-01-02.md": day, "sessions/2026-01-02 1000 tea.md": session})
+    found = vault.review().gather()
+    assert (len(found.proposals), len(found.aged)) == (offered, 2 - offered)
+
+
 @pytest.mark.parametrize("days", [0, 13, 14, 15, 400])
 def test_the_window_counts_from_the_last_time_it_was_said(tmp_path: Path, days: int) -> None:
     day = date.fromordinal(date(2026, 11, 21).toordinal() - days)

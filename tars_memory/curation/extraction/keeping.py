@@ -23,7 +23,7 @@ from tars_memory.vault.markdown.facts import claim_line
 from tars_memory.vault.model import Splice
 from tars_memory.vault.secrets import find, mask
 from tars_memory.vault.sessions import SessionFact, SessionNote, SessionTurn
-from tars_memory.vault.writing.journal import replace_file
+from tars_memory.vault.writing.journal import replace_file, time_of
 from tars_memory.vault.writing.transaction import writing
 
 if TYPE_CHECKING:
@@ -130,6 +130,9 @@ def keep(
     kept = [daily.add(fact, when[fact.turn], speakers.get(fact.turn, "")) for fact in drawn.extraction.facts]
     kept = daily.write(kept)
     note = _note(transcript, drawn, when, place, keeps, [daily.linked(one) for one in kept], shown)
+    # Names of transactions only go forward: a clock that is wrong for a night lets nothing expire.
+    days = [ctx.now.date(), *([time_of(session.txn).date()] if session.txn else [])]
+    note = note._replace(extracted=max(days).isoformat() if kept else "")
     return _write_session(ctx, session, note, when[transcript.turns[0].number], place), kept
 
 

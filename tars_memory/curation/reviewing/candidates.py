@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import date
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,22 +36,17 @@ from tars_memory.vault.markdown.facts import (
     heading_for,
     predicate_key,
 )
-from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, calendar_day, extracted_in, unbulleted
+from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, calendar_day, unbulleted
 from tars_memory.vault.markdown.merging import disputed
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.note import Note
-from tars_memory.vault.sessions import SessionFact, linked
-from tars_memory.vault.writing import history
-from tars_memory.vault.writing.journal import Journal, time_of
+from tars_memory.vault.sessions import SessionFact, extracted_on, linked
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from tars_memory.vault.vault import Vault
 
-
-COMMANDS = ("extract", "import")
-"""What writes candidates."""
 
 NOTE, INPUT, GOT = "note:", "input:", "got:"
 """How the bullets of feedback begin in notes of tars."""
@@ -155,24 +151,15 @@ def earliest(today: date, window_days: int) -> date:
     return date.fromordinal(max(1, today.toordinal() - window_days))
 
 
-def arrived(journal: Journal, since: date) -> frozenset[str]:
-    """The block ids of the candidates that were extracted on this machine on that day or later.
+def arrived(vault: Vault, since: date) -> frozenset[str]:
+    """The block ids of the candidates of our scope that were extracted on that day or later, on whatever machine.
 
-    Args:
-        journal: of the vault; read back as far as the day.
-        since: the first day that counts.
-
-    Raises:
-        UnwritableError: the journal can't be read.
+    The session notes say when; of one that has grown, all of its candidates count.
     """
     found: set[str] = set()
-    first = since.isoformat()
-    for entry in history.entries(journal):
-        said = max(entry.time[:10], time_of(entry.txn).date().isoformat())  # names go on when a clock is set back
-        if said < first:
-            break
-        if entry.command in COMMANDS and not entry.undone:
-            found.update(extracted_in(entry.after))
+    for note in map(partial(_note, vault, notices=[]), _sessions(vault)):
+        if extracted_on(note.data) >= since.isoformat():
+            found |= linked(note.data).keys()
     return frozenset(found)
 
 
@@ -180,9 +167,8 @@ def said(vault: Vault, block_ids: Collection[str]) -> dict[str, tuple[str, Sessi
     """By block id of a daily line, the path of the newest session note that links to it, and what that says of it."""
     wanted = {name for name in block_ids if name}
     found: dict[str, tuple[str, SessionFact]] = {}
-    layout = vault.layout
-    sessions = [path for path in vault.paths() if layout.is_session(path) and layout.is_ours(path)] if wanted else []
-    for path in sorted(sessions, key=lambda path: (not layout.is_archived(path), path), reverse=True):
+    sessions = _sessions(vault) if wanted else []
+    for path in sorted(sessions, key=lambda path: (not vault.layout.is_archived(path), path), reverse=True):
         data = _note(vault, path, []).data
         if here := wanted & {name.decode("ascii") for name in _NAMED.findall(data)}:
             found |= {name: (path, fact) for name, fact in linked(data).items() if name in here}
@@ -190,6 +176,11 @@ def said(vault: Vault, block_ids: Collection[str]) -> dict[str, tuple[str, Sessi
         if not wanted:
             break
     return found
+
+
+def _sessions(vault: Vault) -> list[str]:
+    """The session notes of our scope, archived ones too."""
+    return [path for path in vault.paths() if vault.layout.is_session(path) and vault.layout.is_ours(path)]
 
 
 def _feedback(note: Note, kind: str) -> Iterator[WaitingLine]:

@@ -217,7 +217,7 @@ def offered(ctx: Caller, window_days: int) -> frozenset[tuple[str, str]]:
         today,
         window_days=window_days,
         told=0,
-        arrived=lambda: candidates.arrived(ctx.store.journal, since),
+        arrived=lambda: candidates.arrived(ctx.vault, since),
         facts=ctx.facts_options,
     )
     return frozenset((mark.path, mark.block_id.lower()) for each in found.offered.values() for mark in each.marks)

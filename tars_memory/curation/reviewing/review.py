@@ -20,7 +20,7 @@ from tars_memory.curation import extraction
 from tars_memory.curation.commit import Decided, commit
 from tars_memory.curation.model import Decision, DrawnFact, Proposal
 from tars_memory.curation.reviewing import ticks
-from tars_memory.curation.reviewing.candidates import COMMANDS, arrived, earliest
+from tars_memory.curation.reviewing.candidates import arrived, earliest
 from tars_memory.curation.reviewing.gather import Gathered, gather
 from tars_memory.curation.reviewing.ticks import Recorded, accepted, resolved
 from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UsageError, counted
@@ -266,7 +266,7 @@ class Review:
             expired=expired,
             dated=self._dated,
             told=told,
-            arrived=lambda: arrived(self.ctx.store.journal, since),
+            arrived=lambda: arrived(self.ctx.vault, since),
             facts=self.ctx.facts_options,
         )
 
@@ -428,7 +428,8 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
             "tars-memory review --left-out lists what is",
         )
     chosen = [there[name] for name in dict.fromkeys(ids)]
-    with ctx.writing(COMMANDS[0], None, atomic=True) as session:
+    today = ctx.now.date().isoformat()
+    with ctx.writing("extract", None, atomic=True) as session:
         daily = extraction.keeping.Dailies(ctx, session)
         kept = daily.write([daily.add(_fact(one.said), _moment(one, ctx.now), one.said.speaker) for one in chosen])
         for one, line in zip(chosen, kept, strict=True):
@@ -438,7 +439,11 @@ def offer(ctx: Caller, ids: Sequence[str]) -> list[KeptFact]:
                 changes = Changes(data or b"")
                 note = sessions.read(one.entry.path, changes.data)
                 if note is not None:
-                    changes.make(sessions.grow(changes.data, note._replace(facts=(linked,), left_out=(), kept=())))
+                    changes.make(
+                        sessions.grow(
+                            changes.data, note._replace(facts=(linked,), left_out=(), kept=(), extracted=today)
+                        )
+                    )
                 left = Note(one.entry.path, changes.data)
                 same = (each for each, _ in sessions.facts_of(left.entries, LEFT_OUT) if each.text == one.entry.text)
                 if (entry := next(same, None)) is None:

@@ -43,7 +43,6 @@ MARK = "[-*+]"
 _BULLET = re.compile(rf"[ \t]*{MARK}[ \t]+")
 _BULLETS = re.compile(rf"(?:^|(?<=[\r\n]))[ \t]*(?:{MARK}[ \t]+|(?={entries.CANDIDATE}))(?P<words>[^\r\n]+)")
 _LIST_MARK = re.compile(rf"[ \t]*(?:{MARK}|\d{{1,9}}[.)])[ \t]+")
-_EXTRACTED = re.compile(r"\[extracted\][^\r\n]*\^(d-[0-9a-z]+)")
 _CLOCK = r"(?:[01]?\d|2[0-3]):[0-5]\d[ \t]"
 _DISMISSED = re.compile(
     rf"[ \t]*{MARK}[ \t]+"
@@ -272,11 +271,6 @@ def given_up(line: str) -> str | None:
         return loose[2] if loose[2] in (REJECTED, EXPIRED) else None
     found = _DISMISSED.match(line)
     return (found[1] or "") if found else None
-
-
-def extracted_in(text: str) -> list[str]:
-    """The block ids of the candidates in a text that nobody has decided about."""
-    return _EXTRACTED.findall(text)
 
 
 def is_loose(line: str) -> bool:
