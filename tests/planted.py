@@ -195,8 +195,8 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
         "new": [
             "new harbour",
             "new tea --dry-run",
-            *(f"new 'Plan {name(each)}'" for each in SCOPES),
-            *(f"new '{at(each)}ladder'" for each in SCOPES),
+            *(f"new 'Plan {name(each)}' --dry-run" for each in SCOPES),
+            *(f"new '{at(each)}ladder' --dry-run" for each in SCOPES),
             "new --stdin kettle <ferry",
         ],
         "feedback": ["feedback bad harbour was wrong", "feedback good tea --question kettle"],

@@ -46,6 +46,8 @@ def test_every_command_is_asked(vault: planted.Planted) -> None:
 
 SILENT = {"completion", "init", "reindex", "watch", "verify", "models", "eval", "sleep", "sources", "status"} | {
     "remember",
+    "daily",
+    "new",
     "edit",
     "extract",
     "forget",

@@ -91,11 +91,12 @@ def _place(ctx: Caller, title: str, beside: str) -> str:
             f"{folder!r} ({OBSIDIAN_APP}) is no folder for notes", "set it anew in Obsidian: Files and links"
         )
     path = "/".join([*([folder] if folder else []), *names]) + ".md"
-    if layout.scope and not layout.is_ours(path):
-        path = f"{PROJECTS}/{layout.scope}/{path}"
     if not layout.is_ours(path):
-        owner = layout.scope_of(path)
-        raise UsageError(f"{path} would belong to the project {owner}", f"choose it: --project {owner}")
+        if path.startswith(f"{PROJECTS}/"):
+            raise UsageError(
+                f"{path} is the place of a project", "choose that one with --project, and leave it out here"
+            )
+        path = f"{PROJECTS}/{layout.scope}/{path}"
     if layout.is_kept(path):
         raise UsageError(f"{path} is a place of the memory's own notes", "remember, log and daily write there")
     if is_conflict_copy(names[-1] + ".md"):

@@ -88,12 +88,9 @@ def _summary(told: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
         counts = counted(talks["conversations"], "conversation")
         rows.append(("talks", f"{counts} in {counted(talks['logs'], 'log')}"))
     if any(weeks := told["growth"]["weeks"]):
-        rows.append(
-            (
-                "growth",
-                f"{_sparkline(weeks) + '  ' if bars else ''}{sum(weeks):+} lines in {counted(len(weeks), 'week')}",
-            )
-        )
+        total, drawn = sum(weeks), f"{_sparkline(weeks)}  " if bars else ""
+        grown = f"{'-' if total < 0 else '+'}{counted(abs(total), 'line')}"
+        rows.append(("growth", f"{drawn}{grown} in {counted(len(weeks), 'week')}"))
     if shared := told.get("shared"):
         rows.append(("shared", ", ".join(line(each["name"]) for each in shared)))
     grown = f", {loaded['grown']:+} in {counted(loaded['days'], 'day')}" if loaded["grown"] else ""
