@@ -44,7 +44,19 @@ def test_every_command_is_asked(vault: planted.Planted) -> None:
     assert sorted(planted.calls(vault, "")) == sorted(ALL)
 
 
-SILENT = {"completion", "init", "reindex", "watch", "verify", "models", "eval", "sleep", "sources", "status"} | {
+SILENT = {
+    "completion",
+    "init",
+    "merge",
+    "reindex",
+    "watch",
+    "verify",
+    "models",
+    "eval",
+    "sleep",
+    "sources",
+    "status",
+} | {
     "remember",
     "daily",
     "new",
