@@ -150,6 +150,27 @@ def test_what_cannot_be_merged_by_entry_is_gits_own_result(tmp_path: Path) -> No
     assert drive(str(files[0]), str(files[1]), str(tmp_path / "none")).code == FAILED
 
 
+def test_a_vault_in_a_folder_of_a_repository_has_its_own_lines_there(git: Path) -> None:
+    run(git, "init", "-q", "repo")
+    (git / "repo/a [b]").mkdir()
+    memory = vault(git / "repo/a [b]/notes")
+    assert not (git / "repo/.gitattributes").exists()
+    assert run(git / "repo", "check-attr", "merge", "a [b]/notes/Memory.md").endswith("merge: tars-memory\n")
+    assert run(git / "repo", "check-attr", "merge", "Memory.md").endswith("unspecified\n")
+    assert not memory.merge_by_entry(PROGRAM).made
+
+
+def test_where_the_program_is_gone_git_merges(git: Path) -> None:
+    one, two = two_clones(git)
+    two.merge_by_entry([str(git / "gone")])
+    for memory, word in ((one, "one"), (two, "two")):
+        memory.remember(f"a thought of {word}")
+        run(memory.workspace.root, "commit", "-qam", word)
+    run(git / "two", "pull", "-q", "--no-rebase", "--no-edit", "../one", code=1)
+    text = (git / "two/Memory.md").read_text()
+    assert all(mark in text for mark in (*MARKS, "thought of one", "thought of two"))
+
+
 def test_a_killed_merge_leaves_the_clone_as_it_was(git: Path) -> None:
     one, two = two_clones(git)
     one.log("from one")

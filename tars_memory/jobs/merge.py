@@ -38,6 +38,11 @@ DRIVER = "tars-memory"
 ATTRIBUTES = ".gitattributes"
 ABOUT = "# tars-memory merges these by entry; each clone is told of it once: tars-memory init --git"
 
+MISSING = "c=$?; if [ $c = 126 ] || [ $c = 127 ]; then git merge-file %A %O %B; else exit $c; fi"
+"""What a shell does after the driver: where the program is gone, git merges. Else our side would stand there alone,
+with no mark in it."""
+MOST_CONFLICTS = 125
+
 FAILED = 255
 """Above 128 git takes the merge for failed, and changes nothing."""
 
@@ -49,7 +54,7 @@ class Driven(NamedTuple):
     """What became of a merge.
 
     Attributes:
-        code: the driver's exit code: 0 for done, up to 127 git's count of conflicts, above 128 nothing was done.
+        code: the driver's exit code: 0 for done, up to 125 git's count of conflicts, above 128 nothing was done.
         disputed: about how many bullets the sides disagree; they stand in the note, and review asks.
         by_lines: git merged it.
     """
@@ -72,7 +77,7 @@ def drive(base: str, ours: str, theirs: str) -> Driven:
             if done.returncode > 127:
                 return Driven(FAILED, by_lines=True)
             _put(ours, done.stdout)
-            return Driven(done.returncode, by_lines=True)
+            return Driven(min(done.returncode, MOST_CONFLICTS), by_lines=True)
         _put(ours, merged.data)
     except OSError:
         return Driven(FAILED)
@@ -150,7 +155,7 @@ def set_up(workspace: Workspace, program: Sequence[str]) -> GitReport:
     if made and not dry_run:
         _must("init", "--quiet", root=root)
     repository = str(root) if made else os.fsdecode(found.stdout).rstrip("\n")
-    words = f"{' '.join(map(shlex.quote, program))} merge %O %A %B %P"
+    words = f"{' '.join(map(shlex.quote, program))} merge %O %A %B %P; {MISSING}"
     known = {} if made and dry_run else {key: _configured(root, key) for key in ("name", "driver")}
     wanted = {"name": "tars-memory: notes by entry", "driver": words}
     if known != wanted and not dry_run:

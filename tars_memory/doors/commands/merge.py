@@ -38,7 +38,7 @@ MERGE = command(
     examples="""
 tm merge %O %A %B %P   # what tm init --git tells git to call
 """,
-    exits="1 to 127 git merged it by lines and left so many conflicts in it, 255 nothing was changed",
+    exits="1 to 125 git merged it by lines and left so many conflicts in it, 255 nothing was changed",
     answers="""
 path: the note
 code: the exit code
