@@ -72,6 +72,7 @@ eval: $(VENV)/.installed  ## how well search answers: labelled questions in all 
 
 screens: $(VENV)/.installed  ## make the pictures of docs/screens.md anew
 	cd tests && PYTHONPATH=..:.:cli ../$(VENV)/bin/python -m cli.screens
+	PYTEST_LIVE_SCREENS=write $(BIN)/pytest -q -p no:cacheprovider tests/doors/test_live.py -k sitting
 
 transcripts: $(VENV)/.installed  ## write down anew what the sessions of tests/cli/transcripts say
 	cd tests && PYTHONPATH=..:.:cli ../$(VENV)/bin/python -m cli.tesh

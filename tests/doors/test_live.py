@@ -37,7 +37,8 @@ from tars_memory.vault.writing.lock import alone  # noqa: E402
 
 HELD = Path(__file__).with_name("live_screens.txt")
 SCREENS = dict(re.findall(r"(?ms)^=== ([\w ]+) ===\n(.*?)\n(?====|\Z)", HELD.read_text("utf-8")))
-"""By name; ``TARS_LIVE_SCREENS=write`` holds what is shown now."""
+"""By name; ``make screens`` holds what is shown now, there and on the pages."""
+PAGES = {"tea on a low screen": ROOT / "README.md", "tea": ROOT / "docs" / "screens.md"}
 SHELL = "stty -g > before; {}; code=$?; stty -g > after; echo left $code | tee -a ends"
 
 
@@ -46,6 +47,9 @@ def held(name: str, screen: str) -> None:
     if os.environ.get("PYTEST_LIVE_SCREENS") == "write":
         SCREENS[name] = screen
         HELD.write_text("".join(f"=== {name} ===\n{text}\n" for name, text in SCREENS.items()), "utf-8")
+        if page := PAGES.get(name):
+            block = re.compile(r"```text\n\[Search\].*?\n```\n", re.DOTALL)
+            page.write_text(block.sub(lambda _: f"```text\n{screen}\n```\n", page.read_text("utf-8")), "utf-8")
     assert screen == SCREENS.get(name, "").rstrip("\n")
 
 
@@ -155,9 +159,9 @@ def test_a_sitting_with_the_keyboard_alone(
     assert (tmp_path / "before").read_text() == (tmp_path / "after").read_text()
 
 
-@pytest.mark.parametrize(("page", "name"), [("README.md", "tea on a low screen"), ("docs/screens.md", "tea")])
-def test_the_pages_show_what_the_screen_shows(page: str, name: str) -> None:
-    assert f"```text\n{SCREENS[name]}\n```\n" in (ROOT / page).read_text("utf-8")
+@pytest.mark.parametrize("name", PAGES)
+def test_the_pages_show_what_the_screen_shows(name: str) -> None:
+    assert f"```text\n{SCREENS[name]}\n```\n" in PAGES[name].read_text("utf-8")
 
 
 def test_whatever_ends_it_leaves_the_terminal_as_it_was(window: Callable[..., Tmux], tmp_path: Path) -> None:
