@@ -36,3 +36,15 @@ def test_a_rule_is_not_undone_without_a_person(bench):
 def test_nothing_to_undo_is_said(bench):
     with pytest.raises(NotFoundError):
         undo(bench.ctx("agent"))
+
+
+def test_what_was_shown_is_taken_back_whatever_was_written_since(bench):
+    shown = [remember(bench.ctx(), words).txn for words in ("one", "two")]
+    remember(bench.ctx(), "three")
+    undo(bench.ctx(), shown)
+    assert bench.get("Memory.md").endswith("## Notes\n- three\n")
+    with pytest.raises(NotFoundError, match=f"{shown[1]} is undone already"):
+        undo(bench.ctx(), shown)
+    with pytest.raises(NotFoundError, match="no write is called 0"):
+        undo(bench.ctx(), [remember(bench.ctx(), "four").txn, "0"])
+    assert "- four\n" in bench.get("Memory.md")

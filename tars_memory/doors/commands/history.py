@@ -15,6 +15,8 @@ from tars_memory.errors import UsageError
 ENTRY = "txn time command actor file op before after undone"
 SHOWN = 200
 """Characters of a change that a line of the listing shows."""
+SHOWN_NOTES = 8
+"""Notes whose change is shown before it is taken back."""
 
 
 def history(
@@ -130,10 +132,14 @@ def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
         when = str(each.time)[:16].replace("T", " ")
         call.out.complain(line(f"{each.txn}  {when}  {each.command} by {each.actor}"))
     vault = call.memory().workspace.vault
-    for path, after in {each.path: each.text for each in written}.items():
-        if not path.startswith(".tars/"):
-            now = vault.read(path) if vault.look(path) is not None else None
-            call.out.complain("\n".join(_difference(call.out.path(path), now, after)))
+    notes = {each.path: each.text for each in written if not each.path.startswith(".tars/")}
+    for path in [*notes][:SHOWN_NOTES]:
+        now = vault.read(path) if vault.look(path) is not None else None
+        call.out.complain("\n".join(_difference(call.out.path(path), now, notes[path])))
+    if len(notes) > SHOWN_NOTES:
+        call.out.complain(
+            f"and {counted(len(notes) - SHOWN_NOTES, 'more note')}: tars-memory undo --dry-run lists them"
+        )
     return [*writes] if confirmed(call, "take it back?" if len(writes) == 1 else "take them back?") else []
 
 
