@@ -301,14 +301,12 @@ class Memory:
         try:
             return self.workspace.ask(lambda reader: recall.links.place(reader, whole, name, scope=scope))
         except NotFoundError as error:
-            if len(name.split()) > 1:
-                raise
             try:
-                entry = self.show(name)
-            except NotFoundError:
+                entry = self.show(name) if len(name.strip()) == 8 else None  # a REF has eight characters
+            except (NotFoundError, UsageError):
+                entry = None
+            if entry is None or entry.ref != name.strip().lower():  # words of entries are searched for, not opened
                 raise error from None
-            if entry.ref != name.strip().lower():  # words of entries are searched for, not opened
-                raise
             return recall.links.NamedPlace(entry.path, entry.line, block_id=entry.block_id)
 
     def tags(self, *, project: str | None = None) -> builtins.list[TagCount]:
