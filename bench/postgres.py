@@ -19,6 +19,7 @@ from tars_memory.memory import Memory
 from tars_memory.recall import query as queries
 from tars_memory.recall import search as searching
 from tars_memory.recall.request import SearchRequest
+from tars_memory.testing import HashEmbedder
 
 if TYPE_CHECKING:
     from tars_memory.index.postgres_reader import PostgresReader
@@ -35,7 +36,8 @@ def compared(labelled: Path, database: str, folder: Path) -> str:
     """Ask both engines each query of a set and tell how often their first ten are the same.
 
     Args:
-        labelled: a folder with ``vault`` and ``queries.jsonl``; a ``home`` in it, with models and vectors, is copied.
+        labelled: a folder with ``vault`` and ``queries.jsonl``; a ``home`` in it, with models and vectors, is copied,
+            without one vectors are made of the hashes of words.
         database: its address.
         folder: to work in.
     """
@@ -49,6 +51,8 @@ def compared(labelled: Path, database: str, folder: Path) -> str:
         memory.workspace.vault.ensure_id()
     rows = []
     with Memory(root, env=env) as ours, Memory(root, env={**env, "TARS_MEMORY_INDEX_DATABASE": database}) as team:
+        if not (labelled / "home").exists():
+            ours.workspace.embedder = team.workspace.embedder = HashEmbedder()
         team.reindex(full=True)
         for mode in MODES:
             same = ties = 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import threading
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlsplit
@@ -41,7 +42,9 @@ PATIENCE = 1.0
 REGISTRY = "tars_memory"
 """The schema with the table of what is published; each index has a schema of its own beside it."""
 TRIES = 3
-"""An index that is replaced while it is asked is asked anew so often."""
+"""An index that is replaced while it is asked, or a connection that was ended, is asked anew so often."""
+RESPITE = 10.0
+"""Seconds for which a server that can't be reached is not tried again: whoever types a query would wait at each key."""
 
 HOW_PASSWORDS = "put it into ~/.pgpass (readable by you alone) or PGPASSWORD"
 _TLS = ("require", "verify-ca", "verify-full")
@@ -125,6 +128,9 @@ class TeamIndex:
         self.address = address(url)
         self.vault = vault or ""
         self._connection: psycopg.Connection[Row] | None = None
+        self._failed: TeamIndexError | None = None
+        self._until = 0.0
+        self._one = threading.RLock()
 
     def close(self) -> None:
         """Let go of the server."""
@@ -144,7 +150,7 @@ class TeamIndex:
         from tars_memory.index.postgres_reader import PostgresReader
 
         for left in reversed(range(TRIES)):
-            with spoken(self.address):
+            with self._one, spoken(self.address):
                 connection = self._open()
                 try:
                     with connection.transaction():
@@ -153,13 +159,22 @@ class TeamIndex:
                 except (errors.UndefinedTable, errors.InvalidSchemaName, errors.InternalError_):
                     if not left:  # as a rule it was replaced between two questions, and the old one dropped
                         raise
+                except errors.OperationalError:
+                    if not left or not connection.broken:  # the server may have ended what was idle for long
+                        raise
         raise AssertionError
 
     def _open(self) -> psycopg.Connection[Row]:
         from psycopg import IsolationLevel
 
         if self._connection is None or self._connection.closed:
-            self._connection = connect(self.address)
+            if self._failed is not None and time.monotonic() < self._until:
+                raise self._failed
+            try:
+                self._connection = connect(self.address)
+            except TeamIndexError as error:
+                self._failed, self._until = error, time.monotonic() + RESPITE
+                raise
             self._connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
             self._connection.set_read_only(True)
         return self._connection

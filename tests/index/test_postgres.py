@@ -214,6 +214,24 @@ def test_one_machine_publishes_until_another_takes_over(team, monkeypatch) -> No
     assert one.told()["by"] == "second"
 
 
+def test_a_connection_that_the_server_ended_is_opened_again_and_one_that_fails_is_left_alone_for_a_while(
+    team, postgres: str, monkeypatch
+) -> None:
+    _, one = team({"a.md": "tea\n"})
+    pid = one.read(lambda reader: reader.backend)
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
+    assert one.read(lambda reader: (reader.chunk_count(), reader.backend != pid)) == (1, True)
+    tried: list[object] = []
+    real = room.connect
+    monkeypatch.setattr(room, "connect", lambda where: (tried.append(where), real(where))[1])
+    nowhere = TeamIndex("postgresql://me@127.0.0.1:1/x", "v")
+    for _ in range(5):
+        with pytest.raises(TeamIndexError, match="Connection refused"):
+            nowhere.read(lambda reader: reader.chunk_count())
+    assert len(tried) == 1
+
+
 def test_whoever_is_killed_leaves_what_was_published_before(team, monkeypatch) -> None:
     index, one = team({f"n{number}.md": f"heron {number}\n" for number in range(30)})
     before = one.read(answers)
