@@ -6,14 +6,15 @@ import json
 import shutil
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench.growth import QUERIES, _questions, p95
 from bench.measure import table
 from bench.place import Place, RandomEmbedder
+from tars_memory.index.embedding import prepare
 from tars_memory.index.postgres import TeamIndex
 from tars_memory.memory import Memory
 from tars_memory.recall import query as queries
@@ -22,6 +23,8 @@ from tars_memory.recall.request import SearchRequest
 from tars_memory.testing import HashEmbedder
 
 if TYPE_CHECKING:
+    from tars_memory.index.embedding.models import QueryVector
+    from tars_memory.index.embedding.session import Embedded
     from tars_memory.index.postgres_reader import PostgresReader
     from tars_memory.index.reader import IndexReader
 
@@ -52,7 +55,7 @@ def compared(labelled: Path, database: str, folder: Path) -> str:
     rows = []
     with Memory(root, env=env) as ours, Memory(root, env={**env, "TARS_MEMORY_INDEX_DATABASE": database}) as team:
         if not (labelled / "home").exists():
-            ours.workspace.embedder = team.workspace.embedder = HashEmbedder()
+            ours.workspace.embedder = team.workspace.embedder = _Turned("hashes, turned")
         team.reindex(full=True)
         for mode in MODES:
             same = ties = 0
@@ -65,6 +68,30 @@ def compared(labelled: Path, database: str, folder: Path) -> str:
             rows.append((labelled.name, mode, f"{len(asked)}", f"{same}", f"{ties}", f"{others}"))
     heads = ("set", "mode", "queries", "same ten", "but for ties", "others")
     return table("PostgreSQL beside the file: the first ten", heads, rows)
+
+
+class _Turned(HashEmbedder):
+    """Hashes of words, turned: no number of a vector stands out, as of a model's; the file has a byte for each."""
+
+    def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
+        """As of the hashes."""
+        for each in super().embed_passages(texts):
+            yield each._replace(vector=self._turned(each.vector))
+
+    def embed_query(self, text: str) -> QueryVector:
+        """As of the hashes."""
+        each = super().embed_query(text)
+        return each._replace(vector=self._turned(each.vector))
+
+    def _turned(self, vector: bytes) -> bytes:
+        np = prepare.load_numpy()
+        if self._turn is None:
+            self._turn, _ = np.linalg.qr(np.random.default_rng(7).standard_normal((self.dimension, self.dimension)))
+        turned = np.frombuffer(vector, dtype="<f4") @ self._turn
+        data: bytes = (turned / np.linalg.norm(turned)).astype("<f4").tobytes()
+        return data
+
+    _turn: Any = None
 
 
 def _hits(memory: Memory, text: str, mode: str) -> list[tuple[float, tuple[str, int]]]:
