@@ -20,7 +20,6 @@ from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.vault.inbox import FIELDS, INBOX, keep
 from tars_memory.vault.links import Links, resolve
-from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.store import WriteSession
 from tars_memory.vault.writing.transaction import Transaction
@@ -461,9 +460,11 @@ def test_every_line_is_found_as_a_line_of_its_day(tmp_path: Path, layout: dict[s
 def test_what_was_said_long_ago_and_extracted_only_now_keeps_its_note_until_it_is_decided(tmp_path: Path) -> None:
     """A first import: the conversations are old, their candidates are new."""
     desk = Desk(tmp_path)
-    with desk.ctx().writing("extract", None) as transaction:
-        line = b"## Log\n- 10:00 [extracted] keeps bees ^d-7f3ak2c\n"
-        transaction.write("2026-01-02.md", lambda data: [] if data else [Splice(0, 0, line)])
+    line = b"## Log\n- 10:00 [extracted] keeps bees ^d-7f3ak2c\n"
+    desk.put("2026-01-02.md", line)
+    head = f"---\ndate: 2026-01-02\nsource_hash: {'0' * 64}\nturns: 1\nextracted: {desk.now.date()}\n---\n\n"
+    link = "- keeps bees ([[2026-01-02#^d-7f3ak2c|2026-01-02]])\n"
+    desk.put("sessions/2026-01-02 1000 bees.md", f"{head}## Facts\n\n{link}")
     assert kept(desk) == {"2026-01-02.md": WAITING}
     assert move(desk) == []
     desk.put("2026-01-02.md", line.replace(b"extracted", b"rejected"))

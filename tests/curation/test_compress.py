@@ -154,9 +154,9 @@ def test_an_undecided_candidate_keeps_its_session_for_a_time(past: Past, age: in
 
 def test_a_candidate_that_was_extracted_today_from_an_old_talk_keeps_its_session(past: Past) -> None:
     path = past.old("2020-03-04", Facts="likes tea ([[2020-03-04#^d-aaaaaa1|2020-03-04]])")
-    with past.store().transaction("extract") as transaction:
-        text = b"## Log\n- 10:00 [extracted] likes tea ^d-aaaaaa1\n"
-        transaction.write("2020-03-04.md", lambda _: (), create=text, restore=True)
+    note = past.files()[path].decode()
+    past.put(path, note.replace("turns: 12\n", f"turns: 12\nextracted: {past.now.date()}\n"))
+    past.put("2020-03-04.md", "## Log\n- 10:00 [extracted] likes tea ^d-aaaaaa1\n")
     assert past.kept() == {path: WAITING}
     past.now += timedelta(days=15)
     assert past.kept() == {}

@@ -6,33 +6,34 @@ transaction that stands whole: the sessions moved, not a byte of them changed, a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import os
+import re
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
-from tars_memory.curation.tidying.aged import (
-    BY,
-    Aged,
-    Merged,
-    SessionMove,
-    Survey,
-    merged,
-    summary_line,
-    survey,
-    weightiest,
-)
-from tars_memory.errors import ConflictError, UsageError
+from tars_memory.curation.reviewing.gather import offered
+from tars_memory.curation.tidying.archive import WAITING, all_files, held_by_links, links_by_source
+from tars_memory.errors import ConflictError, NotFoundError, TarsError, UsageError, counted
+from tars_memory.language import statements as grammar
 from tars_memory.settings import ReviewOptions, Settings, TidyOptions
 from tars_memory.vault import summaries as notes
 from tars_memory.vault.links import Links
+from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.entries import visible
-from tars_memory.vault.model import Splice
+from tars_memory.vault.model import Splice, Tier
+from tars_memory.vault.note import Note
+from tars_memory.vault.secrets import find
+from tars_memory.vault.suspicion import suspicious
+from tars_memory.vault.vault import has_markers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
     from tars_memory.capture.caller import Caller
+    from tars_memory.vault.summaries import SummaryLine
     from tars_memory.vault.writing.store import Plan, WriteSession
 
 
@@ -295,3 +296,470 @@ def _linker(seen: Survey) -> Callable[[str], str]:
 
 
 _NO_BRACKETS = {ord("["): "(", ord("]"): ")"}
+
+
+# Which sessions are old, which of them may go to the archive, which grew there since, and what they say.
+#
+# What they say is read statement by statement, repeats are merged, and the weightiest are a summary: each verbatim,
+# decisions and what the person promoted first, as many as it may hold. What found no room is counted; it stands in the
+# originals.
+
+
+Action = Literal["move", "add", "keep"]
+
+NO_DATE = "it says no day, neither its name nor its front matter"
+
+_STATE = re.compile(rb"[ \t]*[-*+][ \t]+(?:\d{1,2}:\d\d[ \t]+)?\[(extracted|promoted|rejected|expired)\](?!\S)")
+_BLOCK_ID = re.compile(rb"[A-Za-z0-9-]{1,100}")
+
+
+class SessionMove(NamedTuple):
+    """What is to happen to one old session.
+
+    Attributes:
+        path: where it is.
+        to: where it goes, or is already.
+        period: its month or year; empty for a session without a date.
+        action: ``move``; ``add`` (it is in the archive, and grew since); ``keep``.
+        reason: in words.
+    """
+
+    path: str
+    to: str
+    period: str
+    action: Action
+    reason: str
+
+    def as_dict(self) -> dict[str, str]:
+        """The documented JSON object."""
+        return self._asdict()
+
+
+class Aged(NamedTuple):
+    """One old session.
+
+    Attributes:
+        path: where it is.
+        data: the note.
+        day: of the session.
+        period: its month or year.
+        summary: path of the summary that it goes into.
+        since: turns that are summed up already; 0 for all of it.
+        told: what it says.
+    """
+
+    path: str
+    data: bytes
+    day: date
+    period: str
+    summary: str
+    since: int
+    told: SessionDigest
+
+
+class Survey(NamedTuple):
+    """What was found.
+
+    Attributes:
+        steps: for each old session, oldest first.
+        notes: the sessions by their paths, those with a step.
+        files: the paths of all files of the vault.
+        states: what became of candidates, by block id.
+    """
+
+    steps: list[SessionMove]
+    notes: dict[str, Aged]
+    files: frozenset[str]
+    states: dict[str, str]
+
+
+class _Found(NamedTuple):
+    """The session notes in their place, and the summaries among them by their periods."""
+
+    sessions: dict[str, bytes]
+    summaries: dict[str, str]
+
+
+def survey(ctx: Caller, terms: CompressionTerms, *, last: Survey | None = None) -> Survey:
+    """Look at the sessions of our scope, and plan.
+
+    Args:
+        ctx: the command's view of the vault; nothing is written.
+        terms: which sessions are old, and what they are grouped by.
+        last: what a look a moment ago found: what has not changed since need not be parsed again.
+    """
+    today = ctx.now.date()
+    found = _read(ctx)
+    old: dict[str, date] = {}
+    reasons: dict[str, str] = {}
+    undated: list[SessionMove] = []
+    for path, data in found.sessions.items():
+        day = day_of(path, data)
+        if day is None:
+            undated.append(SessionMove(path, ctx.layout.archived(path), "", "keep", NO_DATE))
+        elif is_old(day, today, terms):
+            old[path] = day
+    grown = dict(_grown(ctx, found))
+    if not old and not grown:
+        return Survey(undated, {}, frozenset(), {})
+    files = frozenset(all_files(ctx.vault))
+    states = _states(ctx, terms.window_days)
+    aged: dict[str, Aged] = {}
+    known = last.notes if last is not None and last.states == states.words else {}
+
+    def told(path: str, data: bytes, day: date) -> SessionDigest:
+        held = known.get(path)
+        if held is not None and (held.data, held.day) == (data, day):
+            return held.told
+        return read_session(path, data, day, states.words)
+
+    for path, day in old.items():
+        period = period_of(day, terms.by)
+        summary = found.summaries.get(period) or _free(ctx, period)
+        said = told(path, found.sessions[path], day)
+        aged[path] = Aged(path, found.sessions[path], day, period, summary, 0, said)
+        obstacle = WAITING if states.open(said) else _obstacle(ctx, path, found.sessions[path])
+        if obstacle:
+            reasons[path] = obstacle
+    moves = {path: ctx.layout.archived(path) for path in old if path not in reasons}
+    if moves:
+        reasons |= held_by_links(moves, links_by_source(ctx.vault, set(files)), files)
+    for path, (summary, period, since, data) in grown.items():
+        day = day_of(path, data)
+        said = told(path, data, day or today)
+        if day is not None and not states.open(said):
+            aged[path] = Aged(path, data, day, period, summary, since, said)
+    order = sorted(aged.values(), key=lambda each: (each.day, each.path))
+    return Survey([*(_step(ctx, each, reasons, today) for each in order), *undated], aged, files, states.words)
+
+
+def is_old(day: date, today: date, terms: CompressionTerms) -> bool:
+    """Whether a session of that day is to be summed up: before a given day (today's never), or its period is past."""
+    if terms.before is not None:
+        return day < min(terms.before, today)
+    return (today - last_day(day, terms.by)).days > terms.days
+
+
+def _step(ctx: Caller, each: Aged, reasons: dict[str, str], today: date) -> SessionMove:
+    if each.since:
+        return SessionMove(
+            each.path,
+            each.path,
+            each.period,
+            "add",
+            f"it grew since {counted(each.since, 'turn was', 'turns were')} summed up",
+        )
+    to = ctx.layout.archived(each.path)
+    if each.path in reasons:
+        return SessionMove(each.path, to, each.period, "keep", reasons[each.path])
+    return SessionMove(each.path, to, each.period, "move", f"{counted((today - each.day).days, 'day')} old")
+
+
+def _read(ctx: Caller) -> _Found:
+    """The session notes of our scope that are in their place; those that can't be read are told."""
+    layout = ctx.layout
+    sessions: dict[str, bytes] = {}
+    summaries: dict[str, str] = {}
+    ours = (
+        path
+        for path in sorted(ctx.vault.paths())
+        if layout.is_session(path)
+        and layout.is_ours(path)
+        and not layout.is_archived(path)
+        and not layout.is_template(path)
+    )
+    for note in ctx.notes(ours):
+        period = notes.period_of(note.data)
+        if period:
+            summaries.setdefault(period, note.path)
+        else:
+            sessions[note.path] = note.data
+    return _Found(sessions, summaries)
+
+
+def _grown(ctx: Caller, found: _Found) -> Iterator[tuple[str, tuple[str, str, int, bytes]]]:
+    """Sessions of the archive of which more turns were examined than their summary says: with it, and that number."""
+    if not found.summaries:
+        return
+    layout = ctx.layout
+    links = Links([path for path in ctx.vault.paths() if layout.is_session(path) and layout.is_archived(path)])
+    for period, summary in found.summaries.items():
+        for target, turns in notes.read(ctx.vault.read(summary)).turns.items():
+            path = links.resolve(target, summary)
+            if path is None or not layout.is_ours(path):
+                continue
+            try:
+                data = ctx.vault.read(path)
+            except TarsError:
+                continue
+            if notes.number_in(data, "turns") > turns:
+                yield path, (summary, period, turns, data)
+
+
+def _free(ctx: Caller, period: str) -> str:
+    """Where a new summary goes: a place where no note is."""
+    number = 1
+    while True:
+        path = notes.path_for(ctx.layout.sessions, period, number)
+        if not os.path.lexists(ctx.vault.root / path):
+            return path
+        number += 1
+
+
+def _obstacle(ctx: Caller, path: str, data: bytes) -> str:
+    """Why a session can't go to its place in the archive; empty if it can."""
+    layout = ctx.layout
+    to = layout.archived(path)
+    if not layout.is_archived(to) or layout.tier_of(to) is not Tier.EPISODIC or layout.is_template(to):
+        return f"{to} would be no session in this vault"
+    if has_markers(data):
+        return "it holds unresolved conflict markers (<<<<<<<)"
+    if not all(os.access(place, os.W_OK) for place in (ctx.vault.root / path, (ctx.vault.root / path).parent)):
+        return "it may not be moved: it is write-protected"
+    try:
+        same = ctx.vault.read(to) == data
+    except NotFoundError:
+        return f"{to} is a link or no file" if os.path.lexists(ctx.vault.root / to) else ""
+    except TarsError as error:
+        return error.message
+    return "" if same else f"{to} is there already and says something else"
+
+
+class _States:
+    """What became of the candidates of our scope, as their lines in the daily notes say.
+
+    Attributes:
+        words: the state by the block id, in lower case.
+    """
+
+    def __init__(self, ctx: Caller, window_days: int) -> None:
+        self._ctx = ctx
+        self._window_days = window_days
+        self._offered: frozenset[str] | None = None
+        self.words: dict[str, str] = {}
+
+    def add(self, data: bytes) -> None:
+        """Take in a daily note."""
+        for row in re.split(rb"[\r\n]+", data):
+            head, mark, name = row.rstrip(b" \t").rpartition(b"^")
+            state = _STATE.match(head) if mark else None
+            if state is not None and head[-1:] in b" \t" and _BLOCK_ID.fullmatch(name):
+                key = name.decode("ascii").lower()
+                self.words[key] = state[1].decode("ascii")
+
+    def open(self, told: SessionDigest) -> bool:
+        """Whether a candidate of a session is still offered."""
+        if told.waiting and self._offered is None:
+            self._offered = frozenset(name for _, name in offered(self._ctx, self._window_days))
+        return any(name in (self._offered or ()) for name in told.waiting)
+
+
+def _states(ctx: Caller, window_days: int) -> _States:
+    layout = ctx.layout
+    states = _States(ctx, window_days)
+    for path in ctx.vault.paths():
+        day = layout.day_of(path) if layout.is_ours(path) and layout.tier_of(path) is Tier.DAILY else None
+        if day is None:
+            continue
+        try:
+            data = ctx.vault.read(path)
+        except TarsError:
+            continue
+        if b"^" in data:
+            states.add(data)
+    return states
+
+
+BY = ("month", "year")
+"""What sessions are grouped by."""
+
+LONGEST = 500
+"""Characters of a statement, as for what a model says; longer ones are texts, and stay in the original alone."""
+
+PASSED_OVER = frozenset({"summary", "tools", "turns", notes.SOURCES.casefold()})
+"""Sections of a session note that hold no statements; bullets elsewhere count as facts."""
+
+MOST_ORIGINS = 8
+"""So many links stand under a statement that was made again and again; the first ones."""
+
+_DONE = re.compile(r"\[[xX-]\]")
+_NAME_DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
+
+
+class SessionStatement(NamedTuple):
+    """One thing that a session says.
+
+    Attributes:
+        kind: a key of :data:`tars_memory.vault.summaries.KINDS`.
+        text: its words, neutralised.
+        day: of the session, ``YYYY-MM-DD``.
+        path: of the session, before it is moved.
+        source: target of the link to the day's line; empty for none.
+        turn: in which it was said; 0 if that is not known.
+        promoted: whether the person took it into memory.
+        author: whose words they are, where the line says so.
+    """
+
+    kind: str
+    text: str
+    day: str
+    path: str
+    source: str = ""
+    turn: int = 0
+    promoted: bool = False
+    author: str = ""
+
+
+class SessionDigest(NamedTuple):
+    """What one session says.
+
+    Attributes:
+        statements: in the order of the note.
+        waiting: block ids of its candidates that are still undecided.
+        left_out: how many bullets were rejected, done, too long, or held a credential.
+    """
+
+    statements: list[SessionStatement]
+    waiting: list[str]
+    left_out: int
+
+
+class Merged(NamedTuple):
+    """A statement as often as it was made; the first one says it."""
+
+    first: SessionStatement
+    all: tuple[SessionStatement, ...]
+
+    @property
+    def promoted(self) -> bool:
+        """Whether the person took it into memory, one time or another."""
+        return any(each.promoted for each in self.all)
+
+
+def day_of(path: str, data: bytes) -> date | None:
+    """The day of a session: its name's, else its front matter's; None if neither says one."""
+    named = _NAME_DAY.match(path.rpartition("/")[2])
+    for said in (named[0] if named else "", notes.date_in(data)):
+        try:
+            return date.fromisoformat(said)
+        except ValueError:
+            continue
+    return None
+
+
+def period_of(day: date, by: str) -> str:
+    """The month or year of a day: ``2025-03``, ``2025``."""
+    return day.isoformat()[: 7 if by == "month" else 4]
+
+
+def last_day(day: date, by: str) -> date:
+    """The last day of the month or year of a day."""
+    if by == "year":
+        return date(day.year, 12, 31)
+    first = day.replace(day=1)
+    return date(day.year, 12, 31) if day.month == 12 else first.replace(month=day.month + 1) - timedelta(days=1)
+
+
+def read_session(path: str, data: bytes, day: date, states: Mapping[str, str]) -> SessionDigest:
+    """What one session says.
+
+    Args:
+        path: of its note.
+        data: the note.
+        day: of the session.
+        states: what became of candidates, by the block id of their line, in lower case.
+    """
+    found = Note(path, data).entries
+    statements: list[SessionStatement] = []
+    waiting: list[str] = []
+    left_out = 0
+    titles = {title.casefold(): kind for kind, title in notes.KINDS.items()}
+    for index, entry in enumerate(found):
+        section = entry.section.casefold()
+        if entry.depth or section in PASSED_OVER:
+            continue
+        name = (entry.provenance or "").partition("#^")[2].lower()
+        state = states.get(name, entry.state or "")
+        if state == "extracted" and name:
+            waiting.append(name)
+        kind = titles.get(section, "fact")
+        text = _words(entry.text, kind) if state != "rejected" else ""
+        if not text:
+            left_out += 1
+            continue
+        source = entry.provenance or (f"{_name(path)}#^{entry.block_id}" if entry.block_id else "")
+        below = [child.text for child in found[index + 1 : index + 6] if entry.line < child.line <= entry.end_line]
+        statements.append(
+            SessionStatement(
+                kind, text, day.isoformat(), path, source, _turn(below), state == "promoted", entry.author or ""
+            )
+        )
+    return SessionDigest(statements, waiting, left_out)
+
+
+def merged(found: Iterable[SessionStatement]) -> list[Merged]:
+    """Each statement once, by kind, author and words, in the order of the days."""
+    groups: dict[tuple[str, str, object], list[SessionStatement]] = {}
+    for each in sorted(found, key=lambda one: (one.day, one.path)):
+        said = grammar.read(each.text)
+        words = (said.words, said.tags) if said.words else each.text
+        groups.setdefault((each.kind, each.author, words), []).append(each)
+    return [Merged(group[0], tuple(group)) for group in groups.values()]
+
+
+def weightiest(found: Sequence[Merged], limit: int) -> tuple[list[Merged], int]:
+    """As many as there is room for, in their order, and how many are left out.
+
+    Decisions and promoted facts come first, then other facts, open ends, topics; of each the ones that were made most
+    often, then the newest.
+    """
+    kinds = list(notes.KINDS)
+
+    def worth(each: Merged) -> tuple[int, int, int]:
+        rank = 0 if each.first.kind == "decision" or each.promoted else kinds.index(each.first.kind)
+        return rank, -len(each.all), -date.fromisoformat(each.all[-1].day).toordinal()
+
+    kept = {id(each) for each in sorted(found, key=worth)[: max(limit, 0)]}
+    return [each for each in found if id(each) in kept], len(found) - len(kept)
+
+
+def summary_line(said: Sequence[SessionStatement], link: Callable[[str], str]) -> SummaryLine:
+    """A statement as a line of a summary: linked to the first day's line there is, and to every session.
+
+    Args:
+        said: as often as it was made, at least once.
+        link: from a session's path to the link that is to stand there.
+    """
+    first = next((each for each in said if each.source), said[0])
+    origins = dict.fromkeys(link(each.path) for each in said)
+    blocks = dict.fromkeys(f"[[{s.source}|{s.day}]]" for s in said if s.source and s.source != first.source)
+    shown = [*origins, *blocks]
+    more = [f"and {len(shown) - MOST_ORIGINS} more"] if len(shown) > MOST_ORIGINS else []
+    return notes.SummaryLine(first.kind, said[0].text, first.source, first.day, (*shown[:MOST_ORIGINS], *more))
+
+
+def _words(text: str, kind: str) -> str:
+    """A bullet's words as they may stand in a summary; empty if they may not, or what they ask for is done."""
+    box = entries.task(text)
+    if box and kind == "open end" and _DONE.match(box):
+        return ""
+    text = text.removeprefix(box)
+    if len(text) > LONGEST:
+        return ""
+    if suspicious(text) and find(text):
+        return ""
+    try:
+        return entries.neutralise(text)
+    except UsageError:
+        return ""
+
+
+def _turn(below: Sequence[str]) -> int:
+    for text in below:
+        if found := re.match(r"said by::.*\bturn\s+(\d{1,9})$", text):
+            return int(found[1])
+    return 0
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".md")
