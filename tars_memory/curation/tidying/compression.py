@@ -1,7 +1,10 @@
 """``tidy --compress``: old sessions go to ``archive/``, and a summary of each month or year stands in their place.
 
-First a proposal: which sessions, and every word of each summary, which is theirs. What a person then applies is one
-transaction that stands whole: the sessions moved, not a byte of them changed, and the summaries written.
+First a proposal: which sessions, which of them may go, which grew in the archive since, and every word of each summary.
+What the sessions say is read statement by statement, repeats are merged, and the weightiest are the summary: each
+verbatim, decisions and what the person promoted first, as many as it may hold. What found no room is counted; it stands
+in the originals. What a person then applies is one transaction that stands whole: the sessions moved, not a byte of
+them changed, and the summaries written.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from tars_memory.vault.links import Links
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.entries import visible
+from tars_memory.vault.markdown.lines import SAID_BY, speaker_in
 from tars_memory.vault.model import Splice, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import find
@@ -30,7 +34,6 @@ from tars_memory.vault.vault import has_markers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import date
 
     from tars_memory.capture.caller import Caller
     from tars_memory.vault.summaries import SummaryLine
@@ -39,6 +42,28 @@ if TYPE_CHECKING:
 
 NOT_ALLOWED = "moving sessions takes a person at a terminal"
 ALLOW = "run it there, or set unattended_compress = true under [permissions] in your own configuration"
+NO_DATE = "it says no day, neither its name nor its front matter"
+
+_STATE = re.compile(rb"[ \t]*[-*+][ \t]+(?:\d{1,2}:\d\d[ \t]+)?\[(extracted|promoted|rejected|expired)\](?!\S)")
+_BLOCK_ID = re.compile(rb"[A-Za-z0-9-]{1,100}")
+
+BY = ("month", "year")
+"""What sessions are grouped by."""
+
+LONGEST = 500
+"""Characters of a statement, as for what a model says; longer ones are texts, and stay in the original alone."""
+
+PASSED_OVER = frozenset({"summary", "tools", "turns", notes.SOURCES.casefold()})
+"""Sections of a session note that hold no statements; bullets elsewhere count as facts."""
+
+MOST_ORIGINS = 8
+"""So many links stand under a statement that was made again and again; the first ones."""
+
+_DONE = re.compile(r"\[[xX-]\]")
+_NAME_DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
+
+RULES = "rules"
+"""Who sums up, as the note says it; older ones may name a model."""
 
 
 class Compressed(NamedTuple):
@@ -156,10 +181,6 @@ def _plan(each: Proposed) -> Plan:
     return plan
 
 
-RULES = "rules"
-"""Who sums up, as the note says it; older ones may name a model."""
-
-
 class Proposed(NamedTuple):
     """The summary of one period, new or added to.
 
@@ -204,18 +225,6 @@ class Proposed(NamedTuple):
         }
 
 
-class _Group(NamedTuple):
-    """The sessions of one summary, and what they say that it does not hold yet."""
-
-    period: str
-    path: str
-    sessions: list[Aged]
-    said: list[Merged]
-    passed_over: int
-    held: notes.HeldSummary | None
-    base: bytes
-
-
 def propose(ctx: Caller, seen: Survey, lines: int) -> list[Proposed]:
     """The summaries of what was found, oldest period first.
 
@@ -227,56 +236,45 @@ def propose(ctx: Caller, seen: Survey, lines: int) -> list[Proposed]:
     Raises:
         ConflictError: a summary that is there takes nothing more.
     """
-    groups = _groups(ctx, seen)
-    link = _linker(seen) if groups else None
-    return [_proposed(group, lines, link) for group in groups if link is not None]
-
-
-def _groups(ctx: Caller, seen: Survey) -> list[_Group]:
     by_path: dict[str, list[Aged]] = {}
     for step in seen.steps:
         if step.action != "keep":
             each = seen.notes[step.path]
             by_path.setdefault(each.summary, []).append(each)
-    groups = []
-    for path, sessions in by_path.items():
-        base = ctx.vault.read(path) if path in seen.files else b""
-        held = notes.read(base) if base else None
-        told = [
-            one
-            for each in sessions
-            for one in each.told.statements
-            if not each.since or not one.turn or one.turn > each.since
-        ]
-        said = [each for each in merged(told) if held is None or each.first.text not in held.texts]
-        passed_over = sum(each.told.left_out for each in sessions)
-        groups.append(_Group(sessions[0].period, path, sessions, said, passed_over, held, base))
-    return sorted(groups, key=lambda group: (group.period, group.path))
+    link = _linker(seen) if by_path else str
+    order = sorted(by_path, key=lambda path: (by_path[path][0].period, path))
+    return [
+        _proposed(path, by_path[path], ctx.vault.read(path) if path in seen.files else b"", lines, link)
+        for path in order
+    ]
 
 
-def _proposed(group: _Group, limit: int, link: Callable[[str], str]) -> Proposed:
-    chosen, left_out = weightiest(group.said, max(0, limit - (len(group.held.texts) if group.held else 0)))
+def _proposed(path: str, sessions: list[Aged], base: bytes, limit: int, link: Callable[[str], str]) -> Proposed:
+    """The summary of one period: what its sessions say that it does not hold yet."""
+    held = notes.read(base).texts if base else frozenset[str]()
+    told = [
+        one
+        for each in sessions
+        for one in each.told.statements
+        if not each.since or not one.turn or one.turn > each.since
+    ]
+    said = [each for each in merged(told) if each[0].text not in held]
+    chosen = weightiest(said, max(0, limit - len(held)))
+    left_out = len(said) - len(chosen)
     sources = tuple(
         notes.SummarySource(each.day.isoformat(), link(each.path), notes.number_in(each.data, "turns"))
-        for each in group.sessions
+        for each in sessions
     )
-    day = max(each.day for each in group.sessions).isoformat()
-    lines = tuple(summary_line(each.all, link) for each in chosen)
-    summary = notes.Summary(group.period, day, RULES, lines, sources, left_out)
+    day = max(each.day for each in sessions).isoformat()
+    told_lines = tuple(summary_line(each, link) for each in chosen)
+    summary = notes.Summary(sessions[0].period, day, RULES, told_lines, sources, left_out)
     try:
-        splices = notes.add(group.base, summary) if group.base else [Splice(0, 0, notes.render(summary))]
+        splices = notes.add(base, summary) if base else [Splice(0, 0, notes.render(summary))]
     except ConflictError as error:
-        raise ConflictError(f"{group.path} takes nothing more: {error.message}", error.hint) from error
-    return Proposed(
-        group.period,
-        group.path,
-        len(group.sessions),
-        len(lines),
-        left_out,
-        group.passed_over,
-        group.base,
-        tuple(splices),
-    )
+        raise ConflictError(f"{path} takes nothing more: {error.message}", error.hint) from error
+    passed_over = sum(each.told.left_out for each in sessions)
+    counts = (len(sessions), len(chosen), left_out, passed_over)
+    return Proposed(sessions[0].period, path, *counts, base, tuple(splices))
 
 
 def _linker(seen: Survey) -> Callable[[str], str]:
@@ -298,19 +296,7 @@ def _linker(seen: Survey) -> Callable[[str], str]:
 _NO_BRACKETS = {ord("["): "(", ord("]"): ")"}
 
 
-# Which sessions are old, which of them may go to the archive, which grew there since, and what they say.
-#
-# What they say is read statement by statement, repeats are merged, and the weightiest are a summary: each verbatim,
-# decisions and what the person promoted first, as many as it may hold. What found no room is counted; it stands in the
-# originals.
-
-
 Action = Literal["move", "add", "keep"]
-
-NO_DATE = "it says no day, neither its name nor its front matter"
-
-_STATE = re.compile(rb"[ \t]*[-*+][ \t]+(?:\d{1,2}:\d\d[ \t]+)?\[(extracted|promoted|rejected|expired)\](?!\S)")
-_BLOCK_ID = re.compile(rb"[A-Za-z0-9-]{1,100}")
 
 
 class SessionMove(NamedTuple):
@@ -373,13 +359,6 @@ class Survey(NamedTuple):
     states: dict[str, str]
 
 
-class _Found(NamedTuple):
-    """The session notes in their place, and the summaries among them by their periods."""
-
-    sessions: dict[str, bytes]
-    summaries: dict[str, str]
-
-
 def survey(ctx: Caller, terms: CompressionTerms, *, last: Survey | None = None) -> Survey:
     """Look at the sessions of our scope, and plan.
 
@@ -389,17 +368,17 @@ def survey(ctx: Caller, terms: CompressionTerms, *, last: Survey | None = None) 
         last: what a look a moment ago found: what has not changed since need not be parsed again.
     """
     today = ctx.now.date()
-    found = _read(ctx)
+    sessions, summaries = _read(ctx)
     old: dict[str, date] = {}
     reasons: dict[str, str] = {}
     undated: list[SessionMove] = []
-    for path, data in found.sessions.items():
+    for path, data in sessions.items():
         day = day_of(path, data)
         if day is None:
             undated.append(SessionMove(path, ctx.layout.archived(path), "", "keep", NO_DATE))
         elif is_old(day, today, terms):
             old[path] = day
-    grown = dict(_grown(ctx, found))
+    grown = dict(_grown(ctx, summaries))
     if not old and not grown:
         return Survey(undated, {}, frozenset(), {})
     files = frozenset(all_files(ctx.vault))
@@ -415,10 +394,10 @@ def survey(ctx: Caller, terms: CompressionTerms, *, last: Survey | None = None) 
 
     for path, day in old.items():
         period = period_of(day, terms.by)
-        summary = found.summaries.get(period) or _free(ctx, period)
-        said = told(path, found.sessions[path], day)
-        aged[path] = Aged(path, found.sessions[path], day, period, summary, 0, said)
-        obstacle = WAITING if states.open(said) else _obstacle(ctx, path, found.sessions[path])
+        summary = summaries.get(period) or _free(ctx, period)
+        said = told(path, sessions[path], day)
+        aged[path] = Aged(path, sessions[path], day, period, summary, 0, said)
+        obstacle = WAITING if states.open(said) else _obstacle(ctx, path, sessions[path])
         if obstacle:
             reasons[path] = obstacle
     moves = {path: ctx.layout.archived(path) for path in old if path not in reasons}
@@ -455,8 +434,10 @@ def _step(ctx: Caller, each: Aged, reasons: dict[str, str], today: date) -> Sess
     return SessionMove(each.path, to, each.period, "move", f"{counted((today - each.day).days, 'day')} old")
 
 
-def _read(ctx: Caller) -> _Found:
-    """The session notes of our scope that are in their place; those that can't be read are told."""
+def _read(ctx: Caller) -> tuple[dict[str, bytes], dict[str, str]]:
+    """The session notes of our scope that are in their place, and the summaries among them by their periods; those that
+    can't be read are told.
+    """
     layout = ctx.layout
     sessions: dict[str, bytes] = {}
     summaries: dict[str, str] = {}
@@ -474,16 +455,16 @@ def _read(ctx: Caller) -> _Found:
             summaries.setdefault(period, note.path)
         else:
             sessions[note.path] = note.data
-    return _Found(sessions, summaries)
+    return sessions, summaries
 
 
-def _grown(ctx: Caller, found: _Found) -> Iterator[tuple[str, tuple[str, str, int, bytes]]]:
+def _grown(ctx: Caller, summaries: dict[str, str]) -> Iterator[tuple[str, tuple[str, str, int, bytes]]]:
     """Sessions of the archive of which more turns were examined than their summary says: with it, and that number."""
-    if not found.summaries:
+    if not summaries:
         return
     layout = ctx.layout
     links = Links([path for path in ctx.vault.paths() if layout.is_session(path) and layout.is_archived(path)])
-    for period, summary in found.summaries.items():
+    for period, summary in summaries.items():
         for target, turns in notes.read(ctx.vault.read(summary)).turns.items():
             path = links.resolve(target, summary)
             if path is None or not layout.is_ours(path):
@@ -570,22 +551,6 @@ def _states(ctx: Caller, window_days: int) -> _States:
     return states
 
 
-BY = ("month", "year")
-"""What sessions are grouped by."""
-
-LONGEST = 500
-"""Characters of a statement, as for what a model says; longer ones are texts, and stay in the original alone."""
-
-PASSED_OVER = frozenset({"summary", "tools", "turns", notes.SOURCES.casefold()})
-"""Sections of a session note that hold no statements; bullets elsewhere count as facts."""
-
-MOST_ORIGINS = 8
-"""So many links stand under a statement that was made again and again; the first ones."""
-
-_DONE = re.compile(r"\[[xX-]\]")
-_NAME_DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
-
-
 class SessionStatement(NamedTuple):
     """One thing that a session says.
 
@@ -622,18 +587,6 @@ class SessionDigest(NamedTuple):
     statements: list[SessionStatement]
     waiting: list[str]
     left_out: int
-
-
-class Merged(NamedTuple):
-    """A statement as often as it was made; the first one says it."""
-
-    first: SessionStatement
-    all: tuple[SessionStatement, ...]
-
-    @property
-    def promoted(self) -> bool:
-        """Whether the person took it into memory, one time or another."""
-        return any(each.promoted for each in self.all)
 
 
 def day_of(path: str, data: bytes) -> date | None:
@@ -688,39 +641,37 @@ def read_session(path: str, data: bytes, day: date, states: Mapping[str, str]) -
             left_out += 1
             continue
         source = entry.provenance or (f"{_name(path)}#^{entry.block_id}" if entry.block_id else "")
-        below = [child.text for child in found[index + 1 : index + 6] if entry.line < child.line <= entry.end_line]
-        statements.append(
-            SessionStatement(
-                kind, text, day.isoformat(), path, source, _turn(below), state == "promoted", entry.author or ""
-            )
-        )
+        below = (child.text for child in found[index + 1 : index + 6] if entry.line < child.line <= entry.end_line)
+        turn = next((speaker_in(each)[1] for each in below if each.startswith(SAID_BY)), 0)
+        said = (kind, text, day.isoformat(), path, source, turn, state == "promoted", entry.author or "")
+        statements.append(SessionStatement(*said))
     return SessionDigest(statements, waiting, left_out)
 
 
-def merged(found: Iterable[SessionStatement]) -> list[Merged]:
-    """Each statement once, by kind, author and words, in the order of the days."""
+def merged(found: Iterable[SessionStatement]) -> list[list[SessionStatement]]:
+    """Each statement as often as it was made, by kind, author and words, in the order of the days."""
     groups: dict[tuple[str, str, object], list[SessionStatement]] = {}
     for each in sorted(found, key=lambda one: (one.day, one.path)):
         said = grammar.read(each.text)
         words = (said.words, said.tags) if said.words else each.text
         groups.setdefault((each.kind, each.author, words), []).append(each)
-    return [Merged(group[0], tuple(group)) for group in groups.values()]
+    return [*groups.values()]
 
 
-def weightiest(found: Sequence[Merged], limit: int) -> tuple[list[Merged], int]:
-    """As many as there is room for, in their order, and how many are left out.
+def weightiest(found: Sequence[list[SessionStatement]], limit: int) -> list[list[SessionStatement]]:
+    """As many as there is room for, in their order.
 
     Decisions and promoted facts come first, then other facts, open ends, topics; of each the ones that were made most
     often, then the newest.
     """
     kinds = list(notes.KINDS)
 
-    def worth(each: Merged) -> tuple[int, int, int]:
-        rank = 0 if each.first.kind == "decision" or each.promoted else kinds.index(each.first.kind)
-        return rank, -len(each.all), -date.fromisoformat(each.all[-1].day).toordinal()
+    def worth(said: list[SessionStatement]) -> tuple[int, int, int]:
+        first = said[0].kind == "decision" or any(each.promoted for each in said)
+        return 0 if first else kinds.index(said[0].kind), -len(said), -date.fromisoformat(said[-1].day).toordinal()
 
     kept = {id(each) for each in sorted(found, key=worth)[: max(limit, 0)]}
-    return [each for each in found if id(each) in kept], len(found) - len(kept)
+    return [each for each in found if id(each) in kept]
 
 
 def summary_line(said: Sequence[SessionStatement], link: Callable[[str], str]) -> SummaryLine:
@@ -752,13 +703,6 @@ def _words(text: str, kind: str) -> str:
         return entries.neutralise(text)
     except UsageError:
         return ""
-
-
-def _turn(below: Sequence[str]) -> int:
-    for text in below:
-        if found := re.match(r"said by::.*\bturn\s+(\d{1,9})$", text):
-            return int(found[1])
-    return 0
 
 
 def _name(path: str) -> str:
