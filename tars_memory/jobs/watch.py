@@ -6,12 +6,12 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory import index
 from tars_memory.errors import ModelUnavailableError, TarsError
 from tars_memory.index.embedding import models
 from tars_memory.index.embedding.queryvector import SOCKET
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import RefreshBudget
-from tars_memory.index.watcher import WarmServer, Watcher
 from tars_memory.vault.writing.lock import alone
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.indexer import Index
+    from tars_memory.index.watcher import WarmServer, Watcher
     from tars_memory.memory import Memory
 
 
@@ -176,7 +177,8 @@ class Watching:
         assert self._embedder is not None
         identity = models.manifest_of(self._model, memory.workspace.settings.places.cache).identity
         try:
-            self._server = WarmServer(memory.workspace.state / SOCKET, identity, self._embedder.embed_query)
+            place = memory.workspace.state / SOCKET
+            self._server = index.watcher.WarmServer(place, identity, self._embedder.embed_query)
         except (OSError, AttributeError) as error:  # no room for its path, or a system without such sockets
             notices.append(f"searches open the model themselves: no socket in the state folder ({error})")
 
