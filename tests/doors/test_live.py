@@ -294,6 +294,13 @@ def test_keys_never_wait_and_stale_answers_are_dropped(tmp_path: Path, monkeypat
         assert app.query_one(live.Field).value == "harbour"
         go.set()
         await until(pilot, lambda: "2 hits, by words" in shown(app, "foot"))
+        go.clear()
+        await pilot.press("ctrl+u", *"h")
+        await until(pilot, lambda: asked[-1] == "h")
+        await pilot.press("ctrl+u", *"wall", "enter")
+        assert "set VISUAL" not in shown(app, "foot"), "what was found before is not opened"
+        go.set()
+        await until(pilot, lambda: "Dock.md:3: set VISUAL" in shown(app, "foot"))
         assert "harbour" in asked and not {"ha", "harb", "harbou"} & set(asked)
 
     piloted(root, tmp_path / "home", act)

@@ -160,8 +160,9 @@ class SearchView(View):
     def __init__(self, live: Live) -> None:
         super().__init__(live)
         self.result: SearchResult | None = None
-        self._number = 0
-        self._meant = 0
+        self._number = self._answered = self._meant = 0
+        self._opens = False
+        """Enter came before the hits: the first of them is opened."""
         self._moved = False
         self._told = ""
         memory = live.call.memory()
@@ -180,7 +181,7 @@ class SearchView(View):
     def type(self, text: str) -> None:
         """Answer by words, and after a pause by meaning."""
         self._number += 1
-        self._moved = False
+        self._moved = self._opens = False
         number = self._number
 
         def by_words(memory: Memory) -> HitsFound:
@@ -215,10 +216,11 @@ class SearchView(View):
 
     def _take(self, said: LaneAnswer) -> None:
         if isinstance(said.answer, TarsError):
-            self.state = [*sentences(said.answer)]
+            self.state, self._answered, self._opens = [*sentences(said.answer)], said.number, False
             return
         if said.kind == "meaning":
             self._meant = said.number
+        self._answered = said.number
         former, result = self.chosen, said.answer.result
         self.result, self.items = result, result.hits
         places = [(hit.path, hit.start_line) for hit in result.hits]
@@ -230,6 +232,8 @@ class SearchView(View):
             self.look()
         else:
             self.top, self.passage = 0, said.answer.passage
+        if self._opens:
+            self.submit()
 
     def _summary(self, result: SearchResult) -> list[str]:
         if result.hits:
@@ -262,6 +266,9 @@ class SearchView(View):
 
     def submit(self) -> None:
         """Open the hit, if its note holds it still; ``tm open N`` knows the list from then on."""
+        self._opens = self._answered != self._number
+        if self._opens:
+            return
         hit, hits = self.chosen, [*self.items]
         if hit is None:
             return
