@@ -208,10 +208,10 @@ def _add(session: WriteSession, layout: Layout) -> tuple[str, ...]:
 
 
 def attributes(layout: Layout) -> Iterator[str]:
-    """The lines of ``.gitattributes`` for a vault: its notes of all tiers, and those of its projects."""
+    """The lines of ``.gitattributes`` for a vault: its notes of all tiers and Review.md, and those of its projects."""
     daily = _pattern(layout)
     sessions = f"{_quoted(layout.sessions)}/**/*.md"
-    notes = [layout.memory, layout.procedural, layout.facts, layout.corrections, layout.rewards]
+    notes = [layout.memory, layout.procedural, layout.facts, layout.corrections, layout.rewards, layout.review]
     for scope in ("/", f"/{PROJECTS}/*/"):
         for each in (*map(_quoted, notes), sessions, daily):
             yield _line(f"{scope}{each}", f"merge={DRIVER}")

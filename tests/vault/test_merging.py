@@ -57,6 +57,9 @@ def test_two_edits_of_a_bullet_both_stay_as_a_question() -> None:
 def test_an_edit_against_a_removal_stays_as_a_question() -> None:
     said = merged(NOTE, NOTE.replace("- Anna prefers trains\n", ""), NOTE.replace("trains", "slow trains"))
     assert asked(said) == [(["Anna prefers slow trains"], "Anna prefers trains", True)]
+    moved = NOTE.replace("- Anna prefers trains\n", "") + "- Anna prefers trains\n"
+    said = merged(NOTE, NOTE.replace("- Anna prefers trains\n", ""), moved)
+    assert asked(said) == [(["Anna prefers trains"], "Anna prefers trains", True)]
     nested = "- plan\n  - one\n- rest\n"
     said = merged(nested, "- rest\n", nested.replace("  - one\n", "  - one\n  - two\n"))
     assert "  - two\n" in said
@@ -109,6 +112,27 @@ def test_moved_renamed_nested_and_repeated_lines_keep_their_identity() -> None:
     nested = "- a\n  - a1\n- b\n  - b1\n"
     one, two = nested.replace("  - a1\n", "  - a1\n  - a2\n"), nested.replace("  - b1\n", "")
     assert merged(nested, one, two) == "- a\n  - a1\n  - a2\n- b\n"
+
+
+def test_nested_lines_with_the_same_words_belong_to_their_own() -> None:
+    def note(*names: str) -> str:
+        return "".join(
+            f"- {name}1 {name}2 {name}3\n  - said by:: Anna\n  - said:: ([[a#^d-{name}|a]])\n" for name in names
+        )
+
+    for seed in range(60):
+        chance = seeded(seed)
+        base = chance.sample("abcdef", 3)
+        one, two = ([name for name in base if chance.random() < 0.6] for _ in range(2))
+        one += chance.sample("ghijk", chance.randrange(3))
+        two += chance.sample("lmnop", chance.randrange(3))
+        left = [name for name in base if name in one and name in two]
+        left += [name for name in (*one, *two) if name not in base]
+        said = merged(note(*base), note(*one), note(*two))
+        blocks = [f"- {block}" for block in said.split("- ") if "2 " in block]
+        assert said.count("said by:: Anna") == len(left), (base, one, two)
+        assert len(blocks) == len(left)
+        assert all(note(name) in said for name in left), (base, one, two, said)
 
 
 def test_front_matter_and_other_text_are_kept_from_both_sides() -> None:

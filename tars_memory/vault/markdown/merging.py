@@ -327,11 +327,14 @@ class _Pairs:
         self._by(HEADING, lambda node: node.key)
         self._by(BULLET, lambda node: node.parts.block_id, unique=True)
         self._by(BULLET, lambda node: (node.place, node.norm))
-        self._by(BULLET, lambda node: (_section(node), node.parts.time, node.parts.text))
+        self._by(BULLET, lambda node: None if _nested(node) else (_section(node), node.parts.time, node.parts.text))
+        if base:
+            self._by(BULLET, lambda node: None if _nested(node) else node.norm, unique=True)
+            self._by(BULLET, lambda node: None if _nested(node) else (node.parts.time, node.parts.text), unique=True)
+            self._renamed()
+        self._below()
         if base:
             self._by(BULLET, lambda node: node.norm.strip(), unique=True)
-            self._by(BULLET, lambda node: (node.parts.time, node.parts.text), unique=True)
-            self._renamed()
         self._by(TEXT, lambda node: (node.place, node.norm))
         if base:
             self._by(TEXT, lambda node: node.norm, unique=True)
@@ -339,10 +342,18 @@ class _Pairs:
             self._edited(TEXT)
 
     def _pair(self, one: Node, two: Node) -> None:
+        if _nested(one) and _nested(two) and not self._same_above(one, two):
+            return
         names = {one.parts.block_id, two.parts.block_id} - {None}
         if self._base or len(names) < 2:  # else each may be linked to
             self.found[one] = two
             self.back[two] = one
+
+    def _same_above(self, one: Node, two: Node) -> bool:
+        """Whether nested bullets may be the same: what they are below is, or says the same, or they share an id."""
+        assert one.up is not None
+        same_id = one.parts.block_id is not None and one.parts.block_id == two.parts.block_id
+        return same_id or self.found.get(one.up) is two.up or one.place == two.place
 
     def _by(self, kind: str, key: Callable[[Node], object], *, unique: bool = False) -> None:
         """Pair what has the same key, in order; with ``unique`` only what no other node has."""
@@ -356,6 +367,18 @@ class _Pairs:
             others = there.get(name, [])
             if not unique or len(group) == len(others) == 1:
                 self._in_order(group, others)
+
+    def _below(self) -> None:
+        """Pair bullets with the same words below bullets that are paired; ``said by::`` stands below many a line."""
+        paired = -1
+        while paired != len(self.found):
+            paired = len(self.found)
+            self._by(BULLET, self._words_below)
+
+    def _words_below(self, node: Node) -> object:
+        """What a nested bullet is below, as a node of the one version, and its words; None if nobody knows that."""
+        above = node.up if node.up in self.found else self.back.get(node.up) if node.up else None
+        return (above, node.parts.time, node.parts.text) if above and _nested(node) else None
 
     def _in_order(self, group: Sequence[Node], others: list[Node]) -> None:
         """Pair copies of the same line: if some of them are gone, first those below the same line."""
@@ -398,6 +421,10 @@ class _Pairs:
         for *_, one, two in sorted(close, key=lambda each: each[:3]):
             if one not in self.found and two not in self.back:
                 self._pair(one, two)
+
+
+def _nested(node: Node) -> bool:
+    return node.up is not None and node.up.kind == BULLET
 
 
 def _section(node: Node) -> tuple[object, ...]:
@@ -468,9 +495,10 @@ def _settle(item: MergePiece, text_merge: TextMerge) -> None:
     elif base is None:
         item.versions = [item.any.raw]
     elif left := one or two:
-        if left.kind != BULLET and left.norm != base.norm:
-            item.versions = [left.raw]
-        elif left.parts._replace(block_id=None) != base.parts._replace(block_id=None):  # an id alone says nothing
+        was, now = (node.parts._replace(block_id=None) for node in (base, left))  # an id alone says nothing
+        if left.kind != BULLET:
+            item.versions = [left.raw] if left.norm != base.norm else []
+        elif was != now or _home(left) is not _home(base):
             item.versions = [left.raw]
             item.disputed = ALSO_REMOVED + entries.harmless(base.parts.text)
 
