@@ -100,7 +100,8 @@ def server(folder: Path, options: Sequence[str] = QUICK) -> Iterator[str]:
     command += [part for option in options for part in ("-c", option)]
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(command, env=env, stdout=log, stderr=log, cwd="/")
-    address = f"postgresql://postgres@/postgres?host={socket}"
+    # However busy the machine is: a second is what a person waits.
+    address = f"postgresql://postgres@/postgres?host={socket}&connect_timeout=60"
     try:
         _await(address, process, folder / "log")
         yield address
