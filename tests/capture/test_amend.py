@@ -113,13 +113,13 @@ def test_without_a_person_no_byte_of_the_rules_changes(bench):
 def test_an_entry_that_changed_under_the_edit_is_refused(bench, monkeypatch):
     bench.put("Memory.md", "- old\n")
     ctx = bench.ctx()
-    real = ctx.store.transaction
+    real = ctx.store.session
 
-    def transaction(*args, **options):
+    def session(*args, **options):
         bench.put("Memory.md", "- quite other\n")
         return real(*args, **options)
 
-    monkeypatch.setattr(ctx.store, "transaction", transaction)
+    monkeypatch.setattr(ctx.store, "session", session)
     with pytest.raises(ConflictError, match="old"):
         edit(ctx, "old", "new")
     assert bench.get("Memory.md") == "- quite other\n"
