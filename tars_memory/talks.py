@@ -352,7 +352,7 @@ class Talks:
     def _talks(self, path: str, data: bytes | None, source: io.BytesIO | str, lines: int) -> list[Talk]:
         """The conversations of a log, or of what was added to it after so many lines."""
         reading = capture.transcripts
-        found = [log for log in reading.read(source, path) if not isinstance(log, reading.Unknown)]
+        found = [log for log in reading.opening.read(source, path) if not isinstance(log, reading.turns.Unknown)]
         talks: list[Talk] = []
         for transcript in found:
             name = path if len(found) == 1 else f"{path}{PART}{_id(transcript, len(talks))}"

@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.capture.transcripts import Unknown
+from tars_memory.capture.transcripts.turns import Unknown
 from tars_memory.curation.extraction.extract import Examiner, conversations, examiner, opened
 from tars_memory.curation.extraction.keeping import Record
 from tars_memory.curation.reviewing.ticks import settle

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.disk import VAULT_FOLDER, sha256
 from tars_memory.errors import NotFoundError, TarsError
+from tars_memory.vault import writing
 from tars_memory.vault.layout import DECIDED, OURS
 from tars_memory.vault.markdown.spans import newline_of
 from tars_memory.vault.model import Splice
-from tars_memory.vault.writing.withheld import file_says, says
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -170,7 +170,7 @@ def purge(session: WriteSession, vault: Vault, words: str) -> int:
     count = 0
     for path in _files(vault, INBOX, ".json"):
         data = _there(session, path)
-        if data is not None and file_says(data.decode("utf-8", "surrogateescape"), words):
+        if data is not None and writing.withheld.file_says(data.decode("utf-8", "surrogateescape"), words):
             count += session.remove(path, sha256(data).hexdigest()) is not None
     for path in _decided_files(vault):
         data = _there(session, path) or b""
@@ -215,7 +215,7 @@ def _silenced(data: bytes, words: str) -> list[Splice]:
     for line in data.split(b"\n"):
         with contextlib.suppress(ValueError, RecursionError):
             said = json.loads(line)
-            if isinstance(said, dict) and says(said, words):
+            if isinstance(said, dict) and writing.withheld.says(said, words):
                 bare = json.dumps({**said, "what": ""}, ensure_ascii=False).encode("utf-8", "surrogateescape")
                 found.append(Splice(start, start + len(line), bare))
         start += len(line) + 1

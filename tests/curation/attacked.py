@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from curation.poison import ASKED, TOKEN, Case
-from tars_memory.capture.transcripts import read
+from tars_memory.capture.transcripts.opening import read
 from tars_memory.capture.transcripts.turns import Transcript
 from tars_memory.curation.models.llm import LanguageModel
 from tars_memory.curation.reviewing import suggest

@@ -19,8 +19,9 @@ from cli.terminal import environment, program
 from conversations import talk
 from index.unprivileged import _obedient
 
-from tars_memory.capture.transcripts import Unknown, opening, read, records
-from tars_memory.capture.transcripts.turns import Transcript
+from tars_memory.capture.transcripts import opening, records
+from tars_memory.capture.transcripts.opening import read
+from tars_memory.capture.transcripts.turns import Transcript, Unknown
 
 GOOD = logs.chat_list(talk(12))
 METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]

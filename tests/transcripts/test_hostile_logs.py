@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_documents import examples, scale, seeded, within
 
-from tars_memory.capture.transcripts import Unknown, read
-from tars_memory.capture.transcripts.turns import Transcript
+from tars_memory.capture.transcripts.opening import read
+from tars_memory.capture.transcripts.turns import Transcript, Unknown
 
 
 def all_of(data: bytes) -> list[Transcript | Unknown]:
@@ -220,7 +220,8 @@ def test_special_files_and_what_changes_meanwhile_are_named(tmp_path: Path) -> N
 
 MEASURED = """
 import resource, sys
-from tars_memory.capture.transcripts import read, Unknown
+from tars_memory.capture.transcripts.opening import read
+from tars_memory.capture.transcripts.turns import Unknown
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 turns = conversations = 0
 for one in read(sys.argv[1]):

@@ -11,8 +11,8 @@ import conversations as logs
 import pytest
 from conversations import FORMATS, Said, talk
 
-from tars_memory.capture.transcripts import Unknown, read
-from tars_memory.capture.transcripts.turns import Transcript
+from tars_memory.capture.transcripts.opening import read
+from tars_memory.capture.transcripts.turns import Transcript, Unknown
 
 
 def all_of(data: bytes, name: str = "log") -> list[Transcript | Unknown]:

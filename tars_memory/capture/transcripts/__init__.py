@@ -6,7 +6,11 @@ over. A file is read as a stream: memory holds one conversation at a time, and o
 
 from __future__ import annotations
 
-from tars_memory.capture.transcripts.opening import read
-from tars_memory.capture.transcripts.turns import Unknown
+from tars_memory.opening import opener
 
-__all__ = ["Unknown", "read"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tars_memory.capture.transcripts import opening, turns
+
+__all__ = ["opening", "turns"]
+__getattr__ = opener(__name__, __all__)

@@ -12,7 +12,8 @@ from collections import Counter
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from tars_memory.capture.transcripts import Unknown, read
+from tars_memory.capture.transcripts.opening import read
+from tars_memory.capture.transcripts.turns import Unknown
 from tars_memory.curation import models
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.drawing import Drawn, Known, Moments

@@ -16,7 +16,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory import disk
+from tars_memory import disk, vault
 from tars_memory.curation.commit import Committed, commit
 from tars_memory.curation.model import Decision, Mark, Proposal, Related
 from tars_memory.curation.reviewing import note
@@ -25,7 +25,6 @@ from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageErr
 from tars_memory.vault import inbox
 from tars_memory.vault.folder import digest
 from tars_memory.vault.markdown.spans import splices_between
-from tars_memory.vault.template import review_base
 from tars_memory.vault.vault import Vault, is_conflict_copy
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.transaction import writing
@@ -371,7 +370,7 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int]
         base = ctx.layout.review.removesuffix(".md") + ".base"
         there = os.path.lexists(ctx.vault.root / base)
         if made and not there and not next(ctx.store.history(limit=1, path=base), None):
-            session.write(base, lambda _: (), create=review_base(ctx.layout), restore=True)
+            session.write(base, lambda _: (), create=vault.template.review_base(ctx.layout), restore=True)
     return ctx.layout.review, counts[0]
 
 
