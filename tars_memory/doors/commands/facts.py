@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tars_memory.doors import cli
 from tars_memory.doors.cli.call import Call, report
 from tars_memory.doors.cli.output import counted, line, show_rows
 from tars_memory.doors.cli.parsing import call_of, command, day, today
@@ -88,9 +89,7 @@ def show(
     elif not found:
         call.out.say(missing)
     elif call.out.screen and in_time:
-        from tars_memory.doors.cli import spans
-
-        spans.show(call.out, found, shown)
+        cli.spans.show(call.out, found, shown)
     elif call.out.screen:
         _show_table(call, found)
     else:
@@ -116,9 +115,7 @@ def _show_table(call: Call, found: "list[Fact]") -> None:
 
 def _chart(call: Call, found: "list[Fact]") -> int:
     """Print facts as a chart in Mermaid; exit 1 if there is none with a day."""
-    from tars_memory.doors.cli.spans import gantt
-
-    chart = gantt(found, today(call))
+    chart = cli.spans.gantt(found, today(call))
     undated = sum(not (fact.since or fact.until) for fact in found)
     notices = call.notices([f"{counted(undated, 'fact')} without a day left out"] if undated else [])
     if call.out.json:
