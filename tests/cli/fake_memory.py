@@ -128,7 +128,7 @@ class FakeMemory:
     @classmethod
     def init(cls, path: str, **options: Any) -> Any:
         cls.asked.append(("init", (path,), options))
-        return SimpleNamespace(root=Path(path), created=["Memory.md", "Procedural.md"], notices=[])
+        return SimpleNamespace(root=Path(path), created=["Memory.md", "Procedural.md"], layout="", notices=[])
 
     def close(self) -> None:
         type(self).closed += 1
@@ -182,7 +182,7 @@ DEFAULTS: dict[str, Any] = {
         waiting=lambda **_: SimpleNamespace(proposals=[proposal()], total=1, notices=[], recorded=(), asked=0)
     ),
     "reindex": SimpleNamespace(
-        changed=2, removed=0, pending_vectors=0, stale=0, skipped={"conflict copy": 1}, took=0.1, notices=[]
+        changed=2, removed=0, pending_vectors=0, stale=0, skipped={"conflict copy": 1}, took=0.1, notices=[], published=""
     ),
     "links": NoteLinks("notes/tea.md", [("Cups", "notes/Cups.md"), ("gone", None)], ["Anna.md"]),
     "extract": extracted(),

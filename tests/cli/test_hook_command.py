@@ -233,9 +233,11 @@ def test_a_hung_run_changes_nothing_and_a_killed_one_loses_nothing(agent: Agent)
         agent.waits_for(lambda: len(running(agent)) == 2)  # one is at it, one waits, the others have left
         after = len(answered(agent.hook(start))), len(answered(agent.hook("UserPromptSubmit", **prompt)))
         assert after == before
+        agent.waits_for(
+            lambda: all(os.getpriority(os.PRIO_PROCESS, each) >= background.NICENESS for each in running(agent))
+        )
         for process in running(agent):
             assert os.getsid(process) != os.getsid(0)
-            assert os.getpriority(os.PRIO_PROCESS, process) >= background.NICENESS
             os.kill(process, signal.SIGKILL)
         agent.waits_for(lambda: not running(agent))
     assert "spare key" not in agent.notes
