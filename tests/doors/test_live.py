@@ -65,7 +65,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     opened = shlex.quote(str(root.parent / "opened"))
     editor.write_text(f'#!/bin/sh\ncase "$1" in *line.md) exit 1;; esac\necho "$@" >> {opened}\n')
     editor.chmod(0o755)
-    return root, {**env, "EDITOR": editor.name, "PATH": f"{root.parent}:{env['PATH']}"}  # of a length that is known
+    return root, {**env, "EDITOR": editor.name, "PATH": f"{root.parent}:{env['PATH']}"}
 
 
 @pytest.fixture
