@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from tars_memory.errors import SettingsError, TarsError, TeamIndexError
+from tars_memory.index.postgres_reader import PostgresReader
 from tars_memory.index.schema import CACHE_FILE, VERSION
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     import psycopg
 
     from tars_memory.index.indexer import Progress
-    from tars_memory.index.postgres_reader import PostgresReader
     from tars_memory.index.postgres_writer import Published
 
     Row = tuple[Any, ...]
@@ -146,8 +146,6 @@ class TeamIndex:
         """
         _need_driver()
         from psycopg import errors
-
-        from tars_memory.index.postgres_reader import PostgresReader
 
         for left in reversed(range(TRIES)):
             with self._one, spoken(self.address):

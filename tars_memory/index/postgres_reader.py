@@ -14,7 +14,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.index import database, fulltext
+from tars_memory.index import database, fulltext, vectors
 from tars_memory.index.reader import IndexReader
 
 if TYPE_CHECKING:
@@ -312,9 +312,7 @@ def _given(value: Any, kind: str) -> Any:
 
 def vector_text(vector: bytes) -> str:
     """A float32 vector as pgvector reads it, to the last bit."""
-    from tars_memory.index.vectors import floats
-
-    return f"[{','.join(map(repr, floats(vector)))}]"
+    return f"[{','.join(map(repr, vectors.floats(vector)))}]"
 
 
 class PostgresReader(IndexReader):
@@ -452,8 +450,6 @@ class PostgresReader(IndexReader):
 
     def nearest(self, vector: bytes, within: Filter, k: int) -> list[tuple[int, float]]:
         """The k chunks nearest to a query vector (float32, little-endian) as (chunk, cosine), best first."""
-        from tars_memory.index import vectors
-
         if not self.dimension or not vectors.is_usable(vector, self.dimension):
             return []
         conditions, values = self._conditions(within)
@@ -468,8 +464,6 @@ class PostgresReader(IndexReader):
 
     def cosines(self, vector: bytes, chunks: Iterable[int]) -> dict[int, float]:
         """Cosine of a query vector to each of these chunks; chunks without a vector are left out."""
-        from tars_memory.index import vectors
-
         if not self.dimension or not vectors.is_usable(vector, self.dimension):
             return {}
         sql = "SELECT v.chunk, 1 - (v.vector <=> ?::vector) FROM json_each(?) j JOIN vectors v ON v.chunk = j.value"
