@@ -152,7 +152,7 @@ def read(path: str, data: bytes) -> SessionNote | None:
         left_out=tuple(fact for _, fact in facts_of(found, LEFT_OUT)),
         kept=tuple(_kept(document)),
         path=path,
-        extracted=_string(said, "extracted"),
+        extracted=extracted_on(data),
     )
 
 

@@ -96,6 +96,7 @@ notes = st.builds(
     facts=st.lists(facts, max_size=3, unique_by=lambda fact: fact.source).map(tuple),
     left_out=st.lists(facts.map(lambda fact: fact._replace(source="", label="")), max_size=2).map(tuple),
     kept=st.lists(turns, max_size=3, unique_by=lambda turn: turn.number).map(tuple),
+    extracted=st.sampled_from(["", "2026-11-20", "2026-11-22"]),
 )
 
 PLAIN = SessionNote(
@@ -163,6 +164,12 @@ def test_no_blank_of_any_kind_is_lost_between_writing_and_reading(shape: str) ->
         assert sessions.grow(data, note._replace(source_hash=note.source_hash)) == [], ascii(text)
 
 
+def test_a_day_that_a_person_wrote_otherwise_is_none_and_stays() -> None:
+    data = sessions.render(PLAIN).replace(b"turns: 32\n", "turns: 32\nextracted: früher\n".encode())
+    assert parsed(data).extracted == ""
+    assert "extracted: früher\n".encode() in apply(data, sessions.grow(data, PLAIN._replace(turns=40)))
+
+
 def test_a_name_of_many_blanks_is_written_at_once() -> None:
     data = sessions.render(PLAIN._replace(facts=(PLAIN.facts[0]._replace(speaker=f"a{' ' * 500}b{' ,turn 1' * 500}"),)))
     assert parsed(data).facts[0].speaker == "a"
@@ -209,7 +216,7 @@ def test_growing_changes_only_what_it_must(note: SessionNote, more: SessionNote)
     found, before = parsed(grown), parsed(data)
     assert (found.source_hash, found.turns) == ("b" * 64, 600)
     assert (found.title, found.source, found.session) == (before.title, before.source, before.session)
-    held = [line for line in data.split(b"\n") if not line.startswith((b"source_hash:", b"turns:"))]
+    held = [line for line in data.split(b"\n") if not line.startswith((b"source_hash:", b"turns:", b"extracted:"))]
     after = iter(grown.split(b"\n"))
     assert all(any(line == other for other in after) for line in held), "every line stays, in order"
     for name in ("topics", "decisions", "open_ends", "tools"):
