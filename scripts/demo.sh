@@ -102,5 +102,20 @@ meta='"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.mod
 } | "$bin/tars-memory" mcp
 run history --limit 1
 
+say "Every day: notes made and opened, tags, what is near a note, facts over time"
+printf 'Tomatoes need a roof: [[Tomatoes]] #garden\n' | "$bin/tars-memory" new --stdin "Greenhouse"
+run daily --print
+run related Greenhouse
+run tags
+"$bin/tars-memory" --quiet facts add Anna "lives in" Dublin --since 2024-03-01
+run facts add Anna "lives in" Cork
+run facts Anna --timeline
+run facts Anna --mermaid
+
+say "What other programs remember becomes candidates, each with its place; undo takes the import back"
+printf '# Rules\n\n- Answer in metric units\n- Run the tests before each commit\n' > "$vault/../CLAUDE.md"
+run import "$demo/CLAUDE.md"
+run undo --yes
+
 say "The vault, in plain markdown: $vault"
 cat "$vault/Memory.md"

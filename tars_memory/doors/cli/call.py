@@ -421,8 +421,8 @@ def about_secrets(call: Call, text: str) -> str:
 
 RECEIPT = "txn path line ref text written spooled"
 UNWRITABLE = 5
-MOST = 20
-"""So many lines of a note's change are said."""
+MOST, WHOLE = 20, 5
+"""So many lines of a note's change are said; of a note that is gone as a whole, these or only how many they were."""
 
 
 def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing was written") -> int:
@@ -457,7 +457,9 @@ def report(call: Call, receipt: Any, *, repeated: str = "already there; nothing 
     return UNWRITABLE if receipt.spooled else 0
 
 
-def say_change(call: Call, path: str, number: int | None, before: bytes, after: bytes, text: bytes = b"") -> None:
+def say_change(
+    call: Call, path: str, number: int | None, before: bytes, after: bytes, text: bytes | None = None
+) -> None:
     """Say which lines were taken out of a note, and which were put back, each with its place; or would be.
 
     Args:
@@ -466,7 +468,7 @@ def say_change(call: Call, path: str, number: int | None, before: bytes, after: 
         number: of the first line that changed.
         before: the lines as they were.
         after: the lines as they are.
-        text: the whole note as it is; finds the places of lines that stand apart.
+        text: the whole note as it is, if it is known; finds the places of lines that stand apart.
     """
     was, now = (
         [row for row in re.split(r"\r\n|\r|\n", side.decode("utf-8", "replace")) if row.strip()]
@@ -479,7 +481,10 @@ def say_change(call: Call, path: str, number: int | None, before: bytes, after: 
             f"{would}changed back: {call.out.place(path, number)}: {line(gone[0].strip())} → {line(come[0].strip())}"
         )
         return
-    rows = re.split(r"\r\n|\r|\n", text.decode("utf-8", "replace"))
+    if text is not None and not text.strip() and len(gone) > WHOLE:
+        call.out.say(f"{would}taken out: {call.out.path(path)}, all of its {counted(len(gone), 'line')}")
+        return
+    rows = re.split(r"\r\n|\r|\n", (text or b"").decode("utf-8", "replace"))
     told = [("taken out", row, number if at == 0 else None) for at, row in enumerate(gone)]
     at = (number or 1) - 1
     for row in come:
