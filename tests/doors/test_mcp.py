@@ -287,6 +287,7 @@ def test_without_the_sdk_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pyte
     from tars_memory.doors.cli.call import Call
 
     monkeypatch.delitem(sys.modules, "tars_memory.doors.mcp", raising=False)
+    monkeypatch.delattr("tars_memory.doors.mcp", raising=False)
     monkeypatch.setitem(sys.modules, "mcp.server.lowlevel", None)
     assert run(["mcp"], Call(sessions.surroundings(tmp_path))) == 2
     told = capsys.readouterr()
