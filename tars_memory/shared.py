@@ -82,7 +82,11 @@ def opened(
     found: list[SharedVault] = []
     notices: list[str] = []
     for named in settings.vaults.shared:
-        path = Path(os.path.abspath(os.path.expanduser(named)))
+        path = Path(os.path.expanduser(named))
+        if not path.is_absolute():  # else it would be another folder wherever a command is run
+            notices.append(f"the shared vault {named!r} is not searched: name its whole path in your config.toml")
+            continue
+        path = Path(os.path.abspath(path))
         try:
             root = path.resolve(strict=True)
             if not root.is_dir() or not any(root.iterdir()):
@@ -92,6 +96,8 @@ def opened(
             continue
         if root == own or root in own.parents or own in root.parents:
             notices.append(f"{path} is no shared vault: it and your own lie within each other")
+            continue
+        if any(root == each.vault.root for each in found):  # named twice, or by a link
             continue
         vault = Vault.open(root, LayoutOptions(), limits)
         folder = state / sha256(os.fsencode(root)).hexdigest()[:16]

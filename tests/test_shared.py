@@ -165,6 +165,21 @@ def test_what_is_forgotten_here_is_hidden_there(office: Office) -> None:
     assert office.looks() == office.before
 
 
+def test_a_vault_is_searched_once_and_never_by_where_a_command_is_run(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (office.base / "again").symlink_to(office.team)
+    monkeypatch.chdir(office.base)
+    office.person("ann", office.team, office.base / "again", f"{office.team}/")
+    with office.memory("ann") as memory:
+        assert len(memory.search("printer called Gudrun", mode="lexical").hits) == 1
+    office.person("ann", office.team.name, "")
+    with office.memory("ann") as memory:
+        result = memory.search("printer called Gudrun", mode="lexical")
+        assert not result.hits
+        assert sum("name its whole path" in notice for notice in result.notices) == 2
+
+
 def test_a_vault_that_is_away_costs_a_notice_and_nothing_else(office: Office) -> None:
     mine = office.base / "ann"
     (office.base / "empty").mkdir()

@@ -429,7 +429,7 @@ def _knowledge(file: _File, note: Document, title: str, written: datetime) -> It
         place = _place(file.name, line)
         if observed := _OBSERVATION.match(words):
             yield Imported(_worded(observed[2], title), words, place, written)
-        elif related := _RELATION.fullmatch(words):
+        elif (related := _RELATION.fullmatch(words)) and related[2].strip():
             relation = _spoken(related[1]) or "relates to"
             if len(relation.split()) <= MOST_WORDS:
                 yield _fact(title, relation, related[2].strip(), words, place, written)
@@ -466,7 +466,7 @@ def _of_export(file: _File) -> list[Imported]:
         raise _UnreadableError(
             file.path, 'its JSON has no list of objects with "memory"; tars-memory extract reads conversations'
         )
-    users = {each.get("user_id") for each in memories} - {None, ""}
+    users = {name(each.get("user_id")) for each in memories} - {""}
     found: list[Imported] = []
     for each in memories:
         words = _folded(each["memory"])

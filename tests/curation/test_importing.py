@@ -229,6 +229,13 @@ def test_exports_of_mem0(house: House, shape: Any) -> None:
     )  # fmt: skip
 
 
+def test_an_export_whose_names_are_no_texts_is_read(house: House) -> None:
+    odd: list[Any] = [["a"], {"b": 1}, 7, None]
+    export = [{"id": who, "memory": f"Knows {number}", "user_id": who} for number, who in enumerate(odd)]
+    done = brought(house, io.BytesIO(json.dumps(export).encode()))
+    assert texts(done) == ["Knows 0", "Knows 1", "Knows 2", "Knows 3"]
+
+
 def test_what_was_added_or_moved_gives_only_what_is_new(house: House) -> None:
     source = house.log(b"- One is here\n- Two is here\n", "AGENTS.md")
     brought(house, source)
