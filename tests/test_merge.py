@@ -148,6 +148,10 @@ def test_what_cannot_be_merged_by_entry_is_gits_own_result(tmp_path: Path) -> No
     code, ours, its = driven("- a\n- x\n- y\n- z\n", "- b\n- x\n- y\n- z\n", "- a\n- x\n- y\n- z\n%% open\n")
     assert (code, ours) == (0, its)
     assert drive(str(files[0]), str(files[1]), str(tmp_path / "none")).code == FAILED
+    for file, data in zip(files, (b"- \0a\n", b"- \0b\n", b"- \0c\n"), strict=True):
+        file.write_bytes(data)
+    assert drive(*map(str, files)).code == 1
+    assert files[1].read_bytes() == b"- \0b\n"
 
 
 def test_a_vault_in_a_folder_of_a_repository_has_its_own_lines_there(git: Path) -> None:

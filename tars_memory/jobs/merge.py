@@ -66,6 +66,7 @@ class Driven(NamedTuple):
 
 def drive(base: str, ours: str, theirs: str) -> Driven:
     """Merge three files that git has made, and put the outcome in the place of ``ours``."""
+    versions: list[bytes] = []
     try:
         versions = [Path(path).read_bytes() for path in (base, ours, theirs)]
         merged = merge(versions[0], versions[1], versions[2], text_merge)
@@ -74,8 +75,9 @@ def drive(base: str, ours: str, theirs: str) -> Driven:
     try:
         if merged is None:
             done = _git("merge-file", "-p", ours, base, theirs)
-            if done.returncode > 127:
-                return Driven(FAILED, by_lines=True)
+            if done.returncode > 127:  # of what is no text, ours stays as a conflict: FAILED ends all of git's merge
+                binary = any(b"\0" in version for version in versions)
+                return Driven(1 if binary else FAILED, by_lines=True)
             _put(ours, done.stdout)
             return Driven(min(done.returncode, MOST_CONFLICTS), by_lines=True)
         _put(ours, merged.data)
