@@ -301,7 +301,7 @@ class Proposal(NamedTuple):
     @property
     def remarks(self) -> str:
         """What the second look found and what to beware of, in one line; empty if there is nothing to tell."""
-        kind = "" if self.kind in ("", "stated") else self.kind
+        kind = "" if self.kind in ("", "stated", RULE) else self.kind  # where a rule goes to says it
         return "; ".join(filter(None, (kind, *self.warnings)))
 
     @property

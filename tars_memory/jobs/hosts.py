@@ -385,9 +385,7 @@ class Hosts:
             ]
             after = _bytes(hostfile.put(text, rest, ours, toml=is_toml))
         except ValueError as error:
-            raise SettingsError(
-                f"{path} is left as it is: {error}", f"mend it, or change it by hand: docs/agents.md shows how ({name})"
-            ) from error
+            raise SettingsError(f"{path} is left as it is: {error}", "mend it, then run this again") from error
         return Edit(name, path, target, current, after, base, tuple(notes))
 
     def _base(

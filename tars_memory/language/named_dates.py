@@ -38,7 +38,7 @@ _DAY_WORDS = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
 _LONGEST = 2_000
 """Characters that are looked at: nobody names a date in the middle of a pasted page."""
 
-ACCEPTED = "a date as 2026-03-15, 2026-03 or 2026, an age as 3d, 2w, 6m or 1y, or a word as yesterday or 'last week'"
+ACCEPTED = "2026-03-15, 2026-03, 2026, 3d, 2w, 6m, 1y, yesterday, 'last week'"
 """What ``since:`` and ``until:`` take, for messages."""
 
 

@@ -150,13 +150,16 @@ def test_three_commands_to_the_first_remembered_line(tmp_path: Path) -> None:
         subprocess.run(program(*words), env=env, cwd=home, check=True, capture_output=True)
     said = ["--vault", f"{home}/Notes", "remember", "The NAS backs up at 03:15"]
     subprocess.run(program(*said), env=env, cwd=home, check=True, capture_output=True)
-    event = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/", "source": "startup"}
     words = shlex.split(installed_command(home))
     assert words[-5:] == ["hook", "--agent", "claude", "--vault", f"{home}/Notes"]
-    done = subprocess.run(
-        program(*words[-5:]), env=env, cwd="/", input=json.dumps(event), capture_output=True, text=True, check=False
-    )
-    assert "- The NAS backs up at 03:15" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    for event in (
+        {"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/", "source": "startup"},
+        {"hook_event_name": "UserPromptSubmit", "cwd": "/", "prompt": "when does my NAS run its backup?"},  # by meaning
+    ):
+        done = subprocess.run(
+            program(*words[-5:]), env=env, cwd="/", input=json.dumps(event), capture_output=True, text=True, check=False
+        )
+        assert "- The NAS backs up at 03:15" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
 
 
 def test_without_a_terminal_nothing_is_written_unless_it_is_said(env: dict[str, str]) -> None:

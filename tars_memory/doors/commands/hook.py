@@ -3,19 +3,20 @@
 import os
 import signal
 import sys
+from contextlib import suppress
 from difflib import unified_diff
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tars_memory import jobs
+from tars_memory import index, jobs
 from tars_memory.apart import program
 from tars_memory.disk import Places, read_id
 from tars_memory.doors.cli.call import Call, confirmed
 from tars_memory.doors.cli.output import clean, counted, discard, line, masked, show_rows
 from tars_memory.doors.cli.parsing import Command, call_of, command
-from tars_memory.errors import TarsError, UsageError
+from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError
 from tars_memory.jobs.hooks import (
     AGENTS,
     COMPACT,
@@ -259,6 +260,7 @@ def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
             call.out.say(f"{'removed' if edit.after is None else 'changed'}: {clean(str(edit.path))}")
     notices = [note for edit in edits for note in edit.notes]
     if action == "install":
+        _prepare(call)
         notices += [note for name in names for note in jobs.hosts.HOSTS[name].notes]
     notices = call.notices(notices)
     if call.out.json:
@@ -266,6 +268,17 @@ def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
     elif not changes:
         call.out.say(f"nothing to do: {'installed already' if action == 'install' else 'not installed'}")
     return OK
+
+
+def _prepare(call: Call) -> None:
+    """Make the model ready: no prompt waits for that, so the first ones would be answered by words alone."""
+    memory = call.memory()
+    settings = memory.workspace.settings
+    model, cache = settings.embedding.model, settings.places.cache
+    if call.dry_run or settings.recall.mode == "lexical" or index.embedding.models.is_prepared(model, cache):
+        return
+    with suppress(ModelUnavailableError, UnwritableError):
+        memory.workspace.open_embedder()
 
 
 def _planned(call: Call, hosts: "Hosts", action: str, names: list[str]) -> "list[Edit]":

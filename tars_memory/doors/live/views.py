@@ -398,7 +398,7 @@ class ReviewView(View):
         if told is not None:
             self.state = [*(each.plain for each in told.lines), summary, *told.notices, *notices]
         elif not self._known or not names:
-            self.state = notices if names else ["nothing waits for a decision", *notices]
+            self.state = ["type a letter, then Enter" if names else "nothing waits for a decision", *notices]
         self._known = True
         self.look()
 
