@@ -301,6 +301,9 @@ def test_keys_never_wait_and_stale_answers_are_dropped(tmp_path: Path, monkeypat
         assert "set VISUAL" not in shown(app, "foot"), "what was found before is not opened"
         go.set()
         await until(pilot, lambda: "Dock.md:3: set VISUAL" in shown(app, "foot"))
+        app.view.state = ["a long notice " * 9]
+        app.draw()
+        await until(pilot, lambda: app.query_one("#foot").size.height == 3)  # the keys below it
         assert "harbour" in asked and not {"ha", "harb", "harbou"} & set(asked)
 
     piloted(root, tmp_path / "home", act)

@@ -210,6 +210,7 @@ class Live(App[int]):
     .wide #body { layout: horizontal; }
     .wide #list { width: 1fr; height: 100%; }
     .wide #side { width: 1fr; height: 100%; margin-left: 2; }
+    .tall #foot { height: 3; }
     .low #side { display: none; }
     .low #foot { height: 1; }
     """
@@ -485,6 +486,7 @@ class Live(App[int]):
         said = "  ·  ".join(part for part in (self._progress, *(line(each) for each in state)) if part)
         screen = Console(width=max(self.size.width, 8), file=io.StringIO(), color_system=None)
         told = wrapped(screen, Text(encoded(out, said), "dim"), 0) or [Text()]
+        self.screen.set_class(len(told) > 1, "tall")  # the keys stay in sight
         self.query_one("#foot", Rows).show([*told[:2], Text(self._keys(view), "dim")])
 
     def _keys(self, view: View) -> str:
