@@ -309,7 +309,7 @@ def _await_others(memory: "Memory", report: Any) -> None:
         report.pending_vectors = pending = memory.workspace.index().pending()
 
 
-UNSAID = ("hidden folder", "hidden file", "template")
+UNSAID = ("hidden folder", "hidden file", "template", "proposals to review")
 """Why a file is no note, where that is how it is meant to be; each vault has some."""
 
 
