@@ -538,5 +538,8 @@ def test_what_was_taken_out_and_put_back_is_said_line_by_line(tm: Run, memory: A
     ]
     memory.answers["forget"] = receipt(gone=b"- the code is 4711\n")
     assert "4711" not in tm("forget", "code", "--everywhere").err
-    memory.answers["undo"] = [written("a.md", 1, b"".join(b"- %d\n" % row for row in range(50)), b"")]
-    assert tm("undo").err.splitlines()[-1] == "tars-memory: and 30 more lines of a.md"
+    many = b"".join(b"- %d\n" % row for row in range(50))
+    memory.answers["forget"] = receipt(gone=many)
+    assert "tars-memory: and 30 more lines of Memory.md" in tm("forget", "digits").err.splitlines()
+    memory.answers["undo"] = [written("a.md", 1, many, b"")]
+    assert tm("undo").err.splitlines()[-1] == "tars-memory: taken out: a.md, all of its 50 lines"
