@@ -122,6 +122,9 @@ def read(
     if not isinstance(source, (str, os.PathLike)):
         yield _of_file(_File("-", "-", source.read(LARGEST_EXPORT + 1), now), form)
         return
+    if not os.fspath(source):  # as a script's empty variable: not the current folder
+        yield Unknown("''", "the path is empty")
+        return
     path = os.path.normpath(os.fspath(source))
     try:
         if not os.path.isdir(path):

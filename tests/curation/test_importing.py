@@ -236,6 +236,11 @@ def test_an_export_whose_names_are_no_texts_is_read(house: House) -> None:
     assert texts(done) == ["Knows 0", "Knows 1", "Knows 2", "Knows 3"]
 
 
+def test_an_empty_path_is_not_the_current_folder(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(house.log(b"- One is here\n", "AGENTS.md")).parent)
+    assert [skipped.why for skipped in brought(house, "").skipped] == ["the path is empty"]
+
+
 def test_what_was_added_or_moved_gives_only_what_is_new(house: House) -> None:
     source = house.log(b"- One is here\n- Two is here\n", "AGENTS.md")
     brought(house, source)

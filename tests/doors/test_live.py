@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -355,6 +356,34 @@ def test_hooks_and_searches_are_answered_by_its_model(tmp_path: Path, monkeypatc
 
     piloted(root, tmp_path / "home", act, TARS_MEMORY_EMBEDDING_MODEL=models.EMBEDDED)
     assert not [*(tmp_path / "home").rglob(queryvector.SOCKET)]
+
+
+def test_bytes_that_are_no_text_do_not_end_the_reading_of_keys() -> None:
+    ours, theirs = os.pipe()
+    driver: Any = object.__new__(live.Live.get_driver_class(object.__new__(live.Live)))
+    heard: list[str] = []
+    ended = threading.Event()
+
+    def hear(message: Any) -> None:
+        heard.append(message.key)
+        if message.key == "b":
+            ended.set()
+        else:
+            os.write(theirs, b"\xe9x")
+
+    driver.fileno, driver._debug, driver.exit_event, driver.process_message = ours, False, ended, hear
+    os.write(theirs, b"a")
+    reading = threading.Thread(target=driver.run_input_thread, daemon=True)
+    reading.start()
+    while not heard:
+        time.sleep(0.005)
+    for _ in range(200):  # what came together with such a byte is lost with it
+        if ended.wait(0.02):
+            break
+        os.write(theirs, b"b")
+    reading.join(5)
+    assert heard[0] == "a"
+    assert ended.is_set()
 
 
 def test_a_bug_is_told_when_the_terminal_is_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from textual.app import ComposeResult
+    from textual.driver import Driver
     from textual.events import Key, Resize
 
     from tars_memory.doors.cli.call import Call
@@ -99,7 +100,7 @@ def show(call: Call) -> int:
         return INTERRUPTED
     if app.signalled:
         raise Ended(app.signalled)
-    return code or 0
+    return code or app.return_code or 0
 
 
 class Heard(Message):
@@ -232,6 +233,21 @@ class Live(App[int]):
         self.views: tuple[View, ...] = (SearchView(self), self.deciding, FactsView(self))
         self.view: View = self.views[0]
         self.title = f"tm {line(self._root.name)}"
+
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's driver; typed bytes that are no UTF-8 are passed over, and end nothing."""
+        plain: Any = super().get_driver_class()
+
+        class Steady(plain):  # type: ignore[misc]
+            def run_input_thread(self) -> None:
+                while True:
+                    try:
+                        super().run_input_thread()
+                    except UnicodeDecodeError:
+                        continue
+                    return
+
+        return Steady
 
     def _opened(self) -> Memory:
         """A memory of the same vault, for a thread."""
