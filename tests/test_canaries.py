@@ -29,6 +29,7 @@ def quiet_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
 def leaks(told: str, line: str, scope: str, command: str) -> list[str]:
     """The words of other scopes in an answer; what was asked for may be told back."""
     asked: list[str] = [*shlex.split(line.partition("<")[0])]
+    asked += [each.partition("#")[0] for each in asked]  # a note of a heading in it
     asked += [f"{planted.at(each)}Memory.md" for each in planted.SCOPES] if command == "eval" else []  # in its file
     asked += re.findall(r'"target": "([^"]+)"', line) if command == "mcp" else []
     for each in sorted(asked, key=len, reverse=True):
