@@ -120,7 +120,7 @@ def check(base: bytes, one: bytes, two: bytes, now: bytes) -> None:
         added = max(first[text] - was[text], second[text] - was[text], 0)
         untouched = min(first[text], second[text], was[text])
         assert shown[text] >= min(added + untouched, max(first[text], second[text])), ("lost", text)
-        assert text in nested or left[text] <= max(first[text], second[text], asked[text]), ("twice", text)
+        assert text in nested or left[text] <= max(first[text], second[text]) + asked[text], ("twice", text)
     for line, count in raws[0].items():
         gone_there = line.startswith(b"- ") and b"::" not in line and count == raws[2][line] == 1 and not raws[1][line]
         text = entries.parse(line[2:].decode(), timed=True).text if gone_there else ""
