@@ -570,6 +570,9 @@ class Workspace:
             author=author,
         )
         context.again = self._again
+        if writes and (problem := self.vault.layout.problem) is not None and problem is not self.vault.problem:
+            said = f"notes are written where they are by default: {problem.message}; {problem.hint}"
+            self.notices += [said] if said not in self.notices else []
         context.notices, context.kept = self.notices, self.kept
         return context
 

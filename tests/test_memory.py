@@ -10,7 +10,7 @@ import pytest
 from tars_memory.errors import ModelUnavailableError, UnwritableError, UsageError, VaultError
 from tars_memory.memory import Memory
 from tars_memory.recall.query import parse
-from tars_memory.testing import HashEmbedder
+from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.workspace import Workspace
 
 
@@ -155,3 +155,11 @@ def test_who_cannot_wait_for_a_model_to_be_prepared_has_words_at_once(
         memory.workspace.patience = patience
         assert len(memory.search("heron").hits) == 1
     assert asked == opened
+
+
+def test_a_layout_that_cannot_be_used_is_told_where_notes_are_written(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {".tars/config.toml": '[layout]\nmemory = "../Notes.md"\n'})
+    with Memory(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
+        assert memory.remember("tea is ready at five").path == "Memory.md"
+        (told,) = [notice for notice in memory.workspace.notices if "layout.memory" in notice]
+        assert "by default" in told
