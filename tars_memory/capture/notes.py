@@ -11,6 +11,7 @@ from tars_memory.settings import PROJECTS
 from tars_memory.vault.layout import OBSIDIAN_APP
 from tars_memory.vault.links import key_of
 from tars_memory.vault.markdown.visible import visible
+from tars_memory.vault.model import Splice
 from tars_memory.vault.template import new_note
 from tars_memory.vault.vault import is_conflict_copy
 
@@ -62,11 +63,15 @@ def new(ctx: Caller, title: str, text: str = "", *, beside: str = "") -> Receipt
         there = next((each for each in ctx.vault.paths() if key_of(each) == key_of(path)), None)
         if there is None:
             create = new_note(ctx.vault, path, ctx.now, ctx.notices)
-            if text:
-                body = "\r".join(map(visible, text.split("\r"))).encode("utf-8", "surrogateescape")
-                create += b"\n" * (create[-1:] not in (b"", b"\n")) + body + b"\n" * (body[-1:] != b"\n")
-            written = session.write(path, lambda _: (), create=create, restore=True)
-            there = None if written.created else path
+            body = "\r".join(map(visible, text.split("\r"))).encode("utf-8", "surrogateescape")
+            if body:
+                body = b"\n" * (create[-1:] not in (b"", b"\n")) + body + b"\n" * (body[-1:] != b"\n")
+            # The text is a change of what the note begins with, so that undo finds it when the note has moved on.
+            below = [Splice(len(create), len(create), body)]
+            written = session.write(
+                path, lambda data: below if body and (data or b"") == create else (), create=create, restore=True
+            )
+            there = None if written.created or written.changed else path
     if there is not None:
         raise UsageError(f"there is a note {there}", "nothing was written; tars-memory open opens it")
     return ctx.receipt(path, 1, "", text, written)

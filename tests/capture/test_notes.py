@@ -10,7 +10,7 @@ import pytest
 
 from tars_memory.capture.notes import LONGEST, daily, new
 from tars_memory.capture.remember import log
-from tars_memory.errors import BusyError, UsageError
+from tars_memory.errors import BusyError, ConflictError, UsageError
 from tars_memory.settings import LayoutOptions
 from tars_memory.vault.writing.lock import VaultLock
 
@@ -149,3 +149,15 @@ def test_what_can_not_be_written_now_is_made_later(bench):
     log(bench.ctx(), "x")
     assert bench.get("a/Rye.md") == "flour\n"
     assert bench.spool.pending() == []
+
+
+def test_an_undo_takes_its_text_out_of_a_note_that_has_moved_on(bench):
+    new(bench.ctx(), "Tea", "green")
+    bench.put("Tea.md", "mine\ngreen\n")
+    bench.ctx().store.undo()
+    assert bench.get("Tea.md") == "mine\n"
+    new(bench.ctx(), "Bread", "rye")
+    bench.put("Bread.md", "mine\n")
+    with pytest.raises(ConflictError, match="moved on"):
+        bench.ctx().store.undo()
+    assert bench.get("Bread.md") == "mine\n"
