@@ -72,6 +72,8 @@ def add(
         f"ended on {ending.on}: {ending.fact.subject} {ending.fact.predicate}:: {ending.fact.object}"
         for ending in told.endings
     ]
+    if not predicates.timed(name):
+        ctx.notices += _beside(landed.written, title, name, value, ctx.now.date())
     return ctx.receipt(path, *_placed(landed.written, title, words, -1), words, landed.written)
 
 
@@ -183,6 +185,24 @@ def _placed(written: Written, subject: str, words: str, near: int) -> tuple[int,
     if not same:
         return written.line, facts.ref_of(written.path, subject, words)
     return same[-1] if near < 0 else min(same, key=lambda each: abs(each[0] - near))
+
+
+def _beside(written: Written, subject: str, predicate: str, value: str, today: date) -> list[str]:
+    """A notice about the fact that holds beside a new one with another value, the first time that there are two:
+    whether a predicate has one value at a time, only the person knows.
+    """
+    about = facts.folded(subject), facts.predicate_key(predicate)
+    held = [
+        fact
+        for _, fact in facts.read(written.path, Document(written.text))
+        if (facts.folded(fact.subject), facts.predicate_key(fact.predicate)) == about and fact.holds(today)
+    ]
+    others = [fact for fact in held if facts.object_key(fact.object) != facts.object_key(value)]
+    if len(held) != 2 or len(others) != 1:
+        return []
+    other = others[0]
+    said = f"{other.subject} {other.predicate}:: {other.object} is still true"
+    return [f"{said}; `tars-memory facts end {other.ref}` ends it, {predicate!r} under single of [facts] always does"]
 
 
 def _dated(

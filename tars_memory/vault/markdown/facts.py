@@ -253,6 +253,10 @@ class Predicates:
         """Whether a new value of it ends the old one."""
         return predicate_key(predicate) in self.single - self.temporary - self.events
 
+    def timed(self, predicate: str) -> bool:
+        """Whether anything is known about how it holds in time; of others several values may be true."""
+        return predicate_key(predicate) in self.single | self.temporary | self.events
+
     def is_event(self, predicate: str) -> bool:
         """Whether it happens once."""
         return predicate_key(predicate) in self.events
