@@ -291,3 +291,27 @@ def test_a_passage_is_not_better_for_having_a_vector_already(tmp_path: Path) -> 
 
 
 PLACES = ["mountains", "north", "south", "west", "east", "desert", "city", "woods", "marsh", "valley"]
+
+
+PAGE = """# Gardenia
+
+![stars](https://badges.example/gardenia.svg) ![Gardenia build](https://badges.example/build.svg)
+<a class="gardenia" href="https://example.org/gardenia">Open</a> %% gardenia: add a screenshot %%
+Gardenia draws your beds as a plan.
+[Read on](https://gardenia.example/very/long/address/of/the/page)
+
+[Downloads](https://mirror.example/packages)
+"""
+
+
+def test_what_a_reader_sees_comes_before_addresses_pictures_tags_and_comments(tmp_path):
+    recalled = Recalled(
+        tmp_path, {"Page.md": PAGE, "Other.md": "# Other\n\n%% end of other %%\n\nSnails eat lettuce.\n"}
+    )
+    for mode in ("lexical", "hybrid"):
+        result = recalled.search("who draws with gardenia", mode)
+        assert result.hits[0].best_line[1] == "Gardenia draws your beds as a plan.", mode
+    assert recalled.search("mirror.example", "lexical").hits[0].best_line[1].startswith("[Downloads]")
+    assert "screenshot" in recalled.search("screenshot", "lexical").hits[0].best_line[1]
+    assert "end of other" not in [hit.best_line[1] for hit in recalled.search("snails lettuce").hits]
+    recalled.close()

@@ -354,6 +354,28 @@ def _count(chunks: Sequence[Candidate], terms: Terms) -> None:
                 chunk.counts[term] = chunk.counts.get(term, 0) + n
         if terms.phrases:
             terms.add_phrases("\n".join(chunk.texts[line.index] for line in chunk.lines), chunk.counts)
+        _count_shown(chunk, terms)
+
+
+def _count_shown(chunk: Candidate, terms: Terms) -> None:
+    """A term counts in the lines that show it; where a link leads, in a picture, a tag of HTML or a comment only if no
+    line of the chunk shows it: a badge's address is found, but is no answer beside a sentence. A line that shows
+    nothing answers by its words alone.
+    """
+    texts = {line: vault.markdown.lines.shown(chunk.texts[line.index]) for line in chunk.lines}
+    partly = [line for line, text in texts.items() if text != chunk.texts[line.index]]
+    if not partly:
+        return
+    counts = dict(zip(partly, terms.count_lines([texts[line] for line in partly]), strict=True))
+    seen = {term for line in texts for term in counts.get(line, line.counts)}
+    for line, found in counts.items():
+        line.counts = found | {term: n for term, n in line.counts.items() if term not in seen}
+    answers = [line for line in chunk.lines if line.counts or texts[line].strip()]
+    if answers:
+        for line, before in zip(answers[1:], answers, strict=False):
+            line.before = before
+        answers[0].before = None
+        chunk.lines = answers
 
 
 def silent(row: ChunkRow, texts: Sequence[str]) -> set[int]:

@@ -94,6 +94,12 @@ _SAID = (
 _UNTIL = re.compile(_SAID.format("until"), re.IGNORECASE)
 _SINCE = re.compile(_SAID.format("since"), re.IGNORECASE)
 _TYPED = re.compile(r"(?<!\\)[\[(][ \t]*until[ \t]*::(?:\[\[[^\[\]]*\]\]|[^\[\]()])*[\])]", re.IGNORECASE)
+_TARGET = r"\((?:[^()\\]|\\.|\([^()]*\))*\)"
+_UNSEEN = re.compile(
+    rf"!\[[^\[\]]*\]{_TARGET}|(?<=\]){_TARGET}"  # a picture, or where a link leads
+    r"|<!--.*?-->|%%.*?%%"
+    r"|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"  # a tag; an address between < and > has a colon and is shown
+)
 _CODE = re.compile(r"`[^`]*`")
 _DATE = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 
@@ -347,6 +353,13 @@ def plain(line: str) -> str:
     if ("^" in line or "[" in line) and _MACHINERY.search(line):
         line = entries.unsigned(entries.plain(line))
     return line.replace("**", "")
+
+
+def shown(line: str) -> str:
+    """A line as a reader sees it: of a link its words, nothing of a picture, a tag of HTML or a comment."""
+    if "](" in line or "%%" in line or "<" in line:
+        return _UNSEEN.sub("", line)
+    return line
 
 
 # -- until when lines and notes count
