@@ -15,11 +15,11 @@ from random_documents import examples
 
 from curation.tidykit import Desk
 from tars_memory.curation.tidying import archive as archiving
-from tars_memory.curation.tidying.archive import CUT_OFF, WAITING, DailyMove, archive, outlinks
+from tars_memory.curation.tidying.archive import CUT_OFF, WAITING, DailyMove, archive
 from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.vault.inbox import FIELDS, INBOX, keep
-from tars_memory.vault.links import Links, resolve
+from tars_memory.vault.links import Links, outlinks, resolve
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.store import WriteSession
 from tars_memory.vault.writing.transaction import Transaction

@@ -8,12 +8,11 @@ from datetime import date
 import pytest
 from random_documents import within
 
-from tars_memory.curation.tidying.archive import outlinks
 from tars_memory.curation.tidying.findings import Finding, TidyNote, World, ending, role_of
 from tars_memory.curation.tidying.tidy import findings, fixable
 from tars_memory.settings import LayoutOptions
 from tars_memory.vault.layout import Layout
-from tars_memory.vault.links import Links
+from tars_memory.vault.links import Links, outlinks
 from tars_memory.vault.note import Note
 
 TODAY = date(2026, 11, 21)
@@ -30,7 +29,6 @@ def look(
         today,
         LAYOUT,
         Links(notes),
-        set(notes),
         linked or set(),
         Counter(named or {}),
         form or set(),

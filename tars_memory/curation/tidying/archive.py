@@ -8,26 +8,20 @@ holds.
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-from urllib.parse import unquote
 
 from tars_memory.curation.reviewing.gather import offered
 from tars_memory.errors import NotFoundError, TarsError, UnwritableError, counted
-from tars_memory.vault.links import Links
+from tars_memory.vault.links import Links, Outlink, files_of, links_by_source
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import date
 
     from tars_memory.capture.caller import Caller
-    from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import WriteSession
 
-
-BOOKMARKS = ".obsidian/bookmarks.json"
-CANVAS = ".canvas"
 
 CHANGED = "it changed while it was moved: it stays, run it again"
 
@@ -100,32 +94,9 @@ def survey(ctx: Caller, *, days: int, window_days: int) -> list[DailyMove]:
     if dailies:
         waiting = {path for path, _ in offered(ctx, window_days)}
         dailies = [daily._replace(waiting=daily.path in waiting) for daily in dailies]
-    files = set(all_files(ctx.vault))
+    files = files_of(ctx.vault)
     outgoing = links_by_source(ctx.vault, files) if dailies else {}
     return plan(dailies, outgoing, files, today=today, days=days)
-
-
-def all_files(vault: Vault) -> Iterator[str]:
-    """The paths of all files of a vault, attachments too; hidden ones and what is behind links are left out."""
-    for folder, folders, names in os.walk(vault.root):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        prefix = os.path.relpath(folder, vault.root).replace(os.sep, "/") + "/"
-        prefix = "" if prefix == "./" else prefix
-        yield from (prefix + name for name in names if not name.startswith("."))
-
-
-def links_by_source(vault: Vault, files: set[str]) -> dict[str, set[Outlink]]:
-    """The links of every note and canvas, and of Obsidian's bookmarks; of one that can't be read there are none."""
-    found: dict[str, set[Outlink]] = {}
-    for path in [*sorted(files), BOOKMARKS]:
-        is_note = path[-3:].lower() == ".md"
-        if is_note or path.endswith(CANVAS) or path == BOOKMARKS:
-            try:
-                text = vault.read(path).decode("utf-8", "surrogateescape")
-            except TarsError:
-                continue
-            found[path] = set(outlinks(text) if is_note else stored_links(text))
-    return found
 
 
 def _daily(ctx: Caller, path: str, days: int) -> Daily | None:
@@ -285,15 +256,14 @@ def _near(outgoing: Mapping[str, Collection[Outlink]], moves: Mapping[str, str])
 
 def _broken(told: Sequence[tuple[str, Outlink]], files: Collection[str], moves: Mapping[str, str]) -> dict[str, str]:
     """The notes that must stay after all, each with the reason; empty if every link holds."""
-    after_files = {moves.get(path, path) for path in files}
-    before, after = Links(files), Links(after_files)
+    before, after = Links(files), Links(moves.get(path, path) for path in files)
     come = {to: path for path, to in moves.items()}
     kept: dict[str, str] = {}
     for source, link in told:
-        way, found = lead(link, source, before, files)
+        way, found = before.lead(link, source)
         if found is None:
             continue
-        new_way, new_found = lead(link, moves.get(source, source), after, after_files)
+        new_way, new_found = after.lead(link, moves.get(source, source))
         if new_found == moves.get(found, found) and (way == new_way or way == "name"):
             continue
         if found in moves:
@@ -308,93 +278,3 @@ def _broken(told: Sequence[tuple[str, Outlink]], files: Collection[str], moves: 
 def _name(path: str) -> str:
     name = path.replace("\\", "/").rpartition("/")[2].casefold().strip()
     return name.removesuffix(".md")
-
-
-Way = Literal["path", "name", ""]
-"""How a link finds its file: by where the file is, by what it is called, or not at all."""
-
-_WIKI = r"(!?)\[\[([^\[\]\r\n]+)\]\]"
-_MARKDOWN = r"(!?)\[(?:[^\[\]\r\n]|\[[^\[\]\r\n]*\])*\]\(\s*(?:<([^<>\r\n]+)>|([^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*))"
-_DEFINITION = r"^ {0,3}\[[^\]\r\n]+\]:[ \t]*<?([^\s<>]+)"
-_HTML = r"""<[A-Za-z][^<>]*?\s(?:src|href)\s*=\s*["']([^"'<>\r\n]+)["']"""
-_ELSEWHERE = r"[A-Za-z][A-Za-z0-9+.-]*:|//|#|\?|$"
-"""What a markdown link begins with that leads out of the vault, or into the note itself."""
-_STORED = r'"(?:file|path)"\s*:\s*"((?:[^"\\\r\n]|\\.)+)"'
-
-
-class Outlink(NamedTuple):
-    """One link of a text.
-
-    Attributes:
-        kind: ``wiki``, ``markdown``, or ``stored`` (a canvas or Obsidian's bookmarks).
-        target: the file as it is named, without what follows ``#``; empty for the note itself.
-        anchor: what follows ``#``; empty for none.
-        embed: whether the file is to be shown in place.
-    """
-
-    kind: Literal["wiki", "markdown", "stored"]
-    target: str
-    anchor: str = ""
-    embed: bool = False
-
-    def __str__(self) -> str:
-        whole = f"{self.target}#{self.anchor}" if self.anchor else self.target
-        mark = "!" if self.embed else ""
-        return f"{mark}[[{whole}]]" if self.kind == "wiki" else f"{mark}({whole})"
-
-
-def outlinks(text: str) -> Iterator[Outlink]:
-    """The links of a note's text, those in code and comments too, in no order."""
-    if "[[" in text:
-        for found in re.finditer(_WIKI, text):
-            target, _, anchor = found[2].partition("|")[0].rstrip("\\").partition("#")
-            yield Outlink("wiki", target.strip(), anchor.strip(), bool(found[1]))
-    if "](" in text:
-        for found in re.finditer(_MARKDOWN, text):
-            yield from _markdown(found[2] or found[3], bool(found[1]))
-    if "]:" in text:
-        for found in re.finditer(_DEFINITION, text, re.MULTILINE):
-            yield from _markdown(found[1], False)
-    if "<" in text:
-        for found in re.finditer(_HTML, text, re.IGNORECASE):
-            yield from _markdown(found[1], "src" in found[0])
-
-
-def stored_links(text: str) -> Iterator[Outlink]:
-    """The files that a canvas or Obsidian's list of bookmarks names by path, and the wikilinks in its texts."""
-    for found in re.finditer(_STORED, text):
-        yield Outlink("stored", re.sub(r"\\(.)", r"\1", found[1]).partition("#")[0])
-    for link in outlinks(text):
-        if link.kind == "wiki":
-            yield link
-
-
-def lead(link: Outlink, source: str, links: Links, files: Collection[str]) -> tuple[Way, str | None]:
-    """How a link finds its file, and which one it is.
-
-    Args:
-        link: to follow.
-        source: path of the note that holds it.
-        links: of the vault.
-        files: the same files, as a set.
-    """
-    if not link.target:
-        return "name", source
-    if link.kind == "stored":
-        return ("path", link.target) if link.target in files else ("", None)
-    beside = os.path.normpath(f"{source.rpartition('/')[0] or '.'}/{link.target}").replace(os.sep, "/")
-    plain = link.target.strip("/")
-    relative = link.kind == "markdown" or link.target.startswith(("./", "../"))
-    for path in ([beside] if relative else []) + ([plain] if link.kind == "markdown" or "/" in plain else []):
-        for named in (path, f"{path}.md"):
-            if named in files:
-                return "path", named
-    found = links.resolve(link.target, source)
-    return ("", None) if found is None else ("name", found)
-
-
-def _markdown(raw: str, embed: bool) -> Iterator[Outlink]:
-    if re.match(_ELSEWHERE, raw):
-        return
-    target, _, anchor = raw.partition("#")
-    yield Outlink("markdown", unquote(target.partition("?")[0]), unquote(anchor), embed)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from tars_memory.curation.reviewing.gather import offered
-from tars_memory.curation.tidying.archive import WAITING, all_files, held_by_links, links_by_source
+from tars_memory.curation.tidying.archive import WAITING, held_by_links
 from tars_memory.errors import ConflictError, NotFoundError, TarsError, UsageError, counted
 from tars_memory.language import statements as grammar
 from tars_memory.settings import ReviewOptions, Settings, TidyOptions
 from tars_memory.vault import summaries as notes
-from tars_memory.vault.links import Links
+from tars_memory.vault.links import Links, files_of, links_by_source
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.markdown.entries import visible
@@ -381,7 +381,7 @@ def survey(ctx: Caller, terms: CompressionTerms, *, last: Survey | None = None) 
     grown = dict(_grown(ctx, summaries))
     if not old and not grown:
         return Survey(undated, {}, frozenset(), {})
-    files = frozenset(all_files(ctx.vault))
+    files = files_of(ctx.vault)
     states = _states(ctx, terms.window_days)
     aged: dict[str, Aged] = {}
     known = last.notes if last is not None and last.states == states.words else {}
@@ -402,7 +402,7 @@ def survey(ctx: Caller, terms: CompressionTerms, *, last: Survey | None = None) 
             reasons[path] = obstacle
     moves = {path: ctx.layout.archived(path) for path in old if path not in reasons}
     if moves:
-        reasons |= held_by_links(moves, links_by_source(ctx.vault, set(files)), files)
+        reasons |= held_by_links(moves, links_by_source(ctx.vault, files), files)
     for path, (summary, period, since, data) in grown.items():
         day = day_of(path, data)
         said = told(path, data, day or today)

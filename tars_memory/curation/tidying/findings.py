@@ -21,13 +21,12 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tars_memory.curation.model import Related, day_of
-from tars_memory.curation.tidying.archive import Outlink, lead, outlinks
 from tars_memory.disk import sha256
 from tars_memory.errors import counted
 from tars_memory.language.named_dates import dated
 from tars_memory.settings import FactsOptions
-from tars_memory.vault.links import Links, block_ids
-from tars_memory.vault.markdown.document import Document, plain_heading
+from tars_memory.vault.links import Links, Outlink, anchor, anchors, links_by_line
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.entries import STATES, task
 from tars_memory.vault.markdown.lines import end_in, is_empty, is_time_alone, mark_of_time, unbulleted
 from tars_memory.vault.model import Entry, Tier
@@ -136,7 +135,6 @@ class World(NamedTuple):
         today: the local day.
         layout: of the vault.
         links: to follow links by.
-        files: the paths of all files.
         linked: block ids that some note links to, in lower case.
         named: how many notes link to a name that leads nowhere, by the name in lower case.
         form: headings under which the daily template has an empty bullet.
@@ -149,7 +147,6 @@ class World(NamedTuple):
     today: date
     layout: Layout
     links: Links
-    files: Collection[str]
     linked: Collection[str]
     named: Mapping[str, int]
     form: Collection[str]
@@ -463,12 +460,6 @@ def _made(year: int, month: int, day: int) -> date | None:
         return None
 
 
-UNLINKED = ("fence", "code", "html", "comment", "math")
-"""Blocks in which no link is one."""
-
-LONG_NOTE = 10_000
-"""Characters of the longest line whose links are followed: more is data that somebody pasted."""
-
 TOPIC = 3
 """A name without a note that so many notes link to is a topic, not a mistake."""
 
@@ -481,38 +472,28 @@ ENDINGS = (
 
 def dead_links(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
     """Links whose note, heading or block is not there."""
-    anchors: dict[str, frozenset[str] | None] = {}
-    for line in _lines(note):
-        said = note.document.text(line)
-        if len(said) > LONG_NOTE or not ("[" in said or "<" in said):
-            continue
-        text = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)|%%.*?%%", "", said)
-        for link in dict.fromkeys(outlinks(text)):
-            why = _why_dead(link, note, world, anchors)
+    known: dict[str, frozenset[str] | None] = {}
+    for line, said, links in links_by_line(note.document):
+        for link in links:
+            why = _why_dead(link, note, world, known)
             if why:
                 words = unbulleted(said).strip()
                 sentence = f"{shown(str(link))} {why}"
                 yield Finding("", "dead-link", note.path, line, words, sentence), f"{link}\0{words}"
 
 
-def _lines(note: TidyNote) -> Iterator[int]:
-    for block in note.document.blocks:
-        if block.kind not in UNLINKED:
-            yield from range(block.start_line, block.end_line + 1)
-
-
-def _why_dead(link: Outlink, note: TidyNote, world: World, anchors: dict[str, frozenset[str] | None]) -> str:
-    """What is wrong with a link; empty if nothing is. ``anchors`` takes those of each note that is looked at."""
-    _, found = lead(link, note.path, world.links, world.files)
+def _why_dead(link: Outlink, note: TidyNote, world: World, known: dict[str, frozenset[str] | None]) -> str:
+    """What is wrong with a link; empty if nothing is. ``known`` takes what links can name in each note looked at."""
+    _, found = world.links.lead(link, note.path)
     if found is None:
         return "" if _meant(link, note, world) else "leads to no note: mend the link, or take it out"
     if not link.anchor or found[-3:].lower() != ".md":
         return ""
-    if found not in anchors:
+    if found not in known:
         data = note.document.data if found == note.path else world.read(found)
-        anchors[found] = None if data is None else _anchors(Document(data))
-    there = anchors[found]
-    if there is None or _anchor(link.anchor) in there:
+        known[found] = None if data is None else anchors(note.document if found == note.path else Document(data))
+    there = known[found]
+    if there is None or anchor(link.anchor) in there:
         return ""
     what = "line" if link.anchor.startswith("^") else "heading"
     return f"leads to no {what} of {found}: mend the link, or take it out"
@@ -532,19 +513,3 @@ def _meant(link: Outlink, note: TidyNote, world: World) -> bool:
     if note.role not in ("memory", "rules", "facts"):
         return True
     return world.named.get(target.casefold(), 0) >= TOPIC
-
-
-def _anchors(document: Document) -> frozenset[str]:
-    """What the links to a note can name in it: blocks behind a caret, and headings."""
-    blocks = (f"^{name}" for name in block_ids(document))
-    return frozenset((*blocks, *(_folded(section.title) for section in document.sections if section.level)))
-
-
-def _anchor(said: str) -> str:
-    """What a link names, to be looked for among them."""
-    return said.casefold() if said.startswith("^") else _folded(said.rpartition("#")[2])
-
-
-def _folded(title: str) -> str:
-    """A heading as Obsidian compares it: without the signs that a link can't hold, spaces as one."""
-    return " ".join(re.sub(r"[#|^:%\[\]\\]", " ", plain_heading(title)).casefold().split())

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.curation.tidying.archive import all_files, links_by_source
 from tars_memory.curation.tidying.findings import (
     Finding,
     TidyNote,
@@ -34,7 +33,7 @@ from tars_memory.curation.tidying.repeats import (
 )
 from tars_memory.errors import ConflictError, NotFoundError, TarsError
 from tars_memory.vault import inbox
-from tars_memory.vault.links import Links
+from tars_memory.vault.links import Links, files_of, links_by_source
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.markdown.entries import heading
@@ -183,7 +182,7 @@ def _waiting(ctx: Caller) -> int:
 def survey(ctx: Caller, *, section_entries: int) -> tuple[World, list[str]]:
     """What is known of the vault, and the paths of the notes to look at."""
     layout = ctx.layout
-    files = set(all_files(ctx.vault))
+    files = files_of(ctx.vault)
     links = Links(files)
     linked: set[str] = set()
     named: Counter[str] = Counter()
@@ -203,7 +202,6 @@ def survey(ctx: Caller, *, section_entries: int) -> tuple[World, list[str]]:
         today=ctx.now.date(),
         layout=layout,
         links=links,
-        files=files,
         linked=linked,
         named=named,
         form=_form(template),
