@@ -144,7 +144,7 @@ def parse(
 
 def embedded_text(head: str, text: str) -> str:
     """What the model sees: the head on a line of its own, then the chunk's lines without machinery and bold marks."""
-    return head + "\n" + "\n".join(grammar.plain(line) for line in text.split("\n"))
+    return head + "\n" + grammar.plain(text)
 
 
 def _linking(lines: Iterable[str]) -> Iterator[str]:

@@ -105,6 +105,11 @@ def tokens(text: str) -> list[str]:
     return WORD.findall(fold(text))
 
 
+def content_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The character spans [start, end) of the words of a part of a text that are no stop words."""
+    return [match.span() for match in WORD.finditer(text, start, end) if fold(match[0]) not in STOP_WORDS]
+
+
 ASKING_WORDS = frozenset(
     {"summarize", "summarise", "summary", "describe", "explain", "tell", "discuss", "discussed", "discussion"}
     | {"discussions", "mention", "mentioned", "talk", "talked", "say", "said", "says", "think", "thinks", "thought"}

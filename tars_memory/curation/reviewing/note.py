@@ -363,7 +363,7 @@ def words_of(proposal: Proposal) -> str:
 
 def shown(raw: str) -> str:
     """The words of a bullet's own lines, for a person: without mark, state and block id, the date in brackets."""
-    return " ".join(grammar.plain(line).strip(" \t") for line in raw.split("\n")).removeprefix("- ").strip(" \t")
+    return " ".join(line.strip(" \t") for line in grammar.plain(raw).split("\n")).removeprefix("- ").strip(" \t")
 
 
 def one_line(text: str) -> str:

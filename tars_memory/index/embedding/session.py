@@ -16,7 +16,7 @@ from tars_memory.index.chunking import SEPARATOR
 from tars_memory.index.embedding import e5, models, prepare
 from tars_memory.index.embedding.models import QueryVector
 from tars_memory.index.embedding.prepare import load_numpy, load_onnxruntime
-from tars_memory.language.words import STOP_WORDS, WORD, fold
+from tars_memory.language.words import content_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -210,17 +210,11 @@ def _damaged(folder: Path, error: Exception) -> ModelUnavailableError:
     )
 
 
-def content_words(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
-    """The character spans [start, end) of the words of a text, or a part of it, that are no stop words."""
-    within = WORD.finditer(text, start, len(text) if end is None else end)
-    return (match.span() for match in within if fold(match[0]) not in STOP_WORDS)
-
-
 def _words(
     text: str, start: int, end: int, offsets: Sequence[tuple[int, int]], centre: Any
 ) -> Iterator[tuple[int, int]]:
     """The content words of a part of a text; where a model knows scripts without blanks, the pieces of their runs."""
-    spans = list(content_words(text, start, end))
+    spans = content_spans(text, start, end)
     if centre is None or text.isascii():
         yield from spans
         return

@@ -346,8 +346,12 @@ def candidates_of(line: str) -> set[str]:
     return {name for name in (source[2] if source else "", block_id_of(line)) if name}
 
 
-def plain(line: str) -> str:
-    """A line without state tag, block id, provenance and bold marks; nothing of one that keeps what was replaced."""
+def plain(text: str) -> str:
+    """Lines without state tag, block id, provenance and bold marks; nothing of one that keeps what was replaced."""
+    return "\n".join(map(_plain, text.split("\n")))
+
+
+def _plain(line: str) -> str:
     if "d:: " in line and _REPLACED.match(line):
         return ""
     if ("^" in line or "[" in line) and _MACHINERY.search(line):
