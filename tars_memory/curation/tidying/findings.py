@@ -16,8 +16,10 @@ import base64
 import re
 from bisect import bisect_right
 from collections import Counter
+from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tars_memory.curation.model import Related, day_of
@@ -26,6 +28,7 @@ from tars_memory.errors import counted
 from tars_memory.language.named_dates import dated
 from tars_memory.settings import FactsOptions
 from tars_memory.vault.links import Links, Outlink, anchor, anchors, links_by_line
+from tars_memory.vault.markdown import facts as truth
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.entries import STATES, task
 from tars_memory.vault.markdown.lines import end_in, is_empty, is_time_alone, mark_of_time, unbulleted
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from tars_memory.vault.layout import Layout
+    from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.note import Note
 
 
@@ -128,7 +132,8 @@ class TidyNote:
         return self._headings[max(0, bisect_right(self._headings, line) - 1)], self.parents.get(line, 0)
 
 
-class World(NamedTuple):
+@dataclass(frozen=True)
+class World:
     """What is known of the vault around a note.
 
     Attributes:
@@ -153,7 +158,18 @@ class World(NamedTuple):
     section_entries: int
     read: Callable[[str], bytes | None]
     dated: Callable[[Entry], str] = lambda _: ""
-    facts: FactsOptions = FactsOptions()
+    facts: FactsOptions = field(default_factory=FactsOptions)
+
+    @cached_property
+    def stated(self) -> list[tuple[Entry, Fact]]:
+        """What the note of facts states; read once for all notes."""
+        path = self.layout.facts
+        return list(truth.read(path, Document(self.read(path) or b"")))
+
+    @cached_property
+    def predicates(self) -> truth.Predicates:
+        """Which predicates say what about time."""
+        return truth.Predicates.of(self.facts)
 
     def related(self, entry: Entry) -> Related:
         """A line as it is shown."""

@@ -16,7 +16,6 @@ from tars_memory.curation.model import Related, question
 from tars_memory.curation.tidying.findings import Finding, TidyNote, World
 from tars_memory.language import statements
 from tars_memory.vault.markdown import facts as truth
-from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.facts import heading_for
 
 if TYPE_CHECKING:
@@ -261,14 +260,15 @@ def opposites(note: TidyNote, world: World) -> Iterator[tuple[Finding, str]]:
 
 def _values(note: TidyNote, world: World) -> Iterator[Asked]:
     """Values of one subject and one single-valued predicate that are all said to hold today."""
-    predicates, me = truth.Predicates.of(world.facts), truth.names(world.facts.me)
     path = world.layout.facts
+    if note.role != "memory" and note.path != path:
+        return
     known: dict[tuple[str, str], Asked] = defaultdict(list)
     values: dict[tuple[str, str], set[str]] = defaultdict(set)
     headings: list[str] = []
-    for entry, fact in truth.read(path, Document(world.read(path) or b"")):
+    for entry, fact in world.stated:
         headings.append(fact.subject)
-        if predicates.replaces(fact.predicate) and fact.holds(world.today):
+        if world.predicates.replaces(fact.predicate) and fact.holds(world.today):
             key = truth.folded(fact.subject), truth.predicate_key(fact.predicate)
             since = fact.since.isoformat() if fact.since else ""
             known[key].append((entry, Related(path, fact.line, fact.ref, f"{fact.predicate} {fact.object}", since)))
@@ -276,8 +276,8 @@ def _values(note: TidyNote, world: World) -> Iterator[Asked]:
     if note.role == "memory":
         for entry in _short(note):
             claim = stated(entry.text, world.today)
-            if claim and predicates.replaces(claim.predicate):
-                heading = heading_for(claim.subject, headings, me)
+            if claim and world.predicates.replaces(claim.predicate):
+                heading = heading_for(claim.subject, headings, truth.names(world.facts.me))
                 key = truth.folded(heading), truth.predicate_key(claim.predicate)
                 known[key].append((entry, world.related(entry)))
                 values[key].add(truth.object_key(claim.object))
