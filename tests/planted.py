@@ -23,7 +23,7 @@ from tars_memory.errors import TarsError
 from tars_memory.index.tables import TABLES
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
-from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.system import VaultLock
 
 NOW = "2026-11-21T14:30:00+00:00"
 PROJECTS = ("nameboat", "nameboathouse")

@@ -104,7 +104,7 @@ def test_the_vaults_own_configuration_names_nobody(tmp_path: Path) -> None:
 
 def test_what_waited_keeps_its_author(tmp_path: Path) -> None:
     from tars_memory.errors import TarsError
-    from tars_memory.vault.writing.lock import VaultLock
+    from tars_memory.vault.writing.system import VaultLock
 
     root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n"})
     memory = named(root, "", "Anna")

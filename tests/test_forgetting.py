@@ -14,7 +14,7 @@ from tars_memory.errors import AmbiguousError, BusyError, NotFoundError, Partial
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder
 from tars_memory.vault import inbox
-from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.system import VaultLock
 from tars_memory.vault.writing.withheld import Withheld, mentions, wordings
 
 Open = Callable[..., Memory]

@@ -20,7 +20,7 @@ from tars_memory.errors import ConflictError, SettingsError, UnwritableError, Us
 from tars_memory.jobs import hostfile, hosts
 from tars_memory.jobs.hostfile import Insertion
 from tars_memory.jobs.hosts import HOSTS, Hosts
-from tars_memory.vault.writing.exchange import Exchange, UnsupportedError
+from tars_memory.vault.writing.system import Exchange, UnsupportedError
 
 PROGRAM = ["/opt/tools/bin/tars-memory"]
 

@@ -19,7 +19,7 @@ from tars_memory.jobs import sleep as nights
 from tars_memory.memory import Memory
 from tars_memory.settings import chosen_project, find_project
 from tars_memory.testing import HashEmbedder, make_vault
-from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.system import VaultLock
 
 NOW = "2026-11-21T14:30:00+00:00"
 OWNERS = ("", "boat", "house")

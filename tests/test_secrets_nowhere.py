@@ -20,7 +20,7 @@ from bench.seeded import SHAPED, credentials
 from tars_memory.errors import UnwritableError
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
-from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.system import VaultLock
 
 SEEDED = list(credentials(seed=11, each=1))
 VALUES = [value for _, value, _ in SEEDED if not value.isdigit()]

@@ -35,9 +35,9 @@ from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import has_markers, is_conflict_copy, lacks, numbered, original_of
 from tars_memory.vault.writing.history import RESTORE, LostLine
 from tars_memory.vault.writing.journal import Journal
-from tars_memory.vault.writing.lock import VaultLock
 from tars_memory.vault.writing.spool import ELSEWHERE, Spool
 from tars_memory.vault.writing.store import Store, Written
+from tars_memory.vault.writing.system import VaultLock
 from tars_memory.vault.writing.transaction import writing
 from tars_memory.vault.writing.withheld import Withheld
 

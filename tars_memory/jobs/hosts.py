@@ -23,8 +23,7 @@ from tars_memory.jobs import hostfile
 from tars_memory.jobs.hooks import AGENTS
 from tars_memory.jobs.hostfile import Insertion
 from tars_memory.vault.folder import Folder
-from tars_memory.vault.writing.exchange import UnsupportedError, of_this_system
-from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.system import UnsupportedError, VaultLock, of_this_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -31,7 +31,7 @@ from tars_memory.settings import (
 )
 from tars_memory.talks import source_paths
 from tars_memory.vault.layout import OURS
-from tars_memory.vault.writing.lock import alone
+from tars_memory.vault.writing.system import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

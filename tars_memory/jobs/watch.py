@@ -12,7 +12,7 @@ from tars_memory.index.embedding import models
 from tars_memory.index.embedding.queryvector import SOCKET
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import RefreshBudget
-from tars_memory.vault.writing.lock import alone
+from tars_memory.vault.writing.system import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

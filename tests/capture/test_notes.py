@@ -12,7 +12,7 @@ from tars_memory.capture.notes import LONGEST, daily, new
 from tars_memory.capture.remember import log
 from tars_memory.errors import BusyError, ConflictError, UsageError
 from tars_memory.settings import LayoutOptions
-from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.system import VaultLock
 
 
 def place(bench, **app):

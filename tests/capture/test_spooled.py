@@ -12,7 +12,7 @@ from tars_memory.capture.remember import feedback, log, remember
 from tars_memory.errors import BusyError, UnwritableError
 from tars_memory.jobs.forgetting import forget
 from tars_memory.vault.writing.journal import Journal
-from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.system import VaultLock
 
 
 def busy(bench):

@@ -22,7 +22,7 @@ from tars_memory.doors.cli import background
 from tars_memory.jobs import hooks
 from tars_memory.jobs.hooks import Desk
 from tars_memory.testing import make_vault
-from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.system import VaultLock
 
 WAIT = 120.0
 SESSION = "84a7e050-4ff6-4264-865b-baf9d561bba3"

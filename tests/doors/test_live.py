@@ -34,7 +34,7 @@ from tars_memory.doors.live.views import FactsView, SearchView  # noqa: E402
 from tars_memory.index.embedding import models, queryvector  # noqa: E402
 from tars_memory.index.embedding.models import QueryVector  # noqa: E402
 from tars_memory.testing import make_vault  # noqa: E402
-from tars_memory.vault.writing.lock import alone  # noqa: E402
+from tars_memory.vault.writing.system import alone  # noqa: E402
 
 HELD = Path(__file__).with_name("live_screens.txt")
 SCREENS = dict(re.findall(r"(?ms)^=== ([\w ]+) ===\n(.*?)\n(?====|\Z)", HELD.read_text("utf-8")))

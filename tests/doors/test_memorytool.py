@@ -14,7 +14,7 @@ from tars_memory.doors.memorytool import LONGEST_FILE, MOST_FILES, MemoryTool
 from tars_memory.errors import UsageError, VaultError
 from tars_memory.memory import Memory
 from tars_memory.testing import make_vault
-from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.system import VaultLock
 
 KEY = "sk-ant-api03-" + "Zx9" * 31
 

@@ -15,7 +15,7 @@ from tars_memory.doors.tools import MOST_CHARACTERS, TOOLS, Tools, explained
 from tars_memory.errors import TarsError, UnwritableError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.testing import make_vault
-from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.system import VaultLock
 
 NOW = "2026-11-21T14:30:00+00:00"
 KEY = "sk-ant-api03-" + "Zx9" * 31

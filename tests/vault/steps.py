@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tars_memory.vault.folder import Folder
-from tars_memory.vault.writing.exchange import LinuxExchange
+from tars_memory.vault.writing.system import LinuxExchange
 
 CALLS = (
     "open", "read", "write", "fsync", "fstat", "stat", "rename", "replace", "unlink", "link", "lseek", "mkdir",

@@ -9,8 +9,8 @@ from pathlib import Path
 from tars_memory.errors import NotFoundError
 from tars_memory.settings import StoreOptions
 from tars_memory.vault.model import Splice
-from tars_memory.vault.writing.exchange import Exchange
 from tars_memory.vault.writing.store import Plan, Store, Written
+from tars_memory.vault.writing.system import Exchange
 from tars_memory.vault.writing.transaction import Transaction
 
 

@@ -14,7 +14,7 @@ from storekit import Place, add, after, swap
 
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UnwritableError, UsageError
 from tars_memory.vault.model import Splice
-from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.system import VaultLock
 from tars_memory.vault.writing.transaction import Plan
 
 
@@ -215,7 +215,7 @@ class TestLock:
 
     def test_a_killed_holder_frees_it(self, place: Place) -> None:
         script = (
-            "import sys, time; from pathlib import Path; from tars_memory.vault.writing.lock import VaultLock\n"
+            "import sys, time; from pathlib import Path; from tars_memory.vault.writing.system import VaultLock\n"
             "with VaultLock(Path(sys.argv[1]), timeout=1, command='hang').held():\n"
             "    print('held', flush=True); time.sleep(60)\n"
         )

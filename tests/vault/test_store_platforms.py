@@ -19,8 +19,8 @@ from storekit import Place, add, interfering, swap
 
 from tars_memory.errors import TarsError, UnwritableError
 from tars_memory.vault.folder import Folder
-from tars_memory.vault.writing import exchange as exchanges
-from tars_memory.vault.writing.exchange import Exchange, LinuxExchange, MacExchange, UnsupportedError, WindowsExchange
+from tars_memory.vault.writing import system as exchanges
+from tars_memory.vault.writing.system import Exchange, LinuxExchange, MacExchange, UnsupportedError, WindowsExchange
 
 LIBRARY = ctypes.CDLL(None, use_errno=True)
 

@@ -33,7 +33,7 @@ from tars_memory.vault.model import Entry, Splice, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import LEFT_OUT, SessionFact
 from tars_memory.vault.writing.history import typed_lines, written_days
-from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.system import VaultLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

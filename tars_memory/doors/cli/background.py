@@ -25,7 +25,7 @@ from tars_memory.index.intake import RefreshBudget
 from tars_memory.jobs.hooks import Desk, holds
 from tars_memory.memory import Memory
 from tars_memory.settings import HookOptions, Settings
-from tars_memory.vault.writing.lock import alone
+from tars_memory.vault.writing.system import alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

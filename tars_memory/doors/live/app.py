@@ -46,7 +46,7 @@ from tars_memory.index.watcher import WarmServer
 from tars_memory.memory import Memory
 from tars_memory.recall.ranking.words import Terms
 from tars_memory.settings import NO_PROJECT
-from tars_memory.vault.writing.lock import alone
+from tars_memory.vault.writing.system import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

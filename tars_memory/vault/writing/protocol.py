@@ -36,8 +36,8 @@ from tars_memory.vault.folder import (
     write_all,
 )
 from tars_memory.vault.markdown.spans import Span, present, still_there
-from tars_memory.vault.writing.exchange import Exchange, UnsupportedError
 from tars_memory.vault.writing.journal import Journal, Record, pack, text_of
+from tars_memory.vault.writing.system import Exchange, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

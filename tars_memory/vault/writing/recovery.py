@@ -18,7 +18,7 @@ from tars_memory.vault.writing.journal import Record, base_of, unpack
 from tars_memory.vault.writing.protocol import aside_of, keep_in_limbo, put_back
 
 if TYPE_CHECKING:
-    from tars_memory.vault.writing.exchange import Exchange
+    from tars_memory.vault.writing.system import Exchange
 
 
 class Settled:

@@ -24,7 +24,7 @@ from tars_memory.errors import (
 )
 from tars_memory.vault.writing.history import placed_items
 from tars_memory.vault.writing.journal import Journal, is_text, replace_file
-from tars_memory.vault.writing.lock import VaultLock
+from tars_memory.vault.writing.system import VaultLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

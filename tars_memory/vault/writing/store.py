@@ -19,11 +19,11 @@ from tars_memory.vault.change import Change, Outcome, Planned, apply, landing, n
 from tars_memory.vault.folder import TEMP_SUFFIX, Folder, digest
 from tars_memory.vault.layout import shipped
 from tars_memory.vault.note import Note
-from tars_memory.vault.writing import exchange as exchanges
+from tars_memory.vault.writing import system as exchanges
 from tars_memory.vault.writing.history import JournalEntry, LostLine, entries, find_transactions, lost_lines
 from tars_memory.vault.writing.journal import Journal
-from tars_memory.vault.writing.lock import VaultLock
 from tars_memory.vault.writing.protocol import ASIDE_SUFFIX, LIMBO, aside_of
+from tars_memory.vault.writing.system import VaultLock
 from tars_memory.vault.writing.transaction import Plan, Transaction, Written, writing
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from tars_memory.vault.model import Entry, Splice
     from tars_memory.vault.vault import Vault
-    from tars_memory.vault.writing.exchange import Exchange
+    from tars_memory.vault.writing.system import Exchange
 
 __all__ = ["Landed", "Plan", "Store", "WriteSession", "Written"]
 

@@ -31,11 +31,11 @@ from tars_memory.vault.markdown.spans import (
 )
 from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import has_markers
-from tars_memory.vault.writing.exchange import UnsupportedError
 from tars_memory.vault.writing.history import JournalEntry, transactions
 from tars_memory.vault.writing.journal import Record, base_of, next_txn, prune, time_of
 from tars_memory.vault.writing.protocol import Job, append, edit, ending, remove
 from tars_memory.vault.writing.protocol import create as create_note
+from tars_memory.vault.writing.system import UnsupportedError
 
 if TYPE_CHECKING:
     from tars_memory.vault.writing.store import Store
