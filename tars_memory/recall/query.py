@@ -25,9 +25,10 @@ from tars_memory.language.words import (
     tokens,
     unspaced_runs,
 )
+from tars_memory.recall.request import SearchRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from datetime import date
 
     from tars_memory.recall.selecting import Selection
@@ -131,40 +132,26 @@ class Query:
         return any(word not in inside for word in self.words) or len(self.quoted) < len(self.phrases)
 
 
-def parse(
-    text: str,
-    today: date,
-    *,
-    tiers: Iterable[str] = (),
-    tags: Iterable[str] = (),
-    paths: Iterable[str] = (),
-    since: str | None = None,
-    until: str | None = None,
-    unfinished: bool = False,
-) -> Query:
+def parse(request: SearchRequest | str, today: date) -> Query:
     """Read a query.
 
     Args:
-        text: what the person typed.
+        request: what is asked, or its text alone; what its fields narrow joins the filters in the text.
         today: what relative dates count from.
-        tiers: filters from options, as are the next; they join those in the text.
-        tags: any of them.
-        paths: any of them.
-        since: first day.
-        until: last day.
-        unfinished: the last word may be the beginning of one, unless a blank or another sign ends it.
 
     Raises:
         UsageError: a date or a tier that is none; nothing else is wrong.
     """
+    request = SearchRequest(request) if isinstance(request, str) else request
+    text, unfinished = request.text, request.unfinished
     query = Query(text)
     query.today = query.on = today
     query.unfinished = unfinished
     reading = _Reading(query, today)
-    for name, value in (("since", since), ("until", until)):
+    for name, value in (("since", request.since), ("until", request.until)):
         if value is not None:
             reading.filter(name, value, negated=False)
-    for name, values in (("tier", tiers), ("tag", tags), ("path", paths)):
+    for name, values in (("tier", request.tiers), ("tag", request.tags), ("path", request.paths)):
         for value in values:
             reading.filter(name, value, negated=False)
     source = text

@@ -329,10 +329,7 @@ class Search:
             ModelUnavailableError: the model can't be used, and the search is by meaning alone.
         """
         workspace, request = self.workspace, self.request
-        query = queries.parse(
-            request.text, workspace.now().date(), tiers=request.tiers, tags=request.tags, paths=request.paths,
-            since=request.since, until=request.until, unfinished=request.unfinished,
-        )  # fmt: skip
+        query = queries.parse(request, workspace.now().date())
         query.on, query.held = (None, None) if request.expired else (request.as_of or query.on, request.as_of)
         talks = self._talks(query)
 

@@ -9,12 +9,13 @@ from random_documents import examples
 
 from tars_memory.errors import UsageError
 from tars_memory.recall.query import LONGEST, MOST_WORDS, parse
+from tars_memory.recall.request import SearchRequest
 
 TODAY = date(2026, 11, 21)
 
 
 def read(text: str, **options: object):
-    return parse(text, TODAY, **options)
+    return parse(SearchRequest(text, **options), TODAY)
 
 
 def test_words_without_the_ones_that_say_nothing():
