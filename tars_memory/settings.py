@@ -650,7 +650,7 @@ NO_PROJECT = "none"
 """What says that no project is meant, whatever a variable or a file says."""
 
 PROJECTS = "projects"
-"""The vault's folder of projects, a folder each."""
+"""The vault's folder of projects, a folder each, if its layout names no other one."""
 
 _LONGEST_NAME = 200
 """Bytes of a project's name: file systems take 255 of a folder's."""
@@ -712,18 +712,22 @@ def project_name(text: str, where: str) -> str:
     return name
 
 
-def find_project(root: Path, name: str) -> str:
+def find_project(projects: Path, name: str) -> str:
     """The name of a project as its folder has it: case and composition of letters don't matter.
 
     A project that has no folder yet keeps the name that was said, its letters composed.
+
+    Args:
+        projects: the vault's folder of projects.
+        name: as it was said.
     """
-    if not name or (root / PROJECTS / name).is_dir():
+    if not name or (projects / name).is_dir():
         return name
     from unicodedata import normalize
 
     wanted = normalize("NFC", name).casefold()
     try:
-        found = sorted(each.name for each in (root / PROJECTS).iterdir() if each.is_dir())
+        found = sorted(each.name for each in projects.iterdir() if each.is_dir())
     except OSError:
         found = []
     return next((each for each in found if normalize("NFC", each).casefold() == wanted), normalize("NFC", name))

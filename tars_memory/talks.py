@@ -88,7 +88,8 @@ class Talks:
         sources: files and folders of logs.
         folder: of the index.
         places: of the program.
-        root: of the vault, whose projects conversations may belong to.
+        root: of the vault.
+        projects: its folder of projects, which conversations may belong to.
         withheld: :meth:`tars_memory.workspace.Rooms.withheld`.
         vectors: passages that get one, the newest.
     """
@@ -99,6 +100,7 @@ class Talks:
         folder: Path,
         places: Places,
         root: Path,
+        projects: Path,
         withheld: Callable[..., bool],
         vectors: int,
     ) -> None:
@@ -106,7 +108,7 @@ class Talks:
         self.index = TalkIndex(folder, vectors)
         self.withheld = withheld
         self._places = places
-        self._root = root
+        self._root, self._folder = root, projects
         self._projects: dict[str, str] = {}
         self._named: dict[str, bool] = {}
         self._doubtful: dict[str, str] = {}
@@ -290,7 +292,7 @@ class Talks:
         if folder not in self._projects:
             project = ""
             if os.path.isabs(folder) and "\0" not in folder and self._is_named(folder):
-                project = find_project(self._root, chosen_project(None, {}, Path(folder), self._places, []))
+                project = find_project(self._folder, chosen_project(None, {}, Path(folder), self._places, []))
             self._projects[folder] = project or (folder if "/" in folder or "\\" in folder else f"/{folder}")
         return self._projects[folder]
 

@@ -27,7 +27,6 @@ from tars_memory.errors import (
 from tars_memory.settings import (
     AUTHOR,
     NO_PROJECT,
-    PROJECTS,
     Settings,
     agent_mark,
     chosen_project,
@@ -137,9 +136,9 @@ class Workspace:
         self.limits = self.settings.limits
         passed_over: list[str] = []
         chosen = chosen_project(project, env, here(), self.settings.places, passed_over)
-        self.project = find_project(self.root, chosen)
         self.whole = Vault.open(self.root, self.settings.layout, self.limits)
         self.whole.problem = self.settings.vault_problem
+        self.project = find_project(self.projects, chosen)
         self.vault = self.whole.scoped(self.project)
         self.actor: Actor = "agent" if agent_mark(env) else actor
         self.interactive = interactive
@@ -213,7 +212,7 @@ class Workspace:
         """
         if project is None:
             return self.project
-        return find_project(self.root, project_name(project, "project")) if project else ""
+        return find_project(self.projects, project_name(project, "project")) if project else ""
 
     def within(self, project: str) -> Workspace:
         """The same vault with another project chosen, or none; its notices are its own. The caller closes it."""
@@ -228,6 +227,11 @@ class Workspace:
         )
         other.embedder, other.night = self.embedder, self.night
         return other
+
+    @property
+    def projects(self) -> Path:
+        """The vault's folder of projects, whether or not it is there."""
+        return self.root / self.whole.layout.projects
 
     def sees(self, path: str) -> bool:
         """Whether what is asked here may tell of a note: one of the chosen project, or outside projects."""
@@ -474,7 +478,7 @@ class Workspace:
             from tars_memory.talks import Talks, source_paths
 
             folder, places, paths = self.state / "talks", self.settings.places, source_paths(self.settings)
-            self._talks = Talks(paths, folder, places, self.root, self.withheld, options.vectors)
+            self._talks = Talks(paths, folder, places, self.root, self.projects, self.withheld, options.vectors)
         return self._talks
 
     def shared(self, notices: list[str]) -> Iterator[SharedVault]:
@@ -616,7 +620,7 @@ class Workspace:
         Returns:
             Whether there is such a note, so that something may have been written.
         """
-        folder = self.root / PROJECTS / self.project if self.project else self.root
+        folder = self.root / self.whole.layout.within(self.project, "")
         if self.dry_run or not os.path.lexists(folder / REVIEW_NOTE):
             return False
         curation.reviewing.ticks.by_the_way(self.review, self.notices)
@@ -646,7 +650,7 @@ class Workspace:
                 cwd = Path(folder or os.sep)
                 if find_vault(named, self.settings, cwd) != self.root:
                     continue
-                named = find_project(self.root, chosen_project(project, {}, cwd, self.settings.places))
+                named = find_project(self.projects, chosen_project(project, {}, cwd, self.settings.places))
                 said |= {"project": named} if named else {}
                 vault.writing.spool.Spool(self.made_state() / "spool").put(item.command, said, item.id)
             except (TarsError, OSError, ValueError):

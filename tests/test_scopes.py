@@ -241,8 +241,8 @@ def test_which_project_is_meant(tmp_path: Path) -> None:
 
 def test_letters_of_a_project_may_differ_in_case_and_composition(tmp_path: Path) -> None:
     (tmp_path / "projects" / "Zürich").mkdir(parents=True)
-    assert find_project(tmp_path, "zu\u0308rich") == "Zürich"
-    assert find_project(tmp_path, "Bern") == "Bern"
+    assert find_project(tmp_path / "projects", "zu\u0308rich") == "Zürich"
+    assert find_project(tmp_path / "projects", "Bern") == "Bern"
 
 
 def test_every_command_chooses_alike(tmp_path: Path) -> None:

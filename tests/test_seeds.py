@@ -66,7 +66,7 @@ NOTES = {
     "tars": ("Memory.md", "2026-11-21.md", "sessions", ["User.md", "Pinned.md"]),
     "starpod": ("MEMORY.md", "memory/2026-11-21.md", "memory/sessions", ["SOUL.md", "USER.md"]),
     "istota": ("config/USER.md", "memories/2026-11-21.md", "sessions", []),
-    "starbot": ("MEMORY.md", "2026-11-21.md", "sessions", ["User.md"]),
+    "starbot": ("MEMORY.md", "2026-11-21.md", "sessions", ["IDENTITY.md", "SOUL.md", "USER.md"]),
 }
 
 
@@ -100,7 +100,7 @@ def test_a_vault_of_another_program_works_as_it_is(tmp_path: Path, seed: str) ->
     assert report.layout == seed
     assert (root / ".tars/config.toml").read_text() == f'[layout]\nlike = "{seed}"\n'
     assert {path: data for path, data in tree(root).items() if path in notes} == notes
-    assert set(tree(root)) - set(notes) <= {"Procedural.md"}
+    assert set(tree(root)) == set(notes)
     again = made(root)
     assert (again.created, again.layout) == ([], seed)
     before = tree(root)
@@ -204,11 +204,94 @@ def test_places_are_notes_inside_the_vault(tmp_path: Path) -> None:
     assert Layout.of(tmp_path, LayoutOptions(procedural="projects/a/Procedural.md")).problem
 
 
-def test_an_agent_of_several_users_is_no_vault_itself(tmp_path: Path) -> None:
+AGENT = {
+    "SOUL.md": "Calm and brief.\n",
+    "HEARTBEAT.md": "Look at the xylophone.\n",
+    "BOOT.md": "Greet the zither.\n",
+    "BOOTSTRAP.md": "Ask for the bassoon.\n",
+    "MEMORY.md": "- the harbour closes at ten\n",
+    **{f"users/ida/{path}": text for path, text in SEEDS["starpod"].items() if path != "SOUL.md"},
+    "users/ルス/USER.md": "ルスは横浜に住んでいる。\n",
+    "users/ルス/MEMORY.md": "- canarytea\n",
+    "users/ルス/memory/2026-11-20.md": "# Daily Log — 2026-11-20\n\n## 09:05:00\ncanaryday\n",
+}
+
+
+def test_each_user_of_an_agent_has_a_memory_over_the_common_one(tmp_path: Path) -> None:
     root = tmp_path / "agent"
-    planted(root, {f"users/ida/{path}": text for path, text in SEEDS["starpod"].items()})
-    assert made(root).notices == ["this folder holds vaults of its own: tars-memory init users/ida"]
-    assert made(root / "users/ida").layout == "starpod"
+    notes = planted(root, AGENT)
+    report = made(root)
+    assert report.notices == ["the users have a memory each, over the common one: ida, ルス; --project ida"]
+    assert (report.layout, report.created) == ("starpod", [".tars/config.toml"])
+    with opened(root, project="ida", interactive=True, actor="person") as ida:
+        told = ida.context("what does Ida drink").text
+        for said in ("Calm and brief", "lives in Cork", "oolong", "closes at ten"):
+            assert said in told
+        for unsaid in ("xylophone", "zither", "bassoon", "canary", "横浜"):
+            assert unsaid not in told
+        assert not ida.search("canarytea").hits and not ida.search("canaryday").hits
+        assert ida.search("harbour", mode="lexical").hits[0].path == "MEMORY.md"
+        assert ida.remember("Ruth has a dog").path == "users/ida/MEMORY.md"
+        assert ida.log("met Ruth").path == "users/ida/memory/2026-11-21.md"
+        (boat,) = [each for each in ida.review().waiting(limit=50).proposals if "boat" in each.text]
+        ida.review().decide([boat.id], [])
+        linked = "([[users/ida/memory/2026-11-20#^d-"
+        assert linked in (root / "users/ida/MEMORY.md").read_text()
+        ida.undo(last=3)
+    with opened(root, project="ルス") as ruth:
+        assert "横浜" in ruth.context().text and "oolong" not in ruth.context().text
+        assert ruth.remember("お茶").path == "users/ルス/MEMORY.md"
+        ruth.undo()
+    with opened(root) as outside:
+        assert not outside.search("oolong").hits and "Calm" in outside.context().text
+    assert tree(root) == notes
+    report = made(root / "users/ida")
+    assert report.layout == "starpod" and "to have it in context" in report.notices[0]
+
+
+def test_channels_are_seen_from_everywhere_and_written_each_by_itself(tmp_path: Path) -> None:
+    root = tmp_path / "vault"
+    channel = {
+        "Channels/Küche/CHANNEL.md": "# Küche\n\n- der Ofen ist kaputt\n",
+        "Channels/Küche/memories/2026-11-20.md": "- neue Pfanne gekauft (2026-11-20, ref:19)\n",
+    }
+    notes = planted(root, {**SEEDS["istota"], **channel})
+    made(root)
+    with opened(root) as outside:
+        assert outside.search("Ofen", mode="lexical").hits[0].path == "Channels/Küche/CHANNEL.md"
+        assert "Ofen" not in outside.context().text and "oolong" in outside.context().text
+    with opened(root, project="küche", interactive=True, actor="person") as inside:
+        told = inside.context("Pfanne").text
+        assert "Ofen" in told and "Pfanne" in told and "oolong" in told
+        assert inside.remember("Herd ist neu").path == "Channels/Küche/CHANNEL.md"
+        assert inside.log("geputzt").path == "Channels/Küche/memories/2026-11-21.md"
+        assert [each.text for each in inside.list()] == ["der Ofen ist kaputt", "Herd ist neu"]
+        inside.undo(last=2)
+    assert tree(root) == notes
+
+
+HYBRIDS: dict[str, tuple[str, ...]] = {
+    "starpod": ("Memory/2026-11-20.md", "memory.md"),
+    "istota": ("Config/user.md", "Notes/a.md"),
+    "starbot": ("Projects/Boot/Pmemory.md", "Memory.md", "feedback.md"),
+    "tars": ("PINNED.md", "memory.md"),
+    "": ("Memory.md", "memory/thoughts.md", "users/list.md", "Channels/tv.md", "Journal/2026-11-20.md"),
+}
+
+
+@pytest.mark.parametrize("like", HYBRIDS)
+def test_names_in_other_letters_and_vaults_that_look_alike_in_part(tmp_path: Path, like: str) -> None:
+    root = tmp_path / "vault"
+    planted(root, {path: f"- in {path}\n" for path in HYBRIDS[like]})
+    assert made(root).layout == like
+    daily = {"starpod": "Memory/2026-11-21.md", "istota": "memories/2026-11-21.md"}
+    kept = {"istota": "Config/user.md", "": "Memory.md"}
+    with opened(root, project="boot" if like == "starbot" else None) as memory:
+        if like == "starbot":
+            assert memory.remember("red").path == "Projects/Boot/Pmemory.md"
+        else:
+            assert memory.remember("red").path == kept.get(like, "memory.md")
+            assert memory.log("blue").path == daily.get(like, "2026-11-21.md")
 
 
 def test_each_layout_can_be_set() -> None:

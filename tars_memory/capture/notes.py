@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tars_memory.errors import UsageError
-from tars_memory.settings import PROJECTS
 from tars_memory.vault.layout import OBSIDIAN_APP
 from tars_memory.vault.links import key_of
 from tars_memory.vault.markdown.visible import visible
@@ -97,11 +96,11 @@ def _place(ctx: Caller, title: str, beside: str) -> str:
         )
     path = "/".join([*([folder] if folder else []), *names]) + ".md"
     if not layout.is_ours(path):
-        if path.startswith(f"{PROJECTS}/"):
+        if layout.project_of(path):
             raise UsageError(
                 f"{path} is the place of a project", "choose that one with --project, and leave it out here"
             )
-        path = f"{PROJECTS}/{layout.scope}/{path}"
+        path = layout.within(layout.scope, path)
     if layout.is_kept(path):
         raise UsageError(f"{path} is a place of the memory's own notes", "remember, log and daily write there")
     if is_conflict_copy(names[-1] + ".md"):

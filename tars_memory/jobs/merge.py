@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import TarsError, UnwritableError, UsageError
-from tars_memory.settings import PROJECTS
 from tars_memory.vault.layout import DECIDED
 from tars_memory.vault.markdown import moment
 from tars_memory.vault.markdown.merging import merge
@@ -213,9 +212,10 @@ def attributes(layout: Layout) -> Iterator[str]:
     """The lines of ``.gitattributes`` for a vault: its notes of all tiers and Review.md, and those of its projects."""
     daily = _pattern(layout)
     sessions = f"{_quoted(layout.sessions)}/**/*.md"
-    notes = [layout.memory, layout.procedural, layout.facts, layout.corrections, layout.rewards, layout.review]
-    for scope in ("/", f"/{PROJECTS}/*/"):
-        for each in (*map(_quoted, notes), sessions, daily):
+    notes = [layout.facts, layout.corrections, layout.rewards, layout.review]
+    for scope in ("/", f"/{_quoted(layout.projects)}/*/"):
+        tiers = [layout.inner(tier("*" if scope != "/" else "")) for tier in (layout.memory_of, layout.procedural_of)]
+        for each in (*map(_quoted, (*tiers, *notes)), sessions, daily):
             yield _line(f"{scope}{each}", f"merge={DRIVER}")
         for each in (sessions, daily):
             yield _line(f"{scope}{_quoted(layout.archive)}/{each}", f"merge={DRIVER}")

@@ -23,7 +23,6 @@ from tars_memory.errors import ModelUnavailableError, NotFoundError, TarsError, 
 from tars_memory.jobs.growth import DAYS
 from tars_memory.settings import (
     AUTO,
-    PROJECTS,
     SleepOptions,
     chosen_project,
     may_run_by_itself,
@@ -190,7 +189,7 @@ def _projects(memory: Memory) -> list[str]:
     if memory.workspace.project:
         return []
     try:
-        with os.scandir(memory.workspace.root / PROJECTS) as found:
+        with os.scandir(memory.workspace.root / memory.workspace.vault.layout.projects) as found:
             names = [each.name for each in found if each.is_dir(follow_symlinks=False)]
     except OSError:
         return []
@@ -199,7 +198,7 @@ def _projects(memory: Memory) -> list[str]:
 
 def _is_name(name: str) -> bool:
     try:
-        return project_name(name, PROJECTS) == name
+        return project_name(name, "") == name
     except UsageError:
         return False
 
@@ -411,7 +410,7 @@ def _written(memory: Memory, night: str = "", before: str = "") -> dict[str, str
             night = night or mark
             if mark != night:
                 break
-            inside = "" if entry.file.startswith(OURS) else layout.scope_of(entry.file)
+            inside = "" if entry.file.startswith(OURS) else layout.project_of(entry.file)
             found[entry.txn] = found.get(entry.txn) or inside
     return {txn: project for txn, project in reversed(found.items()) if memory.workspace.project in ("", project)}
 

@@ -44,11 +44,34 @@ _Files = dict[str, dict[str, Any] | SettingsError]
 
 LIKE: dict[str, dict[str, str]] = {
     "tars": {"loaded": "User.md, Pinned.md"},
-    "starpod": {"daily_folder": "memory", "sessions_folder": "memory/sessions", "loaded": "SOUL.md, User.md"},
-    "istota": {"memory": "config/USER.md", "daily_folder": "memories", "loaded": ""},
-    "starbot": {"memory": "MEMORY.md", "project_memory": "PMEMORY.md"},
+    "starpod": {
+        "memory": "MEMORY.md",
+        "daily_folder": "memory",
+        "sessions_folder": "memory/sessions",
+        "loaded": "SOUL.md, USER.md",
+        "projects": "users",
+    },
+    "istota": {
+        "memory": "config/USER.md",
+        "project_memory": "CHANNEL.md",
+        "daily_folder": "memories",
+        "loaded": "",
+        "projects": "Channels",
+    },
+    "starbot": {
+        "memory": "MEMORY.md",
+        "project_memory": "PMEMORY.md",
+        "loaded": "IDENTITY.md, SOUL.md, USER.md",
+        "projects": PROJECTS,
+    },
 }
 """Where other programs have their notes, as far as it is elsewhere than here: ``[layout] like``."""
+
+PROJECT_FOLDERS = frozenset(places.get("projects", PROJECTS).lower() for places in LIKE.values())
+"""The folders of projects of all layouts, in small letters."""
+
+SHOWN_OUTSIDE = frozenset({"istota"})
+"""The programs whose projects hide nothing from the rest of the vault: the rooms in which one person talks."""
 
 _SOME_DAY = date(2026, 11, 21)
 _UNNAMEABLE = "[\x00-\x1f\x7f\ud800-\udc7f\udd00-\udfff]"
@@ -105,6 +128,7 @@ class Layout:
     Attributes:
         scope: the project whose notes are ours; empty for those outside projects.
         like: the program whose places these are; empty for ours.
+        projects: folder of the projects, a folder each.
         corrections: where bad feedback goes.
         rewards: where good feedback goes.
         facts: where facts over time are.
@@ -132,6 +156,7 @@ class Layout:
     facts = "Facts.md"
     review = "Review.md"
     agents = "agents"
+    projects = PROJECTS
 
     def __init__(
         self,
@@ -148,7 +173,12 @@ class Layout:
         self.problem: TarsError | None = None
         self._root = root
         self._found: dict[str, str] = {}
-        memory = _note(options.memory or like.get("memory", "Memory.md"), "layout.memory")
+        if "projects" in like:
+            self.projects = self._cased(like["projects"])
+        usual = like.get("memory", "Memory.md")
+        if "/" in usual:
+            usual = f"{self._cased(usual.rpartition('/')[0])}/{usual.rpartition('/')[2]}"
+        memory = _note(options.memory or usual, "layout.memory")
         procedural = _note(options.procedural or like.get("procedural", "Procedural.md"), "layout.procedural")
         self._memory = memory, memory if options.memory else like.get("project_memory", memory)
         """Outside projects, and within one."""
@@ -160,12 +190,14 @@ class Layout:
         if (*self._memory, procedural) != ("Memory.md", "Memory.md", "Procedural.md"):
             self.named = (*self._memory, procedural)  # in the index's fingerprint, as all that is public here
         unset = options.sessions_folder == LayoutOptions.sessions_folder
-        sessions = like.get("sessions_folder", options.sessions_folder) if unset else options.sessions_folder
+        sessions = options.sessions_folder
+        if unset and "sessions_folder" in like:
+            sessions = self._cased(like["sessions_folder"])
         self._sessions = _folder(sessions, "layout.sessions_folder")
         self.sessions = self._sessions
         if scope:
             for name in ("corrections", "rewards", "facts", "review", "agents", "sessions"):
-                setattr(self, name, f"{PROJECTS}/{scope}/{getattr(self, name)}")
+                setattr(self, name, f"{self.projects}/{scope}/{getattr(self, name)}")
         self.archive = ARCHIVE
         self.log_heading = options.log_heading
         self.notes_section = options.notes_section
@@ -174,6 +206,7 @@ class Layout:
         source = said.get("source", OBSIDIAN_DAILY)
         folder, form, template = options.daily_folder, options.daily_format, options.daily_template
         usual = "" if {"folder", "format", "template"} & said.keys() else like.get("daily_folder", "")
+        usual = usual and self._cased(usual)
         self.daily_folder = _folder(
             said.get("folder", usual) if folder is None else folder, source if folder is None else "layout.daily_folder"
         )
@@ -227,11 +260,28 @@ class Layout:
     @property
     def loaded(self) -> list[str]:
         """Further notes that ``context`` always loads; they are the person's own, as all others are."""
-        return [self._spelled(name, "") for name in self._loaded]
+        return self.loaded_of(self.scope)
+
+    def loaded_of(self, scope: str) -> list[str]:
+        """Those of a project, each before the vault's of the same name; outside projects if none is named."""
+        return [self._spelled(name, each) for name in self._loaded for each in ([scope, ""] if scope else [""])]
+
+    def _cased(self, path: str) -> str:
+        """A folder as the vault spells it: as it is named, else the one that differs by case alone."""
+        found, names = self._root, list[str]()
+        for step in path.split("/"):
+            there: list[str] = []
+            if found is not None:
+                with contextlib.suppress(OSError):
+                    there = sorted(os.listdir(found))
+            same = [step] if step in there else [each for each in there if each.lower() == step.lower()]
+            names.append(next(iter(same), step))
+            found = found / names[-1] if found is not None else None
+        return "/".join(names)
 
     def _spelled(self, name: str, scope: str) -> str:
         """The path of a note as it is spelled in the vault: as it is set, else in capitals, else in small letters."""
-        path = f"{PROJECTS}/{scope}/{name}" if scope else name
+        path = self.within(scope, name)
         if self._root is not None and path not in self._found:
             self._found[path] = next(iter(self._there(path)), path)
         return self._found.get(path, path)
@@ -263,13 +313,13 @@ class Layout:
             raise self.problem
         scope = self.scope if scope is None else scope
         name = markdown.moment.render(self.daily_format, day) + ".md"
-        parts = [PROJECTS, scope] if scope else []
+        parts = [self.projects, scope] if scope else []
         return "/".join([*parts, *([self.daily_folder] if self.daily_folder else []), name])
 
     def archived(self, path: str) -> str:
         """Where a note goes when it is archived: the same path below ``archive/`` of the vault or its project."""
         scope, inner = self._inner(path)
-        return "/".join([*([PROJECTS, scope] if scope else []), self.archive, inner])
+        return "/".join([*([self.projects, scope] if scope else []), self.archive, inner])
 
     def is_archived(self, path: str) -> bool:
         """Whether a path is the daily note of a day, or a session, in the archive."""
@@ -306,8 +356,16 @@ class Layout:
         return Tier.DAILY if self.day_of(inner) else Tier.NOTE
 
     def scope_of(self, path: str) -> str:
-        """The project that a note belongs to; empty for none."""
+        """The project that a note is seen from; empty for one that is seen from everywhere."""
+        return "" if self.like in SHOWN_OUTSIDE else self._inner(path)[0]
+
+    def project_of(self, path: str) -> str:
+        """The project whose folder a note is in; empty for none."""
         return self._inner(path)[0]
+
+    def within(self, scope: str, name: str) -> str:
+        """The path of a note in a project; outside projects its name."""
+        return f"{self.projects}/{scope}/{name}" if scope else name
 
     def is_ours(self, path: str) -> bool:
         """Whether a note is of this scope: of the project, or outside projects if none is chosen."""
@@ -367,7 +425,7 @@ class Layout:
     def _inner(self, path: str) -> tuple[str, str]:
         """Project, and the path within it."""
         parts = path.split("/", 2)
-        return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == PROJECTS else ("", path)
+        return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == self.projects else ("", path)
 
     def _check_apart(self) -> None:
         """Each note has one meaning: what is a rule in one tier may be written in another without asking.
@@ -376,7 +434,7 @@ class Layout:
             UsageError: two of them are one note, or one lies where notes of another kind do.
         """
         others = (Layout.facts, Layout.corrections, Layout.rewards, Layout.review)
-        folders = (PROJECTS, ARCHIVE, Layout.agents)
+        folders = (self.projects, ARCHIVE, Layout.agents)
         for memory in self._memory:
             names = [memory, self._procedural[0], *others]
             inside = next((name for name in names[:2] if name.partition("/")[0] in folders), "")
@@ -403,7 +461,7 @@ class Layout:
         """
         path = self.daily_path(_SOME_DAY, scope="")
         hidden = any(step.startswith(".") for step in path.split("/"))
-        if hidden or re.search(_UNNAMEABLE, path) or self.scope_of(path) or self.tier_of(path) is not Tier.DAILY:
+        if hidden or re.search(_UNNAMEABLE, path) or self.project_of(path) or self.tier_of(path) is not Tier.DAILY:
             raise UsageError(
                 f"folder and format of the daily notes ({source}) make {path!r}, which is no place for a daily note",
                 "name a folder that is not hidden, outside projects and sessions, and a format like YYYY-MM-DD",
@@ -481,10 +539,12 @@ def _json(files: _Files, path: str) -> dict[str, Any]:
 
 @cache
 def _spellings(path: str) -> tuple[str, ...]:
-    """A note's path with its name as it is set, in capitals and in small letters; the ending is ``.md``."""
+    """A note's path with its name as it is set, in capitals, small letters and with one capital; it ends in ``.md``."""
     folder, slash, name = path.rpartition("/")
     stem = name[:-3]
-    return tuple(dict.fromkeys(f"{folder}{slash}{each}.md" for each in (stem, stem.upper(), stem.lower())))
+    return tuple(
+        dict.fromkeys(f"{folder}{slash}{each}.md" for each in (stem, stem.upper(), stem.lower(), stem.capitalize()))
+    )
 
 
 def _note(path: str, source: str) -> str:
@@ -555,14 +615,22 @@ INTRO = (
 )
 
 
+def is_in_project(path: str) -> bool:
+    """Whether a note lies where some layout has projects: its name alone may be that of another one's note."""
+    return path.partition("/")[0].lower() in PROJECT_FOLDERS
+
+
 def is_made_by_us(data: bytes) -> bool:
     """Whether a note of that name is a list of proposals: what stands in it stands in other notes already."""
     return all(line.encode("ascii") in data for line in MADE)
 
 
 def shipped(path: str) -> bytes:
-    """The text of a note in the vault template, also for a project's; empty if it has none of that name."""
-    path = re.sub(rf"^{PROJECTS}/[^/]+/", "", path)
+    """The text of a note in the vault template; empty if it has none of that name.
+
+    Args:
+        path: of the note, within its project (:meth:`Layout.inner`).
+    """
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "_vault_template", package.parent / "vault-template"):
         try:

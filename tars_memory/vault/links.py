@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import unquote
 
 from tars_memory.errors import TarsError
-from tars_memory.settings import PROJECTS
+from tars_memory.vault.layout import is_in_project
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import plain_heading
 
@@ -128,7 +128,7 @@ class Links:
         whole = path[:-3] if path[-3:].lower() == ".md" else path
         name = whole.rpartition("/")[2]
         alone = len(self._by_name.get(key_of(f"{name}.md"), ())) <= 1
-        alone = alone and not path.startswith(f"{PROJECTS}/")
+        alone = alone and not is_in_project(path)
         return name if alone and self.resolve(name) in (path, None) else whole
 
     def _nearest(self, wanted: str, folder: str, *, absolute: bool) -> str | None:

@@ -30,6 +30,9 @@ CONFIG = f"{OURS}config.toml"
 FRESH = ("Memory.md", "Procedural.md", "templates/daily.md", ".obsidian/daily-notes.json")
 """What ``init`` puts into an empty folder."""
 
+SHOWN = 3
+"""So many users of an agent's folder are named."""
+
 _IGNORED = frozenset({".tars", ".git", ".gitignore", ".gitattributes", ".DS_Store", ".stfolder", "desktop.ini"})
 """Names that leave a folder empty in a person's eyes."""
 
@@ -86,8 +89,9 @@ def fill_vault(vault: Vault, store: Store) -> InitReport:
     """Make what is missing; no byte of anything that exists is touched, and a second time nothing is done.
 
     An empty folder gets all of ``vault-template/`` that :data:`FRESH` names; one with notes or Obsidian settings of
-    its own only the tier notes, at the places that its settings give them. One that another program made gets the line
-    in ``.tars/config.toml`` that says so, unless it says something else already.
+    its own only the tier notes, at the places that its settings give them. One that another program made gets only the
+    line in ``.tars/config.toml`` that says so, unless it says something else already; its notes come with what is
+    written into them.
 
     Raises:
         UnwritableError: the vault can't be written.
@@ -101,16 +105,24 @@ def fill_vault(vault: Vault, store: Store) -> InitReport:
     with store.session("init", vault) as session:
         if like and session.write(CONFIG, lambda data: _saying(data or b"", like)).created:
             created.append(CONFIG)
-        for path in FRESH if fresh else (vault.layout.memory, vault.layout.procedural):
-            written = session.write(path, lambda _: (), create=shipped(path), restore=True)
+        tiers = () if vault.layout.like else (vault.layout.memory, vault.layout.procedural)
+        for path in FRESH if fresh else tiers:
+            written = session.write(path, lambda _: (), create=shipped(vault.layout.inner(path)), restore=True)
             if written.created:
                 created.append(path)
     if not had_id and (store.dry_run or vault.ensure_id() is not None):
         created.append(".tars/vault-id")
     notices = [str(vault.layout.problem)] if vault.layout.problem else []
     notices += [f"{path} counts, not {other}: they differ only by case" for path, other in vault.layout.twins()]
-    if inner := vaults_within(vault.root):
-        notices.append(f"this folder holds vaults of its own: tars-memory init {shlex.quote(inner[0])}")
+    if users := _users(vault.root) if vault.layout.like == "starpod" else []:
+        some = f"{', '.join(users[:SHOWN])}{', …' if len(users) > SHOWN else ''}"
+        notices.append(f"the users have a memory each, over the common one: {some}; --project {shlex.quote(users[0])}")
+    above = vault.root.parent.parent
+    if vault.layout.like == "starpod" and vault.root.name in _users(above) and _named(above, "soul.md"):
+        notices.append(
+            "SOUL.md of the agent is no note of this vault; to have it in context: "
+            f"tars-memory init {shlex.quote(str(above))}, then --project {shlex.quote(vault.root.name)}"
+        )
     return InitReport(vault.root, created, fresh=fresh, notices=notices, layout=vault.layout.like)
 
 
@@ -160,7 +172,7 @@ def review_base(layout: Layout) -> bytes:
     """A base for Obsidian (https://help.obsidian.md/bases/syntax) beside Review.md: the days with what Memory.md took
     from them, the sessions, and the notes of the memory by when they changed.
     """
-    own = f"{PROJECTS}/{layout.scope}/" if layout.scope else ""
+    own = layout.within(layout.scope, "")
     memory = [f"file.path == {_text(path)}" for path in layout.kept]
     days = [f"file.inFolder({_text(own + layout.daily_folder)})"] if layout.daily_folder else []
     if layout.daily_format == DAILY_FORMAT:
@@ -168,7 +180,7 @@ def review_base(layout: Layout) -> bytes:
     if own and not layout.daily_folder:
         days.append(f"file.inFolder({_text(own[:-1])})")
     if not own:
-        days.append(f'!file.inFolder("{PROJECTS}")')
+        days.append(f'!file.inFolder("{layout.projects}")')
     sessions = [f"file.inFolder({_text(layout.sessions)})"]
     kept = f'if(file({_text(layout.memory)}).hasLink(file), "kept", "")'
     rows = [
@@ -235,30 +247,45 @@ def fill(data: bytes, title: str, when: datetime, layout: Layout) -> bytes:
 
 def recognised(root: Path) -> str:
     """The program whose layout a folder has, by what is in it; empty for none, or ours."""
-    if os.path.isfile(root / "config" / "USER.md") or _has_days(root / "memories"):
+    if _named(root, "config", "user.md") or _has_days(root, "memories") or _inside(root, "channels", "channel.md"):
         return "istota"
-    if any((folder / "PMEMORY.md").is_file() for folder in _folders(root / PROJECTS)):
+    if _inside(root, PROJECTS, "pmemory.md"):
         return "starbot"
-    if _has_days(root / "memory"):
+    if _has_days(root, "memory") or _users(root):
         return "starpod"
-    if any(os.path.lexists(root / name) for name in ("Pinned.md", "feedback")):
-        ours = ("Memory.md", "Procedural.md", "corrections.md", "rewards.md")
-        return "tars" if any(os.path.isfile(root / name) for name in ours) else ""
+    if any(_named(root, name) for name in ("pinned.md", "feedback")):
+        ours = ("memory.md", "procedural.md", "corrections.md", "rewards.md")
+        return "tars" if any(_named(root, name) for name in ours) else ""
     return ""
 
 
-def vaults_within(root: Path) -> list[str]:
-    """The folders of a Starpod agent's users, each of which is a vault; empty for any other folder."""
-    found = [folder for folder in _folders(root / "users") if {"MEMORY.md", "USER.md"} & {*_names(folder)}]
-    return [f"users/{folder.name}" for folder in found]
+def _users(root: Path) -> list[str]:
+    """The users of a Starpod agent's folder, by their folders' names; empty for any other folder."""
+    return _inside(root, "users", "user.md", "memory.md")
 
 
-def _has_days(folder: Path) -> bool:
-    return any(re.fullmatch(r"\d{4}-\d\d-\d\d\.md", name) for name in _names(folder))
+def _inside(root: Path, folder: str, *notes: str) -> list[str]:
+    """The names of the folders within one that have one of some notes."""
+    found = _named(root, folder)
+    return (
+        [name for name in sorted(_names(found)) if any(_named(found / name, note) for note in notes)] if found else []
+    )
 
 
-def _folders(folder: Path) -> list[Path]:
-    return [folder / name for name in sorted(_names(folder)) if (folder / name).is_dir()]
+def _has_days(root: Path, folder: str) -> bool:
+    found = _named(root, folder)
+    return found is not None and any(re.fullmatch(r"\d{4}-\d\d-\d\d\.md", name) for name in _names(found))
+
+
+def _named(folder: Path, *steps: str) -> Path | None:
+    """What is called so in a folder, and in that, in letters of whatever case; None if there is no such thing."""
+    found = folder
+    for step in steps:
+        name = next((each for each in sorted(_names(found)) if each.lower() == step), None)
+        if name is None:
+            return None
+        found /= name
+    return found
 
 
 def _names(folder: Path) -> list[str]:

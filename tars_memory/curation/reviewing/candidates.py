@@ -18,9 +18,9 @@ from tars_memory.curation import extraction
 from tars_memory.curation.commit import refused
 from tars_memory.curation.model import Ends, Instead, Mark, Proposal, Related, Stated, question_about
 from tars_memory.errors import NotFoundError, TarsError, counted
-from tars_memory.settings import PROJECTS, FactsOptions
 from tars_memory.vault import inbox
 from tars_memory.vault.change import locate, named
+from tars_memory.vault.layout import is_in_project
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.entries import heading
@@ -45,6 +45,7 @@ from tars_memory.vault.sessions import SessionFact, extracted_on, linked
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from tars_memory.settings import FactsOptions
     from tars_memory.vault.vault import Vault
 
 
@@ -90,7 +91,7 @@ class WaitingLine(NamedTuple):
     def source(self) -> str:
         """``2026-11-21#^d-abc``, as a link's target."""
         whole = self.mark.path[:-3]  # a project's note shares its name with those of the same day elsewhere
-        name = whole if whole.startswith(f"{PROJECTS}/") else whole.rpartition("/")[2]
+        name = whole if is_in_project(whole) else whole.rpartition("/")[2]
         return f"{name}#^{self.mark.block_id}"
 
 

@@ -449,7 +449,7 @@ def _keep(ctx: Caller, session: WriteSession, path: str, gone: Sequence[Finding]
     if not gone:
         return
     layout = ctx.layout
-    folder = path.split("/", 2)[:2] if layout.scope_of(path) else []
+    folder = path.split("/", 2)[:2] if layout.project_of(path) else []
     title = heading(f"{ctx.now:%Y-%m-%d} {path}")
     wanted = [_bullet(each, timed=timed) for each in gone]
 

@@ -27,7 +27,6 @@ from tars_memory.recall.packing.loaded import (
     by_approval,
     dismissed,
     key,
-    within,
 )
 from tars_memory.recall.packing.packing import (
     LOADED,
@@ -41,7 +40,8 @@ from tars_memory.recall.packing.packing import (
     tokens,
 )
 from tars_memory.recall.ranking.relevance import Answer, settled
-from tars_memory.settings import PROJECTS, FactsOptions
+from tars_memory.settings import FactsOptions
+from tars_memory.vault.layout import Layout
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import Fact, Predicates, folded, predicate_key
@@ -133,12 +133,12 @@ def context(
     Raises:
         UsageError: a number below zero, or a project that can't be one.
     """
-    _check(request.budget, request.days, request.file_cap, request.project)
+    _check(request, vault.layout.projects)
     filling = _Filling(vault, request, decided, request.held_on(now), selection)
     if said is not None:
         filling.said = said
-    if request.project and not (vault.root / PROJECTS / request.project).is_dir():
-        filling.notices.append(f"there is no project {request.project!r}: {PROJECTS}/{request.project} is no folder")
+    if request.project and not (vault.root / (folder := vault.layout.within(request.project, ""))).is_dir():
+        filling.notices.append(f"there is no project {request.project!r}: {folder[:-1]} is no folder")
     if request.loaded:
         filling.load(typed, now, request.days)
     filling.load_facts(request.question, request.as_of or now.date(), request.facts or FactsOptions())
@@ -228,7 +228,7 @@ class _Filling(Reading):
                 stand = "stands" if len(rest) == 1 else "stand"
                 said = f"{counted(len(rest), 'rule')}, not approved here, {stand} with the data"
                 self.notices.append(f"{part.note.path}: {said}")
-        for note in self.read(layout.loaded):
+        for note in self.read(layout.loaded_of(self.scope)):
             self._load("user", note, note.units)
         if days and layout.problem:
             self.notices.append(layout.problem.message)
@@ -245,7 +245,7 @@ class _Filling(Reading):
         me, predicates = facts.names(options.me), facts.Predicates.of(options)
         against = Facts(predicates, me)
         most = about.MOST
-        for note in self.read([within(scope, self.vault.layout.facts) for scope in self.scopes()]):
+        for note in self.read([self.vault.layout.within(scope, Layout.facts) for scope in self.scopes()]):
             known = facts.read(note.path, note.document)
             picked = about.relevant(
                 [fact for entry, fact in known if self._selects(note, entry)],
@@ -515,14 +515,15 @@ def _plain(question: str) -> str:
     return re.sub(r"(?<!\S)-+(?=\S)", " ", text.replace('"', " "))
 
 
-def _check(budget: int, days: int, file_cap: int, project: str | None) -> None:
-    for name, value in (("budget", budget), ("days", days), ("file cap", file_cap)):
+def _check(request: ContextRequest, projects: str) -> None:
+    days, project = request.days, request.project
+    for name, value in (("budget", request.budget), ("days", days), ("file cap", request.file_cap)):
         if value < 0:
             raise UsageError(f"the {name} is {value}", "give a number that is not below zero")
     if days > MOST_DAYS:
         raise UsageError(f"{counted(days, 'day')} of daily notes: too many", f"at most {MOST_DAYS}")
     if project and (project in (".", "..") or "/" in project or "\\" in project or "\0" in project):
-        raise UsageError(f"{project!r} is no project", f"name the folder below {PROJECTS}/")
+        raise UsageError(f"{project!r} is no project", f"name the folder below {projects}/")
 
 
 # --- what structure alone says of lines that can't both hold: facts of one subject and single-valued predicate, and

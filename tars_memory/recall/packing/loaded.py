@@ -13,7 +13,6 @@ from tars_memory.recall.packing import fence
 from tars_memory.recall.packing.packing import NO_ROOM, Portion
 from tars_memory.recall.results import note_lines
 from tars_memory.recall.talks import Conversations
-from tars_memory.settings import PROJECTS
 from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.markdown.document import Block, Document
 from tars_memory.vault.markdown.entries import parse
@@ -352,8 +351,3 @@ class Reading:
             if error.message not in self.notices:
                 self.notices.append(error.message)
             return None
-
-
-def within(scope: str, name: str) -> str:
-    """The path of a note in a project; outside projects its name."""
-    return f"{PROJECTS}/{scope}/{name}" if scope else name

@@ -493,7 +493,7 @@ def _number(txn: str) -> int:
 FOREVER = "review"
 """The command whose writes are kept: they are decisions of the person."""
 
-_RULES = re.compile(r"(?:projects/[^/]+/)?Procedural\.md")
+_RULES = re.compile(r"(?:[^/]+/[^/]+/)?Procedural\.md")
 
 
 def prune(journal: Journal, now: datetime, days: int) -> list[str]:

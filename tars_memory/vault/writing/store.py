@@ -137,7 +137,7 @@ class WriteSession(Transaction):
 
     def _new(self, path: str) -> bytes:
         """What a note begins with that isn't there."""
-        return shipped(path) if self._vault.look(path) is None else b""
+        return shipped(self._vault.layout.inner(path)) if self._vault.look(path) is None else b""
 
     def _planned_changes(self, path: str, changes: Sequence[Change], data: bytes, hint: str) -> Planned:
         """What changes come to; that of the last text that a note was planned on is remembered."""
