@@ -209,6 +209,7 @@ class HookOptions(Options):
 
     Attributes:
         review_every: so many messages of the person, then the conversation is examined in the background; 0: never.
+        lines: of what today's note gets a line each, parted by commas: ``tools``, ``corrections``, ``compaction``.
         budget: most tokens that a starting session is told.
         days: daily notes it is told, today's included.
         found_budget: most tokens that a prompt is told.
@@ -218,6 +219,7 @@ class HookOptions(Options):
     """
 
     review_every: int = 10
+    lines: str = "off"
     budget: int = 2_000
     days: int = 2
     found_budget: int = 800

@@ -390,6 +390,30 @@ def test_a_server_that_the_person_named_stays_and_is_not_doubled(home: Path) -> 
     assert path.read_bytes() == data
 
 
+LINES = {
+    "claude": {"PostToolUse"},
+    "codex": {"PostToolUse"},
+    "gemini": {"AfterTool", "PreCompress"},
+    "cursor": {"postToolUse", "preCompact"},
+    "copilot": {"PostToolUse", "PreCompact"},
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_daily_lines_ask_for_more_events_until_they_are_switched_off(home: Path, name: str) -> None:
+    plain, more = on(home), Hosts({"HOME": str(home)}, home / "state", ("tools", "compaction"))
+    called = [sys.executable, "-m", "tars_memory"]  # a program that is there, so that nothing else is the matter
+    install(plain, name, called)
+    before = plain.standing(name).events
+    assert "lack" in more.standing(name).problem or name == "codex"
+    install(more, name, called)
+    assert set(more.standing(name).events) == {*HOSTS[name].events, *LINES[name]}
+    install(plain, name, called)
+    assert plain.standing(name).events == before
+    uninstall(plain, name)
+    assert plain.standing(name).events == []
+
+
 def test_a_file_that_changed_since_it_was_shown_is_not_written(home: Path) -> None:
     (path,) = settle(home, "claude", b"{}")
     held = on(home)

@@ -20,10 +20,11 @@ from tars_memory.disk import sha256
 from tars_memory.errors import SettingsError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 
 START, PROMPT, COMPACT, END = "start", "prompt", "compact", "end"
+TOOL, CORRECTION = "tool", "correction"
 
 KINDS = {
     "sessionstart": START,
@@ -32,13 +33,30 @@ KINDS = {
     "beforeagent": PROMPT,
     "prompt": PROMPT,
     "precompact": COMPACT,
+    "precompress": COMPACT,
     "compact": COMPACT,
     "sessionend": END,
     "end": END,
+    "posttooluse": TOOL,
+    "aftertool": TOOL,
+    "tool": TOOL,
+    "correction": CORRECTION,
 }
 """Events by name, without case, ``-`` and ``_``: those of all :data:`AGENTS`, and a plain word for each. All others are
 ignored.
 """
+
+LINES = {"tools": TOOL, "corrections": CORRECTION, "compaction": COMPACT}
+"""What ``[hook] lines`` takes: of which events today's note gets a line."""
+
+LINE = 80
+"""Characters of what happened that stand in such a line."""
+
+TAIL = 64_000
+"""Bytes at the end of a log in which the sign is looked for that the person stopped the agent."""
+
+STOPPED = ("[Request interrupted by user", "<turn_aborted")
+"""How Claude Code and Codex write down, in a message of its own, that the person stopped them."""
 
 AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
 """The agents whose way of being answered is known, as ``--agent`` takes them."""
@@ -79,6 +97,8 @@ class Event(NamedTuple):
         folder: where the agent works; empty if it wasn't said, or isn't there.
         prompt: what the person typed.
         cursor: Cursor told it: each of its events names its version.
+        what: that a daily line tells: what a tool was given, how a compaction came about.
+        tool: its name.
     """
 
     name: str
@@ -87,6 +107,8 @@ class Event(NamedTuple):
     folder: str
     prompt: str
     cursor: bool = False
+    what: str = ""
+    tool: str = ""
 
 
 def event_of(data: bytes) -> Event:
@@ -110,7 +132,103 @@ def event_of(data: bytes) -> Event:
     if transcript:
         transcript = os.path.realpath(os.path.join(folder, transcript))
     transcript = transcript if _is_file(transcript) else ""
-    return Event(name, kind, transcript, folder, _text(said, "prompt"), "cursor_version" in said)
+    what = _given(said.get("tool_input")) if kind == TOOL else ""
+    if kind == COMPACT:
+        what = ": ".join(filter(None, (_text(said, "trigger"), _text(said, "custom_instructions"))))
+    cursor = "cursor_version" in said
+    return Event(name, kind, transcript, folder, _text(said, "prompt"), cursor, what, _text(said, "tool_name"))
+
+
+def lines_of(said: str) -> dict[str, str]:
+    """The kinds of events of which today's note gets a line, by their names in ``[hook] lines``.
+
+    Raises:
+        SettingsError: it names another one.
+    """
+    names = [] if said.strip().lower() == "off" else [name for name in map(str.strip, said.split(",")) if name]
+    for name in names:
+        if name not in LINES:
+            raise SettingsError(f"hook.lines: {name!r} is unknown", f"it is off, or some of {', '.join(LINES)}")
+    return {name: LINES[name] for name in names}
+
+
+def daily_line(agent: str, event: Event, wanted: Collection[str], mask: Callable[[str], str]) -> str:
+    """The line that an event gets in today's note, as tars writes it; empty for none.
+
+    Args:
+        agent: who told it.
+        event: that it told.
+        wanted: the kinds of events that get one.
+        mask: hides credentials; asked before a text is cut, for half of one is not known again.
+    """
+    if event.kind == TOOL in wanted:
+        name = cut(mask(event.tool), LINE) or "?"
+        label, _, given = mask(event.what).partition(": ")
+        return f"tool:{name} — {cut(given or label, LINE)}" if event.what else f"tool:{name}"
+    if event.kind == COMPACT in wanted:
+        how = cut(mask(event.what), LINE)
+        return f"[{agent or 'agent'}] session compacted" + (f" — {how}" if how else "")
+    stopped = event.kind == PROMPT and CORRECTION in wanted and was_stopped(event.transcript, event.prompt)
+    if stopped or event.kind == CORRECTION in wanted:
+        said = cut(mask(event.prompt), LINE)
+        return f"correction: {said}" if said else ""
+    return ""
+
+
+def was_stopped(transcript: str, prompt: str) -> bool:
+    """Whether the last that the person did in a conversation was to stop the agent: what he types now corrects it.
+
+    Args:
+        transcript: the log.
+        prompt: what he types now; passed over if it stands in the log already.
+    """
+    try:
+        with open(transcript, "rb") as log:
+            log.seek(max(0, os.fstat(log.fileno()).st_size - TAIL))
+            rows = log.read().split(b"\n")
+    except OSError:
+        return False
+    for row in reversed(rows):
+        try:
+            record = json.loads(row)
+        except (ValueError, RecursionError):
+            continue
+        for said in reversed(_said(record)):
+            if said.lstrip().startswith(STOPPED):
+                return True
+            if said.strip() != prompt.strip():
+                return False
+    return False
+
+
+def _said(record: object) -> list[str]:
+    """The texts of a message in a log of Claude Code or Codex; of the model's the word that it said something."""
+    if not isinstance(record, dict):
+        return []
+    message = record.get("message") or record.get("payload")
+    if record.get("type") not in ("user", "assistant", "response_item") or not isinstance(message, dict):
+        return []
+    if message.get("role") == "assistant":
+        return ["…"]
+    held = message.get("content")
+    parts = held if isinstance(held, list) else [{"text": held}]
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return [text for text in texts if isinstance(text, str)] if message.get("role") == "user" else []
+
+
+def cut(text: str, most: int) -> str:
+    """A text as one line of at most so many characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def _given(value: object) -> str:
+    """What a tool was given: its first words, with their label, which tells a credential; else all of it as JSON."""
+    if isinstance(value, dict):
+        for name in value:
+            if words := _text(value, name).strip():
+                return f"{name}: {words}"
+    return f": {value}" if isinstance(value, str) else f": {json.dumps(value, ensure_ascii=False)}" if value else ""
 
 
 def questions(prompt: str) -> list[str]:

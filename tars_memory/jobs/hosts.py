@@ -14,6 +14,7 @@ import shlex
 import shutil
 import subprocess
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
@@ -26,7 +27,7 @@ from tars_memory.vault.folder import Folder
 from tars_memory.vault.writing.system import UnsupportedError, VaultLock, of_this_system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 PROGRAMS = frozenset({"tars-memory", "tm", "tars-memory.exe", "tm.exe"})
 """The names under which we are called."""
@@ -51,6 +52,7 @@ class Host(NamedTuple):
         below: the folder below that of the variable.
         file: that holds hooks, below the folder.
         events: that it is asked to tell, as it names them.
+        lines: those that it is asked to tell besides, by the names of ``[hook] lines``.
         servers: the file that holds its MCP servers, for a host whose hooks can't answer a prompt; else empty.
         reads: what it takes in its file though JSON does not know it; of all else it ignores the whole file. Measured,
             see docs/agents.md; Cursor could not be.
@@ -66,7 +68,15 @@ class Host(NamedTuple):
     servers: str = ""
     reads: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    lines: Mapping[str, str] = MappingProxyType({})
 
+    def told(self, lines: Collection[str]) -> tuple[str, ...]:
+        """All events that it is asked to tell if these daily lines are wanted."""
+        more = (event for name, event in self.lines.items() if name in lines)
+        return tuple(dict.fromkeys((*self.events, *more)))
+
+
+_LINES = MappingProxyType({"tools": "PostToolUse", "compaction": "PreCompact"})
 
 HOSTS = {
     "claude": Host(
@@ -76,6 +86,7 @@ HOSTS = {
         "settings.json",
         ("SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd"),
         reads=(hostfile.MARK,),
+        lines=_LINES,
     ),
     "codex": Host(
         "Codex",
@@ -84,18 +95,22 @@ HOSTS = {
         "hooks.json",
         ("SessionStart", "UserPromptSubmit", "PreCompact"),
         notes=("Codex runs a new hook after you trusted it: type /hooks in Codex",),
+        lines=_LINES,
     ),
     "gemini": Host(
         "Gemini CLI", ".gemini", "GEMINI_CLI_HOME", "settings.json", ("SessionStart", "BeforeAgent"), below=".gemini",
         reads=(hostfile.COMMENTS,),
+        lines=MappingProxyType({"tools": "AfterTool", "compaction": "PreCompress"}),
     ),
     "cursor": Host(
         "Cursor", ".cursor", "", "hooks.json", ("sessionStart",), servers="mcp.json",
         reads=(hostfile.MARK, hostfile.COMMENTS, hostfile.COMMA),
         notes=("Cursor takes context from hooks at the start of a session only, not at each prompt",),
+        lines=MappingProxyType({"tools": "postToolUse", "compaction": "preCompact"}),
     ),
     "copilot": Host(
-        "Copilot CLI", ".copilot", "COPILOT_HOME", "hooks/tars-memory.json", ("SessionStart", "UserPromptSubmit")
+        "Copilot CLI", ".copilot", "COPILOT_HOME", "hooks/tars-memory.json", ("SessionStart", "UserPromptSubmit"),
+        lines=_LINES,
     ),
 }  # fmt: skip
 """By the name that ``hook install`` takes; docs/agents.md says where each fact was found, and when."""
@@ -155,16 +170,17 @@ class Hosts:
     Args:
         env: the variables that say where their folders are.
         state: our state folder.
+        lines: the daily lines that are wanted, by the names of ``[hook] lines``.
 
     Raises:
         UsageError: there is no home folder.
     """
 
-    def __init__(self, env: Mapping[str, str], state: Path) -> None:
+    def __init__(self, env: Mapping[str, str], state: Path, lines: Collection[str] = ()) -> None:
         home = env.get("USERPROFILE" if os.name == "nt" else "HOME")
         if not home:
             raise UsageError("HOME is not set, so nobody knows where settings are", "set it, and try again")
-        self.env, self.home, self.records = env, Path(home), state / "hosts"
+        self.env, self.home, self.records, self.lines = env, Path(home), state / "hosts", lines
 
     def folder(self, name: str) -> Path:
         """Where a host keeps its settings."""
@@ -295,7 +311,7 @@ class Hosts:
             problems += [f"the plugin {plugin} calls it, too: tars-memory hook uninstall {name}"] if plugin else []
         if name == "codex":
             problems += self._codex_says(files, events)
-        asked = HOSTS[name].events
+        asked = HOSTS[name].told(self.lines)
         missing = [event for event in asked if event not in events]
         events = [*(event for event in asked if event in events), *(event for event in events if event not in asked)]
         if events and missing and not problems:
@@ -328,7 +344,7 @@ class Hosts:
         path, is_toml = self._places(name)[0]
         if name == "codex":
             path, is_toml = self._codex()
-        entries = [Insertion(("hooks", event), handler(name, command)) for event in HOSTS[name].events]
+        entries = [Insertion(("hooks", event), handler(name, command)) for event in HOSTS[name].told(self.lines)]
         if name in ("cursor", "copilot"):
             entries.insert(0, Insertion(("version",), 1, listed=False))
         yield path, is_toml, entries
@@ -667,16 +683,17 @@ SOON = 5
 """Days before that in which a warning is of use."""
 
 
-def warnings(env: Mapping[str, str], now: float, *, kept: bool) -> list[tuple[str, str]]:
+def warnings(env: Mapping[str, str], now: float, *, kept: bool, lines: Collection[str] = ()) -> list[tuple[str, str]]:
     """What is wrong with hooks, and what Claude Code is about to leave out or to delete, each with what to do.
 
     Args:
         env: the variables that say where its folder is.
         now: seconds since the epoch.
         kept: what is said in conversations is kept by a night's work.
+        lines: the daily lines that are wanted.
     """
     try:
-        hosts = Hosts(env, Path())
+        hosts = Hosts(env, Path(), lines)
     except UsageError:
         return []
     folder = hosts.folder("claude")
@@ -693,9 +710,9 @@ def warnings(env: Mapping[str, str], now: float, *, kept: bool) -> list[tuple[st
         memory = os.path.join(project, "memory", "MEMORY.md")
         with contextlib.suppress(SettingsError):
             data = disk.read(Path(memory), links=True, most=disk.LARGEST_OWN) or b""
-            lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
-            if lines > MEMORY_LINES or len(data) > MEMORY_BYTES:
-                size = f"{counted(lines, 'line')}, {counted(len(data), 'byte')}"
+            rows = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+            if rows > MEMORY_LINES or len(data) > MEMORY_BYTES:
+                size = f"{counted(rows, 'line')}, {counted(len(data), 'byte')}"
                 most = f"{MEMORY_LINES} lines or {MEMORY_BYTES:,} bytes"
                 said = f"{memory} is longer than what Claude Code loads of it ({size}; it loads {most})"
                 found.append((said, "shorten it, or let tars-memory remember what is in it"))

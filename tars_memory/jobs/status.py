@@ -17,6 +17,7 @@ from tars_memory.index.embedding import models as known
 from tars_memory.index.embedding import passages, prepare
 from tars_memory.index.intake import RefreshReport
 from tars_memory.jobs.growth import loaded
+from tars_memory.jobs.hooks import lines_of
 from tars_memory.jobs.hosts import CLEANUP_DAYS, warnings
 from tars_memory.language.words import foreign
 from tars_memory.recall.packing.loaded import unapproved
@@ -103,7 +104,8 @@ def status(workspace: Workspace) -> dict[str, Any]:
 def agents(workspace: Workspace) -> list[tuple[str, str]]:
     """What is wrong with the hooks of coding agents, and what they soon forget: sentences, each with what to do."""
     now = workspace.now().timestamp()
-    return warnings(workspace.settings.env, now, kept=has_nights(workspace.state))
+    kept, lines = has_nights(workspace.state), lines_of(workspace.settings.hook.lines)
+    return warnings(workspace.settings.env, now, kept=kept, lines=lines)
 
 
 def _sources(workspace: Workspace) -> dict[str, int] | None:

@@ -14,8 +14,10 @@ import pytest
 from dialogue import Dialogue
 from terminal import environment, program, started
 
+from tars_memory.errors import SettingsError
 from tars_memory.jobs import hooks
 from tars_memory.testing import make_vault
+from tars_memory.vault import secrets
 
 CONTEXT = "- Anna likes oolong tea"
 
@@ -140,6 +142,90 @@ def installed_command(home: Path) -> str:
     """What Claude Code would run at the start of a session."""
     settings = json.loads((home / ".claude" / "settings.json").read_text())
     return str(settings["hooks"]["SessionStart"][-1]["hooks"][-1]["command"])
+
+
+def record(role: str, *texts: str, **more: Any) -> str:
+    """A record of a log of Claude Code."""
+    return json.dumps(
+        {"type": role, "message": {"role": role, "content": [{"type": "text", "text": t} for t in texts]}}
+    )
+
+
+STOP = "[Request interrupted by user for tool use]"
+LOGS = {
+    "stopped": ([record("user", "run it"), record("assistant", "running"), record("user", STOP)], True),
+    "and it stands there": ([record("user", STOP), record("user", "no, with pnpm")], True),
+    "went on": ([record("user", STOP), record("user", "go on"), record("assistant", "so be it")], False),
+    "quoted": ([record("user", "run it"), record("assistant", STOP)], False),
+    "codex": (
+        [
+            json.dumps({"type": "response_item", "payload": {"role": "user", "content": [{"text": "<turn_aborted>"}]}}),
+            json.dumps({"type": "event_msg", "payload": {"type": "turn_aborted"}}),
+        ],
+        True,
+    ),
+    "damaged": (["{", "[]", record("user", STOP), '{"type": "user", "message": 3}'], True),
+    "empty": ([], False),
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_correction_is_what_is_typed_after_the_agent_was_stopped(tmp_path: Path, name: str) -> None:
+    rows, stopped = LOGS[name]
+    log = tmp_path / "t.jsonl"
+    log.write_text("".join(f"{row}\n" for row in rows))
+    assert hooks.was_stopped(str(log), "no, with pnpm") is stopped
+
+
+def test_a_log_that_is_not_there_shows_no_correction(tmp_path: Path) -> None:
+    assert not hooks.was_stopped(str(tmp_path / "none"), "x")
+
+
+def line_of(event: dict[str, Any], wanted: str = "tools, corrections, compaction", agent: str = "claude") -> str:
+    return hooks.daily_line(
+        agent, hooks.event_of(json.dumps(event).encode()), hooks.lines_of(wanted).values(), secrets.mask
+    )
+
+
+def test_the_lines_of_a_day_are_those_of_tars() -> None:
+    tool = {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "npm  test\n-- --ci"}}
+    assert line_of(tool) == "tool:Bash — npm test -- --ci"
+    assert line_of(tool, "compaction") == "" and line_of(tool, "off") == "" and line_of(tool, "") == ""
+    long = line_of({**tool, "tool_input": {"command": "x" * 200}})
+    assert long.startswith("tool:Bash — xxx") and len(long) == len("tool:Bash — ") + 80
+    secret = {"command": f"{'x ' * 35}OPENAI_API_KEY=sk-proj-{'a1B2' * 12}"}  # half of it would not be known again
+    assert "sk-proj" not in line_of({**tool, "tool_input": secret})
+    assert "hunter2" not in line_of({**tool, "tool_input": {"password": "hunter2hunter2"}})
+    for given, words in (({"a": 3}, ' — {"a": 3}'), ("patch", " — patch"), ({}, ""), (None, ""), ([1], " — [1]")):
+        assert line_of({**tool, "tool_input": given}) == f"tool:Bash{words}"
+    compact = {"hook_event_name": "PreCompress", "trigger": "auto", "custom_instructions": ""}
+    assert line_of(compact, agent="gemini") == "[gemini] session compacted — auto"
+    more = {**compact, "trigger": "manual", "custom_instructions": "keep the plan"}
+    assert line_of(more, agent="") == "[agent] session compacted — manual: keep the plan"
+    assert line_of({"hook_event_name": "correction", "prompt": "use pnpm"}) == "correction: use pnpm"
+    with pytest.raises(SettingsError, match="'tolls' is unknown"):
+        hooks.lines_of("tolls")
+
+
+def test_an_agents_day_is_noted_in_its_name_and_project_and_undone(env: dict[str, str], vault: Path) -> None:
+    work = Path(env["HOME"], "work")
+    work.mkdir()
+    (work / ".tars-project").write_text("boat\n")
+    (vault / "projects" / "boat").mkdir(parents=True)
+    called = {"hook_event_name": "PostToolUse", "cwd": str(work), "tool_name": "Bash", "tool_input": {"command": "ls"}}
+    assert run(env, "--agent", "claude", event=called).stdout == ""
+    assert [*vault.rglob("20*.md")] == [], "nothing unless it is set"
+    env["TARS_MEMORY_HOOK_LINES"] = "tools"
+    done = run(env, "--agent", "claude", event=called)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    (note,) = vault.rglob("20*.md")
+    assert note.parent == vault / "projects" / "boat"
+    (line,) = [row for row in note.read_text().splitlines() if row.startswith("- ")]
+    assert line.endswith("tool:Bash — ls [by:: claude]")
+    listed = subprocess.run(program("history", "--json"), env=env, cwd=work, capture_output=True, text=True)
+    assert json.loads(listed.stdout)["entries"][0]["actor"] == "agent"
+    subprocess.run(program("undo"), env=env, cwd=work, check=True, capture_output=True)
+    assert not note.exists() or "tool:" not in note.read_text()
 
 
 def test_three_commands_to_the_first_remembered_line(tmp_path: Path) -> None:

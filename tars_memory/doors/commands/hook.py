@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tars_memory import index, jobs
+import tars_memory
+from tars_memory import index, jobs, vault
 from tars_memory.apart import program
 from tars_memory.disk import Places, read_id
 from tars_memory.doors.cli.call import Call, confirmed
@@ -20,20 +21,35 @@ from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError
 from tars_memory.jobs.hooks import (
     AGENTS,
     COMPACT,
+    CORRECTION,
     END,
     LONGEST_EVENT,
     PROMPT,
     START,
+    TOOL,
     Desk,
     Event,
     answer,
     begin,
+    daily_line,
     event_of,
+    lines_of,
     questions,
 )
-from tars_memory.settings import AUTO, PROJECT, HookOptions, Settings, find_vault, here, may_run_by_itself
+from tars_memory.settings import (
+    ACTOR,
+    AUTHOR,
+    AUTO,
+    PROJECT,
+    HookOptions,
+    Settings,
+    find_vault,
+    here,
+    may_run_by_itself,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from tars_memory.jobs.hosts import Edit, Hosts
@@ -42,6 +58,9 @@ OK = 0
 STOPPED = 1
 
 ACTIONS = ("install", "uninstall", "status")
+
+LOCK_WAIT = "1"
+"""Seconds that a daily line waits for another writer; then it goes to the spool."""
 
 PATIENCE = 1.0
 """Seconds of the first reading of a vault for which an agent waits."""
@@ -147,13 +166,28 @@ def hook(
                 call, question, agent, budget=options.found_budget, loaded=False, session=event.transcript
             )
     _set_timer(0)  # from here on the answer is whole
-    desk.log(f"{event.name}: {done or 'nothing begun'}, {counted(len(text), 'character')} told")
+    if event.kind != TOOL:
+        desk.log(f"{event.name}: {done or 'nothing begun'}, {counted(len(text), 'character')} told")
     _print(call, event, text, agent)
+    _set_timer(options.timeout)  # what is to be noted must not cost the answer
+    _note(call, event, agent, lines_of(options.lines).values())
     return OK
+
+
+def _note(call: Call, event: Event, agent: str, wanted: "Collection[str]") -> None:
+    """Write the line that today's note gets of an event, as the agent, in the project of the folder it works in."""
+    text = daily_line(agent, event, wanted, vault.secrets.mask) if wanted else ""
+    if text:
+        env = {"TARS_MEMORY_STORE_LOCK_TIMEOUT": LOCK_WAIT, AUTHOR: agent or "agent", **call.env, ACTOR: "agent"}
+        how: dict[str, Any] = {"now": call.now, "dry_run": call.dry_run, "project": call.project}
+        with tars_memory.Memory(call.vault, actor="agent", env=env, **how) as memory:
+            memory.log(text)
 
 
 def _background(call: Call, event: Event, desk: Desk, root: "Path", options: HookOptions) -> str:
     """Begin what the event asks for; what was done, for the log. A failure must not cost the answer."""
+    if event.kind in (TOOL, CORRECTION):
+        return ""
     if not may_run_by_itself(call.env):
         return f"{AUTO} is set to {call.env[AUTO]}"
     env = {**call.env, PROJECT: call.project} if call.project else call.env
@@ -238,7 +272,8 @@ def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
     if action not in ACTIONS or unknown:
         what = f"unknown agent: {unknown[0]!r}" if unknown else f"unknown action: {action!r}"
         raise UsageError(what, f"hook takes: {', '.join(ACTIONS)}, and {', '.join(AGENTS)}")
-    hosts = jobs.hosts.Hosts(call.env, Places.of(call.env).state)
+    places = Places.of(call.env)
+    hosts = jobs.hosts.Hosts(call.env, places.state, lines_of(Settings(call.env, places).hook.lines))
     if action == "status":
         return _standing(call, hosts, names or list(AGENTS))
     names = list(dict.fromkeys(names)) or hosts.here()
