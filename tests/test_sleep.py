@@ -23,6 +23,7 @@ from tars_memory.curation.extraction import drawing
 from tars_memory.curation.models.llm import Prompt
 from tars_memory.errors import BusyError, ModelUnavailableError, NotFoundError
 from tars_memory.jobs import sleep as nights
+from tars_memory.jobs.hooks import Desk
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, ScriptedLLM, make_vault
 
@@ -150,6 +151,17 @@ def test_what_was_said_long_ago_waits_from_the_night_on_which_it_was_extracted(p
             assert offered(memory) == waiting
             assert offered(memory, expired=True) == 5
     assert sum(data.count(b"[expired]") for data in files(place).values()) == 5
+
+
+def test_a_night_examines_what_a_killed_session_left_behind(place: Path) -> None:
+    Talk(place, "killed", START - timedelta(hours=9)).grow(5, random.Random(1))
+    with opened(place, START) as memory:
+        desk = Desk(memory.workspace.made_state() / "hooks")
+        for name in ("killed", "gone"):
+            desk.watch(str(place / f"{name}.jsonl"))
+        (extract, *_) = nights.sleep(memory).steps
+        assert extract.counts["conversations"] == 1 and not extract.error
+        assert desk.left(None) == [str(place / "gone.jsonl")]
 
 
 def test_a_dry_run_writes_nothing(place: Path) -> None:

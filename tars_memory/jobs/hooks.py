@@ -81,10 +81,10 @@ LONGEST_COPY = 64_000_000
 """Bytes of a transcript that is copied while the agent waits (about 30 ms); a bigger one is linked."""
 
 FORGOTTEN = 14 * 86_400
-"""Seconds after which counts, and copies that nobody could examine, are removed."""
+"""Seconds after which counts, and copies and marks of what nobody could examine, are removed."""
 
 RETRIES = 3
-"""So many conversations whose copies are still there are examined again when a session starts."""
+"""So many conversations that were left behind are examined when a session starts, the latest first."""
 
 
 class Event(NamedTuple):
@@ -317,6 +317,14 @@ class Desk:
         finally:
             os.close(descriptor)
 
+    def watch(self, transcript: str) -> bool:
+        """Note that a conversation has words that nobody examined yet; whether that is new."""
+        path = Path(self.folder, "kept", key(transcript), "transcript")
+        new = not path.exists()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.write_bytes(os.fsencode(transcript))
+        return new
+
     def keep(self, transcript: str) -> str:
         """Keep a conversation as it is now, until it has been examined; where the copy is.
 
@@ -326,7 +334,7 @@ class Desk:
         home = os.path.join(self.folder, "kept", key(transcript))
         folder = os.path.join(home, f"{time.time_ns():x}")
         os.makedirs(folder, mode=0o700)
-        Path(home, "transcript").write_bytes(os.fsencode(transcript))
+        self.watch(transcript)
         path = os.path.join(folder, os.path.basename(transcript))
         if os.path.getsize(transcript) <= LONGEST_COPY:
             try:
@@ -343,31 +351,39 @@ class Desk:
         home = Path(self.folder, "kept", key(transcript))
         return [str(path) for path in sorted(home.glob("*/*")) if not path.name.endswith(".part")]
 
-    def left(self) -> list[str]:
-        """Conversations whose copies wait to be examined, at most :data:`RETRIES`."""
-        found: list[str] = []
-        base = os.path.join(self.folder, "kept")
-        try:
-            homes = sorted(os.listdir(base))
-        except OSError:
-            return found
-        for home in homes:
-            try:
-                path = os.fsdecode(disk.read(Path(base, home, "transcript")) or b"")
-            except SettingsError:
-                continue
-            if path and "\0" not in path:
-                found.append(path)
-        return found[:RETRIES]
+    def left(self, most: int | None = RETRIES, *, but: str = "") -> list[str]:
+        """Conversations with words that wait to be examined, the latest first: of sessions that were killed or closed
+        without a word, that go on elsewhere, or whose examination failed.
 
-    def drop(self, transcript: str, copies: list[str]) -> None:
-        """Remove copies that are no longer needed."""
+        Args:
+            most: so many of them; None for all.
+            but: one that is left out.
+        """
+        found: list[tuple[float, str]] = []
+        for mark in Path(self.folder, "kept").glob("*/transcript"):
+            try:
+                path = os.fsdecode(disk.read(mark) or b"")
+                if path and "\0" not in path and path != but:
+                    found.append((mark.stat().st_mtime, path))
+            except (OSError, SettingsError):
+                continue
+        return [path for _, path in sorted(found, reverse=True)][:most]
+
+    def drop(self, transcript: str, copies: list[str], before: float) -> None:
+        """A conversation was examined: remove copies that are no longer needed, and the mark that it waits.
+
+        Args:
+            transcript: its log.
+            copies: to remove.
+            before: seconds since 1970 when the examination began; what was said since waits for the next one.
+        """
         for copy in copies:
             _remove(copy)
             _remove(os.path.dirname(copy))
         home = os.path.join(self.folder, "kept", key(transcript))
-        if not self.kept(transcript):
-            _remove(os.path.join(home, "transcript"))
+        mark = Path(home, "transcript")
+        if not self.kept(transcript) and _older(mark, before):
+            _remove(str(mark))
             _remove(home)
 
     def prune(self) -> None:
@@ -380,9 +396,10 @@ class Desk:
             if _older(path.parent, before):
                 _remove(str(path))
                 _remove(str(path.parent))
-                if not [*path.parent.parent.glob("*/*")]:
-                    _remove(str(path.parent.parent / "transcript"))
-                    _remove(str(path.parent.parent))
+        for mark in Path(self.folder, "kept").glob("*/transcript"):
+            if _older(mark, before) and not [*mark.parent.glob("*/*")]:
+                _remove(str(mark))
+                _remove(str(mark.parent))
 
     def lock(self, transcript: str, name: str) -> Path:
         """A lock file of one conversation."""

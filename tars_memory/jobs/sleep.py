@@ -21,6 +21,7 @@ from tars_memory.curation.extraction.keeping import Record
 from tars_memory.curation.reviewing.ticks import settle
 from tars_memory.errors import ModelUnavailableError, NotFoundError, TarsError, UsageError, counted
 from tars_memory.jobs.growth import DAYS
+from tars_memory.jobs.hooks import Desk
 from tars_memory.settings import (
     AUTO,
     SleepOptions,
@@ -112,13 +113,18 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     options = memory.workspace.settings.sleep
 
     own = [os.path.expanduser(name) for name in map(str.strip, options.sources.split(",")) if name]
-    named = [*sources] or [*dict.fromkeys([*own, *source_paths(memory.workspace.settings)])]
+    desk, moment = Desk(memory.workspace.state / "hooks"), time.time()
+    left = [*filter(os.path.isfile, desk.left(None))]
+    named = [*sources] or [*dict.fromkeys([*own, *source_paths(memory.workspace.settings), *left])]
 
     with _alone(memory), memory.workspace.vault.read_once():
         record = Record(memory.workspace.state / "sleep.json")
         before, memory.workspace.night = _last(memory), os.urandom(8).hex()
         steps: list[Step] = []
         steps.append(_step("extract", lambda: _extract(memory, named, record)))
+        for transcript in left:
+            if not memory.workspace.dry_run and transcript in record.sources:
+                desk.drop(transcript, [], moment)
         if memory.workspace.talks() is not None:
             steps.append(_step("keep", lambda: _keep(memory, record)))
         steps += _tended(memory, options)

@@ -139,6 +139,21 @@ def test_every_few_messages_it_is_examined(agent: Agent) -> None:
     assert re.findall(r"message (\d)", agent.told) == ["1", "2", "4", "5", "7"]
 
 
+@pytest.mark.parametrize("name", ["SessionStart", "UserPromptSubmit"])
+def test_a_session_that_was_killed_is_examined_when_another_one_appears(agent: Agent, name: str) -> None:
+    agent.says("Please remember that the spare key is under the blue pot.")
+    answered(agent.hook("UserPromptSubmit", prompt="zzyzx"))
+    other = agent.folder / "other.jsonl"
+    other.write_bytes(logs.claude_code([*logs.talk(1)], "5c1b0d3c-0000-4264-865b-baf9d561bba3"))
+    answered(agent.hook(name, prompt="zzyzx", transcript_path=str(other)))
+    assert "begun again: 1" in agent.told
+    agent.waits_for(lambda: "spare key is under the blue pot" in agent.notes and agent.runs() == 1)
+    waits = [] if name == "SessionStart" else [str(other)]
+    agent.waits_for(lambda: Desk(agent.desk).left() == waits)
+    answered(agent.hook("SessionStart", transcript_path=str(other)))
+    assert agent.told.count("begun again") == 1, "its own session has not been left behind"
+
+
 @pytest.mark.parametrize("env", [{"TARS_AUTO_EXTRACT": "0"}, {"TARS_AUTO_EXTRACT": "off"}])
 def test_it_examines_nothing_if_that_is_forbidden(agent: Agent, env: dict[str, str]) -> None:
     for name in ("PreCompact", "SessionEnd", "SessionStart"):
@@ -338,6 +353,20 @@ def test_what_is_old_is_removed(tmp_path: Path) -> None:
         os.utime(path, (1, 1))
     desk.prune()
     assert [path for path in (tmp_path / "desk").rglob("*") if path.is_file()] == [] and desk.left() == []
+
+
+def test_what_waits_is_known_until_it_was_examined(tmp_path: Path) -> None:
+    desk = Desk(tmp_path / "desk")
+    assert desk.left() == [] and [desk.watch("/a"), desk.watch("/b"), desk.watch("/a")] == [True, True, False]
+    for name, age in (("/a", 50), ("/b", 90), ("/c", 10), ("/d", 70)):
+        desk.watch(name)
+        os.utime(tmp_path / "desk" / "kept" / hooks.key(name) / "transcript", (1e9 - age, 1e9 - age))
+    assert desk.left() == ["/c", "/a", "/d"] and desk.left(None, but="/a") == ["/c", "/d", "/b"]
+    desk.drop("/c", [], 1e9 - 20)  # something was said since it was looked at
+    desk.drop("/d", [], 1e9 - 20)
+    assert desk.left(None) == ["/c", "/a", "/b"]
+    desk.prune()
+    assert desk.left(None) == [] and [*(tmp_path / "desk" / "kept").iterdir()] == []
 
 
 def test_a_conversation_that_went_on_needs_no_copy(tmp_path: Path) -> None:

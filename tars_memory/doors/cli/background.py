@@ -40,6 +40,8 @@ MOST_WORDS = 600
 """Characters of what the command said that are put into the log."""
 
 EXAMINED = FINISHED = 0
+UNREADABLE = 3
+"""The exit code of ``extract`` for a log that it can't read: to look again at the same bytes is of no use."""
 
 PORTION = 512
 """Passages between two looks at power, vault and settings: about 10 s of work."""
@@ -104,13 +106,16 @@ def _examine(desk: Desk, vault: str, transcript: str, options: HookOptions) -> i
     held = [copy for copy in copies if there and holds(transcript, copy)]
     sources = [*(copy for copy in copies if copy not in held), *([transcript] if there else [])]
     if not sources:
+        desk.drop(transcript, [], time.time())
         return EXAMINED
     model = ["--model", options.model] if options.model else []
-    begun = time.monotonic()
+    begun, moment = time.monotonic(), time.time()
     with _talk() as said:
         code = run(["--vault", vault, "extract", "--auto", *model, "--", *sources])
     if code == EXAMINED:
-        desk.drop(transcript, copies)
+        desk.drop(transcript, copies, moment)
+    elif code == UNREADABLE:
+        desk.drop(transcript, [], moment)
     told = masked(said.getvalue().strip().replace("tars-memory: ", ""))
     desk.log(f"background: {transcript}: exit {code} after {time.monotonic() - begun:.1f} s: {told or 'nothing new'}")
     return code

@@ -49,7 +49,7 @@ from tars_memory.settings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from tars_memory.jobs.hosts import Edit, Hosts
@@ -193,24 +193,31 @@ def _background(call: Call, event: Event, desk: Desk, root: "Path", options: Hoo
     env = {**call.env, PROJECT: call.project} if call.project else call.env
     try:
         if event.kind == START:
-            left = desk.left()
-            for transcript in left:
-                begin(desk, root, transcript, env)
-            return f"begun again: {len(left)}" if left else ""
+            return _flush(desk, root, event, env)
         if not event.transcript:
             return "no transcript"
         if event.kind == PROMPT:
-            if not options.review_every or not event.prompt.strip():
+            if not event.prompt.strip():
                 return ""
             number = desk.count(event.transcript)
-            if number % options.review_every:
-                return f"message {number}"
+            desk.watch(event.transcript)
+            flushed = _flush(desk, root, event, env) if number == 1 else ""
+            if not options.review_every or number % options.review_every:
+                return f"message {number}" + (f", {flushed}" if flushed else "")
         if event.kind in (COMPACT, END):
             desk.keep(event.transcript)
         begin(desk, root, event.transcript, env)
     except OSError as error:
         return f"failed: {error}"
     return f"begun: {event.transcript}"
+
+
+def _flush(desk: Desk, root: "Path", event: Event, env: "Mapping[str, str]") -> str:
+    """Examine the conversations that another session left behind, whether or not it said that it ended."""
+    left = desk.left(but="" if event.transcript and desk.kept(event.transcript) else event.transcript)
+    for transcript in left:
+        begin(desk, root, transcript, env)
+    return f"begun again: {len(left)}" if left else ""
 
 
 def _context(call: Call, question: str, agent: str, **options: Any) -> str:
