@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15, help="of the start-up (15)")
     parser.add_argument("--notes", type=int, default=1000, help="in the vault of the start-up (1000)")
     parser.add_argument("--logs", type=int, default=300, help="of 200 kB, for the part talks (300)")
-    parser.add_argument("--sizes", default="1000,10000,100000", help="notes of the parts scale and postgres")
+    parser.add_argument("--sizes", default="1000,10000,100000", help="notes of the part scale, passages of postgres")
     parser.add_argument("--large", action="store_true", help="growth up to 150,000 chunks (minutes, 2 GB of disk)")
     parser.add_argument("--shapes", default="", metavar="PART", help="growth of all shapes whose names hold this")
     parser.add_argument("--all", action="store_true", help="growth of all shapes (hours)")
@@ -37,6 +37,7 @@ def main() -> None:
     )
     parser.add_argument("--vault", type=Path, metavar="DIR", help="a vault for the part live, instead of a made one")
     parser.add_argument("--database", default="", metavar="URL", help="with pgvector, for the part postgres")
+    parser.add_argument("--kept", type=Path, metavar="DIR", help="what postgres made and measured is left there")
     parser.add_argument("--keys", type=int, default=200, help="that are pressed in the part live (200)")
     parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="tokenizer.json, for the part multilingual")
     parser.add_argument("--texts", type=int, default=100_000, help="that it is compared on (100,000)")
@@ -112,7 +113,7 @@ def main() -> None:
                 print(postgres.compared(arguments.set, arguments.database, folder), flush=True)
             else:
                 sizes = [int(size) for size in arguments.sizes.split(",")]
-                print(postgres.report(sizes, arguments.database, folder), flush=True)
+                print(postgres.report(sizes, arguments.database, arguments.kept or folder), flush=True)
         if "growth" in parts:
             from bench import growth
 

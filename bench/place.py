@@ -1,7 +1,7 @@
 """Where the bench works: a vault, its state and its cache below one temporary folder, indexed without the real model.
 
 Vectors are random, under the real model's fingerprint: what a search costs doesn't depend on what they mean, and the
-bench is ready in seconds.
+bench is ready in seconds. Where neighbours are not compared one by one they are of :mod:`bench.clusters`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from tars_memory.settings import LayoutOptions, LimitsOptions
 
 if TYPE_CHECKING:
     from tars_memory.index.embedding.models import QueryVector
+    from tars_memory.index.embedding.passages import Embedder
     from tars_memory.index.embedding.session import Embedded
     from tars_memory.index.indexer import Index
 
@@ -118,14 +119,14 @@ class Place:
             "TARS_MEMORY_BACKGROUND": "0",  # what is measured shares its processors with nothing of ours
         }
 
-    def index(self) -> Index:
-        """The vault's index, with an embedder of random vectors."""
+    def index(self, embedder: Callable[[str], Embedder] = RandomEmbedder) -> Index:
+        """The vault's index, with an embedder of random vectors or another one, given the fingerprint of the model."""
         from tars_memory.index.indexer import Index
         from tars_memory.vault.vault import Vault
 
         vault = Vault.open(self.root, LayoutOptions(), LimitsOptions())
         state = self.places.vault_state(self.root, vault.id, create=True)
-        return Index(vault, state, self.places.cache, LimitsOptions(), lambda: RandomEmbedder(self.fingerprint))
+        return Index(vault, state, self.places.cache, LimitsOptions(), lambda: embedder(self.fingerprint))
 
     def reindex(self) -> Any:
         """Bring the index up to date, vectors included; what it reports."""

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.growth import QUERIES, _questions, p95
-from bench.measure import table
-from bench.place import Place, RandomEmbedder
-from tars_memory.index.embedding import prepare
+from bench import vault
+from bench.clusters import ClusteredEmbedder
+from bench.growth import CHUNKS_A_NOTE, QUERIES, _questions, p95
+from bench.measure import run, table
+from bench.place import PYTHON, Place
+from tars_memory.index import vectors
+from tars_memory.index.embedding import models, prepare
 from tars_memory.index.postgres import TeamIndex
+from tars_memory.index.reader import Filter
 from tars_memory.memory import Memory
 from tars_memory.recall import query as queries
 from tars_memory.recall import search as searching
+from tars_memory.recall.ranking.candidates import CHUNKS_BY_MEANING
 from tars_memory.recall.request import SearchRequest
 from tars_memory.testing import HashEmbedder
 
@@ -107,65 +115,158 @@ def _is_tied(one: list[tuple[float, tuple[str, int]]], other: list[tuple[float, 
     return {place for score, place in one if score > last} == {place for score, place in other if score > last}
 
 
+STAGES = ("make", "publish", "file", "team")
+"""Each a process of its own, so that its memory is its own."""
+FEW_WORDS = 6
+"""For which a line has bits where there are more passages than :data:`FULL`, so that a million take 10 GB."""
+FULL = 300_000
+
+
 def report(sizes: list[int], database: str, folder: Path) -> str:
-    """Measure made-up vaults of so many notes and tell."""
-    rows = [row for size in sizes for row in _sized(size, database, folder / str(size))]
-    heads = ("passages", "engine", "made in s", "MB", "words p50", "words p95", "both p50", "both p95", "CPU p50")
-    return table(f"PostgreSQL beside the file: {QUERIES} queries in one process, ms by the clock", heads, rows)
+    """Measure made-up vaults of so many passages and tell.
+
+    What was measured is kept in the folder beside what it was measured on: who is stopped goes on from there.
+    """
+    made, asked = [], []
+    for size in sizes:
+        told = _sized(size, database, folder / f"{size}")
+        passages, engines = f"{told['make']['passages']:,}", ("SQLite", "PostgreSQL")
+        for engine, stage in zip(engines, ("make", "publish"), strict=True):
+            figures = (f"{told[stage][key]:.0f}" for key in ("clock", "cpu", "megabytes", "memory"))
+            made.append((engine, passages, *figures))
+        for engine, stage in zip(engines, ("file", "team"), strict=True):
+            figures = [f"{told[stage][mode][at] * 1000:.0f}" for mode in MODES for at in (0, 1)]
+            shares = (f"{told[stage]['neighbours']:.1%}", f"{told[stage]['memory']:.0f}")
+            asked.append((engine, passages, *figures, *shares))
+    return table(
+        "A team's index is made from the file's: what is made, PostgreSQL's processes included",
+        ("engine", "passages", "s by the clock", "CPU s", "MB on disk", "peak MB"),
+        made,
+    ) + table(
+        f"{QUERIES} queries in one process, CPU ms, PostgreSQL's process included",
+        ("engine", "passages", "words p50", "p95", "hybrid p50", "p95", "first ten neighbours", "peak MB"),
+        asked,
+    )
 
 
-def _sized(size: int, database: str, folder: Path) -> list[tuple[str, ...]]:
+def _sized(size: int, database: str, folder: Path) -> dict[str, Any]:
+    kept = folder / "measured.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    told = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
+    env = {**Place(folder).env, "OPENBLAS_NUM_THREADS": "1"}
+    for stage in STAGES:
+        if stage not in told:
+            before, began = _served(database), time.monotonic()
+            out = folder / "stage.json"
+            cost = run([PYTHON, "-m", "bench.postgres", stage, str(size), str(folder), database, str(out)], env)
+            if cost.exit_code:
+                raise RuntimeError(f"{stage} of {size}: exit code {cost.exit_code}")
+            clock, served = time.monotonic() - began, _served(database) - before
+            told[stage] = {"clock": clock, "cpu": cost.cpu + served, "memory": cost.memory}
+            told[stage] |= json.loads(out.read_text("utf-8"))
+            kept.write_text(json.dumps(told), "utf-8")
+    return told
+
+
+def _served(database: str) -> float:
+    """Seconds of CPU of the server's processes that have ended; 0 where it is on another machine."""
+    import psycopg
+
+    with psycopg.connect(database) as connection:
+        stat = Path(f"/proc/{connection.info.backend_pid}/stat")
+        if not stat.exists():
+            return 0.0
+        parent = stat.read_text().rpartition(")")[2].split()[1]
+    time.sleep(1)  # until it has reaped those that ended
+    ended = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[13:15]
+    return sum(map(int, ended)) / os.sysconf("SC_CLK_TCK")
+
+
+def _stage(stage: str, size: int, folder: Path, database: str) -> dict[str, Any]:
+    """One of :data:`STAGES`, in this process; what it tells."""
     place = Place(folder)
-    began = time.monotonic()
-    place.build(size)
-    made = time.monotonic() - began
-    index, name = place.index(), f"bench{size}notes"
-    texts, embedder = _questions(), RandomEmbedder(place.fingerprint)
-    vectors = [embedder.embed_query(text) for text in texts]
-    team = TeamIndex(database, name)
-    began = time.monotonic()
-    team.publish(index.published_from(), index.cache, None, takes_over=True, wait=60.0)
-    published = time.monotonic() - began
-    passages = index.reader().chunk_count()
-    files = [index.files.current(), *place.places.cache.glob("vectors-*.db")]
-    weight = sum(file.stat().st_size for file in files if file) / 1e6
+    if stage == "make" and not place.root.exists():
+        vault.make(place.root, size // CHUNKS_A_NOTE)
+        prepare.ready(models.EMBEDDED, place.places.cache)
+    few = {} if size <= FULL else {"words": FEW_WORDS}
+    index = place.index(lambda fingerprint: ClusteredEmbedder(fingerprint, **few))
+    team = TeamIndex(database, f"bench{size}")
+    try:
+        if stage == "make":
+            began, spent = time.monotonic(), time.process_time()
+            index.reindex()
+            took = {
+                "clock": time.monotonic() - began,
+                "cpu": time.process_time() - spent,
+            }  # without the making of notes
+            index.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            files = [index.files.current(), *place.places.cache.glob("vectors-*.db")]
+            weight = sum(file.stat().st_size for file in files if file)
+            return {**took, "megabytes": weight / 1e6, "passages": index.reader().chunk_count()}
+        if stage == "publish":
+            team.publish(index.published_from(), index.cache, None, takes_over=True, wait=60.0)
+            return {"megabytes": team.told()["bytes"] / 1e6}
+        texts, embedder = _questions(), ClusteredEmbedder(place.fingerprint)
+        reader = index.reader()
+        answers = reader.vectors(reader.spread(QUERIES))
+        asked = [embedder.question(text, answer) for text, answer in zip(texts, answers.values(), strict=True)]
+        if stage == "file":
+            return _asked(reader, index.vault.read, texts, asked, time.process_time)
 
-    def there(reader: PostgresReader) -> tuple[str, ...]:
-        backend = Path(f"/proc/{reader.backend}/schedstat")  # of a server on this machine
+        def there(reader: PostgresReader) -> dict[str, Any]:
+            backend = Path(f"/proc/{reader.backend}/schedstat")  # of a server on this machine
 
-        def cpu() -> float:
-            return time.process_time() + (int(backend.read_text().split()[0]) / 1e9 if backend.exists() else 0.0)
+            def cpu() -> float:
+                return time.process_time() + (int(backend.read_text().split()[0]) / 1e9 if backend.exists() else 0.0)
 
-        return _asked(reader, index.vault.read, texts, vectors, cpu)
+            return _asked(reader, index.vault.read, texts, asked, cpu)
 
-    larger = (team.told()["bytes"] or 0) / 1e6
-    rows = [_asked(index.reader(), index.vault.read, texts, vectors, time.process_time), team.read(there)]
-    team.close()
-    index.close()
-    shutil.rmtree(folder)
-    return [
-        (f"{passages:,}", name, f"{seconds:.0f}", f"{megabytes:.0f}", *row)
-        for name, seconds, megabytes, row in (
-            ("file", made, weight, rows[0]),
-            ("PostgreSQL, beside", published, larger, rows[1]),
-        )
-    ]
+        return team.read(there)
+    finally:
+        team.close()
+        index.close()
 
 
 def _asked(
-    reader: IndexReader, read: Callable[[str], bytes], texts: list[str], vectors: list, cpu: Callable[[], float]
-) -> tuple[str, ...]:
-    """The middle and the 95th of a hundred, by words and by both, and the middle of the processors' time of both."""
-    times: dict[str, list[float]] = {"lexical": [], "hybrid": [], "cpu": []}
+    reader: IndexReader,
+    read: Callable[[str], bytes],
+    texts: list[str],
+    asked: list[QueryVector],
+    cpu: Callable[[], float],
+) -> dict[str, Any]:
+    """The middle and the 95th of a hundred by words and by both, and how many of the first ten neighbours are right."""
+    times: dict[str, list[float]] = {mode: [] for mode in MODES}
     for warm in (True, False):
-        for text, vector in zip(texts[:5] if warm else texts, vectors, strict=False):
+        for text, vector in zip(texts[:5] if warm else texts, asked, strict=False):
             for mode in MODES:
-                began, spent = time.perf_counter(), cpu()
-                asked, given = queries.parse(text, _TODAY), vector if mode == "hybrid" else None
-                searching.search(reader, asked, SearchRequest(text, mode), vector=given, read=read)
+                spent = cpu()
+                given = vector if mode == "hybrid" else None
+                searching.search(
+                    reader, queries.parse(text, _TODAY), SearchRequest(text, mode), vector=given, read=read
+                )
                 if not warm:
-                    times[mode].append(time.perf_counter() - began)
-                    if mode == "hybrid":
-                        times["cpu"].append(cpu() - spent)
-    figures = [each for mode in MODES for each in (statistics.median(times[mode]), p95(times[mode]))]
-    return tuple(f"{figure * 1000:.0f}" for figure in (*figures, statistics.median(times["cpu"])))
+                    times[mode].append(cpu() - spent)
+    held = 0
+    for vector in asked:
+        found = {chunk for chunk, _ in reader.nearest(vector.vector, Filter(), CHUNKS_BY_MEANING)[:HITS]}
+        with one_by_one():
+            exact = {chunk for chunk, _ in reader.nearest(vector.vector, Filter(), HITS)}
+        held += len(found & exact)
+    told: dict[str, Any] = {mode: (statistics.median(each), p95(each)) for mode, each in times.items()}
+    return {**told, "neighbours": held / len(asked) / HITS}
+
+
+@contextmanager
+def one_by_one() -> Iterator[None]:
+    """Neighbours are compared one by one, however many there are."""
+    kept = vectors.MANY
+    vectors.MANY = sys.maxsize
+    try:
+        yield
+    finally:
+        vectors.MANY = kept
+
+
+if __name__ == "__main__":
+    stage, size, folder, database, out = sys.argv[1:]
+    Path(out).write_text(json.dumps(_stage(stage, int(size), Path(folder), database)), "utf-8")

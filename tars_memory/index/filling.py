@@ -220,7 +220,7 @@ def leave_out(connection: sqlite3.Connection) -> None:
     other = "latin = 0 AND embedded <> 3"
     held = connection.execute(f"SELECT id FROM chunks WHERE {other} AND embedded = 1").fetchall()
     if held and vectors.load(connection):
-        connection.executemany("DELETE FROM chunk_vectors WHERE chunk = ?", held)
+        vectors.take_out(connection, held)
     elif held:
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('knn', 'other scripts')")
     connection.execute(f"UPDATE chunks SET embedded = 3 WHERE {other}")

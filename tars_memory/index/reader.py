@@ -257,7 +257,8 @@ class IndexReader:
             many = len(over) > SPARE
             conditions, values = vector_conditions(within, self._scopes, ending=many)
             spare = int(self._connection.execute("SELECT count(*) FROM vector_garbage").fetchone()[0])
-            found = vectors.knn(self._connection, vector, conditions, values, k + spare + (0 if many else len(over)))
+            knn = vectors.knn_of_many if self.chunk_count() >= vectors.MANY else vectors.knn
+            found = knn(self._connection, vector, conditions, values, k + spare + (0 if many else len(over)))
             if spare:
                 alive = self._alive([chunk for chunk, _ in found])
                 found = [pair for pair in found if pair[0] in alive]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CHUNKER = 3
 """Raise it with every change that makes other chunks or other embedded text of the same bytes."""
-VERSION = 19
+VERSION = 20
 """Goes into the file's name and ``user_version``; raise it with every change below or in how rows are made."""
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic", "talk")
@@ -182,7 +182,15 @@ CREATE TABLE answers (              -- how what was said was answered: shown bes
   PRIMARY KEY (chunk, place)
 ) WITHOUT ROWID;
 
-CREATE TABLE vector_garbage (       -- rows of chunk_vectors whose chunk went while sqlite-vec was not at hand
+CREATE TABLE chunk_bits (           -- of each vector in chunk_vectors the signs: what many are looked through by
+  chunk INTEGER PRIMARY KEY,
+  tier  INTEGER NOT NULL,
+  day   INTEGER NOT NULL,
+  scope INTEGER NOT NULL,
+  bits  BLOB NOT NULL
+);
+
+CREATE TABLE vector_garbage (       -- rows of these two whose chunk went while sqlite-vec was not at hand
   chunk INTEGER PRIMARY KEY
 );
 

@@ -195,6 +195,9 @@ def _wrong_vectors(connection: sqlite3.Connection, cache: Path) -> list[str]:
             wanted = vectors.small([vector for _, vector in held])
             wrong += sum(stored != made for (stored, _), made in zip(held, wanted, strict=True))
             lost += sum(1 for _, _, vector in page if vector is None)
+        signs = "b.bits IS NOT vec_quantize_binary(vec_int8(v.vector))"
+        sql = f"SELECT count(*) FROM chunk_vectors v LEFT JOIN chunk_bits b ON b.chunk = v.chunk WHERE {signs}"
+        wrong += int(connection.execute(sql).fetchone()[0])
     finally:
         store.close()
     found = [f"vectors: {wrong} are not those of the cache"] if wrong else []

@@ -39,6 +39,11 @@ PEAK = 4.9
 of MiniLM and e5 three in a million are larger."""
 PYTHON = 64
 """Vectors made small in plain Python before numpy is worth importing for it."""
+MANY = 100_000
+"""Passages from which on neighbours are looked for by the signs of their numbers first: so many cost 16 ms of a
+processor instead of 46, and a ninth of what is read."""
+FIRST = 1_000
+"""The nearest by signs whose cosines are computed then: of the ten nearest of 100,000 they lack 2 in 1,000."""
 READ = 1024
 """Vectors of the cache that are compared at once."""
 BLOAT = 1.5
@@ -125,6 +130,7 @@ def start(connection: sqlite3.Connection, dimension: int) -> None:
     """Make the KNN index empty; every chunk is then to be filled in. Belongs inside a transaction."""
     connection.execute("DROP TABLE IF EXISTS chunk_vectors")
     connection.execute(schema.VECTORS.format(dimension=dimension, block=schema.BLOCK))
+    connection.execute("DELETE FROM chunk_bits")
     connection.execute("DELETE FROM vector_garbage")
     connection.execute("UPDATE chunks SET embedded = 0 WHERE embedded <> 0")
 
@@ -163,18 +169,27 @@ def fill(connection: sqlite3.Connection, rows: Sequence[tuple[int, bytes]]) -> N
             continue
         tier, day, scope, embedded = place
         if embedded == 1:
-            connection.execute("DELETE FROM chunk_vectors WHERE chunk = ?", (chunk,))
+            take_out(connection, [(chunk,)])
         connection.execute(
             "INSERT INTO chunk_vectors (chunk, vector, tier, day, scope) VALUES (?, vec_int8(?), ?, ?, ?)",
             (chunk, vector, tier, day, scope),
         )
+        connection.execute(
+            "INSERT INTO chunk_bits VALUES (?, ?, ?, ?, vec_quantize_binary(vec_int8(?)))",
+            (chunk, tier, day, scope, vector),
+        )
         connection.execute("UPDATE chunks SET embedded = 1 WHERE id = ?", (chunk,))
+
+
+def take_out(connection: sqlite3.Connection, chunks: Sequence[tuple[int]]) -> None:
+    """Take chunks out of the KNN index. Belongs inside a transaction."""
+    for table in ("chunk_vectors", "chunk_bits"):
+        connection.executemany(f"DELETE FROM {table} WHERE chunk = ?", chunks)
 
 
 def clear_garbage(connection: sqlite3.Connection) -> None:
     """Take the vectors of chunks that are gone out of the KNN index. Belongs inside a transaction."""
-    rows = connection.execute("SELECT chunk FROM vector_garbage").fetchall()
-    connection.executemany("DELETE FROM chunk_vectors WHERE chunk = ?", rows)
+    take_out(connection, connection.execute("SELECT chunk FROM vector_garbage").fetchall())
     connection.execute("DELETE FROM vector_garbage")
 
 
@@ -202,6 +217,23 @@ def knn(
     connection.execute("PRAGMA mmap_size = 0")
     twice = 2 * _factor(len(vector) // 4) ** 2
     return [(int(chunk), 1.0 - float(distance) ** 2 / twice) for chunk, distance in rows]
+
+
+def knn_of_many(
+    connection: sqlite3.Connection, vector: bytes, conditions: Sequence[str], values: Sequence[Any], k: int
+) -> list[tuple[int, float]]:
+    """As :func:`knn`, by the signs of the numbers alone: :data:`FIRST` chunks at least, among them the nearest.
+
+    A table of its own is read, not vec0's: that looks through a block anew for each neighbour that is wanted.
+    """
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    rows = connection.execute(
+        "SELECT chunk, vec_distance_hamming(vec_bit(bits), vec_quantize_binary(vec_int8(?))) far FROM chunk_bits"
+        f"{where} ORDER BY far LIMIT ?",
+        (*small([vector]), *values, max(k, FIRST)),
+    )
+    angle = math.pi / (len(vector) // 4)
+    return [(int(chunk), math.cos(angle * far)) for chunk, far in rows]
 
 
 def nearest(found: Iterable[tuple[int, float]], k: int) -> list[tuple[int, float]]:
