@@ -38,6 +38,8 @@ def main() -> None:
     parser.add_argument("--vault", type=Path, metavar="DIR", help="a vault for the part live, instead of a made one")
     parser.add_argument("--database", default="", metavar="URL", help="with pgvector, for the part postgres")
     parser.add_argument("--kept", type=Path, metavar="DIR", help="what postgres made and measured is left there")
+    parser.add_argument("--queries", type=int, default=1_000, help="of the set that postgres asks (1,000)")
+    parser.add_argument("--lowered", action="store_true", help="postgres with the limits of a million passages")
     parser.add_argument("--keys", type=int, default=200, help="that are pressed in the part live (200)")
     parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="tokenizer.json, for the part multilingual")
     parser.add_argument("--texts", type=int, default=100_000, help="that it is compared on (100,000)")
@@ -110,7 +112,8 @@ def main() -> None:
             from bench import postgres
 
             if arguments.set is not None:
-                print(postgres.compared(arguments.set, arguments.database, folder), flush=True)
+                asked, lowered = arguments.queries, arguments.lowered
+                print(postgres.compared(arguments.set, arguments.database, folder, asked, lowered=lowered), flush=True)
             else:
                 sizes = [int(size) for size in arguments.sizes.split(",")]
                 print(postgres.report(sizes, arguments.database, arguments.kept or folder), flush=True)

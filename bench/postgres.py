@@ -9,7 +9,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from bench.clusters import ClusteredEmbedder
 from bench.growth import CHUNKS_A_NOTE, QUERIES, _questions, p95
 from bench.measure import run, table
 from bench.place import PYTHON, Place
-from tars_memory.index import vectors
+from tars_memory.index import postgres_reader, vectors
 from tars_memory.index.embedding import models, prepare
 from tars_memory.index.postgres import TeamIndex
 from tars_memory.index.reader import Filter
@@ -43,20 +43,24 @@ TIE = 1e-4
 """Scores that differ by less are equal: PostgreSQL adds the products of two vectors up in another order."""
 
 
-def compared(labelled: Path, database: str, folder: Path) -> str:
-    """Ask both engines each query of a set and tell how often their first ten are the same.
+def compared(labelled: Path, database: str, folder: Path, count: int, *, lowered: bool) -> str:
+    """Ask both engines each query of a set and tell how often their first ten are the same, and what each finds.
 
     Args:
         labelled: a folder with ``vault`` and ``queries.jsonl``; a ``home`` in it, with models and vectors, is copied,
             without one vectors are made of the hashes of words.
         database: its address.
         folder: to work in.
+        count: queries that are asked, spread over the set.
+        lowered: PostgreSQL's limits stand to the set as they do to a million passages: neighbours by the graph, of which
+            twice as many as wanted are compared, the rarest words up to an occurrence for ten passages.
     """
     root, home = folder / "vault", folder / "home"
     shutil.copytree(labelled / "vault", root)
     if (labelled / "home").exists():
         shutil.copytree(labelled / "home", home)
-    asked = [json.loads(line)["query"] for line in (labelled / "queries.jsonl").read_text("utf-8").split("\n") if line]
+    lines = [json.loads(line) for line in (labelled / "queries.jsonl").read_text("utf-8").split("\n") if line]
+    asked = lines[:: max(1, len(lines) // count)]
     env = {"TARS_MEMORY_HOME": str(home), "TARS_MEMORY_BACKGROUND": "0", "HOME": str(home)}
     with Memory(root, env=env) as memory:
         memory.workspace.vault.ensure_id()
@@ -64,18 +68,59 @@ def compared(labelled: Path, database: str, folder: Path) -> str:
     with Memory(root, env=env) as ours, Memory(root, env={**env, "TARS_MEMORY_INDEX_DATABASE": database}) as team:
         if not (labelled / "home").exists():
             ours.workspace.embedder = team.workspace.embedder = _Turned("hashes, turned")
-        team.reindex(full=True)
+        ours.reindex()
+        passages = ours.workspace.index().reader().chunk_count()
+        with limits(MILLION, passages) if lowered else nullcontext():
+            team.reindex(full=True)
         for mode in MODES:
-            same = ties = 0
-            for text in asked:
-                here, there = (_hits(memory, text, mode) for memory in (ours, team))
+            same = ties = shared = listed = 0
+            right = {"here": 0.0, "there": 0.0}
+            for each in asked:
+                here = _hits(ours, each["query"], mode)
+                with limits(MILLION, passages) if lowered else nullcontext():
+                    there = _hits(team, each["query"], mode)
                 equal = [place for _, place in here] == [place for _, place in there]
                 same += equal
                 ties += not equal and _is_tied(here, there)
+                shared += len({place for _, place in here} & {place for _, place in there})
+                listed += len(here)
+                gold = {mark["path"] for mark in each["gold"]}
+                for name, hits in (("here", here), ("there", there)):
+                    notes = list(dict.fromkeys(path for _, (path, _) in hits))[:5]
+                    right[name] += len(gold & set(notes)) / len(gold)
             others = len(asked) - same - ties
-            rows.append((labelled.name, mode, f"{len(asked)}", f"{same}", f"{ties}", f"{others}"))
-    heads = ("set", "mode", "queries", "same ten", "but for ties", "others")
+            found = (f"{100 * each / len(asked):.1f}" for each in right.values())
+            overlap = f"{100 * shared / listed:.1f}"
+            rows.append(
+                (
+                    labelled.name,
+                    mode,
+                    f"{passages}",
+                    f"{len(asked)}",
+                    f"{same}",
+                    f"{ties}",
+                    f"{others}",
+                    overlap,
+                    *found,
+                )
+            )
+    heads = ("set", "mode", "passages", "queries", "same ten", "but for ties", "others", "shared %", "R@5 file", "R@5")
     return table("PostgreSQL beside the file: the first ten", heads, rows)
+
+
+MILLION = 1_000_000
+
+
+@contextmanager
+def limits(passages: int, of: int) -> Iterator[None]:
+    """The limits that hold among so many passages, in the same proportion among fewer of them."""
+    kept = vectors.MANY, vectors.FIRST, postgres_reader.POSTINGS
+    vectors.MANY, vectors.FIRST = 0, 2 * CHUNKS_BY_MEANING
+    postgres_reader.POSTINGS = postgres_reader.POSTINGS * of // passages
+    try:
+        yield
+    finally:
+        vectors.MANY, vectors.FIRST, postgres_reader.POSTINGS = kept
 
 
 class _Turned(HashEmbedder):

@@ -39,6 +39,20 @@ MOST = (255, 255, 65_535)
 """What is counted of a word at most in each of them."""
 
 
+POSTINGS = 100_000
+"""Occurrences from which on a question's rarest words alone name rows, and the others only count for these."""
+COMPLETED = 10
+"""For each row that is wanted so many are named by the rarest words before the others are counted."""
+TUPLES = 20_000
+"""Neighbours that the graph is asked for one after the other until enough pass the filter; pgvector's own measure."""
+GRAPH = "graph"
+"""What :attr:`PostgresReader.meta` holds where a graph of neighbours (HNSW) was made."""
+
+
+_Hits = tuple[str, list[Any]]
+"""SQL for rows, and the values of its question marks."""
+
+
 class Table(NamedTuple):
     """A full-text table.
 
@@ -384,51 +398,59 @@ class PostgresReader(IndexReader):
     def _ranked(
         self, table: str, weights: tuple[float, ...], expression: str, within: Filter, k: int
     ) -> list[tuple[int, float]]:
+        """The k best rows; of many occurrences those of the rarest words name the rows, the others count for these."""
         of = TABLES[table]
         node = parsed(expression, of.tokenizer)
         rows, length = self._total(table)
         weight = [0.0, 0.0, 0.0]
         for place, one in zip(of.columns.values(), weights or (1.0,), strict=True):
             weight[place] = one
-        hits, values = self._hits(table, list(_positive(node)), weight, rows)
-        if not hits:
-            return []
-        conditions, more = self._conditions(within, notes=of.rows == "notes")
+        phrases = list(_positive(node))
+        terms = [phrase.tokens[0] for phrase in phrases if _is_word(phrase)]
+        held = self._held_by(table, terms) if terms else {}
+        terms = [term for term in terms if term in held]
+        conditions, values = self._conditions(within, notes=of.rows == "notes")
         if not _is_plain(node):
             inside, given = rows_of(table, node)
-            conditions, more = [f"c.id IN ({inside})", *conditions], [*given, *more]
+            conditions, values = [f"c.id IN ({inside})", *conditions], [*given, *values]
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         part = f"h.idf * h.f * {K1 + 1} / (h.f + {K1} * ({1 - B} + {B} * c.{of.length} / ?::float8))"
-        found = self._team.execute(
-            f"SELECT h.id, sum(({part} * {EXACT})::bigint)::bigint score FROM ({hits}) h(id, idf, f)"
-            f" JOIN {of.rows} c ON c.id = h.id{where} GROUP BY h.id ORDER BY score DESC, h.id LIMIT ?",
-            (length / rows, *values, *more, k),
-        )
-        return [(int(row), score / EXACT) for row, score in found]
 
-    def _hits(self, table: str, phrases: list[TokenPhrase], weights: list[float], rows: int) -> tuple[str, list[Any]]:
-        """SQL for (id, idf, f) of every row that holds a phrase; a phrase of several words is looked for by itself."""
-        single = [p.tokens[0] for p in phrases if len(p.tokens) == 1 and not p.prefix and not p.column]
-        branches: list[str] = []
-        values: list[Any] = []
-        held = self._held_by(table, single) if single else {}
-        if terms := [term for term in single if term in held]:
-            a, b, c = (f"(x >> {shift} & {most})" for shift, most in zip(PACKED[1:], MOST, strict=True))
-            branches.append(
-                f"SELECT (x >> {PACKED[0]})::int AS id, idf, ? * {a} + ? * {b} + ? * {c} AS f FROM"
-                " (SELECT q.idf, unnest(p.packed) x FROM (SELECT unnest(?::text[]) term, unnest(?::float8[]) idf) q"
-                f" JOIN {table}_at p ON p.term = q.term) o"
+        def best(hits: list[_Hits], most: int) -> dict[int, int]:
+            if not hits:
+                return {}
+            found = self._team.execute(
+                f"SELECT h.id, sum(({part} * {EXACT})::bigint)::bigint score"
+                f" FROM ({' UNION ALL '.join(sql for sql, _ in hits)}) h(id, idf, f)"
+                f" JOIN {of.rows} c ON c.id = h.id{where} GROUP BY h.id ORDER BY score DESC, h.id LIMIT ?",
+                (length / rows, *(value for _, some in hits for value in some), *values, most),
             )
-            values += [*weights, terms, [_idf(rows, held[term]) for term in terms]]
+            return {int(row): int(score) for row, score in found}
+
+        def words(terms: list[str], among: list[int] | None = None) -> list[_Hits]:
+            return [_hits(table, terms, [_idf(rows, held[term]) for term in terms], weight, among)] if terms else []
+
+        others = self._phrases(table, [phrase for phrase in phrases if not _is_word(phrase)], weight, rows)
+        rarest = _rarest(held, k)
+        rare, common = ([term for term in terms if (term in rarest) is is_rare] for is_rare in (True, False))
+        found = best([*words(rare), *others], COMPLETED * k if common else k)
+        if common and len(found) < k:  # within the filter the rarest words are too few
+            found = best([*words(terms), *others], k)
+        elif common:
+            for row, score in best(words(common, list(found)), len(found)).items():
+                found[row] += score
+        first = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
+        return [(row, score / EXACT) for row, score in first]
+
+    def _phrases(self, table: str, phrases: list[TokenPhrase], weights: list[float], rows: int) -> list[_Hits]:
+        """(id, idf, f) of every row that holds a phrase, or a word that begins so: each is looked for by itself."""
+        hits: list[_Hits] = []
         for phrase in phrases:
-            if len(phrase.tokens) == 1 and not phrase.prefix and not phrase.column:
-                continue
-            found = self._occurrences(table, phrase)
-            if found:
-                branches.append("SELECT unnest(?::int[]), ?::float8, unnest(?::float8[])")
+            if found := self._occurrences(table, phrase):
                 score = [sum(map(float.__mul__, weights, map(float, counts))) for _, *counts in found]
-                values += [[row for row, *_ in found], _idf(rows, len(found)), score]
-        return " UNION ALL ".join(branches), values
+                values = [[row for row, *_ in found], _idf(rows, len(found)), score]
+                hits.append(("SELECT unnest(?::int[]), ?::float8, unnest(?::float8[])", values))
+        return hits
 
     def _occurrences(self, table: str, phrase: TokenPhrase) -> list[tuple[int, int, int, int]]:
         """The rows that hold a phrase, or a word that begins so, and how often in each of three columns."""
@@ -449,18 +471,49 @@ class PostgresReader(IndexReader):
     # --- vectors
 
     def nearest(self, vector: bytes, within: Filter, k: int) -> list[tuple[int, float]]:
-        """The k chunks nearest to a query vector (float32, little-endian) as (chunk, cosine), best first."""
+        """The k chunks nearest to a query vector (float32, little-endian) as (chunk, cosine), best first.
+
+        Compared one by one; of many, those that a graph of the signs of their numbers names as the nearest.
+        """
         if not self.dimension or not vectors.is_usable(vector, self.dimension):
             return []
         conditions, values = self._conditions(within)
         narrowed = f" JOIN chunks c ON c.id = v.chunk WHERE {' AND '.join(conditions)}" if conditions else ""
         asked = vector_text(vector)
-        found = self._team.execute(
-            f"SELECT v.chunk, v.vector <#> ?::vector FROM vectors v{narrowed} ORDER BY 2, 1 LIMIT ?",
-            (asked, *values, k + vectors.TIES),
-        ).fetchall()
+        rows = f"SELECT v.chunk, v.vector FROM vectors v{narrowed}"
+        found: list[tuple[int, float]] = []
+        if GRAPH in self.meta and self._are_many(conditions, values):
+            bits = f"bit({self.dimension})"
+            near = f"{rows} ORDER BY binary_quantize(v.vector)::{bits} <~> binary_quantize(?::vector)::{bits} LIMIT ?"
+            first = max(k + vectors.TIES, vectors.FIRST)
+            self._follow_graph()
+            found = self._compared(near, asked, [*values, asked, first], k)
+        if len(found) < k + vectors.TIES:  # of so many as were looked at too few passed
+            found = self._compared(rows, asked, values, k)
         length = math.sqrt(math.fsum(number * number for number in vectors.floats(vector)))
-        return vectors.nearest(((int(chunk), -float(product) / length) for chunk, product in found), k)
+        return vectors.nearest(((chunk, product / length) for chunk, product in found), k)
+
+    def _follow_graph(self) -> None:
+        """How far the graph is followed in this transaction: until enough of what it names passes the filter."""
+        self._team.execute(
+            "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', ?, true),"
+            " set_config('hnsw.max_scan_tuples', ?, true)",
+            (str(vectors.FIRST), str(TUPLES)),
+        )
+
+    def _are_many(self, conditions: list[str], values: list[Any]) -> bool:
+        """Whether so many chunks pass that comparing them one by one is the longer way."""
+        if not conditions:
+            return self.chunk_count() >= vectors.MANY
+        some = f"SELECT 1 FROM chunks c WHERE {' AND '.join(conditions)} LIMIT ?"
+        row = self._team.execute(f"SELECT count(*) FROM ({some}) s", (*values, vectors.MANY)).fetchone()
+        return row is not None and int(row[0]) >= vectors.MANY
+
+    def _compared(self, rows: str, vector: str, values: list[Any], k: int) -> list[tuple[int, float]]:
+        """Of (chunk, vector) rows the k nearest, and some more that may be as near, as (chunk, inner product)."""
+        sql = f"SELECT v.chunk, v.vector <#> ?::vector FROM ({rows}) v ORDER BY 2, 1 LIMIT ?"
+        found = self._team.execute(sql, (vector, *values, k + vectors.TIES)).fetchall()
+        return [(int(chunk), -float(product)) for chunk, product in found]
 
     def cosines(self, vector: bytes, chunks: Iterable[int]) -> dict[int, float]:
         """Cosine of a query vector to each of these chunks; chunks without a vector are left out."""
@@ -476,6 +529,37 @@ class PostgresReader(IndexReader):
     def _cached(self, column: str, ids: Iterable[int]) -> list[tuple[int, bytes]]:
         sql = f"SELECT v.chunk, {column} FROM json_each(?) j JOIN vectors v ON v.chunk = j.value"
         return self._team.execute(sql, (json.dumps(list(ids)),)).fetchall()
+
+
+def _is_word(phrase: TokenPhrase) -> bool:
+    """Whether it is one whole word, in any column."""
+    return len(phrase.tokens) == 1 and not phrase.prefix and not phrase.column
+
+
+def _rarest(held: dict[str, int], k: int) -> set[str]:
+    """The words that name rows: the rarest ones, up to :data:`POSTINGS` occurrences, and until they may name k rows."""
+    found: set[str] = set()
+    occurrences = 0
+    for term in sorted(held, key=lambda term: (held[term], term)):
+        if occurrences >= k and occurrences + held[term] > POSTINGS:
+            break
+        found.add(term)
+        occurrences += held[term]
+    return found
+
+
+def _hits(table: str, terms: list[str], idfs: list[float], weights: list[float], among: list[int] | None) -> _Hits:
+    """SQL for (id, idf, f) of every row, or of every one of some, that holds one of the words, a row for each word."""
+    a, b, c = (f"(x >> {shift} & {most})" for shift, most in zip(PACKED[1:], MOST, strict=True))
+    blocks = sorted({row // BLOCK for row in among or ()})
+    within = "" if among is None else " AND p.block = ANY(?::int[])"
+    these = "" if among is None else f" WHERE (x >> {PACKED[0]})::int = ANY(?::int[])"
+    sql = (
+        f"SELECT (x >> {PACKED[0]})::int AS id, idf, ? * {a} + ? * {b} + ? * {c} AS f FROM"
+        " (SELECT q.idf, unnest(p.packed) x FROM (SELECT unnest(?::text[]) term, unnest(?::float8[]) idf) q"
+        f" JOIN {table}_at p ON p.term = q.term{within}) o{these}"
+    )
+    return sql, [*weights, terms, idfs, *([] if among is None else [blocks, among])]
 
 
 def _idf(rows: int, held: int) -> float:

@@ -20,10 +20,10 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import TeamIndexError
-from tars_memory.index import database, schema
+from tars_memory.index import database, schema, vectors
 from tars_memory.index.fulltext import signs, worded
 from tars_memory.index.postgres import FORMAT, REGISTRY, Address, connect, enter, published, spoken
-from tars_memory.index.postgres_reader import BLOCK, MOST, PACKED, TABLES, spelled, tokens
+from tars_memory.index.postgres_reader import BLOCK, GRAPH, MOST, PACKED, TABLES, spelled, tokens
 from tars_memory.index.reader import HELD
 from tars_memory.index.schema import ALWAYS
 from tars_memory.index.writer import note_head
@@ -40,6 +40,12 @@ if TYPE_CHECKING:
 
 PUBLISHING = "publishing"
 """What progress is told that this is."""
+GRAPH_FROM = (0, 8)
+"""The version of pgvector that follows a graph until enough passes a filter (``hnsw.iterative_scan``)."""
+GRAPH_BYTES = 600
+"""What a passage takes in the graph while it is made, in memory; beyond that it is made on the disk, slowly."""
+GRAPH_MOST = 2 << 30
+"""What is asked of the server's memory at most: enough for 3,500,000 passages."""
 NOTES = 200
 """Notes that are copied at once."""
 WAITING = 400_000
@@ -298,6 +304,11 @@ class _Publisher:
         if len(changed) * HALF > len(ours) > NOTES:
             return None
         gone = [note for note in theirs if note not in ours]
+        if GRAPH in said and self._model:
+            (held,) = self._local.execute(f"SELECT count(*) FROM chunks c WHERE {HELD}").fetchone()
+            (given,) = self._connection.execute("SELECT count(*) FROM vectors").fetchone() or (0,)
+            if (held - given) * HALF > held:  # one by one they would take longer to find their place in the graph
+                return None
         self._scopes()
         self._remove([*gone, *(note for note in changed if note in theirs)])
         self._add(changed)
@@ -334,6 +345,7 @@ class _Publisher:
         """What is counted, and what the index says of itself."""
         given = self._vectors()
         execute = self._connection.execute
+        graph = self._graph()
         execute("DELETE FROM totals")
         for name, table in TABLES.items():
             counted = f"SELECT %s, count(*), coalesce(sum({table.length}), 0) FROM {table.rows}"
@@ -346,9 +358,39 @@ class _Publisher:
         }
         if self._model:
             said |= {"model": self._model, "dimension": str(self._meta["dimension"])}
+        if graph:
+            said[GRAPH] = "hnsw"
         execute("DELETE FROM meta")
         self._copy("meta", "key, value", said.items())
         return done._replace(vectors=given)
+
+    def _graph(self) -> bool:
+        """Whether there is a graph of neighbours; it is made once there are many vectors, and then kept by the server.
+
+        It is one of the signs of their numbers, a bit each: a third of what half precision takes, as quickly made.
+        Processes of the server that help are not asked for: they want the memory shared, which containers rarely have.
+        """
+        execute = self._connection.execute
+        sql = (
+            "SELECT to_regclass(quote_ident(current_schema()) || '.' || %s) IS NOT NULL,"
+            " (SELECT count(*) FROM vectors), (SELECT extversion FROM pg_extension WHERE extname = 'vector')"
+        )
+        is_there, count, version = execute(sql, (GRAPH,)).fetchone() or (False, 0, "0")
+        if is_there:
+            return True
+        if count < vectors.MANY or tuple(map(int, str(version).split(".")[:2])) < GRAPH_FROM:
+            return False
+        if self._progress is not None:
+            self._progress(f"{PUBLISHING} neighbours", 0, 1)
+        memory = min(max(count * GRAPH_BYTES, 64 << 20), GRAPH_MOST) >> 10
+        execute(
+            "SELECT set_config('maintenance_work_mem', %s, true),"
+            " set_config('max_parallel_maintenance_workers', '0', true)",
+            (f"{memory}kB",),
+        )
+        bits = f"bit({self._meta['dimension']})"
+        execute(f"CREATE INDEX {GRAPH} ON vectors USING hnsw ((binary_quantize(vector)::{bits}) bit_hamming_ops)")
+        return True
 
     def drop_old(self) -> None:
         """Drop what was replaced; what is read all the time is left to the next publishing.

@@ -19,7 +19,7 @@ from random_documents import examples
 
 from tars_memory.errors import SettingsError, TeamIndexError
 from tars_memory.index import postgres as room
-from tars_memory.index import postgres_writer
+from tars_memory.index import postgres_reader, postgres_writer, vectors
 from tars_memory.index.fulltext import expression
 from tars_memory.index.indexer import Index
 from tars_memory.index.postgres import TeamIndex, address
@@ -166,6 +166,76 @@ def test_after_any_changes_the_team_finds_what_the_file_finds(team, seed: int) -
                 place.write_text(texts(chance), "utf-8")
         team()
         assert one.read(answers) == index.read(answers)
+
+
+@pytest.mark.parametrize("few", [False, True], ids=["a thousand first", "ten first"])
+def test_among_many_a_graph_names_the_neighbours_within_every_filter(team, monkeypatch, few: bool) -> None:
+    monkeypatch.setattr(vectors, "MANY", 30)
+    if few:
+        monkeypatch.setattr(vectors, "FIRST", 10)
+    chance = random.Random(5)
+    paths = [f"{folder}n{number}.md" for folder in ("", "x/", "projects/p/") for number in range(15)]
+    index, one = team({path: texts(chance) for path in paths})
+
+    def near(reader) -> list[object]:
+        found = []
+        for within in (Filter(), Filter(scope="p"), Filter(tags=["work"]), Filter(paths=["x/*"]), Filter(since="2026")):
+            near = reader.nearest(hashed("tea river"), within, 5)
+            found.append([round(score, 5) for _, score in near] if not few else len(near))
+        return found
+
+    def planned(reader) -> str:
+        asked = []
+        reader._team.execute, real = lambda *given: (asked.append(given), real(*given))[1], reader._team.execute
+        reader.nearest(hashed("tea"), Filter(), 5)
+        (sql, values) = next(given for given in asked if "<~>" in given[0])
+        real("SELECT set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true)")
+        return "\n".join(line for (line,) in real(f"EXPLAIN {sql}", values))
+
+    assert one.read(lambda reader: reader.chunk_count()) > 40
+    assert one.read(near) == index.read(near)
+    assert "Index Scan using graph" in one.read(planned)
+    for path in paths[:5]:
+        (index.vault.root / path).write_text(texts(chance), "utf-8")
+    team()
+    assert one.read(near) == index.read(near)
+    for number in range(60):
+        (index.vault.root / f"more{number}.md").write_text("tea by the river\n")
+    team()
+    assert one.read(near) == index.read(near)
+    assert "Index Scan using graph" in one.read(planned)
+
+
+def test_of_many_occurrences_those_of_the_rarest_words_name_the_rows_and_all_count(team, monkeypatch) -> None:
+    chance = random.Random(9)
+    notes = {
+        f"n{number}.md": " ".join(chance.choices(("tea", "river", "copper"), (60, 30, 1), k=40)) for number in range(90)
+    }
+    _, one = team(notes)
+    asked = expression(["tea", "river", "copper", "copper train"])
+
+    def best(reader) -> dict[int, float]:
+        return dict(reader.match_chunks(asked, Filter(), 20))
+
+    every = one.read(best)
+    rare = {row for row, _ in one.read(lambda reader: reader.match_chunks(expression(["copper"]), Filter(), 90))}
+    assert 20 < len(rare) < 90
+    monkeypatch.setattr(postgres_reader, "POSTINGS", len(rare))
+    found = one.read(best)
+    assert len(found) == 20
+    assert set(found) <= rare
+    assert {row: score for row, score in found.items() if row in every} == {
+        row: score for row, score in every.items() if row in found
+    }
+    assert len(found.keys() & every.keys()) >= 15
+
+    def told(reader) -> list[object]:
+        narrow = Filter(notes=tuple(reader.chunks([row])[row].note_id for row in every if row not in rare)[:3])
+        return [reader.match_chunks(asked, narrow, 20), reader.match_notes(asked, narrow, 20)]
+
+    narrow = one.read(told)
+    monkeypatch.undo()
+    assert narrow == one.read(told)
 
 
 def test_vectors_follow_when_they_are_made(team) -> None:
