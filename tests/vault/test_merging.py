@@ -162,6 +162,32 @@ def test_what_cannot_be_told_apart_is_left_to_git() -> None:
         assert merge(b"- a\n", damaged, b"- a\n- c\n", text_merge) is None
 
 
+def test_a_question_stands_below_its_line_however_that_is_written() -> None:
+    for mark in ("- ", "-  ", "*   ", "-\t", "\t- ", "  - "):
+        above = "# M" if mark == mark.lstrip() else "- up"
+        base = f"{above}\n{mark}Anna prefers trains\n"
+        said = merged(base, base.replace("trains", "night trains"), base.replace("trains", "slow trains"))
+        assert len(asked(said)) == 1, mark
+    # Below an edited line, one that was only moved in or out is still the same.
+    base = "- Anna prefers trains\n    - since March\n"
+    one, two = base.replace("prefers", "likes").replace("    -", "  -"), base.replace("trains", "slow trains")
+    said = merged(base, one, two)
+    assert said.count("since March") == 1
+    assert len(asked(said)) == 1
+    assert "\n  - also changed:: Anna prefers trains\n  - since March\n" in said
+
+
+def test_neither_side_is_preferred() -> None:
+    """Where nothing else decides: mixed line endings, a line with and without a heading, sections of one name."""
+    merged("---\r\n---\r\n", "---\r\nmood: fine\r\n---\r\n", "---\nmood: fine\n---\n")
+    merged("# Facts\n", "# Facts\n## Anna\n- likes:: tea\n", "## Anna\n")
+    merged("- a\n- b\n", "- a \r\n- b\n", "- a\t\n- b\r\n")
+    said = merged("", "- Anna prefers trains\n- Bob likes tea ^m-1\n", "# Memory\n- Bob likes tea ^m-1\n")
+    assert said.count("Bob") == 1
+    assert merged("", "- coffee\n## Work\n- a\n", "## People\n- tea\n").startswith("- coffee\n## People\n")
+    assert "\r\r" not in merged("- a\n", "- a\n- two\r\n  lines\n", "- a\r\n- b\r\n")
+
+
 @settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**9))
 def test_of_any_two_edits_nothing_is_lost_that_nobody_removed(seed: int) -> None:
@@ -176,8 +202,12 @@ def test_of_any_two_edits_nothing_is_lost_that_nobody_removed(seed: int) -> None
                 lines.insert(at, chance.choice([*LINES, b"- new %d" % number]) + b"\n")
             elif what < 0.7:
                 del lines[at]
-            elif what < 0.9:
+            elif what < 0.8:
                 lines[at] = lines[at].rstrip(b"\r\n") + b" w%d\n" % chance.randrange(9)
+            elif what < 0.85:
+                lines[at] = chance.choice([b"  ", b"\t", b"    "]) + lines[at]
+            elif what < 0.9:
+                lines = [line.rstrip(b"\r\n") + b"\r\n" for line in lines]
             else:
                 lines.insert(chance.randrange(len(lines)), lines.pop(at))
         return b"".join(lines)
@@ -185,6 +215,7 @@ def test_of_any_two_edits_nothing_is_lost_that_nobody_removed(seed: int) -> None
     base = document(chance, 24)
     one, two = edited(base), edited(base)
     found = merge(base, one, two, text_merge)
+    assert merge(base, two, one, text_merge) == found
     if found is None:
         return
 

@@ -40,6 +40,7 @@ LARGEST = 4_000_000
 
 _SIGNS = re.compile(rb"^(?:<{7}|>{7}|\|{7})(?: |$)", re.MULTILINE)
 _MARK = re.compile(r"[ \t]*[-*+][ \t]+")
+_ENDING = re.compile(rb"\r\n|\r|\n")
 _KEY = re.compile(rb"([^\s#:][^:]*):(?:\s|$)")
 
 FRONT, HEADING, BULLET, TEXT = "front", "heading", "bullet", "text"
@@ -262,6 +263,7 @@ def merge(base: bytes, one: bytes, two: bytes, text_merge: TextMerge) -> MergedN
         return MergedNote(one, 0)
     if one == base:
         return MergedNote(two, 0)
+    one, two = sorted((one, two))  # so that no choice below can hang on who is called ours
     if any(len(data) > LARGEST or _SIGNS.search(data) or b"\0" in data for data in (base, one, two)):
         return None
     old, first, second = Version(base), Version(one), Version(two)
@@ -338,7 +340,7 @@ class _Pairs:
         self._by(TEXT, lambda node: (node.place, node.norm))
         if base:
             self._by(TEXT, lambda node: node.norm, unique=True)
-            self._edited(BULLET)
+            self._all_edited()
             self._edited(TEXT)
 
     def _pair(self, one: Node, two: Node) -> None:
@@ -403,6 +405,14 @@ class _Pairs:
             for two, count in votes.most_common(1):
                 if two and two.kind == HEADING and two not in self.back and 2 * count > len(one.children):
                     self._pair(one, two)
+
+    def _all_edited(self) -> None:
+        """Edited bullets, then what stands below them: unchanged, or edited itself."""
+        paired = -1
+        while paired != len(self.found):
+            paired = len(self.found)
+            self._edited(BULLET)
+            self._below()
 
     def _edited(self, kind: str) -> None:
         """Pair what stands in the same place, between the same neighbours, with similar words; the likest first."""
@@ -473,7 +483,7 @@ def _place(items: Sequence[MergePiece]) -> None:
     for item in items:
         homes = [_home(node) for node in (item.one, item.two) if node]
         if len(homes) == 2:
-            homes = list(_three(_home(item.base) if item.base else homes[0], *homes))
+            homes = list(_three(_home(item.base), *homes)) if item.base else homes
             homes.sort(key=lambda home: home.any.norm if home else b"")
         item.home = homes[0] if homes else _home(item.base)
     for item in items:
@@ -505,7 +515,7 @@ def _settle(item: MergePiece, text_merge: TextMerge) -> None:
 
 def _both(item: MergePiece, base: Node | None, one: Node, two: Node, text_merge: TextMerge) -> None:
     if one.norm == two.norm:
-        item.versions = [_three(base.raw, one.raw, two.raw)[0] if base else min(one.raw, two.raw)]
+        item.versions = [min(_three(base.raw, one.raw, two.raw)) if base else min(one.raw, two.raw)]
         return
     if base and base.norm in (one.norm, two.norm):
         item.versions = [two.raw if one.norm == base.norm else one.raw]
@@ -662,9 +672,15 @@ def _joined(one: list[MergePiece], two: list[MergePiece]) -> list[MergePiece]:
         while left and right:
             found.append((left if left[0][:2] <= right[0][:2] else right).pop(0)[2])
         return [*found, *(item for *_, item in (*left, *right))]
-    # A heading and what follows it stay together: runs of whole sections, the one after the other.
-    runs = sorted((one, two), key=lambda run: [item.any.norm for item in run])
-    return [*runs[0], *runs[1]]
+    # A heading and what follows it stay together: runs of whole sections, the one after the other. What stands under
+    # no heading stays above them all.
+    starts = [next((at for at, item in enumerate(run) if item.any.kind == HEADING), len(run)) for run in (one, two)]
+    parts = [run[:at] for run, at in zip((one, two), starts, strict=True)], [one[starts[0] :], two[starts[1] :]]
+    return [item for runs in parts for run in sorted(runs, key=_names) for item in run]
+
+
+def _names(run: Sequence[MergePiece]) -> list[bytes]:
+    return [item.any.norm for item in run]
 
 
 def _rising(times: Sequence[str]) -> Iterator[str]:
@@ -700,19 +716,24 @@ def _written(top: Sequence[MergePiece], old: Version, first: Version, second: Ve
         ours = newline if item.base or (item.one and item.two) else own  # else new, from a note of other line endings
         for number, raw in enumerate(item.versions):
             said = (lead if not number else newline if node.kind == TEXT else b""), raw
-            parts += [(eol or newline) if previous or number else b"", *(each.replace(ours, newline) for each in said)]
+            parts += [(eol or newline) if previous or number else b"", *(_ended(each, ours, newline) for each in said)]
             eol = _three_bytes(
                 [each.eol for each in (item.one, item.two) if each], item.base.eol if item.base else None
             )
             eol = newline if eol == ours else eol
             if item.disputed:
-                parts += [eol or newline, _below(node, raw), item.disputed.encode("utf-8", "surrogateescape")]
+                parts += [eol or newline, _below(item, raw), item.disputed.encode("utf-8", "surrogateescape")]
         previous = item
     closed = max(_three(old.closed, first.closed, second.closed))
     if previous and closed:
         parts.append(eol or newline)
     tail = _chosen(old.tail, first.tail, second.tail)
     return b"".join((*parts, tail if not previous or closed else b""))
+
+
+def _ended(data: bytes, old: bytes, new: bytes) -> bytes:
+    """Bytes whose line endings of one kind become those of another; half of a CRLF is none of them."""
+    return _ENDING.sub(lambda end: new if end[0] == old else end[0], data) if old != new else data
 
 
 def _chosen(base: bytes, one: bytes, two: bytes) -> bytes:
@@ -749,13 +770,15 @@ def _follows(previous: MergePiece | None, item: MergePiece) -> bool:
     return any(mine.above is other for mine, other in sides if mine and other)
 
 
-def _below(node: Node, raw: bytes) -> bytes:
-    """What a bullet below another one begins with: as its other children, else as far in as its words."""
-    for child in node.children:
-        if child.kind == BULLET:
-            return child.raw[: len(child.raw) - len(child.raw.lstrip(b" \t"))] + b"- "
-    indent = raw[: len(raw) - len(raw.lstrip(b" \t"))]
-    return indent + (b"\t" if indent.startswith(b"\t") else b"  ") + b"- "
+def _below(item: MergePiece, raw: bytes) -> bytes:
+    """What a bullet below another one begins with: as the one that will stand there, else as far in as its words."""
+    for child in item.down:
+        if child.any.kind == BULLET:
+            return child.versions[0][: len(child.versions[0]) - len(child.versions[0].lstrip(b" \t"))] + b"- "
+    mark = re.match(rb"([ \t]*)[-*+]( {1,4}(?! )| |\t)", raw)
+    if mark is None:
+        return b"  - "
+    return mark[1] + (b"\t" if b"\t" in mark[0] else b" " * (1 + len(mark[2]))) + b"- "
 
 
 class Dispute(NamedTuple):
