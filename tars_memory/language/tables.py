@@ -65,6 +65,18 @@ class Language:
         return self._forms[name]
 
 
+def every(part: str, name: str) -> str:
+    """The alternatives that the languages have for an expression, as one; ``part`` is a table of their files."""
+    tables = (shared(), *(language(code).table for code in LANGUAGES))
+    return "|".join(joined(table[part][name]) for table in tables if name in table.get(part, ()))
+
+
+def every_word(part: str, name: str) -> frozenset[str]:
+    """The words that the languages list under a name, together."""
+    tables = (language(code).table for code in LANGUAGES)
+    return frozenset(word for table in tables for word in table[part].get(name, "").split())
+
+
 @cache
 def shared() -> dict[str, Any]:
     """What the languages share."""

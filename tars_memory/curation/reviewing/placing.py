@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory.language.tables import every, every_word
 from tars_memory.language.words import STOP_WORDS, stem, tokens
 
 if TYPE_CHECKING:
@@ -26,48 +28,28 @@ ENOUGH = 0.3
 NEAREST = 3
 """Lines of a section that count: the best few, or a long section would win by its length."""
 
-_DECIDED = (
-    r"\b(?:decided|decision|agreed|(?:we(?:'ll| will)?|let'?s) (?:go|going|went|stick) with|settled on|chose|chosen|"
-    r"entschieden|beschlossen|einigten?|décidé|convenu|decidido|acordado|deciso|besloten|afgesproken)\b"
-)
-_PREFERRED = (
-    r"\b(?:prefer\w*|likes?|loves?|hates?|dislikes?|enjoys?|favou?rite\w*|rather|can'?t stand|"
-    r"bevorzug\w*|mag|liebt?|hasst?|lieber|préfère\w*|aime\w*|déteste\w*|prefiero|prefiere|gusta\w*|"
-    r"odio|odia|preferisc\w*|piac\w*|adora|geef de voorkeur|houdt? van)\b"
-)
-_OF_PEOPLE = (
-    r"\b(?:my|our|his|her|meine?|unsere?|mon|ma|mi|mio|mia|mijn) (?:wife|husband|partner|girlfriend|boyfriend|son|"
-    r"daughter|child|kids?|mother|mum|mom|father|dad|parents?|brother|sister|aunt|uncle|cousin|grand\w+|friend|"
-    r"boss|colleague|neighbou?r|frau|mann|sohn|tochter|mutter|vater|bruder|schwester|freund\w*|chef\w*|femme|mari|"
-    r"fils|fille|mère|père|frère|sœur|soeur|ami\w*|esposa|marido|hij[oa]|madre|padre|herman[oa]|amig[oa]|moglie|"
-    r"marito|figli[oa]|fratello|sorella|vrouw|man|zoon|dochter|moeder|vader|broer|zus|vriend\w*)\b|"
-    r"\b(?:birthday|geburtstag|anniversaire|cumpleaños|compleanno|verjaardag)\b"
-)
-_AT_WORK = (
-    r"\b(?:works? (?:at|for|as|in|on)|working (?:at|for|as)|job|employer|salary|my team|our team|"
-    r"arbeite[t]? (?:bei|als|für)|travaille\w* (?:chez|pour|comme)|trabaj\w* (?:en|para|como)|"
-    r"lavor\w* (?:per|come|in)|werk(?:t|en)? (?:bij|als|voor))\b"
-)
-_OF_ME = (
-    r"\b(?:i live|i'?m from|i am from|i was born|my name is|call me|i moved|i grew up|i speak|my (?:address|phone|"
-    r"birthday|mother tongue)|ich wohne|ich heiße|ich komme aus|j'habite|je m'appelle|je viens de|vivo en|me llamo|"
-    r"abito|vivo a|mi chiamo|ik woon|ik heet)\b"
-)
-_OF_HEALTH = (
-    r"\b(?:allerg\w*|vegan\w*|vegetari\w*|gluten\w*|lactose|laktose\w*|diabet\w*|asthma\w*|blood type|medication|"
-    r"blutgruppe|medikament\w*|végétarien\w*|celiac|coeliac)\b"
-)
-_KINDS = (
-    ("Decisions", _DECIDED, r"\b(?:decision|decided|agree|entscheid|beschl|décision|decisi|besluit)"),
-    ("Health", _OF_HEALTH, r"\b(?:health|medical|diet|gesundheit|santé|salud|salute|gezondheid)"),
-    ("Preferences", _PREFERRED, r"\b(?:prefer|like|taste|favou?rit|vorlieb|préfér|goût|gust|voorkeur)"),
-    ("People", _OF_PEOPLE, r"\b(?:people|person|famil|friend|contact|leute|mensch|freund|gens|gente|mensen|vriend)"),
-    ("About me", _OF_ME, r"\b(?:about me|me|myself|personal|profile|über mich|moi|sobre mí|di me|over mij)\b"),
-    ("Work", _AT_WORK, r"\b(?:work|job|career|arbeit|beruf|travail|trabajo|lavoro|werk)"),
-)
-"""Heading to make, how lines of that kind speak, and how such headings are called."""
+_KINDS = {
+    "Decisions": "decided",
+    "Health": "health",
+    "Preferences": "preferred",
+    "People": "people",
+    "About me": "me",
+    "Work": "work",
+}
+"""Headings to make, each with the name that the tables of the languages have for what belongs there."""
 
-_TITLES = frozenset(title for title, _, _ in _KINDS)
+
+@cache
+def _kinds() -> list[tuple[str, re.Pattern[str], re.Pattern[str]]]:
+    """Heading to make, how lines of that kind speak, and how such headings are called."""
+    found = []
+    for title, name in _KINDS.items():
+        speaks = every("kinds", name)
+        if name == "people":
+            speaks = f"(?:{every('kinds', 'mine')}) (?:{speaks})|{every('kinds', 'birthday')}"
+        heading = every("kinds", f"{name}_heading")
+        found.append((title, re.compile(rf"\b(?:{speaks})\b"), re.compile(rf"\b(?:{heading})")))
+    return found
 
 
 class Sections:
@@ -147,11 +129,11 @@ class Sections:
 
     def _of_kind(self, text: str) -> str:
         said = text.casefold()
-        own = [title for title in self.titles if title != self.notes and title not in _TITLES]
-        for title, speaks, named in _KINDS:
-            if not re.search(speaks, said):
+        own = [title for title in self.titles if title != self.notes and title not in _KINDS]
+        for title, speaks, named in _kinds():
+            if not speaks.search(said):
                 continue
-            there = next((each for each in self.titles if re.search(named, each.casefold())), "")
+            there = next((each for each in self.titles if named.search(each.casefold())), "")
             if there or not own:
                 return there or title
         return ""
@@ -169,67 +151,25 @@ def _stems(text: str) -> list[str]:
     return [stem(word) for word in tokens(text) if word not in STOP_WORDS]
 
 
-_BEGINNINGS = (
-    "add answer ask assume avoid begin bring call check cite compare confirm convert count deliver describe do don't "
-    "dont draw end explain finish fix follow format give go greet handle ignore include keep leave let link list look "
-    "make mention name never no not offer only open prefer print propose provide put quote read refer remember remind "
-    "remove repeat reply report respect respond return round run say search send show sign skip sort speak spell start "
-    "stay stick stop suggest summarise summarize switch talk tell test translate treat try turn update use verify wait "
-    "watch when whenever if always before after for in with write work "
-    "push pull merge commit deploy release rebase delete create install log edit rename touch change move copy share "
-    "post book order pay buy spend save back backup close lock clean comment document ping email mail invite "
-    "antworte benutze bitte frag gib immer keine kein lass mach nenne nie niemals nimm nutze prüfe sag schreib sprich "
-    "verwende vermeide wenn zeig évite toujours jamais utilise réponds dis ne donne quand écris siempre nunca usa "
-    "evita responde di escribe cuando no sempre mai rispondi scrivi quando non altijd nooit gebruik schrijf geef als"
-)
-_IMPERATIVE = frozenset(_BEGINNINGS.split())
-"""How things to be done begin; those in ``-ing`` and questions are none."""
+@cache
+def _said(name: str, form: str = "{}") -> re.Pattern[str]:
+    """An expression with what the languages say for it in the place of the braces."""
+    return re.compile(form.replace("{}", f"(?:{every('feedback', name)})"), re.IGNORECASE)
 
-_OUGHT = re.compile(
-    r"\b(?:should|must|mustn't|shouldn't|needs? to|have to|has to|ought to|always|never|instead of|rather than|"
-    r"soll(?:te|st|en)?|muss|nie|immer|doit|devrait|il faut|debe|debería|hay que|deve|dovrebbe|moet)\b",
-    re.IGNORECASE,
-)
-_POLITE = re.compile(
-    r"^(?:(?:please|kindly|hey|ok|okay|well|also|and|but|so|next time|in (?:the )?future|from now on|remember(?: to)?|"
-    r"you (?:should|must|need to|have to|ought to)|"
-    r"bitte|s'il te plaît|por favor|per favore|alsjeblieft)[,:]?\s+)+",
-    re.IGNORECASE,
-)
+
+@cache
+def _listed(name: str) -> frozenset[str]:
+    """Words that the languages list: how orders begin, or small words that a sentence begins with."""
+    return every_word("feedback", name)
+
+
+_POLITE = "polite", r"^(?:{}[,:]?\s+)+"
+_FACTUAL = "denies", r"^{}[,:;.!]+\s+(?:(?:actually|it's actually),?\s+)?"
+_LEADING, _TRAILING = ("leading_asides", r"^{},?\s+(?=\w)"), ("trailing_asides", r",?\s+{}(?=[.!]?$)")
 _NOT = re.compile(r"^(?:you )?(?:shouldn't|should not|mustn't|must not)\s+", re.IGNORECASE)
-_FACTUAL = re.compile(
-    r"^(?:no|nope|wrong|actually|nein|non|falsch|falso)[,:;.!]+\s+(?:(?:actually|it's actually),?\s+)?", re.IGNORECASE
-)
 _KEPT = re.compile(r"^(?:i (?:really )?(?:liked?|loved?) (?:that|how|it when) |good:|great:|nice:)\s*", re.IGNORECASE)
-
-
-_STARTED = (
-    "i we my our the a an it its he she they his her their this that these those there you your "
-    "ich wir mein meine unser unsere der die das ein eine er sie es sein seine je nous mon ma mes notre nos le la les "
-    "un une il elle ils elles yo nosotros mi mis nuestro nuestra el los las una io noi mio mia il lo gli "
-    "ik wij mijn onze de het een hij zij eu nós meu minha nosso nossa o a os as um uma"
-)
-_STARTERS = frozenset(_STARTED.split())
-"""Small words that a sentence begins with: written small they were in its middle."""
-
-
-_ASIDE = re.compile(
-    r"^(?:by the way|btw|oh|also|and|so|well|übrigens|au fait|por cierto|tra l'altro),?\s+(?=\w)|"
-    r",?\s+(?:by the way|btw|though|you know|haha|lol|thanks|thank you|please|übrigens|bitte|au fait|por cierto)"
-    r"(?=[.!]?$)",
-    re.IGNORECASE,
-)
 _LET_US = re.compile(
     r"^let['’]?s (?=(?:go|use|take|keep|stick|do|move|start|call|make|stay|try|meet|have)\b)", re.IGNORECASE
-)
-_ALWAYS = re.compile(
-    r"(?:always|never|do not|don['’]t|immer|nie|niemals|toujours|jamais|siempre|nunca|sempre|mai|altijd|nooit)\s+",
-    re.IGNORECASE,
-)
-_ANSWERS = re.compile(
-    r"(?:answer|reply|respond|explain|summari[sz]e|cite|antworte|erkläre|réponds|explique|responde|rispondi|spiega|"
-    r"antwoord)\s",
-    re.IGNORECASE,
 )
 
 
@@ -251,15 +191,15 @@ def fact(said: str) -> FeedbackRule:
     Words that may be names of things (``npm``, ``prefers`` in a list of such) keep their small letter. What tells how
     to answer, or what is always or never to be done, is a rule.
     """
-    words = _trimmed(_ASIDE.sub("", said))
+    words = _trimmed(_said(*_TRAILING).sub("", _said(*_LEADING).sub("", said)))
     words = _LET_US.sub("We ", words)
     first = re.match(r"[^\W\d_]+", words)
-    if first and first[0] in _STARTERS:
+    if first and first[0] in _listed("starters"):
         words = _begun(words)
-    plain = _POLITE.sub("", words)
-    told = _ALWAYS.match(plain)
+    plain = _said(*_POLITE).sub("", words)
+    told = _said("always", r"{}\s+").match(plain)
     asks = told is not None and _imperative(plain[told.end() :])
-    return FeedbackRule(_begun(words) if asks else words, factual=not (asks or _ANSWERS.match(words)))
+    return FeedbackRule(_begun(words) if asks else words, factual=not (asks or _said("answers", r"{}\s").match(words)))
 
 
 def rule(said: str, *, good: bool) -> FeedbackRule:
@@ -273,15 +213,15 @@ def rule(said: str, *, good: bool) -> FeedbackRule:
         good: it is praise.
     """
     words = _trimmed(said)
-    plain = _POLITE.sub("", words) or words
+    plain = _said(*_POLITE).sub("", words) or words
     forbids = _NOT.match(plain)
     if forbids:
         return FeedbackRule(_begun("Do not " + plain[forbids.end() :]))
-    told = _FACTUAL.sub("", plain)
+    told = _said(*_FACTUAL).sub("", plain)
     if told != plain and not good and not _imperative(told):
         return FeedbackRule(_begun(told), factual=True)
     plain = told
-    if _imperative(plain) or (not good and _OUGHT.search(plain)):
+    if _imperative(plain) or (not good and _said("ought", r"\b{}\b").search(plain)):
         return FeedbackRule(_begun(plain))
     if re.match(r"(?:much |far |way )?too\s", plain, re.IGNORECASE) and not good:
         return FeedbackRule("Not " + plain[:1].lower() + plain[1:])
@@ -304,7 +244,7 @@ def _imperative(words: str) -> bool:
     first = re.match(r"[^\W\d_]+(?:['’][^\W\d_]+)?", words)
     if not first or "?" in words:
         return False
-    return first[0].casefold().replace("’", "'") in _IMPERATIVE
+    return first[0].casefold().replace("’", "'") in _listed("orders")
 
 
 def _begun(words: str) -> str:

@@ -19,13 +19,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tars_memory.curation.model import Related, day_of
 from tars_memory.disk import sha256
 from tars_memory.errors import counted
 from tars_memory.language.named_dates import dated
+from tars_memory.language.tables import every
 from tars_memory.settings import FactsOptions
 from tars_memory.vault.links import Links, Outlink, anchor, anchors, links_by_line
 from tars_memory.vault.markdown import facts as truth
@@ -370,30 +371,19 @@ def _time_problem(text: str, *, timed: bool) -> str:
     return ""
 
 
-STRONG = (
-    r"expir(?:es|y|ing|ation)(?: date)?(?: is)?(?: on| in| at| by)?:?",
-    r"(?:valid|good|effective|open|free|available) (?:until|till|through|thru|up to):?",
-    r"(?:deadline|due(?: date)?|best before|use by|runs out|ends|closes)(?: is)?(?: on| in| at| by)?:?",
-    r"(?:📅|⏳)",
-    r"(?:gültig|haltbar) bis(?: zum)?:?|läuft (?:am )?|fällig(?: am)?:?|frist(?: ist)?(?: der)?:?|endet (?:am )?",
-    r"valable jusqu(?:'au|’au|e)|date limite:?|expire (?:le )?|válid[oa] hasta(?: el)?|vence (?:el )?|caduca (?:el )?",
-    r"valid[oa] fino a(?:l)?|scade (?:il )?|geldig tot(?: en met)?|verloopt (?:op )?|válid[oa] até|expira (?:em )?",
-    r"\[(?:due|deadline|expires|until)::",
-)
+@cache
+def _ends(name: str, form: str) -> re.Pattern[str]:
+    """An expression with what the languages say for it in the place of the braces."""
+    return re.compile(form.replace("{}", f"(?:{every('ends', name)})"), re.IGNORECASE)
+
+
+ANNOUNCED = "announced", r"(?<!\w){}"
 """What announces an end wherever it stands."""
 
-WEAK = (
-    r"(?:until|till|through|thru)(?: the end of)?",
-    r"\bby",
-    r"bis(?: zum| ende)?|jusqu(?:'au|’au|e)|hasta(?: el)?|fino al?|tot(?: en met)?|até",
-)
+UNLESS_PAST = "ahead", r"(?<!\w){}(?=\s)"
 """What announces an end unless the sentence looks back."""
 
-PAST = (
-    r"\b(?:was|were|had|did|been|lived|worked|stayed|ran|went|wrote|built|held|led|taught|studied|served|belonged|"
-    r"used to|since|from|between|war|waren|hatte|lebte|arbeitete|wohnte|von|seit|était|vivait|travaillait|depuis|"
-    r"era|vivía|trabajó|desde|viveva|lavorava|dal|woonde|werkte|sinds|\w{3,}ed)\b"
-)
+PAST = "past", r"\b{}\b"
 """Signs of a sentence that looks back."""
 
 LONG = 1_000
@@ -433,16 +423,14 @@ def ending(text: str, today: date) -> date | None:
         return None  # most lines: whoever has ten thousand waits for the others alone
     ends = [
         end
-        for pattern in STRONG
-        for found in re.finditer(rf"(?<!\w){pattern}", text, re.IGNORECASE)
+        for found in _ends(*ANNOUNCED).finditer(text)
         if (end := _date_at(text[found.end() : found.end() + AHEAD], today)) is not None
     ]
-    past = re.search(PAST, text, re.IGNORECASE)
-    for pattern in WEAK:
-        for found in re.finditer(rf"(?<!\w)(?:{pattern})(?=\s)", text, re.IGNORECASE):
-            end = _date_at(text[found.end() : found.end() + AHEAD], today)
-            if end is not None and not (past and past.end() <= found.start()):
-                ends.append(end)
+    past = _ends(*PAST).search(text)
+    for found in _ends(*UNLESS_PAST).finditer(text):
+        end = _date_at(text[found.end() : found.end() + AHEAD], today)
+        if end is not None and not (past and past.end() <= found.start()):
+            ends.append(end)
     return max(ends, default=None)
 
 
