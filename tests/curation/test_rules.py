@@ -240,6 +240,11 @@ def test_every_language_has_every_key_and_all_expressions_are_sound(code: str) -
     lang, english = language(code), language("en")
     assert lang.table.keys() == english.table.keys()
     assert lang.table["dates"].keys() | {"two"} == english.table["dates"].keys()
+    for part in ("kinds", "feedback", "ends"):
+        assert lang.table[part].keys() == english.table[part].keys()
+        assert all(
+            lang.expression(value) for key, value in lang.table[part].items() if key not in ("orders", "starters")
+        )
     for key, value in lang.table.items():
         if isinstance(value, str) and key not in ("words", "me"):
             assert lang.pattern(key)
