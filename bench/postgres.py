@@ -52,8 +52,8 @@ def compared(labelled: Path, database: str, folder: Path, count: int, *, lowered
         database: its address.
         folder: to work in.
         count: queries that are asked, spread over the set.
-        lowered: PostgreSQL's limits stand to the set as they do to a million passages: neighbours by the graph, of
-            which twice as many as wanted are compared, the rarest words up to an occurrence for ten passages.
+        lowered: PostgreSQL's limits stand to the set as they do to a million passages: the graph names twice as many
+            neighbours as are wanted, the rarest words name rows up to an occurrence for ten passages.
     """
     root, home = folder / "vault", folder / "home"
     shutil.copytree(labelled / "vault", root)

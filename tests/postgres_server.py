@@ -64,13 +64,19 @@ def _as_somebody() -> tuple[list[str], tuple[int, int] | None]:
 
 
 @contextmanager
-def server(folder: Path, options: Sequence[str] = QUICK) -> Iterator[str]:
+def server(folder: Path, options: Sequence[str] = QUICK, found: Path | None = None, port: int = 5432) -> Iterator[str]:
     """A server that keeps its data in a folder; gives the address of its database, as the superuser.
+
+    Args:
+        folder: to work in.
+        options: of the server.
+        found: the folder of its programs; None: those of the wheel.
+        port: its number, also of the socket.
 
     Raises:
         NoServer: it doesn't start here.
     """
-    found, (somebody, owner) = programs(), _as_somebody()
+    found, (somebody, owner) = found or programs(), _as_somebody()
     data, socket = folder / "data", folder / "s"
     for each in (data, socket):
         each.mkdir(parents=True)
@@ -96,12 +102,12 @@ def server(folder: Path, options: Sequence[str] = QUICK) -> Iterator[str]:
         raise NoServer(str(error)) from error
     if done.returncode:
         raise NoServer(f"initdb: {done.stderr.strip()[-300:]}")
-    command = [*somebody, str(found / "postgres"), "-D", str(data), "-k", str(socket), "-h", ""]
+    command = [*somebody, str(found / "postgres"), "-D", str(data), "-k", str(socket), "-h", "", "-p", str(port)]
     command += [part for option in options for part in ("-c", option)]
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(command, env=env, stdout=log, stderr=log, cwd="/")
     # However busy the machine is: a second is what a person waits.
-    address = f"postgresql://postgres@/postgres?host={socket}&connect_timeout=60"
+    address = f"postgresql://postgres@/postgres?host={socket}&port={port}&connect_timeout=60"
     try:
         _await(address, process, folder / "log")
         yield address
@@ -126,6 +132,11 @@ def _await(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
             if process.poll() is not None or time.monotonic() > ends:
                 raise NoServer(f"postgres: {log.read_text()[-300:]} {error}") from error
         time.sleep(0.05)
+
+
+def others() -> Path | None:
+    """The folder of the programs of a server that the system brings, which unlike the wheel's knows TLS."""
+    return max(Path("/usr/lib/postgresql").glob("*/bin"), default=None)
 
 
 # --- fixtures; tests/conftest.py takes them in

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 PUBLISHING = "publishing"
 """What progress is told that this is."""
-GRAPH_FROM = (0, 8)
+GRAPH_FROM = [0, 8]
 """The version of pgvector that follows a graph until enough passes a filter (``hnsw.iterative_scan``)."""
 GRAPH_BYTES = 600
 """What a passage takes in the graph while it is made, in memory; beyond that it is made on the disk, slowly."""
@@ -185,6 +185,11 @@ def publish(
                         f"the index in {where.shown} is published by {machine}",
                         "one machine publishes; tars-memory reindex --full here takes it over",
                     )
+                if writer.is_newer() and not takes_over:
+                    raise TeamIndexError(
+                        f"the index in {where.shown} was published by a newer version of tars-memory",
+                        "update this one; tars-memory reindex --full puts an older index in its place",
+                    )
                 done = writer.publish()
             writer.drop_old()
         finally:
@@ -275,11 +280,16 @@ class _Publisher:
     def other_machine(self) -> str:
         """The machine that published what is there, if it is not this one."""
         there = published(self._connection, self._vault)
-        if there is None or there[1] != FORMAT:
+        if there is None:
             return ""
-        enter(self._connection, there[0])
-        row = self._connection.execute("SELECT value FROM meta WHERE key = 'machine'").fetchone()
+        sql = f"SELECT value FROM \"{there[0]}\".meta WHERE key = 'machine'"  # whatever the version of the other tables
+        row = self._connection.execute(sql).fetchone()
         return str(row[0]).partition(":")[0] if row and row[0] != self._machine else ""
+
+    def is_newer(self) -> bool:
+        """Whether what is there was published by a newer version of this program."""
+        there = published(self._connection, self._vault)
+        return there is not None and _numbers(there[1]) > _numbers(FORMAT)
 
     def publish(self) -> Published:
         """Write what differs, or everything."""
@@ -378,7 +388,7 @@ class _Publisher:
         is_there, count, version = execute(sql, (GRAPH,)).fetchone() or (False, 0, "0")
         if is_there:
             return True
-        if count < vectors.MANY or tuple(map(int, str(version).split(".")[:2])) < GRAPH_FROM:
+        if count < vectors.MANY or _numbers(version) < GRAPH_FROM:
             return False
         if self._progress is not None:
             self._progress(f"{PUBLISHING} neighbours", 0, 1)
@@ -593,6 +603,11 @@ class _Publisher:
         with self._connection.cursor().copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
             for row in rows:
                 copy.write_row(row)
+
+
+def _numbers(version: str) -> list[int]:
+    """A version so that the newer one is greater."""
+    return [int(part) for part in version.split(".") if part.isdigit()]
 
 
 def _without_nul(row: Row) -> Row:

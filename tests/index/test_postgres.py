@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import socket
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +17,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from postgres_server import QUICK, NoServer, others, server
 from psycopg import errors
 from random_documents import examples
 
@@ -264,6 +268,54 @@ def test_another_version_of_the_rows_is_not_read_and_gives_way_whole(team, postg
     assert left == 1
 
 
+def test_an_index_of_another_version_is_neither_read_nor_taken_for_ones_own(team, postgres: str, monkeypatch) -> None:
+    """Rows of then may lack what is asked now: only the registry and who published are looked at."""
+    index, one = team({"a.md": "tea\n"})
+    place = one.read(lambda reader: reader._team.execute("SELECT current_schema()").fetchone()[0])
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(f"ALTER TABLE {place}.notes DROP COLUMN title; DROP TABLE {place}.lines")
+        connection.execute("UPDATE tars_memory.indexes SET version = '9.3' WHERE vault = %s", (one.vault,))
+    with pytest.raises(TeamIndexError, match=r"is of version 9\.3, this program reads"):
+        one.read(lambda reader: reader.chunk_count())
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr("platform.node", lambda: "second")
+        with pytest.raises(TeamIndexError, match="is published by"):
+            one.publish(index.published_from(), index.cache, None, takes_over=False, wait=1.0)
+    assert one.publish(index.published_from(), index.cache, None, takes_over=False, wait=1.0).whole
+    assert one.read(answers) == index.read(answers)
+    with monkeypatch.context() as older:
+        older.setattr(room, "FORMAT", "9.3")
+        older.setattr(postgres_writer, "FORMAT", "9.3")
+        with pytest.raises(TeamIndexError, match=r"this program reads 9\.3"):
+            one.read(lambda reader: reader.chunk_count())
+        with pytest.raises(TeamIndexError, match=r"by a newer version"):
+            one.publish(index.published_from(), index.cache, None, takes_over=False, wait=1.0)
+    assert one.read(answers) == index.read(answers)
+
+
+def test_two_that_publish_at_once_leave_one_whole_index(team, postgres: str) -> None:
+    index, one = team({f"n{number}.md": f"heron {number}\n" for number in range(20)})
+    for number in range(20):
+        (index.vault.root / f"n{number}.md").write_text(f"kingfisher {number}\n")
+    index.reindex()
+    failed: list[Exception] = []
+
+    def publish() -> None:
+        mine = TeamIndex(postgres, one.vault)
+        try:
+            mine.publish(index.published_from(), index.cache, None, takes_over=False, wait=60.0)
+        except Exception as error:
+            failed.append(error)
+
+    both = [threading.Thread(target=publish) for _ in range(2)]
+    for each in both:
+        each.start()
+    for each in both:
+        each.join()
+    assert failed == []
+    assert one.read(answers) == index.read(answers)
+
+
 def test_a_second_one_that_publishes_waits_or_says_who_is_at_it(team, postgres: str) -> None:
     index, one = team({"a.md": "tea\n"})
     with psycopg.connect(postgres, autocommit=True, application_name="tars-memory on host") as other:
@@ -477,6 +529,42 @@ def _empty(path: Path) -> Path:
     if not path.exists():
         create(path).close()
     return path
+
+
+@pytest.mark.prove
+def test_a_server_off_this_machine_is_reached_by_tls_alone() -> None:
+    """0.0.0.0 is not known for this machine; a server without TLS and one that is not the right one are refused."""
+    import pwd
+
+    found = others()
+    if found is None or shutil.which("openssl") is None:
+        pytest.skip("the system brings no PostgreSQL, and that of the wheel knows no TLS")
+    with tempfile.TemporaryDirectory(prefix="pg-") as name, socket.create_server(("", 0)) as free:
+        folder, port = Path(name), free.getsockname()[1]
+        folder.chmod(0o711)
+        free.close()
+        key, certificate = folder / "key.pem", folder / "certificate.pem"
+        made = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=0.0.0.0 -addext subjectAltName=IP:0.0.0.0"
+        subprocess.run([*made.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
+        key.chmod(0o640)  # root's own, readable by the group of whom the server runs as
+        os.chown(key, os.geteuid(), pwd.getpwnam("postgres").pw_gid if not os.geteuid() else os.getegid())
+        options = ["listen_addresses=0.0.0.0", f"ssl_cert_file={certificate}", f"ssl_key_file={key}"]
+        url = f"postgresql://postgres@0.0.0.0:{port}/postgres?connect_timeout=60"
+        try:
+            with server(folder / "tls", [*QUICK, *options, "ssl=on"], found, port):
+                connection = room.connect(address(f"{url}&sslmode=verify-full&sslrootcert={certificate}"))
+                assert connection.pgconn.ssl_in_use
+                connection.close()
+                room.connect(address(url)).close()
+                with pytest.raises(TeamIndexError, match="certificate"):
+                    room.connect(address(f"{url}&sslmode=verify-full&sslrootcert=system"))
+            with (
+                server(folder / "clear", [*QUICK, *options], found, port),
+                pytest.raises(TeamIndexError, match="SSL"),
+            ):
+                room.connect(address(url))
+        except NoServer as error:
+            pytest.skip(f"no PostgreSQL: {error}")
 
 
 @pytest.mark.timed
