@@ -417,7 +417,7 @@ class PostgresReader(IndexReader):
         part = f"h.idf * h.f * {K1 + 1} / (h.f + {K1} * ({1 - B} + {B} * c.{of.length} / ?::float8))"
 
         def best(hits: list[_Hits], most: int) -> dict[int, int]:
-            if not hits:
+            if not hits or not rows:
                 return {}
             found = self._team.execute(
                 f"SELECT h.id, sum(({part} * {EXACT})::bigint)::bigint score"
@@ -430,7 +430,7 @@ class PostgresReader(IndexReader):
         def words(terms: list[str], among: list[int] | None = None) -> list[_Hits]:
             return [_hits(table, terms, [_idf(rows, held[term]) for term in terms], weight, among)] if terms else []
 
-        others = self._phrases(table, [phrase for phrase in phrases if not _is_word(phrase)], weight, rows)
+        others = [_phrase_hits(table, phrase, weight, rows) for phrase in phrases if not _is_word(phrase)]
         rarest = _rarest(held, k)
         rare, common = ([term for term in terms if (term in rarest) is is_rare] for is_rare in (True, False))
         found = best([*words(rare), *others], COMPLETED * k if common else k)
@@ -441,32 +441,6 @@ class PostgresReader(IndexReader):
                 found[row] += score
         first = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
         return [(row, score / EXACT) for row, score in first]
-
-    def _phrases(self, table: str, phrases: list[TokenPhrase], weights: list[float], rows: int) -> list[_Hits]:
-        """(id, idf, f) of every row that holds a phrase, or a word that begins so: each is looked for by itself."""
-        hits: list[_Hits] = []
-        for phrase in phrases:
-            if found := self._occurrences(table, phrase):
-                score = [sum(map(float.__mul__, weights, map(float, counts))) for _, *counts in found]
-                values = [[row for row, *_ in found], _idf(rows, len(found)), score]
-                hits.append(("SELECT unnest(?::int[]), ?::float8, unnest(?::float8[])", values))
-        return hits
-
-    def _occurrences(self, table: str, phrase: TokenPhrase) -> list[tuple[int, int, int, int]]:
-        """The rows that hold a phrase, or a word that begins so, and how often in each of three columns."""
-        if len(phrase.tokens) > 1:
-            return self._team.execute(*phrase_rows(table, phrase)).fetchall()
-        where, values = _word(phrase.tokens[0], prefix=phrase.prefix)
-        counts = ", ".join(f"sum(x >> {shift} & {most})::int" for shift, most in zip(PACKED[1:], MOST, strict=True))
-        found = self._team.execute(
-            f"SELECT (x >> {PACKED[0]})::int AS row, {counts}"
-            f" FROM (SELECT unnest(p.packed) x FROM {table}_at p WHERE {where}) o GROUP BY 1",
-            values,
-        ).fetchall()
-        if phrase.column:
-            place = TABLES[table].columns[phrase.column]
-            found = [row for row in found if row[1 + place]]
-        return found
 
     # --- vectors
 
@@ -560,6 +534,29 @@ def _hits(table: str, terms: list[str], idfs: list[float], weights: list[float],
         f" JOIN {table}_at p ON p.term = q.term{within}) o{these}"
     )
     return sql, [*weights, terms, idfs, *([] if among is None else [blocks, among])]
+
+
+def _phrase_hits(table: str, phrase: TokenPhrase, weights: list[float], rows: int) -> _Hits:
+    """SQL for (id, idf, f) of every row that holds a phrase, or a word that begins so or stands in one column.
+
+    All stays with the server, which counts them first: the beginning of a word may stand in every row.
+    """
+    if len(phrase.tokens) > 1:
+        counted, values = phrase_rows(table, phrase)
+    else:
+        where, values = _word(phrase.tokens[0], prefix=phrase.prefix)
+        a, b, c = (f"sum(x >> {shift} & {most})::int" for shift, most in zip(PACKED[1:], MOST, strict=True))
+        counted = (
+            f"SELECT (x >> {PACKED[0]})::int AS rowid, {a} AS a, {b} AS b, {c} AS c"
+            f" FROM (SELECT unnest(p.packed) x FROM {table}_at p WHERE {where}) o GROUP BY 1"
+        )
+        if phrase.column:
+            counted = f"SELECT * FROM ({counted}) o WHERE {'abc'[TABLES[table].columns[phrase.column]]} > 0"
+    sql = (
+        f"SELECT rowid, greatest(ln((?::float8 - n + 0.5) / (n + 0.5)), {LEAST_IDF}), ? * a + ? * b + ? * c"
+        f" FROM (SELECT f.*, count(*) OVER () n FROM ({counted}) f) g"
+    )
+    return sql, [rows, *weights, *values]
 
 
 def _idf(rows: int, held: int) -> float:

@@ -462,7 +462,10 @@ class _Publisher:
             " WHERE k.term = p.term AND k.block = p.block",
             given,
         )
-        execute(f"DELETE FROM {name}_at WHERE held = 0")
+        execute(
+            f"DELETE FROM {name}_at p USING ({held}) h WHERE p.term = h.term AND p.block = h.block AND p.held = 0",
+            given,
+        )
         execute(f"DELETE FROM {name} WHERE id = ANY(%(ids)s)", given)
 
     def _digests(self) -> dict[int, bytes]:

@@ -363,16 +363,18 @@ def test_whoever_is_killed_leaves_what_was_published_before(team, monkeypatch) -
     for statement in ("DELETE FROM totals", "INSERT INTO totals", "COPY", "CREATE SCHEMA", "ANALYZE"):
         child = os.fork()
         if not child:  # it dies as a machine does that loses its power
-            _die_at(statement)
-            again = Index(index.vault, index.files.folder, index.cache, index.limits, HashEmbedder)
-            again.refresh()
-            whole = statement in ("CREATE SCHEMA", "ANALYZE")
-            if whole:
-                postgres_writer.FORMAT = "0.0"
-            TeamIndex(one.address.url, one.vault).publish(
-                again.published_from(), again.cache, None, takes_over=False, wait=5.0
-            )
-            os._exit(0)
+            try:
+                _die_at(statement)
+                again = Index(index.vault, index.files.folder, index.cache, index.limits, HashEmbedder)
+                again.refresh()
+                whole = statement in ("CREATE SCHEMA", "ANALYZE")
+                if whole:
+                    postgres_writer.FORMAT = "99.9"
+                TeamIndex(one.address.url, one.vault).publish(
+                    again.published_from(), again.cache, None, takes_over=False, wait=5.0
+                )
+            finally:
+                os._exit(0)
         _, status = os.waitpid(child, 0)
         assert os.WTERMSIG(status) == signal.SIGKILL, statement
         assert one.read(answers) == before
