@@ -13,6 +13,8 @@ export PATH := $(or $(PATH),/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 export PIP_CACHE_DIR := $(CURDIR)/.cache/pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export TMPDIR := $(CURDIR)/.cache/tmp
+# Else each worker of the tests would compile each of them at each run: seven seconds of a processor.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test check docs plugins lock release mermaid prove bench eval screens transcripts sessions format clean
 .DEFAULT_GOAL := help

@@ -13,11 +13,15 @@ import shutil
 import signal
 import tempfile
 import time
+from collections.abc import Iterator
 
+import prepared
 import pytest
 from hypothesis import HealthCheck, settings
 from postgres_server import engine, postgres, proved_engine
 from random_documents import examples
+
+from tars_memory.index.embedding import prepare
 
 __all__ = ["engine", "postgres", "proved_engine"]
 
@@ -53,6 +57,10 @@ def _settle() -> None:
     os.environ |= {"HOME": home, "TZ": "UTC", "LC_ALL": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1"}
     if not SEED:
         os.environ["PYTHONHASHSEED"] = "0"  # of the workers and of what they start
+    if prepared.VARIABLE not in os.environ:
+        os.environ[prepared.VARIABLE] = tempfile.mkdtemp(prefix="prepared-")
+        atexit.register(shutil.rmtree, os.environ[prepared.VARIABLE], ignore_errors=True)
+    prepared.install(os.environ[prepared.VARIABLE])
     time.tzset()
     os.umask(0o022)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and so would all that is started
@@ -94,3 +102,11 @@ def nothing_by_itself(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 def same_chance() -> None:
     """Whatever asks for chance without a seed gets the same each time."""
     random.seed(SEED or 0)
+
+
+@pytest.fixture(scope="module")
+def really_prepared() -> Iterator[None]:
+    """Here a model is prepared as people's is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prepare, "prepare_packaged", prepared.really)
+        yield

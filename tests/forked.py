@@ -126,7 +126,13 @@ class Server:
                 [sys.executable, "-P", __file__, str(listening.fileno())],
                 stdin=subprocess.PIPE,
                 pass_fds=[listening.fileno()],
-                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "TZ": "UTC"},
+                env={
+                    "PATH": os.environ["PATH"],
+                    "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests"))),
+                    "PYTHONHASHSEED": "0",
+                    "TZ": "UTC",
+                    "PYTEST_PREPARED": os.environ.get("PYTEST_PREPARED", ""),
+                },
                 start_new_session=True,
             )
             listening.close()
@@ -195,6 +201,10 @@ def everything() -> None:
     ]:
         with contextlib.suppress(ImportError):
             import_module(name)
+    if folder := os.environ.get("PYTEST_PREPARED"):
+        import prepared
+
+        prepared.install(folder)
 
 
 def be(client: socket.socket) -> None:

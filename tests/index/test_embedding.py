@@ -21,6 +21,8 @@ from tars_memory.index.embedding.passages import distance
 from tars_memory.index.embedding.session import MAX_CHARACTERS, Session, token_ranges
 from tars_memory.settings import EmbeddingOptions
 
+pytestmark = pytest.mark.usefixtures("really_prepared")
+
 OPTIONS = EmbeddingOptions()
 TEXTS = [
     "where did Anna move last spring?",

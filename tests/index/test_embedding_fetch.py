@@ -14,6 +14,8 @@ from tars_memory.index.embedding import passages as embedding
 from tars_memory.index.embedding.queryvector import QueryVectors
 from tars_memory.settings import EmbeddingOptions
 
+pytestmark = pytest.mark.usefixtures("really_prepared")
+
 MEAN = "sentence-transformers/all-MiniLM-L6-v2"
 FIRST_TOKEN = "snowflake/snowflake-arctic-embed-xs"
 
