@@ -38,7 +38,7 @@ def program(*argv: str) -> list[str]:
 
 def script(file: str, *argv: str) -> list[str]:
     """The same for a script of the tests that imports the program; ``-`` is the program itself."""
-    return [sys.executable, "-IS", CLIENT, SERVER.address(), file, *argv]
+    return [sys.executable, "-IS", CLIENT, _server(argv).address(), file, *argv]
 
 
 def command(folder: Path, name: str) -> None:
@@ -65,7 +65,7 @@ def done(words: Sequence[str], env: Mapping[str, str], folder: Path) -> subproce
 def _handed(words: Sequence[str], env: Mapping[str, str], files: Sequence[int], *, hold: bool = False) -> socket.socket:
     """A connection to the server, which is told what to start: with stdin, stdout, stderr and the folder."""
     client = socket.socket(socket.AF_UNIX)
-    client.connect(SERVER.address())
+    client.connect(_server(words).address())
     told = marshal.dumps((hold, [os.fsencode(word) for word in words], {
         os.fsencode(name): os.fsencode(value) for name, value in env.items()
     }))  # fmt: skip
@@ -109,10 +109,15 @@ class Held:
 
 
 class Server:
-    """The process that is forked from, started when it is first needed; it ends with this process."""
+    """The process that is forked from, started when it is first needed; it ends with this process.
 
-    def __init__(self) -> None:
+    Args:
+        less: the modules of ours that it doesn't import, with all that they do.
+    """
+
+    def __init__(self, less: tuple[str, ...] = ()) -> None:
         self._address = ""
+        self._less = less
 
     def address(self) -> str:
         """Where it listens."""
@@ -123,7 +128,7 @@ class Server:
             listening.bind(self._address)
             listening.listen(100)
             self._process = subprocess.Popen(
-                [sys.executable, "-P", __file__, str(listening.fileno())],
+                [sys.executable, "-P", __file__, str(listening.fileno()), *self._less],
                 stdin=subprocess.PIPE,
                 pass_fds=[listening.fileno()],
                 env={
@@ -143,18 +148,23 @@ class Server:
         self._process.communicate()
 
 
-SERVER = Server()
+SERVER, OF_MCP = Server(("tars_memory.doors.mcp", "tars_memory.doors.live")), Server()
+"""A fork copies the page tables: without what one command needs each costs half."""
+
+
+def _server(words: Sequence[str]) -> Server:
+    return OF_MCP if "mcp" in words else SERVER
 
 
 # --- the server
 
 
-def serve(listening: socket.socket) -> None:
+def serve(listening: socket.socket, less: tuple[str, ...]) -> None:
     """Fork for each client until nobody holds the other end of stdin any more."""
     import gc
     import select
 
-    everything()
+    everything(less)
     gc.collect()
     gc.freeze()
     while True:
@@ -179,15 +189,16 @@ def reap() -> None:
         pass
 
 
-def everything() -> None:
-    """Import what any command may import."""
+def everything(less: tuple[str, ...] = ()) -> None:
+    """Import what any command may import, less some of our modules."""
     import contextlib
     import pkgutil
     from importlib import import_module
 
     import tars_memory
 
-    names = [module.name for module in pkgutil.walk_packages(tars_memory.__path__, "tars_memory.")]
+    found = pkgutil.walk_packages(tars_memory.__path__, "tars_memory.")
+    names = [module.name for module in found if not module.name.startswith(less)]
     for name in [
         *names,
         "markdown_it",
@@ -270,4 +281,4 @@ def be(client: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])), tuple(sys.argv[2:]))
