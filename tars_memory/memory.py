@@ -171,8 +171,8 @@ class Memory:
         Args:
             question: in plain words; without one nothing is recalled.
             budget: most tokens (2,000).
-            days: daily notes, today's included (1).
-            file_cap: most characters of one always-loaded note (20,000).
+            days: daily notes: 1 for today's, of several the last that there are; None for what is set.
+            file_cap: most characters of one always-loaded note; None for what is set.
             loaded: False for facts and recalled lines alone, without the notes that are always loaded.
             window: tokens of a model's window, instead of a budget: of it what is loaded and what is recalled each
                 take the share that ``[window]`` gives them.

@@ -112,6 +112,23 @@ class RecallOptions(Options):
     mode: str = "hybrid"
 
 
+class ContextOptions(Options):
+    """``[context]``: what every prompt begins with.
+
+    Attributes:
+        days: daily notes: today's, or of several the last that there are. Unset: as ``[layout] like`` has it, else 1.
+        file_cap: characters of one note that is always loaded, at most.
+        facts: in one prompt, at most; those about the user that are no events count, and are never left out.
+        memory_chars, user_chars: a memory's note, and another one that is always loaded, are large beyond; 0: never.
+    """
+
+    days: int = 1
+    file_cap: int = 20_000
+    facts: int = 50
+    memory_chars: int = 8_000
+    user_chars: int = 4_000
+
+
 class WindowOptions(Options):
     """``[window]``: how ``context --window`` parts a model's window, in percent; the rest is for the conversation.
 
@@ -317,6 +334,11 @@ ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
     "hook.timeout": (0.1, 600),
     "hook.longest": (1, 86_400),
     "sources.vectors": (0, 10_000_000),
+    "context.days": (0, 366),
+    "context.file_cap": (0, 10_000_000),
+    "context.facts": (0, 10_000),
+    "context.memory_chars": (0, 10_000_000),
+    "context.user_chars": (0, 10_000_000),
     "window.memory": (0, 100),
     "window.recall": (0, 100),
     "window.margin": (0, 100),
@@ -423,6 +445,7 @@ class Settings:
     index = SettingsSection(IndexOptions)
     embedding = SettingsSection(EmbeddingOptions)
     recall = SettingsSection(RecallOptions)
+    context = SettingsSection(ContextOptions)
     window = SettingsSection(WindowOptions)
     llm = SettingsSection(LlmOptions)
     extract = SettingsSection(ExtractOptions)

@@ -204,6 +204,7 @@ def test_places_are_notes_inside_the_vault(tmp_path: Path) -> None:
     assert Layout.of(tmp_path, LayoutOptions(procedural="projects/a/Procedural.md")).problem
 
 
+DAYS = ["2026-01-02", "2026-02-03", "2026-03-04", "2026-09-05", "2026-11-20"]
 AGENT = {
     "SOUL.md": "Calm and brief.\n",
     "HEARTBEAT.md": "Look at the xylophone.\n",
@@ -247,6 +248,33 @@ def test_each_user_of_an_agent_has_a_memory_over_the_common_one(tmp_path: Path) 
     assert tree(root) == notes
     report = made(root / "users/ida")
     assert report.layout == "starpod" and "to have it in context" in report.notices[0]
+
+
+def test_what_a_prompt_of_an_agent_begins_with(tmp_path: Path) -> None:
+    """SOUL, USER and MEMORY capped, and the last three daily logs that there are; soft limits are told."""
+    root = tmp_path / "agent"
+    logs = {f"users/ida/memory/{day}.md": f"## 09:00:00\ntold on {day}\n" for day in DAYS}
+    long = {
+        "SOUL.md": "".join(f"soul {number} is calm.\n\n" for number in range(500)),
+        "users/ida/MEMORY.md": "".join(f"- memory {number} of the boat\n" for number in range(500)),
+        "users/ida/USER.md": "".join(f"Ida knows {number}.\n\n" for number in range(400)),
+    }
+    planted(root, {**AGENT, **logs, **long})
+    made(root)
+    with opened(root, project="ida") as ida:
+        told = ida.context(budget=50_000).text
+        assert [day for day in DAYS if f"told on {day}" in told] == DAYS[2:]
+        assert all(told.count(words) > 300 for words in ("is calm", "of the boat", "Ida knows"))
+        assert "told on 2026-01-02" in ida.context(budget=50_000, days=5).text
+        assert all("told on" not in ida.context(budget=50_000, days=days).text for days in (0, 1))
+        capped = ida.context(budget=50_000, file_cap=400).text
+        assert all(0 < capped.count(words) < 30 for words in ("is calm", "of the boat", "Ida knows"))
+        small = ida.context(budget=1_000).text
+        assert all(words in small for words in ("is calm", "of the boat", "Ida knows"))
+        large = {note.path for note in ida.loaded().notes if note.large}
+        assert large == {"SOUL.md", "users/ida/USER.md", "users/ida/MEMORY.md"}
+        told_by = {each["path"]: each["message"] for each in ida.doctor()["findings"] if each["kind"] == "size"}
+        assert "4,000 characters is a good size" in told_by["users/ida/USER.md"]
 
 
 def test_channels_are_seen_from_everywhere_and_written_each_by_itself(tmp_path: Path) -> None:

@@ -385,6 +385,7 @@ def _tiers(workspace: Workspace) -> Iterator[Trouble]:
         sections = ", ".join(f"{title} {size}" for title, size in note.sections.items())
         said = f"{note.path} has {counted(note.tokens, 'token')}, which every prompt begins with"
         said += f" ({note.grown:+} in {DAYS} days; largest: {sections or 'no headings'})"
+        said += f"; {counted(note.limit, 'character')} is a good size" if note.large else ""
         said += f"; context leaves out {counted(note.left_out, 'line')} of it" if note.left_out else ""
         hint = "tars-memory tidy finds what can go; or give context a larger --budget"
         yield Trouble("size", said, hint, note.path)

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 DAYS = 30
 """Growth is told for so many days; the journal keeps 90."""
 
-LARGE = 1_500
-"""From so many tokens on a note leaves little of ``context``'s 2,000 for anything else."""
-
 LARGEST = 5
 """So many sections of a note are named."""
 
@@ -39,6 +36,8 @@ class LoadedNote(NamedTuple):
         grown: tokens that this program added to it, less those it took out, in :data:`DAYS` days.
         left_out: lines that ``context`` has no room for.
         sections: tokens of its largest sections by their headings, largest first; of a note of our scope.
+        characters: of its text.
+        limit: characters from which on it counts as large; 0 for none.
     """
 
     path: str
@@ -46,11 +45,18 @@ class LoadedNote(NamedTuple):
     grown: int
     left_out: int
     sections: dict[str, int]
+    characters: int
+    limit: int
+
+    @property
+    def large(self) -> bool:
+        """Whether it leaves little room in a prompt."""
+        return 0 < self.limit < self.characters
 
     @property
     def heavy(self) -> bool:
-        """Whether it leaves little room in a prompt, or finds none for some of its lines."""
-        return self.tokens > LARGE or self.left_out > 0
+        """Whether it is large, or finds no room for some of its lines."""
+        return self.large or self.left_out > 0
 
 
 class Growth(NamedTuple):
@@ -91,6 +97,7 @@ def loaded(workspace: Workspace) -> Growth:
     vault, packed, journal = workspace.vault, Searcher(workspace).context(), workspace.store(writes=False).journal
     since = (workspace.now() - timedelta(days=DAYS)).isoformat()[:10]
     found: list[LoadedNote] = []
+    options, others = workspace.settings.context, vault.layout.loaded
     for path in _paths(vault):
         try:
             data = vault.read(path)
@@ -106,7 +113,8 @@ def loaded(workspace: Workspace) -> Growth:
         characters = sum(len(entry.after) - len(entry.before) for entry in lately)  # an undo counts, too
         grown = tokens(characters) if characters > 0 else -tokens(-characters)
         sections = _sections(data) if vault.layout.is_ours(path) else {}
-        found.append(LoadedNote(path, tokens(len(text)), grown, gone, sections))
+        limit = options.user_chars if path in others else options.memory_chars
+        found.append(LoadedNote(path, tokens(len(text)), grown, gone, sections, len(text), limit))
     return Growth(found, packed.budget)
 
 

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date
 
-MOST = 40
-"""Facts in one prompt, about 800 tokens: more are noise to the model, and the budget is for other lines as well."""
-
 
 def about(facts: Iterable[Fact], name: str) -> list[Fact]:
     """The facts about a name: those whose subject is called so, then those whose subject holds all its words (``anna``
@@ -60,9 +57,10 @@ def relevant(
     today: date,
     predicates: Predicates,
     me: Iterable[str],
+    most: int,
     expired: bool = False,
 ) -> list[Fact]:
-    """The facts for a question, at most :data:`MOST`.
+    """The facts for a question.
 
     Those about the user always, an event of his only if the question touches it; others if subject or object occurs in
     the question. Those that the question touches come first, then the newest; of one day those that
@@ -74,18 +72,23 @@ def relevant(
         today: what does not hold on this day is left out.
         predicates: tell the events.
         me: the subjects that mean the user.
+        most: facts; what holds of the user counts, and is never left out.
         expired: also what no longer holds.
     """
     asked = Asked(question)
     mine = {folded(name) for name in me}
-    found: list[tuple[bool, int, int, Fact]] = []
+    found: list[tuple[bool, int, int, bool, Fact]] = []
     for fact in facts:
         if not expired and not fact.holds(today):
             continue
         touched = _touched(fact, asked, mine)
-        if touched or (folded(fact.subject) in mine and not predicates.is_event(fact.predicate)):
-            found.append((not touched, -(fact.since.toordinal() if fact.since else 0), -fact.line, fact))
-    return [fact for *_, fact in sorted(found, key=lambda each: each[:3])][:MOST]
+        own = folded(fact.subject) in mine and not predicates.is_event(fact.predicate)
+        if touched or own:
+            found.append((not touched, -(fact.since.toordinal() if fact.since else 0), -fact.line, own, fact))
+    found.sort(key=lambda each: each[:3])
+    others = [fact for *_, own, fact in found if not own]
+    left = {id(fact) for fact in others[max(0, most - (len(found) - len(others))) :]}
+    return [fact for *_, fact in found if id(fact) not in left]
 
 
 def touched(facts: Iterable[Fact], question: str, me: Iterable[str]) -> list[Fact]:

@@ -101,7 +101,7 @@ class Searcher:
         **asked: Any,
     ) -> Packed:
         """What a model should know before it answers; see :meth:`tars_memory.memory.Memory.context`."""
-        packing = recall.packing.context
+        packing, options = recall.packing.context, self.workspace.settings.context
         request = self._request(question, asked)
         recalled: int | None = None
         if window is not None:
@@ -116,8 +116,9 @@ class Searcher:
         wanted = packing.ContextRequest(
             question,
             budget=packing.BUDGET if budget is None else budget,
-            days=packing.DAYS if days is None else days,
-            file_cap=packing.FILE_CAP if file_cap is None else file_cap,
+            days=self._days() if days is None else days,
+            file_cap=options.file_cap if file_cap is None else file_cap,
+            most_facts=options.facts,
             project=scope,
             loaded=loaded,
             expired=request.expired,
@@ -162,6 +163,12 @@ class Searcher:
     def selection(self, about: tuple[str, ...], topics: tuple[str, ...], scope: str) -> Selection:
         """What is about somebody or something, or of a topic, in the notes as they are now."""
         return self.workspace.ask(lambda reader: recall.selecting.selection(reader, about, topics, scope=scope))
+
+    def _days(self) -> int:
+        """Daily notes of a prompt: as it is set, else as the program has it that made the vault."""
+        settings = self.workspace.settings
+        set_to = settings.context.days
+        return set_to if "context.days" in settings.given else self.workspace.whole.layout.days
 
     def _shares(self, window: int) -> tuple[int, int]:
         """Of a window the tokens for all that is told, and those of them that are for what is recalled.

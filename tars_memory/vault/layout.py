@@ -50,6 +50,7 @@ LIKE: dict[str, dict[str, str]] = {
         "sessions_folder": "memory/sessions",
         "loaded": "SOUL.md, USER.md",
         "projects": "users",
+        "days": "3",
     },
     "istota": {
         "memory": "config/USER.md",
@@ -57,6 +58,7 @@ LIKE: dict[str, dict[str, str]] = {
         "daily_folder": "memories",
         "loaded": "",
         "projects": "Channels",
+        "days": "3",
     },
     "starbot": {
         "memory": "MEMORY.md",
@@ -180,6 +182,7 @@ class Layout:
             usual = f"{self._cased(usual.rpartition('/')[0])}/{usual.rpartition('/')[2]}"
         memory = _note(options.memory or usual, "layout.memory")
         procedural = _note(options.procedural or like.get("procedural", "Procedural.md"), "layout.procedural")
+        self._days = int(like.get("days", 1))
         self._memory = memory, memory if options.memory else like.get("project_memory", memory)
         """Outside projects, and within one."""
         self._procedural = procedural, procedural
@@ -261,6 +264,11 @@ class Layout:
     def loaded(self) -> list[str]:
         """Further notes that ``context`` always loads; they are the person's own, as all others are."""
         return self.loaded_of(self.scope)
+
+    @property
+    def days(self) -> int:
+        """Daily notes that a prompt begins with, if nothing else is set."""
+        return self._days
 
     def loaded_of(self, scope: str) -> list[str]:
         """Those of a project, each before the vault's of the same name; outside projects if none is named."""

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from tars_memory.memory import Memory
-from tars_memory.recall.facts import MOST, Asked, relevant
-from tars_memory.settings import FactsOptions
+from tars_memory.recall.facts import Asked, relevant
+from tars_memory.settings import ContextOptions, FactsOptions
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.document import Document
 
 TODAY = date(2026, 11, 21)
+MOST = ContextOptions.facts
 
 
 def told(note: str, question: str = "", **options: bool) -> list[str]:
@@ -25,6 +26,7 @@ def told(note: str, question: str = "", **options: bool) -> list[str]:
         today=TODAY,
         predicates=facts.Predicates.of(FactsOptions()),
         me=facts.names(FactsOptions.me),
+        most=MOST,
         **options,
     )
     return [fact.object for fact in found]
@@ -99,6 +101,9 @@ def test_never_more_than_the_cap_in_a_project_and_outside_together(tmp_path: Pat
     days = [TODAY - timedelta(days=number) for number in range(60)]
     note = "## Anna\n" + "".join(f"- saw:: film {number} [since:: {day}]\n" for number, day in enumerate(days))
     assert told(note, "Anna") == [f"film {number}" for number in range(MOST)]
+    mine = "## Me\n" + "".join(f"- likes:: tea {number}\n- met:: Ida {number}\n" for number in range(MOST + 10))
+    assert told(mine + note, "Anna") == [f"tea {number}" for number in reversed(range(MOST + 10))]
+    assert len(told(mine + note, "Anna and Ida 3")) == MOST + 10  # they count, and none of them is left out
     root = make_vault(tmp_path / "vault", {"Facts.md": note, "projects/boat/Facts.md": note.replace("film", "play")})
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     with Memory(root, embedder=HashEmbedder(), env=env, now=datetime(2026, 11, 21, 12).astimezone()) as memory:

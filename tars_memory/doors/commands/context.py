@@ -27,7 +27,8 @@ def context(
         int | None, typer.Option("--window", metavar="N", min=0, help="Shares of a model's window of N tokens.")
     ] = None,
     days: Annotated[
-        int | None, typer.Option("--days", metavar="N", min=0, max=366, help="Daily notes of the last N days (1).")
+        int | None,
+        typer.Option("--days", metavar="N", min=0, max=366, help="The last N daily notes; 1 is today's (1)."),
     ] = None,
     file_cap: Annotated[
         int | None,

@@ -95,6 +95,8 @@ def _summary(told: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
         rows.append(("shared", ", ".join(line(each["name"]) for each in shared)))
     grown = f", {loaded['grown']:+} in {counted(loaded['days'], 'day')}" if loaded["grown"] else ""
     cut = f"; {counted(loaded['left_out'], 'line')} found no room" if loaded["left_out"] else ""
+    large = [path for path, note in loaded["notes"].items() if 0 < note["limit"] < note["characters"]]
+    cut += f"; large: {', '.join(map(line, large))}" if large else ""
     rows.append(("prompts", f"begin with {loaded['tokens']} of {counted(loaded['budget'], 'token')}{grown}{cut}"))
     if unapproved:
         rows.append(("rules", f"{unapproved} that nobody approved here: no prompt trusts them"))

@@ -1,8 +1,9 @@
 """``context``: what a model should know before it answers, packed for a prompt under a token budget.
 
 Filled in this order, so that what stands last here is given up first when room is short: approved rules; what the
-question finds, up to half of the room that they leave; Memory.md (a project's before the vault's; where it does not
-fit, the lines that answer first), other rules, User.md, daily notes, facts, and what else the question finds.
+question finds, up to half of the room that they leave; Memory.md of the project; User.md and the other notes that say
+who somebody is, up to half of what is left; Memory.md of the vault (where it does not fit, the lines that answer
+first), other rules, the rest of User.md, daily notes, facts, and what else the question finds.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from tars_memory.recall.packing.packing import (
     tokens,
 )
 from tars_memory.recall.ranking.relevance import Answer, settled
-from tars_memory.settings import FactsOptions
+from tars_memory.settings import ContextOptions, FactsOptions
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import plain_heading
@@ -61,10 +62,8 @@ __all__ = ["Context", "PromptBlock", "context"]
 
 BUDGET = 2000
 """Tokens, if not said: 8,000 characters; Claude Code takes 10,000 from a hook."""
-DAYS = 1
-FILE_CAP = 20_000
-"""Characters of one always-loaded note."""
 MOST_DAYS = 366
+"""Daily notes, at most; and so many days back they are looked for."""
 
 BEYOND_CAP = "beyond the file cap"
 LABELS = 120
@@ -77,8 +76,9 @@ class ContextRequest(NamedTuple):
     Attributes:
         question: in plain words: the operators of search are text here; '' recalls nothing.
         budget: most tokens.
-        days: daily notes, today's included.
+        days: daily notes: 1 for today's, of several the last that there are.
         file_cap: most characters of one always-loaded note.
+        most_facts: facts, if there are not more about the user.
         project: whose notes may be used too; none of another one ever are.
         loaded: False for facts and recalled lines alone.
         expired: also what has ended, and facts that do not hold.
@@ -91,8 +91,9 @@ class ContextRequest(NamedTuple):
 
     question: str = ""
     budget: int = BUDGET
-    days: int = DAYS
-    file_cap: int = FILE_CAP
+    days: int = ContextOptions.days
+    file_cap: int = ContextOptions.file_cap
+    most_facts: int = ContextOptions.facts
     project: str | None = None
     loaded: bool = True
     expired: bool = False
@@ -141,7 +142,8 @@ def context(
         filling.notices.append(f"there is no project {request.project!r}: {folder[:-1]} is no folder")
     if request.loaded:
         filling.load(typed, now, request.days)
-    filling.load_facts(request.question, request.as_of or now.date(), request.facts or FactsOptions())
+    today = request.as_of or now.date()
+    filling.load_facts(request.question, today, request.facts or FactsOptions(), request.most_facts)
     asked = query.parse(_plain(request.question), now.date())
     asked.on, asked.held, asked.selection = filling.on, None if request.expired else request.as_of, selection
     if asked.searches:
@@ -233,18 +235,21 @@ class _Filling(Reading):
         if days and layout.problem:
             self.notices.append(layout.problem.message)
             return
-        for back in range(days):
+        for back in range(days if days < 2 else MOST_DAYS):
             day = now.date() - timedelta(days=back)
-            for note in self.read([self.vault.daily_path(day, scope=scope) for scope in self.scopes()]):
+            notes = [*self.read([self.vault.daily_path(day, scope=scope) for scope in self.scopes()])]
+            for note in notes:
                 self._load("daily", note, note.units[::-1])
+            days -= bool(notes)
+            if not days:
+                break
 
-    def load_facts(self, question: str, today: date, options: FactsOptions) -> None:
+    def load_facts(self, question: str, today: date, options: FactsOptions, most: int) -> None:
         """Read the facts about the user, and those that the question touches, which come first; not what has ended."""
         if self.selection is not None:
             question = " ".join((question, *self.selection.names))  # who is asked about is part of the question
         me, predicates = facts.names(options.me), facts.Predicates.of(options)
         against = Facts(predicates, me)
-        most = about.MOST
         for note in self.read([self.vault.layout.within(scope, Layout.facts) for scope in self.scopes()]):
             known = facts.read(note.path, note.document)
             picked = about.relevant(
@@ -253,8 +258,9 @@ class _Filling(Reading):
                 today=today,
                 predicates=predicates,
                 me=me,
+                most=most,
                 expired=self.on is None,
-            )[:most]
+            )
             most -= len(picked)
             picked, told = against.told([fact for _, fact in known if fact.holds(today)], picked)
             self.told |= told
@@ -318,12 +324,16 @@ class _Filling(Reading):
         first = bool(self.order or any(part.units for part in self.touched)) and self.kept is None
         scoped, facts_parts = self._scoped(rules_first=first), [part for part in self.parts if part.kind == "facts"]
         rest = [part for part in self.parts if part.kind not in ("procedural", "memory", "facts")]
+        who = [part for part in rest if part.kind == "user"]
         for at, part in enumerate(scoped):
             if first and part.kind != "procedural":
                 first = False
                 self._found_first([*scoped[at:], *rest, *facts_parts])
             scope = self.vault.layout.scope_of(part.note.path)
             self._hold(scope)
+            if part.kind == "memory" and (not scope or any(map(self._in_project, who))):
+                self._who_first(who, ranks)
+                who = []
             self._fill(part, ranks)
             after = scoped[at + 1] if at + 1 < len(scoped) else None
             done = after is None or self.vault.layout.scope_of(after.note.path) != scope
@@ -362,6 +372,21 @@ class _Filling(Reading):
             self._fill(part, {}, again=True)
         self._recall()
         self.packing.held = 0
+
+    def _who_first(self, parts: Sequence[_Part], ranks: Mapping[tuple[str, int], int]) -> None:
+        """What the notes say of who somebody is, each its share of half of the room: no long note pushes another out.
+
+        Where the project is a person, and has such a note, it goes before the project's memory, too.
+        """
+        held, room = self.packing.held, self.packing.room
+        for at, part in enumerate(parts):
+            left = self.packing.room - room // 2
+            self.packing.held = held + room // 2 + left - left // (len(parts) - at)
+            self._fill(part, ranks, again=True)
+            self.packing.held = held
+
+    def _in_project(self, part: _Part) -> bool:
+        return bool(self.vault.layout.scope_of(part.note.path))
 
     def _hold(self, scope: str) -> None:
         """Leave what is recalled its share, unless it is the project's turn."""
