@@ -214,11 +214,13 @@ class SleepOptions(Options):
         sources: files and folders of chat logs, parted by commas.
         archive: move daily notes past their window to the archive.
         tidy: tidy away what loses nothing; else only report it.
+        curate: let the model that is set for ``tidy`` propose what the last days change in the memory.
     """
 
     sources: str = ""
     archive: bool = True
     tidy: bool = False
+    curate: bool = False
 
 
 class HookOptions(Options):

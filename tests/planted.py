@@ -314,6 +314,7 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
         "tidy": [
             "tidy",
             "tidy --print-prompt",
+            "tidy --curate --print-prompt",
             "tidy --archive",
             "tidy --compress",
             "tidy --compress --by year --before 2026-11-21",

@@ -153,6 +153,50 @@ def test_what_was_said_long_ago_waits_from_the_night_on_which_it_was_extracted(p
     assert sum(data.count(b"[expired]") for data in files(place).values()) == 5
 
 
+def test_a_night_may_let_a_model_curate_and_is_undone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    note = place / "vault" / "2026-10-20.md"
+    note.write_text("## Log\n- 09:00 the key hangs in the shed now\n")
+    spent, busy = [], [True]
+
+    def answer(prompt: Prompt) -> str:
+        code = prompt.user.rsplit('"for": "', 1)[1][:6]
+        if busy.pop() if busy else False:
+            note.write_text(note.read_text() + "- 09:30 typed meanwhile\n")
+        return json.dumps({"for": code, "ops": [{"op": "replace", "notes": [1], "lines": [1], "text": "", "why": ""}]})
+
+    model = ScriptedLLM(answer)
+    monkeypatch.setattr(nights, "required", lambda *_: model)
+    for env, told in (
+        ({}, None),
+        ({"TARS_MEMORY_SLEEP_CURATE": "true"}, "given up: 2026-10-20.md changed while scripted was asked"),
+        ({"TARS_MEMORY_SLEEP_CURATE": "true"}, "1 replaced proposed: tars-memory review"),
+        ({"TARS_MEMORY_SLEEP_CURATE": "true"}, ""),
+    ):
+        with opened(place, START, **env) as memory:
+            night = nights.sleep(memory)
+        assert not night.failed
+        found = [step.told for step in night.steps if step.name == "curation"]
+        assert bool(found) == (told is not None) and all(each.startswith(told or "") for each in found)
+        assert told != "" or found == [""], "the very same is not asked about twice"
+        spent.append(len(model.prompts))
+    assert spent == [0, 1, 2, 2]
+    with opened(place, START) as memory:
+        (proposal,) = memory.review().waiting().proposals
+        assert (proposal.text, proposal.conflicts[0].text) == (
+            "the key hangs in the shed now",
+            "the key is under the blue pot",
+        )
+        nights.undo(memory)
+        assert memory.review().waiting().proposals == []
+
+
+def test_without_a_model_curation_fails_by_itself(place: Path) -> None:
+    (place / "vault" / "2026-10-20.md").write_text("## Log\n- 09:00 the key hangs in the shed now\n")
+    with opened(place, START, TARS_MEMORY_SLEEP_CURATE="true") as memory:
+        errors = {step.name: step.error for step in nights.sleep(memory).steps if step.error}
+    assert list(errors) == ["curation"] and errors["curation"].startswith("no model is set; name one")
+
+
 def test_a_night_examines_what_a_killed_session_left_behind(place: Path) -> None:
     Talk(place, "killed", START - timedelta(hours=9)).grow(5, random.Random(1))
     with opened(place, START) as memory:

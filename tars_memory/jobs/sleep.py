@@ -10,7 +10,7 @@ import os
 import shlex
 import time
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.capture.transcripts.turns import Unknown
 from tars_memory.curation.extraction.extract import Examiner, conversations, examiner, opened
 from tars_memory.curation.extraction.keeping import Record
+from tars_memory.curation.models.llm import required
 from tars_memory.curation.reviewing.ticks import settle
-from tars_memory.errors import ModelUnavailableError, NotFoundError, TarsError, UsageError, counted
+from tars_memory.curation.tidying import curate
+from tars_memory.errors import ConflictError, ModelUnavailableError, NotFoundError, TarsError, UsageError, counted
 from tars_memory.jobs.growth import DAYS
 from tars_memory.jobs.hooks import Desk
 from tars_memory.settings import (
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tars_memory.capture.transcripts.turns import Transcript
+    from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.memory import Memory
 
 
@@ -54,7 +57,8 @@ class Step(NamedTuple):
     """What one step of a night did.
 
     Attributes:
-        name: ``extract``, ``expire``, ``review``, ``tidy``, ``archive``, ``compress``, ``size`` or ``index``.
+        name: ``extract``, ``keep``, ``expire``, ``curation``, ``review``, ``tidy``, ``archive``, ``compress``, ``size``
+            or ``index``.
         told: one line for the report; empty if there was nothing to do.
         counts: the same as numbers.
         error: why it failed; empty if it did not.
@@ -121,15 +125,17 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
         record = Record(memory.workspace.state / "sleep.json")
         before, memory.workspace.night = _last(memory), os.urandom(8).hex()
         steps: list[Step] = []
-        steps.append(_step("extract", lambda: _extract(memory, named, record)))
+        asked: list[LanguageModel] = []
+        steps.append(_step("extract", lambda: _extract(memory, named, record, asked)))
         for transcript in left:
             if not memory.workspace.dry_run and transcript in record.sources:
                 desk.drop(transcript, [], moment)
         if memory.workspace.talks() is not None:
             steps.append(_step("keep", lambda: _keep(memory, record)))
-        steps += _tended(memory, options)
+        tend = partial(_tended, options=options, record=record, asked=asked)
+        steps += tend(memory)
         for project in _projects(memory):
-            steps += _elsewhere(memory, project, options)
+            steps += _elsewhere(memory, project, tend)
         steps.append(_step("index", lambda: _index(memory)))
         txns = [] if memory.workspace.dry_run else [*_written(memory, memory.workspace.night, before)]
     return Night(steps, txns, time.monotonic() - begun, list(dict.fromkeys(memory.workspace.notices)))
@@ -162,10 +168,12 @@ def undo(memory: Memory) -> list[str]:
     return done
 
 
-def _tended(memory: Memory, options: SleepOptions) -> list[Step]:
+def _tended(memory: Memory, options: SleepOptions, record: Record, asked: list[LanguageModel]) -> list[Step]:
     """What a night does with the notes of one scope."""
+    curation = [_step("curation", lambda: _curate(memory, record, asked))] if options.curate else []
     return [
         _step("expire", lambda: _expire(memory)),
+        *curation,
         _step("review", lambda: _review(memory)),
         _step("tidy", lambda: _tidy(memory, apply=options.tidy)),
         _step("archive", lambda: _archive(memory) if options.archive else ("", {}, "")),
@@ -174,12 +182,12 @@ def _tended(memory: Memory, options: SleepOptions) -> list[Step]:
     ]
 
 
-def _elsewhere(memory: Memory, project: str, options: SleepOptions) -> list[Step]:
+def _elsewhere(memory: Memory, project: str, tend: Callable[[Memory], list[Step]]) -> list[Step]:
     """The same in a project that isn't the chosen one: told without a word of its notes, and where to ask for them."""
     call = f"tars-memory --project {shlex.quote(project)}"
     with memory.within(project) as inside, inside.workspace.vault.read_once():
         found = []
-        for step in _tended(inside, options):
+        for step in tend(inside):
             error = f"it failed there; {call} sleep tells why" if step.error else ""
             told = step.told.replace("tars-memory", call)
             found.append(step._replace(told=told, error=error, project=project))
@@ -223,7 +231,9 @@ def _why(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _extract(memory: Memory, sources: list[str], record: Record) -> tuple[str, dict[str, int], str]:
+def _extract(
+    memory: Memory, sources: list[str], record: Record, asked: list[LanguageModel]
+) -> tuple[str, dict[str, int], str]:
     """Examine what is new in the sources, file by file; a file counts as seen when its candidates stand."""
     if not sources:
         return "", {}, ""
@@ -235,6 +245,7 @@ def _extract(memory: Memory, sources: list[str], record: Record) -> tuple[str, d
     if waiting:
         memory.workspace.take_ticks()
         model = opened(memory.workspace.settings, None)
+        asked += [model] if model is not None else []
         with ExitStack() as others:
 
             @cache
@@ -330,6 +341,28 @@ def _expire(memory: Memory) -> tuple[str, dict[str, int], str]:
     review = memory.review()
     count = settle(review, review.gather())
     return f"{counted(count, 'candidate')} marked: too old, or kept already" if count else "", {"marked": count}, ""
+
+
+def _curate(memory: Memory, record: Record, asked: list[LanguageModel]) -> tuple[str, dict[str, int], str]:
+    """Ask the model what the last days change in the memory, unless it was asked about the very same before.
+
+    What it costs counts with what the night has asked for already.
+    """
+    workspace = memory.workspace
+    what = curate.material(workspace.capture(writes=False))
+    if curate.left_out(what) or record.curated.get(workspace.project) == what.code or workspace.dry_run:
+        return "", {}, ""
+    model = required(workspace.settings, "tidy")
+    model.spent = asked[-1].spent if asked else model.spent
+    asked.append(model)
+    try:
+        done = curate.curate(workspace.capture(), what, model)
+    except ConflictError as error:
+        return f"given up: {error.message}; nothing was proposed, the next night asks again", {}, ""
+    record.curated[workspace.project] = what.code
+    record.save()
+    told = f"{done.told}: tars-memory review" if done.told else ""
+    return told, {kind: done.counts.get(kind, 0) for kind in curate.DONE}, ""
 
 
 def _review(memory: Memory) -> tuple[str, dict[str, int], str]:

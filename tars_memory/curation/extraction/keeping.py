@@ -313,6 +313,7 @@ class Record:
         sources: size, time and inode of each file, taken before all of it was examined.
         kept: size, time and inode of each file whose turns were kept before it goes.
         failed: nights in a row in which a file could not be examined.
+        curated: by project, the code of what a model was last asked to curate.
     """
 
     def __init__(self, path: Path) -> None:
@@ -320,6 +321,7 @@ class Record:
         said = disk.own_object(path)
         self.sources: dict[str, Any] = _table(said.get("sources"))
         self.kept: dict[str, Any] = _table(said.get("kept"))
+        self.curated: dict[str, Any] = _table(said.get("curated"))
         self.failed = {name: count for name, count in _table(said.get("failed")).items() if isinstance(count, int)}
 
     def new(self, sources: Iterable[str], counts: dict[str, int], errors: list[str]) -> dict[str, list[int]]:
@@ -363,7 +365,7 @@ class Record:
 
     def forget(self) -> None:
         """Look at everything again next time."""
-        self.sources, self.failed, self.kept = {}, {}, {}
+        self.sources, self.failed, self.kept, self.curated = {}, {}, {}, {}
         self.save()
 
     def save(self) -> None:
@@ -373,7 +375,7 @@ class Record:
             UnwritableError: it can't be written.
         """
         with writing(os.fspath(self.path)):
-            said = {"sources": self.sources, "failed": self.failed, "kept": self.kept}
+            said = {"sources": self.sources, "failed": self.failed, "kept": self.kept, "curated": self.curated}
             replace_file(self.path, json.dumps(said, indent=1).encode("ascii"))
 
 

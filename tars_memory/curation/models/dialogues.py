@@ -29,7 +29,7 @@ from tars_memory.vault.markdown.lines import SENTENCES
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from tars_memory.capture.transcripts.turns import Turn
 
@@ -51,6 +51,7 @@ MAX_REFERS = 8
 KINDS = ("fact", "preference", "decision", "correction")
 REVIEW_OPS = ("append", "replace", "same", "rule", "skip")
 TIDY_OPS = ("repeat", "conflict", "stale")
+CURATE_OPS = ("add", "replace", "remove", "end")
 
 EXTRACT_TOKENS, LOOK_TOKENS, OPS_TOKENS = 4_096, 1_024, 4_096
 """Room for an answer: some thirty facts with their quotes, twenty verdicts, or forty ops."""
@@ -61,12 +62,14 @@ class ModelOp(NamedTuple):
 
     Attributes:
         kind: ``append``, ``replace``, ``same``, ``rule`` or ``skip`` (review); ``repeat``, ``conflict`` or ``stale``
-            (tidy).
-        candidates: numbers of candidates, each within the list that was shown; empty for tidy.
+            (tidy); ``add``, ``replace``, ``remove`` or ``end`` (curate).
+        candidates: numbers of candidates, or of notes to curate by, each within the list that was shown; empty for
+            tidy.
         lines: numbers of lines, likewise.
         section: number of a section, likewise; 0 for none.
         text: the model's words, one line, not neutralised yet; may be empty.
         why: one sentence for the person; may be empty.
+        facts: numbers of facts, likewise; empty for all but curate.
     """
 
     kind: str
@@ -75,6 +78,7 @@ class ModelOp(NamedTuple):
     section: int
     text: str
     why: str
+    facts: tuple[int, ...] = ()
 
 
 class Ops(NamedTuple):
@@ -236,6 +240,36 @@ def tidy(lines: Sequence[str], *, day: date, draw: Callable[[int], bytes] = secr
     return Dialogue(prompt, lambda text: ops(text, 0, len(lines), code=made_for))
 
 
+def curate(
+    notes: Sequence[str],
+    lines: Sequence[str],
+    facts: Sequence[str],
+    sections: Sequence[str],
+    *,
+    day: date,
+    draw: Callable[[int], bytes] = secrets.token_bytes,
+) -> Dialogue[Ops]:
+    """Ask what the last days change in a memory.
+
+    Args:
+        notes: what was noted in the last days, with its day; numbered from 1.
+        lines: what the memory holds, likewise.
+        facts: what is true now, likewise.
+        sections: headings, likewise.
+        day: today.
+        draw: makes the mark.
+    """
+    lists = {
+        "notes": _numbered("N", notes),
+        "lines": _numbered("L", lines),
+        "facts": _numbered("F", facts),
+        "sections": _numbered("S", sections),
+    }
+    prompt = _over(("curate", CURATE_OPS), lists, made_for := code(notes, lines, facts, sections), day, draw)
+    counts = {"notes": len(notes), "lines": len(lines), "facts": len(facts)}
+    return Dialogue(prompt, lambda text: _ops(text, CURATE_OPS, counts, len(sections), made_for))
+
+
 def code(*lists: Sequence[str]) -> str:
     """Six characters of numbered lists: an answer that bears others is about other lists."""
     digest = sha256()
@@ -257,6 +291,11 @@ def _over(
     """A prompt over numbered lists."""
     words = {**lists, "code": made_for, "day": f"{day:%Y-%m-%d}", "mark": fence.mark(lists.values(), draw)}
     return _prompt(job[0], words, _ops_schema(job[1], made_for), OPS_TOKENS)
+
+
+def _numbers_of(kinds: Sequence[str]) -> tuple[str, ...]:
+    """The lists that ops of these kinds name by number."""
+    return ("notes", "lines", "facts") if kinds is CURATE_OPS else ("candidates", "lines")
 
 
 def _prompt(job: str, words: dict[str, str], schema: dict[str, Any], max_tokens: int) -> Prompt:
@@ -345,14 +384,9 @@ _LOOK = _object(verdicts={"type": "array", "items": _VERDICT})
 
 
 def _ops_schema(kinds: Sequence[str], made_for: str) -> dict[str, Any]:
-    op = _object(
-        op={"type": "string", "enum": list(kinds)},
-        candidates=_NUMBERS,
-        lines=_NUMBERS,
-        section=_NUMBER,
-        text=_TEXT,
-        why=_TEXT,
-    )
+    numbers = dict.fromkeys(_numbers_of(kinds), _NUMBERS)
+    kind = {"type": "string", "enum": list(kinds)}
+    op = _object(op=kind, **numbers, section=_NUMBER, text=_TEXT, why=_TEXT)
     fields: dict[str, dict[str, Any]] = {"for": {"type": "string", "enum": [made_for]}}
     return _object(**fields, ops={"type": "array", "items": op})
 
@@ -422,6 +456,12 @@ def ops(text: str, candidates: int, lines: int, sections: int = 0, *, code: str 
     Raises:
         ReplyError: there is no answer in it, or it answers another prompt.
     """
+    counts = {"candidates": candidates, "lines": lines}
+    return _ops(text, REVIEW_OPS if candidates else TIDY_OPS, counts, sections, code)
+
+
+def _ops(text: str, kinds: Sequence[str], counts: Mapping[str, int], sections: int, code: str) -> Ops:
+    """What an answer over numbered lists says; ``counts`` says how long each list is."""
     found = _found(text)
     if found is None:
         raise ReplyError(_why_not(text))
@@ -429,12 +469,11 @@ def ops(text: str, candidates: int, lines: int, sections: int = 0, *, code: str 
         raise ReplyError("the object has no field 'ops'")
     if code and str(found.get("for")).strip() != code:
         raise ReplyError(f"the field 'for' must be {code!r}: this answers another prompt")
-    kinds = REVIEW_OPS if candidates else TIDY_OPS
     read: list[ModelOp] = []
     rejected: list[str] = []
     items = _items(found["ops"])
     for item in items[:MAX_OPS]:
-        op = _op(item, kinds, candidates, lines, sections)
+        op = _op(item, kinds, counts, sections)
         if isinstance(op, str):
             rejected.append(op)
         else:
@@ -443,7 +482,7 @@ def ops(text: str, candidates: int, lines: int, sections: int = 0, *, code: str 
     return Ops(tuple(read), tuple(rejected))
 
 
-def _op(item: object, kinds: Collection[str], candidates: int, lines: int, sections: int) -> ModelOp | str:
+def _op(item: object, kinds: Collection[str], counts: Mapping[str, int], sections: int) -> ModelOp | str:
     """One op, or why it is none."""
     if not isinstance(item, dict):
         return "an op is an object"
@@ -451,7 +490,7 @@ def _op(item: object, kinds: Collection[str], candidates: int, lines: int, secti
     if not isinstance(kind, str) or kind not in kinds:
         return "an op of another kind"
     numbers = {}
-    for name, count in (("candidates", candidates), ("lines", lines)):
+    for name, count in counts.items():
         given = _numbers(item.get(name, item.get(name[:-1], [])))
         if given is None or any(not 1 <= number <= count for number in given):
             return f"{kind}: {name} that were not shown"
@@ -462,13 +501,25 @@ def _op(item: object, kinds: Collection[str], candidates: int, lines: int, secti
     text, why = item.get("text") or "", item.get("why") or ""
     if not isinstance(text, str) or not isinstance(why, str) or len(text) > MAX_TEXT:
         return f"{kind}: words that are none, or too many"
-    problem = _shape_problem(kind, numbers["candidates"], numbers["lines"], text)
+    facts = numbers.get("facts", ())
+    given = numbers.get("candidates", numbers.get("notes", ()))
+    if kinds is CURATE_OPS:
+        problem = _curate_problem(kind, given, numbers["lines"], facts)
+    else:
+        problem = _shape_problem(kind, given, numbers["lines"], text)
     if problem:
         return f"{kind}: {problem}"
     words = " ".join(_printable(text).split())
-    return ModelOp(
-        kind, numbers["candidates"], numbers["lines"], section, words, " ".join(_printable(why).split())[:300]
-    )
+    return ModelOp(kind, given, numbers["lines"], section, words, " ".join(_printable(why).split())[:300], facts)
+
+
+def _curate_problem(kind: str, notes: tuple[int, ...], lines: tuple[int, ...], facts: tuple[int, ...]) -> str:
+    """What an op of curating lacks; empty if nothing."""
+    if not notes and kind != "remove":
+        return "no note"
+    if len(lines) != (kind in ("replace", "remove")) or len(facts) != (kind == "end"):
+        return "not the one line or fact that belongs to it"
+    return ""
 
 
 def _shape_problem(kind: str, candidates: tuple[int, ...], lines: tuple[int, ...], text: str) -> str:

@@ -88,17 +88,27 @@ def _made(ctx: Caller, lines: list[Entry], op: ModelOp, name: str) -> dict[str, 
     """The proposal that an op comes to: a line to remove, or the question which of some lines is to stay."""
     said = f"{grammar.neutralise(mask(op.why))}; " if op.why.strip() else ""
     if op.kind == "stale":
-        return _proposal(ctx, "remove", lines[0], f"{said}{name} takes it to be over")
-    text = question([_related(ctx, line) for line in lines])
+        return proposed(ctx, "remove", lines[0], f"{said}{name} takes it to be over")
+    text = question([related(ctx, line) for line in lines])
     why = "sees a contradiction" if op.kind == "conflict" else "takes them to say the same"
-    made = _proposal(ctx, "choose", lines[0], f"{said}{name} {why}", text=text, others=lines)
+    made = proposed(ctx, "choose", lines[0], f"{said}{name} {why}", text=text, others=lines)
     id_ = inbox.proposal_id("choose", lines[0].path, lines[0].section, text)
     return {**made, "id": id_, "quote": "", "replaces": ""}
 
 
-def _proposal(
+def proposed(
     ctx: Caller, op: str, line: Entry, why: str, *, text: str = "", others: Sequence[Entry] = ()
 ) -> dict[str, Any]:
+    """A change of one line as the inbox keeps it.
+
+    Args:
+        ctx: the command's view of the vault.
+        op: ``remove``, ``replace`` or ``choose``.
+        line: as it stands now.
+        why: one sentence for the person.
+        text: its new words, or the question.
+        others: lines to show beside it.
+    """
     note = Note.of(ctx.layout, line.path, ctx.vault.read(line.path))
     same = [entry.line for entry in note.entries if entry.raw == line.raw]
     return {
@@ -111,13 +121,14 @@ def _proposal(
         "source": "tidy",
         "date": ctx.now.date().isoformat(),
         "why": why,
-        "conflicts": [_related(ctx, other).as_dict() for other in others],
+        "conflicts": [related(ctx, other).as_dict() for other in others],
         "replaces": line.raw,
         "occurrence": same.index(line.line) if len(same) > 1 and line.line in same else None,
     }
 
 
-def _related(ctx: Caller, line: Entry) -> Related:
+def related(ctx: Caller, line: Entry) -> Related:
+    """A line as it is shown beside a proposal, with its day."""
     return Related(line.path, line.line, line.ref, line.text, day_of(line, written_days(ctx.store.journal)))
 
 

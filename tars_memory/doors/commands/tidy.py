@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tars_memory.curation.tidying import contradictions
+from tars_memory.curation.tidying import contradictions, curate
 from tars_memory.doors.cli.call import Call, show_plan
 from tars_memory.doors.cli.output import clean, counted, line
 from tars_memory.doors.cli.parsing import PrintPrompt, ReplyFile, answering, call_of, command, day
@@ -43,6 +43,10 @@ def tidy(
         str | None,
         typer.Option("--model", metavar="NAME", help="Let a model find contradictions (default: the one set)."),
     ] = None,
+    curation: Annotated[
+        bool,
+        typer.Option("--curate", help="Let a model propose what the last days change in Memory.md and facts."),
+    ] = False,
     print_prompt: PrintPrompt = False,
     reply: ReplyFile = None,
 ) -> int:
@@ -57,7 +61,7 @@ def tidy(
     ids = [each for word in ids or () for each in re.split(r"[,\s]+", word) if each]
     if print_prompt and reply is not None:
         raise UsageError("both --print-prompt and --reply", "print the prompt first, then give the reply")
-    asking = model is not None or print_prompt or reply is not None
+    asking = model is not None or print_prompt or reply is not None or curation
     if compress:
         if ids or ignore or archive or asking:
             raise UsageError("--compress with IDS, --ignore, --archive or a model", "do one after the other")
@@ -70,7 +74,7 @@ def tidy(
             raise UsageError(
                 "a model with --apply, --ignore, --archive or IDS", "what it finds waits for review: ask it alone"
             )
-        return _ask(call, model or "", print_prompt, reply)
+        return (_curate if curation else _ask)(call, model or "", print_prompt, reply)
     if ignore and (apply or archive):
         raise UsageError("--ignore with --apply or --archive", "do one after the other")
     if archive:
@@ -96,12 +100,33 @@ def _ask(call: "Call", model: str, print_prompt: bool, reply: str | None) -> int
     if named is None:
         return 0
     done = contradictions.compare(context, asked, named)
-    waits = f"{counted(len(done.kept), 'proposal')} by {named.name}: tars-memory review decides"
-    notices = call.notices(done.notices, [waits], _dry(call, True))
+    return _offered(call, done.kept, done.notices, f"{counted(len(done.kept), 'proposal')} by {named.name}")
+
+
+def _curate(call: "Call", model: str, print_prompt: bool, reply: str | None) -> int:
+    """The same about what the last days change."""
+    context = call.memory().workspace.capture(writes=not (print_prompt or call.dry_run))
+    asked = curate.material(context)
+    if print_prompt:
+        call.out.data(clean(str(asked.dialogue.prompt)))
+        return 0
+    if why := curate.left_out(asked):
+        call.out.say(why)
+        return 0
+    named = answering(call, asked.dialogue.prompt, "tidy", model, reply)
+    if named is None:
+        return 0
+    done = curate.curate(context, asked, named)
+    return _offered(call, done.kept, done.notices, f"{done.told or 'nothing proposed'} by {named.name}")
+
+
+def _offered(call: "Call", kept: list[str], notices: list[str], told: str) -> int:
+    """What a model's answer came to."""
+    notices = call.notices(notices, [f"{told}: tars-memory review decides" if kept else told], _dry(call, True))
     if call.out.json:
-        call.out.record({"proposed": done.kept, "notices": notices})
+        call.out.record({"proposed": kept, "notices": notices})
     else:
-        for name in done.kept:
+        for name in kept:
             call.out.data(name)
     return 0
 
@@ -181,8 +206,10 @@ tm tidy --apply
 tm tidy --ignore qm3v7dka      # never report this one again
 tm tidy --archive --apply
 tm tidy --compress --by year
+tm tidy --curate --print-prompt | llm | tm tidy --curate --reply -
 """,
-    exits="1 findings, or notes to move, 2 you may not compress, 3 some notes were not moved, 6 a note changed",
+    exits="1 findings, or notes to move, 2 you may not compress, 3 some notes were not moved, 6 a note changed, "
+    "7 no model, or no usable answer",
     answers="""
 txn: for `undo`, or null
 findings[].id kind path line text: what is left
@@ -201,7 +228,7 @@ plan[].path to action reason period: `move`, `keep`, or `add` (in the archive, a
 summaries[].period path action sessions statements left_out passed_over text: each summary: `make` or
   `add`, what it holds and what not
 moved: paths
-[--model]
+[--model, --curate]
 proposed: ids of the proposals
 """,
 )
