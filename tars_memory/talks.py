@@ -361,7 +361,8 @@ class Talks:
             said = tuple(self._said(transcript, data, lines))
             if said:
                 title = transcript.title or Path(path).stem
-                talks.append(Talk(name, self._scope(transcript.folder), transcript.folder, title, said[0].day, said))
+                held = self._scope(transcript.folder), transcript.folder
+                talks.append(Talk(name, *held, title, said[0].day, said, transcript.automated))
         return talks
 
     def _said(self, transcript: Transcript, data: bytes | None, lines: int) -> Iterator[OwnTurn]:
@@ -369,7 +370,7 @@ class Talks:
         own = [turn for turn in transcript.turns if turn.role == "user"]
         if own and transcript.doubt:
             self._doubtful[transcript.source] = transcript.doubt
-        if not own or transcript.doubt:
+        if not own or transcript.doubt or transcript.is_silent:
             return
         texts = _masked([turn.text[:LONGEST] for turn in own])
         answers = _answers(transcript.turns)

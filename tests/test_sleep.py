@@ -20,6 +20,7 @@ import conversations as logs
 import pytest
 
 from tars_memory.curation.extraction import drawing
+from tars_memory.curation.extraction.keeping import Record
 from tars_memory.curation.models.llm import Prompt
 from tars_memory.errors import BusyError, ModelUnavailableError, NotFoundError
 from tars_memory.jobs import sleep as nights
@@ -406,6 +407,42 @@ def bad_night(
         assert b"Traceback" not in told and b"this is a bug" not in told, told
         allowed = {"kill": {-9}, "model": {3}, "twice": {5}, "full": {3, 5}}.get(kind, set())
         assert process.returncode in codes | allowed, (kind, told)
+
+
+def test_what_somebody_typed_comes_first_up_to_four_fifths_of_what_a_night_may_ask(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def log(name: str, **more: str) -> None:
+        said = [("user", f"{name} holds {n} buttons") if n % 2 else ("assistant", "ah") for n in range(8)]
+        rows = [
+            {"type": role, "uuid": f"{name}{n}", "sessionId": name, "timestamp": START.isoformat(), **more,
+             "message": {"role": role, "content": text}}
+            for n, (role, text) in enumerate(said)
+        ]  # fmt: skip
+        (place / "logs" / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+    for number in range(6):
+        log(f"a{number}", entrypoint="sdk-cli")
+        log(f"b{number}", entrypoint="cli")
+    asked: list[str] = []
+
+    def answer(prompt: Prompt) -> str:
+        asked.append(re.findall(r"\b[ab]\d holds", prompt.user)[0][:2])
+        return '{"facts": []}'
+
+    for most, order in (
+        (10, ["b0", "b1", "b2", "b3", "b4", "b5", "a0", "a1", "a2", "a3", "a4", "a5"]),
+        (5, ["b0", "b1", "b2", "b3", "a0", "b4", "b5", "a1", "a2", "a3", "a4", "a5"]),
+    ):
+        asked.clear()
+        model = ScriptedLLM(answer)
+        monkeypatch.setattr(nights, "opened", lambda *_, model=model: model)
+        with opened(place, START, TARS_MEMORY_LLM_MAX_CALLS=str(most)) as memory:
+            nights.sleep(memory, [str(place / "logs")])
+            Record(memory.workspace.state / "sleep.json").forget()
+        for note in (place / "vault" / "sessions").glob("*.md"):
+            note.unlink()
+        assert asked == order
 
 
 def test_one_that_always_fails_keeps_no_other_from_its_turn(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -564,3 +564,38 @@ def test_a_look_at_folders_at_rest_opens_none_and_sees_what_comes_and_goes(
     with (world.logs / "p" / "b.jsonl").open("a") as log:
         log.write(json.dumps(turn("user", "and slow", "2026-11-05T10:00")) + "\n")
     assert world.found("slow")
+
+
+def of_a_job(role: str, text: str, at: str) -> dict[str, Any]:
+    return turn(role, text, at, entrypoint="sdk-cli")
+
+
+def shares(told: str) -> tuple[int, int]:
+    """Characters of what somebody typed, and of what a job asked."""
+    rows = [row for row in told.split("\n") if " said: " in row]
+    return sum(len(row) for row in rows if "typed" in row), sum(len(row) for row in rows if "job" in row)
+
+
+def test_jobs_take_a_fifth_of_what_a_prompt_is_told_of_conversations(world: World) -> None:
+    def log(name: str, count: int, how: Any, said: str, day: int) -> None:
+        asked = (
+            how("user", f"{said} number {n}: the lantern on the pier is {n} metres high", f"2026-11-{day:02}T10:{n:02}")
+            for n in range(count)
+        )
+        world.write(name, *asked, how("assistant", "Noted.", f"2026-11-{day:02}T11:00"))
+
+    log("job.jsonl", 50, of_a_job, "job", 9)
+    log("silent.jsonl", 0, of_a_job, "job", 9)
+    world.write("nobody.jsonl", of_a_job("user", "job that nobody answered: the lantern", "2026-11-09T12:00"))
+    world.add()
+    question, how = "how high is the lantern on the pier", {"loaded": False, "budget": 1000}
+    alone = shares(world.told(question, **how))
+    log("typed.jsonl", 50, turn, "typed", 2)
+    typed, asked = shares(world.told(question, **how))
+    assert alone[0] == 0 and 0 < alone[1] <= 1000, "a fifth of half of the room, and of what that leaves"
+    assert 0.1 < asked / (typed + asked) <= 0.25 and typed > 1_000
+    assert "nobody answered" not in world.told("job that nobody answered", **how)
+    (world.logs / "job.jsonl").unlink()
+    with world.memory() as memory:
+        memory.reindex()
+    assert shares(world.told(question, **how))[0] > typed, "what jobs don't need is free"

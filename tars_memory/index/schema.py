@@ -22,6 +22,9 @@ VERSION = 20
 TIERS = ("note", "semantic", "procedural", "daily", "episodic", "talk")
 """The codes of the tier columns are positions in here."""
 
+AUTOMATED = "automated"
+"""The tag of a conversation in which a program asked, and nobody typed."""
+
 ALWAYS = 99_999_999
 """Stands for a missing last day, so that a comparison needs no case for it."""
 

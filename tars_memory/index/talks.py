@@ -17,7 +17,7 @@ from tars_memory.index import database, filling, vectors, writer
 from tars_memory.index.files import IndexFiles, OpenIndex, create, spoken
 from tars_memory.index.filling import VectorCache
 from tars_memory.index.reader import IndexReader
-from tars_memory.index.schema import CACHE_FILE, TIERS, is_folder, log_of
+from tars_memory.index.schema import AUTOMATED, CACHE_FILE, TIERS, is_folder, log_of
 from tars_memory.index.writer import Log, Talk, Writer
 
 if TYPE_CHECKING:
@@ -106,6 +106,10 @@ class TalkReader(IndexReader):
         """The folder in which a conversation was held, and its scope; '' for none."""
         row = self._connection.execute("SELECT links, scope FROM notes WHERE path = ?", (path,)).fetchone()
         return (str(row[0]), self._scope_names[int(row[1])]) if row else ("", "")
+
+    def knows_jobs(self) -> bool:
+        """Whether there are conversations in which a program asked, and nobody typed."""
+        return self._connection.execute("SELECT 1 FROM chunk_tags WHERE tag = ?", (AUTOMATED,)).fetchone() is not None
 
     def of_log(self, log: str) -> tuple[str, ...]:
         """The conversations of a log, by whatever way a source leads to it."""

@@ -18,7 +18,7 @@ from tars_memory.index import chunking, properties
 from tars_memory.index.chunking import SIZE, Chunk, Parsed, embedded_text, pieces
 from tars_memory.index.fulltext import clean, signs, worded
 from tars_memory.index.naming import keys_of
-from tars_memory.index.schema import ALWAYS, BETWEEN, PART, STAMP, TIERS, log_of
+from tars_memory.index.schema import ALWAYS, AUTOMATED, BETWEEN, PART, STAMP, TIERS, log_of
 from tars_memory.language.words import is_latin
 from tars_memory.vault.layout import is_made_by_us
 from tars_memory.vault.model import Line, Tier
@@ -504,7 +504,8 @@ def _chunk(talk: Talk, rows: Sequence[tuple[OwnTurn, str, str]], after: int) -> 
     chunk = Chunk()
     chunk.start_line, chunk.end_line = after + 1, after + len(rows)
     chunk.text = "\n".join(text for _, text, _ in rows)
-    chunk.partial, chunk.headings, chunk.tags, chunk.block_id, chunk.until = False, (), (), None, ALWAYS
+    chunk.partial, chunk.headings, chunk.block_id, chunk.until = False, (), None, ALWAYS
+    chunk.tags = (AUTOMATED,) if talk.automated else ()
     day = rows[0][0].day
     chunk.head = f"{talk.title} › {day}" if day else talk.title
     chunk.lines = [Line(0, "text", "", "", one.speaker, "", one.day, "") for one, _, _ in rows]
@@ -564,6 +565,7 @@ class Talk(NamedTuple):
         title: as the log calls it.
         day: ISO, of its beginning, or ''.
         said: by the person, in order.
+        automated: whether a program asked, and nobody typed.
     """
 
     path: str
@@ -572,3 +574,4 @@ class Talk(NamedTuple):
     title: str
     day: str
     said: tuple[OwnTurn, ...]
+    automated: bool = False

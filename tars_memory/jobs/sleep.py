@@ -9,16 +9,16 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import cache, partial
-from itertools import groupby
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.capture.transcripts.turns import Unknown
 from tars_memory.curation.extraction.extract import Examiner, conversations, examiner, opened
 from tars_memory.curation.extraction.keeping import Record
-from tars_memory.curation.models.llm import required
+from tars_memory.curation.models.llm import required, share_of
 from tars_memory.curation.reviewing.ticks import settle
 from tars_memory.curation.tidying import curate
 from tars_memory.errors import ConflictError, ModelUnavailableError, NotFoundError, TarsError, UsageError, counted
@@ -36,7 +36,7 @@ from tars_memory.vault.layout import OURS
 from tars_memory.vault.writing.system import alone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from tars_memory.capture.transcripts.turns import Transcript
     from tars_memory.curation.models.llm import LanguageModel
@@ -253,7 +253,11 @@ def _extract(
                 inside = memory if project == memory.workspace.project else others.enter_context(memory.within(project))
                 return examiner(inside.workspace.capture, memory.workspace.settings, model)
 
-            _examine(run, memory.workspace.project, waiting, record, counts, errors, dry_run=memory.workspace.dry_run)
+            turns = _in_turn(waiting, lambda: share_of(model.spent, memory.workspace.settings.llm) if model else 0.0)
+            _examine(run, memory.workspace.project, turns, record, counts, errors, dry_run=memory.workspace.dry_run)
+            waits = len(waiting) - counts["sources"]
+            if waits:
+                errors.append(f"{counted(waits, 'source waits', 'sources wait')} for the next night")
     told = f"{counted(counts['candidates'], 'candidate')} from {counted(counts['conversations'], 'conversation')}"
     if out := counts.get("left_out"):
         told += f", {out:,} left out: tars-memory review --left-out"
@@ -288,22 +292,22 @@ def _keep(memory: Memory, record: Record) -> tuple[str, dict[str, int], str]:
 def _examine(
     run: Callable[[str], Examiner],
     chosen: str,
-    waiting: dict[str, list[int]],
+    waiting: Iterable[tuple[str, list[int], Iterator[Transcript | Unknown]]],
     record: Record,
     counts: dict[str, int],
     errors: list[str],
     *,
     dry_run: bool,
 ) -> None:
-    """Examine files one after the other. One that fails keeps no other from its turn.
+    """Examine files one after the other, until too many in a row have failed. One keeps no other from its turn.
 
     A conversation belongs to the project of the folder in which it was held, else to the one that is chosen.
     """
     row = 0
-    for number, (path, stamp) in enumerate(waiting.items(), 1):
+    for path, stamp, found in waiting:
         why = ""
         try:
-            for project, held in groupby(conversations([path]), lambda each: _project_of(each) or chosen):
+            for project, held in groupby(found, lambda each: _project_of(each) or chosen):
                 done = run(project).over(held, None)
                 counts["conversations"] += len(done.sessions)
                 counts["candidates"] += sum(len(session.facts) for session in done.sessions)
@@ -322,9 +326,49 @@ def _examine(
             record.failed[path] = record.failed.get(path, 0) + 1
         if not dry_run:
             record.save() if why else record.seen(path, stamp)
-        if row == IN_A_ROW and number < len(waiting):
-            errors.append(f"{counted(len(waiting) - number, 'source waits', 'sources wait')} for the next night")
+        if row == IN_A_ROW:
             return
+
+
+TYPED_SHARE = 0.8
+"""Of what a night may ask a model, for conversations in which somebody typed while others wait; as in istota."""
+
+
+def _in_turn(
+    waiting: dict[str, list[int]], used: Callable[[], float]
+) -> Iterator[tuple[str, list[int], Iterator[Transcript | Unknown]]]:
+    """Files in the order in which they are examined, each with its stamp and conversations.
+
+    Those in which somebody typed come first, up to their share; then the others, up to theirs; then what is left.
+
+    Args:
+        waiting: files with their stamps.
+        used: the share of the night's limits that is spent by now; asked before each file.
+    """
+    automated: dict[str, list[int]] = {}
+    left: dict[str, list[int]] = {}
+    for path, stamp in waiting.items():
+        found = conversations([path])
+        first: list[Transcript | Unknown] = []
+        with suppress(Exception):  # told by whoever reads it whole
+            first = [*islice(found, 1)]
+        if not first:
+            yield path, stamp, conversations([path])
+        elif isinstance(first[0], Unknown) or not first[0].automated:
+            if used() < TYPED_SHARE:
+                yield path, stamp, chain(first, found)
+            else:
+                left[path] = stamp
+        else:
+            automated[path] = stamp
+    begun = used()
+    for path, stamp in automated.items():
+        if used() - begun < 1 - TYPED_SHARE:
+            yield path, stamp, conversations([path])
+        else:
+            left[path] = stamp
+    for path, stamp in left.items():
+        yield path, stamp, conversations([path])
 
 
 def _project_of(transcript: Transcript | Unknown) -> str:

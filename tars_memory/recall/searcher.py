@@ -25,7 +25,7 @@ from tars_memory.errors import (
 )
 from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import READER_WAIT, SEARCH_EMBEDS, RefreshReport
-from tars_memory.index.schema import CHUNKER, log_of
+from tars_memory.index.schema import AUTOMATED, CHUNKER, log_of
 from tars_memory.language.words import foreign, is_latin
 from tars_memory.recall import once
 from tars_memory.recall import query as queries
@@ -420,7 +420,15 @@ class Search:
             def both(other: TalkReader) -> list[Answer]:
                 shares = recall.talks.Shares(query, (reader, other))
                 told = self.said = self.said or recall.talks.Conversations()
-                said = self._told(talks, other, query, told, self._vector_for(other, query, vector, reader, meant))
+                known = self._vector_for(other, query, vector, reader, meant)
+                within = self._within(other, query)
+                if other.knows_jobs():  # looked for by themselves, they can't crowd out what somebody typed
+                    typed, jobs = within._replace(not_tags=(AUTOMATED,)), within._replace(tags=(AUTOMATED,))
+                    theirs = self._told(talks, other, query, told, known, jobs)
+                    said = self._told(talks, other, query, told, known, typed)
+                    said = recall.talks.merged(said, theirs, partial(_covered, shares))
+                else:
+                    said = self._told(talks, other, query, told, known, within)
                 told.pair((*found, *said), said, shares)
                 return recall.talks.merged(found, said, partial(_covered, shares))
 
@@ -589,11 +597,12 @@ class Search:
         query: Query,
         told: recall.talks.Conversations,
         vector: QueryVector | None,
+        within: Filter,
     ) -> list[Answer]:
         """The lines of conversations that answer, as a prompt shows them: with day and speaker."""
         found: list[Answer] = []
         mode = self.request.mode or "hybrid"
-        for answer in ranked(reader, query, self._within(reader, query), vector=vector, mode=mode)[:TOLD]:
+        for answer in ranked(reader, query, within, vector=vector, mode=mode)[:TOLD]:
             (shown,) = reader.shown(answer.path, answer.number, answer.number) or (None,)
             if shown is None or talks.withheld(answer.text, shown.day, log_of(answer.path)):
                 continue
@@ -605,6 +614,8 @@ class Search:
             day = f"{shown.day} " if shown.day else ""
             lines[answer.number - 1] = f"- {day}{shown.speaker} said: {answer.text.strip()}"
             text = lines[answer.number - 1]
+            if within.tags:
+                told.automated.add(name)
             found.append(Answer(name, answer.number, text, day=shown.day))
         return found
 

@@ -55,9 +55,11 @@ class Conversations:
         lines: by what a prompt calls a conversation, its lines by number; those that may not be told are empty.
         newer: by the place of a line that of the newest one that covers the same words, in a note or a conversation:
             the older never stands alone.
+        automated: what a prompt calls those in which a program asked, and nobody typed.
     """
 
     def __init__(self) -> None:
+        self.automated: set[str] = set()
         self.lines: dict[str, list[str]] = {}
         self.newer: dict[tuple[str, int], tuple[str, int]] = {}
 

@@ -691,3 +691,43 @@ def test_where_no_model_answers_everybody_speaks_as_before() -> None:
 @pytest.mark.parametrize("shape", [name for name, (kind, _) in FORMATS.items() if kind == "text"])
 def test_only_a_log_without_blank_lines_and_times_is_doubtful(shape: str) -> None:
     assert bool(one_of(FORMATS[shape][1](talk(8))).doubt) == (shape == "plain")
+
+
+def of_claude(*asked: str | None) -> Transcript:
+    """A session whose prompts came in by these entry points, each of them answered."""
+    rows = []
+    for number, way in enumerate(asked):
+        for role, text in (("user", f"question {number}"), ("assistant", "answer")):
+            more = {"entrypoint": way} if way else {}
+            message = {"role": role, "content": text}
+            row = {"type": role, "sessionId": "s", "uuid": f"{role}{number}", "message": message, **more}
+            rows.append(logs.dumps(row))
+    return one_of(b"\n".join(rows))
+
+
+def of_codex(**meta: object) -> Transcript:
+    first = {"timestamp": "2026-11-21T10:15:00Z", "type": "session_meta", "payload": {"id": "c", **meta}}
+    return one_of(logs.dumps(first) + b"\n" + b"\n".join(logs.codex(talk(2)).split(b"\n")[1:]))
+
+
+def test_the_log_says_whether_somebody_typed_or_a_program_asked() -> None:
+    for way, automated in (
+        ("sdk-cli", True), ("sdk-py", True), ("sdk-ts", True), ("cli", False), ("claude-vscode", False), (None, False),
+    ):  # fmt: skip
+        assert of_claude(way).automated is automated, way
+    assert of_claude("sdk-cli", "sdk-cli").automated and not of_claude("sdk-cli", "cli").automated
+    assert not of_claude("cli", "sdk-cli").automated
+    for meta, automated in (
+        ({"source": "exec", "originator": "codex_sdk_ts"}, True), ({"originator": "codex_exec"}, True),
+        ({"source": "cli", "originator": "codex_cli_rs"}, False), ({"source": "vscode"}, False), ({}, False),
+    ):  # fmt: skip
+        assert of_codex(**meta).automated is automated, meta
+    assert not one_of(FORMATS["chat-jsonl"][1](talk(2))).automated
+    silent = of_claude("sdk-cli")
+    assert not silent.is_silent and silent._replace(turns=silent.turns[:1]).is_silent
+    assert not of_claude("cli")._replace(turns=()).is_silent
+
+
+def test_what_a_subagent_of_codex_was_told_is_no_word_of_the_person() -> None:
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": "p", "depth": 1}}}
+    assert [turn.role for turn in of_codex(source=source).turns] == ["system", "assistant"]

@@ -49,6 +49,7 @@ class Transcript(NamedTuple):
         damaged: places of the log that couldn't be read and were passed over.
         folder: where the agent worked, as the log says it; empty if it does not.
         doubt: why it isn't sure who said what, one sentence without a full stop; empty if it is.
+        automated: whether its log says that a program asked and nobody typed: a job, a script.
     """
 
     source: str
@@ -60,6 +61,12 @@ class Transcript(NamedTuple):
     damaged: int = 0
     folder: str = ""
     doubt: str = ""
+    automated: bool = False
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it is a program's question that nobody answered: there is nothing to learn from it."""
+        return self.automated and not any(turn.role == "assistant" for turn in self.turns)
 
     @property
     def user_turns(self) -> int:
@@ -109,6 +116,7 @@ class Draft:
         damaged: places of the log that couldn't be read.
         folder: where the agent worked, the first that is named.
         calls: name of each tool call by its id, to name the speaker of the tool's output.
+        automated: whether a program asked all that was asked so far; None if nothing tells.
     """
 
     def __init__(self, name: str = "", title: str = "", start: datetime | None = None) -> None:
@@ -119,6 +127,7 @@ class Draft:
         self.damaged = 0
         self.folder = ""
         self.calls: dict[str, str] = {}
+        self.automated: bool | None = None
         self._waiting: list[str] = []
         self._answers = -1
 
@@ -148,6 +157,10 @@ class Draft:
         elif role == "user":
             self._answers = -1
 
+    def asked_by(self, program: bool) -> None:
+        """Take in who asked: a conversation in which somebody typed once is no program's."""
+        self.automated = program and self.automated is not False
+
     def call(self, tool: object, call: object = None) -> None:
         """A tool was called: by the last answer since the person spoke, else by the next one."""
         called = name(tool)
@@ -174,8 +187,8 @@ class Draft:
             last = self.turns[-1]
             self.turns[-1] = last._replace(tools=tuple(dict.fromkeys((*last.tools, *self._waiting))))
         start = self.start or next((turn.time for turn in self.turns if turn.time), None)
-        folder = clean(self.folder)
-        return Transcript(source, shape, self.id, self.title, start, tuple(self.turns), self.damaged, folder)
+        found = Transcript(source, shape, self.id, self.title, start, tuple(self.turns), self.damaged)
+        return found._replace(folder=clean(self.folder), automated=bool(self.automated))
 
 
 MAX_NAME = 80

@@ -274,6 +274,9 @@ class Examiner:
         if self._ours(transcript.source):
             self.skipped.append(Skipped(transcript.source, "it is a note of this memory, not a log"))
             return None
+        if transcript.is_silent:
+            self.skipped.append(Skipped(transcript.source, "a program asked, and nobody answered"))
+            return None
         mine = transcript.user_turns
         if not mine or mine < self._least:
             few = counted(mine, "turn of a person is", "turns of a person are")

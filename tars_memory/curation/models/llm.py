@@ -95,6 +95,12 @@ class Spent(NamedTuple):
         return Spent(self.calls + 1, self.tokens + tokens, self.cost + (completion.cost or 0.0))
 
 
+def share_of(spent: Spent, options: LlmOptions) -> float:
+    """What was spent of the limits, 0 to 1 and beyond: of the limit that is nearest."""
+    limits = ((spent.calls, options.max_calls), (spent.tokens, options.max_tokens), (spent.cost, options.max_cost))
+    return max(used / most if most else float(used > 0) for used, most in limits)
+
+
 class LanguageModel(Protocol):
     """Whatever answers prompts: a provider's model, a scripted one, a reply out of a file.
 

@@ -65,6 +65,9 @@ BUDGET = 2000
 MOST_DAYS = 366
 """Daily notes, at most; and so many days back they are looked for."""
 
+AUTOMATED_SHARE = 0.2
+"""Of the room for conversations that is for those in which nobody typed, as in istota; what they don't need is free."""
+
 BEYOND_CAP = "beyond the file cap"
 LABELS = 120
 """Characters of tags and places around what is loaded of a note, about."""
@@ -205,8 +208,10 @@ class _Filling(Reading):
         """Places that the question finds, and in long notes those around them, best first."""
         self.bodies: dict[str, int] = {}
         """By path the first line after the front matter."""
-        self.talk_left = 0
-        """Characters that lines of conversations may take still."""
+        self.said_so_far = self.automated_so_far = 0
+        """Characters that such lines have taken."""
+        self.talk_left = self.automated_left = 0
+        """Characters that lines of conversations may take still; of these what is for those in which nobody typed."""
         self.found: set[tuple[str, int]] = set()
         """Those that it finds themselves."""
 
@@ -364,8 +369,9 @@ class _Filling(Reading):
         What answers best goes in before all, as long as there is room for it at all.
         """
         need = sum(_size(part) for part in to_come)
-        self.talk_left = self.packing.room
         if best := next((place for place in self.order if place in self.found and place not in self.settled), None):
+            self.talk_left = self.packing.room
+            self.automated_left = self.talk_left if best[0] in self.said.automated else 0
             self._recall_line(*best)
         self.packing.held = min(self.packing.room // 2, need)
         for part in self.touched:
@@ -431,6 +437,10 @@ class _Filling(Reading):
         """
         refused: dict[tuple[str, int], str] = {}
         self.talk_left = self.packing.room // 2
+        share = int((self.said_so_far + self.talk_left) * AUTOMATED_SHARE) - self.automated_so_far
+        waiting = [place for place in self.order if place[0] in self.said.automated and not self.packing.holds(*place)]
+        need = sum(len(self.notes[path][number - 1]) + 1 for path, number in waiting)
+        self.automated_left = max(0, min(share, need))
         for path, number in self.order:
             if (path, number) in self.settled or self.packing.holds(path, number):
                 continue
@@ -446,10 +456,15 @@ class _Filling(Reading):
         if newer is not None and not known and (newer in self.settled or self._recall_line(*newer)):
             return "a newer line covers the same, and has no room"
         text = fence.shown(self.notes[path][number - 1])
-        if len(text) > self.talk_left:
+        automated = path in self.said.automated
+        if len(text) > (self.automated_left if automated else self.talk_left - self.automated_left):
             return NO_ROOM
         why = self.packing.add("recalled", Portion(path, number, [text], {key(text)}))
-        self.talk_left -= 0 if why else len(text) + 1
+        if not why:
+            self.talk_left -= len(text) + 1
+            self.said_so_far += len(text) + 1
+            self.automated_left -= len(text) + 1 if automated else 0
+            self.automated_so_far += len(text) + 1 if automated else 0
         return why
 
     def _recall_line(self, path: str, number: int) -> str:
