@@ -6,13 +6,13 @@ A use case is imported by the method that calls it, so that a command pays for i
 from __future__ import annotations
 
 import os
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
 from tars_memory import capture, curation, index, jobs, recall, vault
-from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
 from tars_memory.settings import PermissionOptions
 from tars_memory.workspace import Workspace
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from tars_memory.capture.caller import Caller, Receipt
     from tars_memory.capture.remember import Today
+    from tars_memory.capture.topics import Topic
     from tars_memory.curation.extraction.extract import Extracted, Prompts
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.curation.reviewing.review import Review
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from tars_memory.recall.results import SearchResult
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Actor, Entry
+    from tars_memory.vault.note import Note
+    from tars_memory.vault.playbooks import Playbook
     from tars_memory.vault.template import InitReport
     from tars_memory.vault.writing.history import JournalEntry
     from tars_memory.vault.writing.store import Written
@@ -375,6 +378,45 @@ class Memory:
             )
         )
 
+    def playbooks(self) -> builtins.list[Playbook]:
+        """The playbooks of the vault, and of the project that is chosen, in the order of their paths."""
+        whole, journal = self.workspace.whole, self.workspace.store(writes=False).journal
+        typed, loaded = partial(vault.writing.history.typed_lines, journal), recall.packing.loaded
+        scopes = dict.fromkeys((self.workspace.project, ""))
+        found = vault.playbooks.shelf(whole, vault.playbooks.uses(self.workspace.state), scopes)
+        return [book._replace(approved=loaded.is_approved(whole, typed, book.path)) for book in found]
+
+    def playbook(self, name: str) -> tuple[Playbook, str]:
+        """A playbook and its text; it counts as used today.
+
+        Args:
+            name: its file's name, its title, or its path.
+
+        Raises:
+            NotFoundError: there is none.
+            AmbiguousError: several have that title.
+        """
+        book = self._playbook(name)
+        text = self.workspace.vault.read(book.path).decode("utf-8", "replace")
+        self._use(book.path)
+        return book, text
+
+    def _playbook(self, name: str) -> Playbook:
+        found = vault.playbooks.called(self.playbooks(), name)
+        if len(found) > 1:
+            paths = [book.path for book in found]
+            raise AmbiguousError(
+                f"{counted(len(found), 'playbook')} are called {name!r}", paths, "name one by its path"
+            )
+        if not found:
+            raise NotFoundError(f"there is no playbook {name!r}", "tars-memory playbooks lists them")
+        return found[0]
+
+    def _use(self, *paths: str) -> None:
+        """Playbooks were used today."""
+        if paths and not self.workspace.dry_run:
+            vault.playbooks.use(self.workspace.state, paths, self.workspace.now().date())
+
     def timeline(self, about: str | None = None, *, project: str | None = None) -> builtins.list[Fact]:
         """All facts, or those about a name, the oldest first; those without a date last."""
         found = self.facts(about, everything=True, project=project)
@@ -464,6 +506,45 @@ class Memory:
         """
         self.workspace.take_ticks()
         return capture.notes.new(self.workspace.keeping(text or title), title, text, beside=beside)
+
+    def learn(self, title: str, steps: str, *, when: str = "") -> Receipt:
+        """Make a playbook; what no person at a terminal gives waits for the person's review.
+
+        Args:
+            title: what it is about.
+            steps: markdown, or a step a line.
+            when: to use it.
+
+        Raises:
+            UsageError: there is such a playbook, which says something else; or it can't be called so.
+        """
+        self.workspace.take_ticks()
+        return capture.learn.learn(self.workspace.keeping(steps), title, steps, when=when)
+
+    def topic(self, name: str, text: str, *, agent: str) -> Receipt:
+        """Add a line to a topic note that an agent keeps for itself; no tier, and told to that agent alone.
+
+        Raises:
+            UsageError: no such name can be, or the note, or their number, would go beyond ``[limits]``.
+        """
+        self.workspace.take_ticks()
+        return capture.topics.topic(self.workspace.keeping(text), agent, name, text)
+
+    def topics(self, agent: str) -> builtins.list[Topic]:
+        """The topic notes of an agent, in the order of their names."""
+        return capture.topics.topics(self.workspace.capture(writes=False), agent)
+
+    def topic_note(self, name: str, *, agent: str) -> Note:
+        """A topic note of an agent.
+
+        Raises:
+            NotFoundError: the agent keeps none of that name.
+        """
+        return capture.topics.read(self.workspace.capture(writes=False), agent, name)
+
+    def pin(self, name: str, *, pinned: bool = True) -> Receipt:
+        """Keep a playbook in prompts whether it is used or not, or no longer; ``name`` as for :meth:`playbook`."""
+        return capture.learn.pin(self.workspace.capture(), self._playbook(name).path, pinned=pinned)
 
     def feedback(self, good: bool, note: str, *, question: str | None = None, answer: str | None = None) -> Receipt:
         """Note what went well (rewards.md) or badly (corrections.md)."""

@@ -48,6 +48,7 @@ class LayoutOptions(Options):
         like: the program that made the vault, whose places are the defaults then.
         memory, procedural: the notes of the semantic and of the procedural tier.
         loaded: further notes that ``context`` always loads, parted by commas.
+        playbooks_folder: folder of the playbooks, in the vault and in each project.
     """
 
     like: str = ""
@@ -61,12 +62,20 @@ class LayoutOptions(Options):
     log_heading: str = "Log"
     notes_section: str = "Notes"
     sessions_folder: str = "sessions"
+    playbooks_folder: str = "playbooks"
 
 
 class LimitsOptions(Options):
-    """``[limits]``: what is too big to read."""
+    """``[limits]``: what is too big to read, and what an agent may keep for itself.
+
+    Attributes:
+        topic_characters: of one topic note of an agent; what starpod gives an agent's own memory.
+        topics: notes of one agent.
+    """
 
     max_note_bytes: int = 10_000_000
+    topic_characters: int = 8_000
+    topics: int = 100
 
 
 class StoreOptions(Options):
@@ -106,10 +115,15 @@ class EmbeddingOptions(Options):
 
 
 class RecallOptions(Options):
-    """``[recall]``: how search answers."""
+    """``[recall]``: how search and ``context`` answer.
+
+    Attributes:
+        playbook_days: without a use, after which a playbook leaves prompts; 0 for never.
+    """
 
     limit: int = 10
     mode: str = "hybrid"
+    playbook_days: int = 90
 
 
 class ContextOptions(Options):
@@ -313,6 +327,8 @@ class PermissionOptions(Options):
 ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
     "layout.like": ("", "tars", "starpod", "istota", "starbot"),
     "limits.max_note_bytes": (1_000, 2_000_000_000),
+    "limits.topic_characters": (100, 100_000),
+    "limits.topics": (1, 1_000),
     "store.lock_timeout": (0, 86_400),
     "store.journal_days": (1, 36_500),
     "index.background": ("on", "off"),
@@ -346,6 +362,7 @@ ALLOWED: dict[str, tuple[float, float] | tuple[str, ...]] = {
     "window.margin": (0, 100),
     "recall.limit": (1, 1_000),
     "recall.mode": ("hybrid", "lexical", "semantic"),
+    "recall.playbook_days": (0, 36_500),
 }
 """Least and greatest number, or the words, that a setting may have; the others may have any of their type."""
 

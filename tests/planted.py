@@ -88,6 +88,8 @@ def notes(chance: random.Random) -> dict[str, str]:
             f"# Plan {said()}\n\n{said()} [[Memory]] #work/{w} [{w}]({n}/deep.md)\n",
             f"{n}/deep.md": f"# {w}\n\n| {w} | tea |\n| --- | --- |\n| {said()} | {w} |\n\n```\n{w} harbour\n```\n",
             f"Memory.sync-conflict-20261120-101010-{ids.upper() * 7}.md": f"## Notes\n\n- conflict {said()}\n",
+            f"playbooks/Do {n}.md": f"# Do {w}\n\nWhen to use: {w} harbour\n\n1. {w} tea\n2. {w} kettle\n",
+            f"agents/claude/Own {n}.md": f"# {w}\n\n- {w} kettle\n",
             f"Merge {n}.md": f"{'<' * 7} a\n- {w} one\n{'=' * 7}\n- {w} two\n{'>' * 7} b\n",
         }
         found |= {at(scope) + path: text for path, text in inside.items()}
@@ -198,6 +200,24 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
             *(f"new 'Plan {name(each)}' --dry-run" for each in SCOPES),
             *(f"new '{at(each)}ladder' --dry-run" for each in SCOPES),
             "new --stdin kettle <ferry",
+        ],
+        "learn": [
+            "learn how tea is made --stdin <boil\npour",
+            "learn how the ladder stands --stdin --when ferry --dry-run <one\ntwo",
+            *(f"learn 'Do {name(each)}' --stdin --dry-run <one" for each in SCOPES),
+        ],
+        "playbooks": [
+            "playbooks",
+            *(f"playbooks 'Do {name(each)}'" for each in SCOPES),
+            *(f"playbooks '{at(each)}playbooks/Do {name(each)}.md' --pin --dry-run" for each in SCOPES),
+            *(f"playbooks 'Do {word(each)}' --unpin --dry-run" for each in SCOPES),
+        ],
+        "topic": [
+            "topic --agent claude",
+            "topic --agent claude harbour the tea is ready",
+            "topic --agent claude harbour",
+            *(f"topic --agent claude 'Do {name(each)}'" for each in SCOPES),
+            *(f"topic --agent claude '{at(each)}Memory' ladder --dry-run" for each in SCOPES),
         ],
         "feedback": ["feedback bad harbour was wrong", "feedback good tea --question kettle"],
         "edit": [

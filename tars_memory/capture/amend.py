@@ -121,7 +121,7 @@ def fitting(ctx: Caller, target: str) -> list[Entry]:
     """The entry with this REF or at this place (``path:line``), else those with these words, else those that hold them.
 
     Looked for in Memory.md, Procedural.md, Facts.md, the feedback notes, the daily notes, newest first, and if there is
-    none, in the notes of sessions.
+    none, in the notes of sessions; by REF or place also in those that agents keep.
 
     Raises:
         NotFoundError: there is none.
@@ -136,9 +136,12 @@ def fitting(ctx: Caller, target: str) -> list[Entry]:
         *_paths(ctx, Tier.DAILY),
     ]
     sessions = _paths(ctx, Tier.EPISODIC)
-    if re.fullmatch(r"[a-z2-7]{8}", said.lower()) and (named := _named(ctx, [*paths, *sessions], said.lower())):
+    layout = ctx.layout
+    kept = (path for path in _paths(ctx, Tier.NOTE) if layout.agent_of(path) or layout.is_topic(path, ""))
+    every = [*paths, *sessions, *kept]
+    if re.fullmatch(r"[a-z2-7]{8}", said.lower()) and (named := _named(ctx, every, said.lower())):
         return [named]
-    if placed := _placed(ctx, [*paths, *sessions], said):
+    if placed := _placed(ctx, every, said):
         return [placed]
     if found := _worded(ctx, paths, said) or _worded(ctx, sessions, said):
         return found
@@ -242,7 +245,7 @@ def undo(ctx: Caller, txn: str | Sequence[str] | None = None, *, last: int = 1) 
             )
     if not ctx.may_write_rules:
         for name, group in find_transactions(ctx.store.journal, txn, last):
-            rules = [entry.file for entry in group if ctx.layout.tier_of(entry.file) is Tier.PROCEDURAL]
+            rules = [entry.file for entry in group if ctx.layout.is_rules(entry.file)]
             if rules:
                 raise UsageError(
                     f"undoing {name} would change {rules[0]}, which only a person at a terminal may",
@@ -269,4 +272,12 @@ def again(ctx: Caller, command: str, said: dict[str, Any]) -> Receipt:
         from tars_memory.capture.notes import new  # listing entries needs no template
 
         return new(ctx, said["title"], said["text"], beside=said.get("beside", ""))
+    if command == "learn":
+        from tars_memory.capture.learn import learn  # the same
+
+        return learn(ctx, said["title"], said["text"], when=said.get("when", ""))
+    if command == "topic":
+        from tars_memory.capture.topics import topic  # the same
+
+        return topic(ctx, said["agent"], said["name"], said["text"])
     raise ValueError(f"no command {command!r} can be placed")

@@ -126,7 +126,7 @@ class Caller:
 
     def must_propose(self, path: str) -> bool:
         """Whether a note holds rules that only a person at a terminal may change."""
-        return path == self.layout.procedural and not self.may_write_rules
+        return (path == self.layout.procedural or self.layout.is_playbook(path)) and not self.may_write_rules
 
     @property
     def may_accept(self) -> bool:
@@ -203,7 +203,7 @@ class Caller:
             "conflicts": [],
         }
         proposal["id"] = vault.inbox.keep(session, proposal)
-        self.notices.append(vault.inbox.kept_for_review(proposal))
+        self.notices.append(vault.inbox.kept_for_review(proposal, "playbook" if change.op == "create" else "rule"))
         return self.receipt(f"{vault.inbox.INBOX}/{proposal['id']}.json", 1, proposal["id"], change.text)
 
     @contextlib.contextmanager

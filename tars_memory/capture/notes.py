@@ -84,7 +84,7 @@ def _place(ctx: Caller, title: str, beside: str) -> str:
     """
     layout = ctx.layout
     *folders, name = title.strip().removesuffix(".md").split("/")
-    names = [_name(each) for each in (*folders, name)]
+    names = [file_name(each) for each in (*folders, name)]
     if not all(names):
         raise UsageError(f"{title!r} is no name for a note", "give it a name with letters or digits")
     if names != [*folders, name]:
@@ -101,15 +101,15 @@ def _place(ctx: Caller, title: str, beside: str) -> str:
                 f"{path} is the place of a project", "choose that one with --project, and leave it out here"
             )
         path = layout.within(layout.scope, path)
-    if layout.is_kept(path):
+    if layout.is_kept(path) or layout.is_playbook(path):
         raise UsageError(f"{path} is a place of the memory's own notes", "remember, log and daily write there")
     if is_conflict_copy(names[-1] + ".md"):
         raise UsageError(f"{names[-1]!r} is what a sync program calls a conflict copy", "choose another name")
     return path
 
 
-def _name(text: str) -> str:
-    """A part of a title as a file may be called; empty if nothing is left."""
+def file_name(text: str) -> str:
+    """A title, or a part of one, as a file may be called, without ``.md``; empty if nothing is left."""
     words = " ".join(_UNNAMEABLE.sub(" ", visible(text)).split())
     words = "".join(sign for sign in words if sign.isprintable())
     while len(words.encode("utf-8", "replace")) > LONGEST:

@@ -15,9 +15,10 @@ from collections import defaultdict
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from tars_memory.capture.notes import file_name
 from tars_memory.curation.model import KINDS, Decision, Proposal, Related, question_about
 from tars_memory.errors import ConflictError, UsageError
-from tars_memory.vault import inbox
+from tars_memory.vault import inbox, playbooks
 from tars_memory.vault.change import Change, locate, named
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown import facts
@@ -120,12 +121,13 @@ def commit(
     return Committed(session.txn, tuple(batch.outcomes()), ctx.notices)
 
 
-def change_of(decision: Decision, notes_section: str = "Notes") -> Change:
+def change_of(decision: Decision, notes_section: str = "Notes", made: str = "") -> Change:
     """The change that an accepted proposal comes to, with the person's words if there are any.
 
     Args:
         decision: an accepted one.
         notes_section: where an entry goes that names no section.
+        made: the day on which a new note is made.
 
     Raises:
         UsageError: there are no words, or those of a fact state none.
@@ -146,6 +148,11 @@ def change_of(decision: Decision, notes_section: str = "Notes") -> Change:
         occurrence=proposal.occurrence,
         target=proposal.target,
     )
+    if proposal.op == "create":
+        one_line = "\n" not in text.strip()  # Review.md shows the title alone: other words there are another title
+        text = proposal.text if decision.text is None else text
+        text = playbooks.retitled(proposal.text, heading(text)) if decision.text is not None and one_line else text
+        return own._replace(section="", text=text, time=made)
     if not worded:
         return own
     return own._replace(text=_words(text, proposal), provenance=source, label=proposal.date, author=author)
@@ -268,7 +275,7 @@ class _Batch:
         """
         proposal, own = decision.proposal, None
         if proposal.op != "choose":
-            own = change_of(decision, self.ctx.layout.notes_section)
+            own = change_of(decision, self.ctx.layout.notes_section, self.ctx.now.date().isoformat())
             said = facts.said(own.text) if own.op == "fact" else None
             if said:
                 own = own._replace(single=Predicates.of(self.ctx.facts_options).replaces(said.predicate))
@@ -416,6 +423,12 @@ def refused(layout: Layout, proposal: Proposal) -> str:
             heading(proposal.section)
         except UsageError:
             return "it names no heading"
+    if proposal.op == "create":
+        name = proposal.target.removeprefix(f"{layout.playbooks}/")
+        fits = layout.is_playbook(proposal.target) and "/" not in name and name == f"{file_name(name[:-3])}.md"
+        return (
+            "" if fits and proposal.text.strip() else f"it would make {proposal.target}, which is no playbook's place"
+        )
     ours = tier is not Tier.NOTE or proposal.target in (layout.corrections, layout.rewards)
     return "" if ours and proposal.target[-3:] == ".md" else f"it would change {proposal.target}, which is yours alone"
 
@@ -424,12 +437,13 @@ def _check_accepted(ctx: Caller, proposal: Proposal, paths: Collection[str], *, 
     why = refused(ctx.layout, proposal)
     if why:
         raise UsageError(f"{proposal.id} can't be accepted: {why}", "reject it, or edit the note")
-    rule = any(ctx.layout.tier_of(path) is Tier.PROCEDURAL for path in paths)
+    rule = any(map(ctx.layout.is_rules, paths))
     missing = [] if by_tick or ctx.may_accept else ["unattended_review"]
     if rule and not (by_tick or ctx.may_write_rules):
         missing.append("unattended_rules")
     if missing:
-        what = f"{proposal.id} is a rule: accepting it" if rule else f"accepting {proposal.id}"
+        kind = "playbook" if proposal.op == "create" else "rule"
+        what = f"{proposal.id} is a {kind}: accepting it" if rule else f"accepting {proposal.id}"
         allow = "allows" if len(missing) == 1 else "together allow"
         raise UsageError(
             f"{what} takes a person at a terminal, or a tick in Review.md",

@@ -6,7 +6,7 @@ from tars_memory.opening import opener
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.vault import inbox, links, markdown, secrets, suspicion, template, writing
+    from tars_memory.vault import inbox, links, markdown, playbooks, secrets, suspicion, template, writing
 
-__all__ = ["inbox", "links", "markdown", "secrets", "suspicion", "template", "writing"]
+__all__ = ["inbox", "links", "markdown", "playbooks", "secrets", "suspicion", "template", "writing"]
 __getattr__ = opener(__name__, __all__)

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from tars_memory.vault.note import Note
 
 
-OpName = Literal["append", "add_section", "replace", "remove", "remove_section", "fact", "mark"]
+OpName = Literal["append", "add_section", "replace", "remove", "remove_section", "fact", "mark", "create"]
 
-OPS: tuple[OpName, ...] = ("append", "add_section", "replace", "remove", "remove_section", "fact", "mark")
+OPS: tuple[OpName, ...] = ("append", "add_section", "replace", "remove", "remove_section", "fact", "mark", "create")
 
 OPEN = (None, "extracted", "expired")
 """The states of a candidate that nobody has decided about."""
@@ -51,7 +51,7 @@ class Change(NamedTuple):
         op: one of :data:`OPS`.
         section: heading under which to append, or which to add or remove; of a fact its subject.
         text: the new words; of ``add_section`` those of a line below it, if there is to be one; of a fact with its
-            dates.
+            dates; of ``create`` all of the new note but its properties.
         replaces: the entry's own lines as they stood (:attr:`Entry.raw`), for ``replace``, ``remove`` and ``mark``; for
             ``remove_section`` the section's lines.
         provenance: ``2026-11-21#^d-abc``, the line that this came from; empty for none.
@@ -62,7 +62,7 @@ class Change(NamedTuple):
         author: whose words they are; empty for nobody in particular.
         target: path of the note, relative to the vault.
         event: of a fact, whether it happens once.
-        time: of a new line; empty for none.
+        time: of a new line; of a new note the day on which it was made; empty for none.
         state: of a new line, or the one that a mark gives; empty for none.
         block_id: of a new line, or the one that a mark gives to a line without; it stands once in a note.
         children: words of bullets nested under a new or a marked line.
@@ -435,6 +435,20 @@ def _decided(note: Note, entry: Entry, change: Change) -> Exception | None:
     return None
 
 
+def _create(note: Note, change: Change) -> _Done:
+    """A note of its own, which no other one stands in the way of."""
+    if not note.data:
+        created = f"---\ncreated: {change.time}\n---\n" if change.time else ""
+        return _Done((Splice(0, 0, _encoded(f"{created}{change.text.strip(chr(10))}\n")),))
+    document = note.document
+    first = (
+        document.lines[document.body_line - 1].start if document.body_line <= len(document.lines) else len(note.data)
+    )
+    if note.data[first:].strip() == _encoded(change.text).strip():
+        raise _NothingError(f"{note.path} says exactly this")
+    raise _RejectedError(f"there is a note {note.path}, which says something else")
+
+
 def _unknown(note: Note, change: Change) -> _Done:  # noqa: ARG001 - as all of them
     raise _RejectedError(f"there is no op {str(change.op)[:40]!r}")
 
@@ -447,6 +461,7 @@ _OPS: dict[str, Callable[[Note, Change], _Done]] = {
     "remove_section": _remove_section,
     "fact": _fact,
     "mark": _mark,
+    "create": _create,
 }
 
 

@@ -181,9 +181,9 @@ def purge(session: WriteSession, vault: Vault, words: str) -> int:
     return count
 
 
-def kept_for_review(proposal: dict[str, Any]) -> str:
-    """The notice that tells of a proposal."""
-    return f"a rule needs a person: proposal {proposal['id']} waits: tars-memory review"
+def kept_for_review(proposal: dict[str, Any], what: str = "rule") -> str:
+    """The notice that tells of a proposal: of a rule, or of a playbook."""
+    return f"a {what} needs a person: proposal {proposal['id']} waits: tars-memory review"
 
 
 def _files(vault: Vault, folder: str, ending: str) -> list[str]:

@@ -75,6 +75,9 @@ PROJECT_FOLDERS = frozenset(places.get("projects", PROJECTS).lower() for places 
 SHOWN_OUTSIDE = frozenset({"istota"})
 """The programs whose projects hide nothing from the rest of the vault: the rooms in which one person talks."""
 
+STARPOD_OWN = frozenset({"SOUL", "USER", "MEMORY", "HEARTBEAT", "BOOT", "BOOTSTRAP"})
+"""Notes that starpod loads or runs: none of them is a topic note, though they stand beside these."""
+
 _SOME_DAY = date(2026, 11, 21)
 _UNNAMEABLE = "[\x00-\x1f\x7f\ud800-\udc7f\udd00-\udfff]"
 """Control characters, and surrogates that stand for no byte of a file's name."""
@@ -198,6 +201,12 @@ class Layout:
             sessions = self._cased(like["sessions_folder"])
         self._sessions = _folder(sessions, "layout.sessions_folder")
         self.sessions = self._sessions
+        self._playbooks = _folder(options.playbooks_folder, "layout.playbooks_folder")
+        if self._playbooks.partition("/")[0] in ("", self.projects, ARCHIVE, Layout.agents) or "/." in f"/{self._playbooks}":
+            raise UsageError(
+                f"{options.playbooks_folder!r} (layout.playbooks_folder) is no folder for playbooks",
+                "name one of its own, that nothing else is kept in: playbooks",
+            )
         if scope:
             for name in ("corrections", "rewards", "facts", "review", "agents", "sessions"):
                 setattr(self, name, f"{self.projects}/{scope}/{getattr(self, name)}")
@@ -286,6 +295,27 @@ class Layout:
             names.append(next(iter(same), step))
             found = found / names[-1] if found is not None else None
         return "/".join(names)
+
+    @property
+    def playbooks(self) -> str:
+        """Folder of the playbooks: procedures, a note each, that a person approved or may approve."""
+        return self.playbooks_of(self.scope)
+
+    def playbooks_of(self, scope: str) -> str:
+        """The folder of the playbooks of a project; outside projects if none is named."""
+        return self.within(scope, self._playbooks)
+
+    def is_playbook(self, path: str) -> bool:
+        """Whether a note is a playbook, of whatever project."""
+        inner = self._inner(path)[1]
+        if not inner.startswith(f"{self._playbooks}/") or inner[-3:].lower() != ".md":
+            return False
+        hidden = any(step.startswith(".") or not step for step in inner.split("/"))
+        return not hidden and self.tier_of(path) is Tier.NOTE and not self.is_template(path)
+
+    def is_rules(self, path: str) -> bool:
+        """Whether a note tells how to work, so that only a person may change what is followed in it."""
+        return self.tier_of(path) is Tier.PROCEDURAL or self.is_playbook(path)
 
     def _spelled(self, name: str, scope: str) -> str:
         """The path of a note as it is spelled in the vault: as it is set, else in capitals, else in small letters."""
@@ -394,6 +424,21 @@ class Layout:
         """The agent whose own note it is, of whatever project; empty for everybody's."""
         parts = self._inner(path)[1].split("/", 2)
         return parts[1] if len(parts) == 3 and parts[0] == Layout.agents else ""
+
+    def topics_of(self, agent: str) -> str:
+        """The folder of an agent's topic notes; in starpod's vaults, which have one agent, that of MEMORY.md."""
+        return self.memory.rpartition("/")[0] if self.like == "starpod" else f"{self.agents}/{agent}"
+
+    def is_topic(self, path: str, agent: str) -> bool:
+        """Whether a path is that of a topic note of an agent, and of nothing else."""
+        folder, _, name = path.rpartition("/")
+        if folder != self.topics_of(agent) or name[-3:].lower() != ".md" or name.startswith("."):
+            return False
+        if self.like != "starpod":
+            return True
+        taken = {each.casefold() for each in (*self.kept, *self.loaded)}
+        stem = name[:-3].upper()
+        return not (path.casefold() in taken or self.is_kept(path) or self.is_template(path) or stem in STARPOD_OWN)
 
     def is_review(self, path: str) -> bool:
         """Whether a note has the place where proposals stand to be decided, the vault's or a project's."""

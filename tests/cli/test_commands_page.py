@@ -112,6 +112,8 @@ CHAT = [
 ]
 OLD = "---\ndate: 2025-03-01\ntags: [session]\n---\n\n## Facts\n\n- The boat is blue\n"
 FILES = {
+    "vault/playbooks/Rye.md": "# How I bake rye\n\n1. feed the starter\n2. bake\n",
+    "steps.md": "boil\npour\n",
     "vault/Tea.md": "[[Memory]] [[Gone]]\n",
     "vault/2026-01-02.md": "## Log\n- 09:00 an old day\n",
     "vault/sessions/2025-03-01 0900 Boat.md": OLD,
@@ -132,6 +134,13 @@ log                                     [without TEXT]
 daily yesterday
 new Rye bread
 feedback bad wrong units
+learn how I make tea --file ../steps.md
+playbooks
+playbooks Rye                           [with PLAYBOOK]
+playbooks Rye --unpin                   [--pin, --unpin]
+topic build --agent claude make test needs three minutes
+topic build --agent claude              [with TOPIC alone]
+topic --agent claude                    [without TOPIC]
 facts add Anna "lives in" Dublin        [add, end, remove]
 facts add me "lives in" Dublin --since 2024-03-01  [add, end, remove]
 facts

@@ -22,7 +22,9 @@ from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
 from tars_memory.vault.markdown.lines import MARK
+from tars_memory.vault.markdown.lines import unmarked as without_mark
 from tars_memory.vault.model import Entry, Splice
+from tars_memory.vault.playbooks import lines_of, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -39,7 +41,7 @@ ODD = "decides nothing here: [x] accepts, [-] rejects"
 UNMARKED_BELOW = "a ticked line below it has lost its mark (^r-…); tick it in a note that review --note writes anew"
 ODD_BELOW = "at a line below it decides nothing here: [x] replaces that line"
 
-_KEYS = ("to", "said", "mind", "instead of", "ends", "beside", "why", "asked before", "or")
+_KEYS = ("to", "step", "said", "mind", "instead of", "ends", "beside", "why", "asked before", "or")
 REPLACE, REMOVE = "replace: ", "remove: "
 """How the box of a related line begins; the other one where a proposal asks which of some lines holds."""
 _MARK = re.compile(r"(?:^|[ \t])\^r-([0-9a-z]{8})(?![0-9A-Za-z-])")
@@ -321,6 +323,8 @@ def bullet(proposal: Proposal) -> str:
     words = words_of(proposal)
     place = proposal.target + (f" › {plain_heading(proposal.section)}" if proposal.section else "")
     told = [("to", one_line(place))]
+    if proposal.op == "create":
+        told += [("step", one_line(without_mark(step.strip()))) for step in lines_of(proposal.text)[:STEPS]]
     if proposal.quoted:
         told.append(("said", f"{one_line(proposal.quoted)}{_link(proposal)}"))
     elif _link(proposal):
@@ -358,6 +362,8 @@ def words_of(proposal: Proposal) -> str:
         return f"Remove: {one_line(shown(proposal.replaces or proposal.quote))}"
     if proposal.op == "add_section" and not proposal.text.strip():
         return f"Add the heading: {one_line(proposal.section)}"
+    if proposal.op == "create":
+        return _harmless(title_of(proposal.text) or proposal.target)
     return _harmless(proposal.text)
 
 
@@ -373,6 +379,9 @@ def one_line(text: str) -> str:
     """
     return _harmless(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
 
+
+STEPS = 40
+"""Lines of a playbook below its proposal; review shows all of them."""
 
 LONGEST = 400
 """Characters of a nested line: a phone shows about ten lines of it."""

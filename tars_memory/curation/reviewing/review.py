@@ -25,7 +25,7 @@ from tars_memory.curation.reviewing.gather import Gathered, gather
 from tars_memory.curation.reviewing.ticks import Recorded, accepted, resolved
 from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UsageError, counted
 from tars_memory.recall import packing
-from tars_memory.vault import sessions
+from tars_memory.vault import playbooks, sessions
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.spans import Changes
@@ -303,12 +303,12 @@ def _check(accept: Sequence[str], reject: Sequence[str]) -> None:
 
 
 class UnapprovedRule(NamedTuple):
-    """A rule that nobody approved here.
+    """A rule, or a playbook as a whole, that nobody approved here.
 
     Attributes:
         path, line: where it stands.
-        ref: the name of its entry.
-        section: the heading above it; empty for none.
+        ref: the name of its entry; empty for a playbook.
+        section: the heading above it; empty for none. Of a playbook its title.
         text: its words, with those of the bullets below it, a line each.
         raw: its lines and those of its headings, as bytes, without endings.
     """
@@ -326,14 +326,28 @@ class UnapprovedRule(NamedTuple):
 
 
 def unapproved(ctx: Caller) -> list[UnapprovedRule]:
-    """The rules of the vault, and of its projects, that are bullets and that nobody typed or approved here."""
+    """The rules of the vault, and of its projects, that are bullets, and then the playbooks, that nobody typed or
+    approved here.
+    """
     found: list[UnapprovedRule] = []
     for path in sorted(path for path in ctx.vault.paths() if ctx.layout.tier_of(path) is Tier.PROCEDURAL):
         try:
             found += _of_note(ctx, path, ctx.vault.read(path))
         except TarsError as error:
             ctx.notices.append(error.message)
-    return found
+    scopes = dict.fromkeys(("", *map(ctx.layout.scope_of, ctx.vault.paths())))
+    return [*found, *_playbooks(ctx, playbooks.paths(ctx.vault, scopes))]
+
+
+def _playbooks(ctx: Caller, paths: Sequence[str]) -> Iterator[UnapprovedRule]:
+    """The playbooks that nobody typed or approved here, each as a whole."""
+    for note in ctx.notes(paths):
+        first = note.document.body_line
+        rows = [note.data[line.start : line.end] for line in note.document.lines[first - 1 :]]
+        raw = [row for row in rows if row.strip()]
+        if not packing.loaded.stands_approved(note.document, typed_lines(ctx.store.journal, note.path)):
+            text = "\n".join(row.decode("utf-8", "replace") for row in raw)
+            yield UnapprovedRule(note.path, first, "", playbooks.read(note).title, text, tuple(raw))
 
 
 def approve(ctx: Caller, rules: Sequence[UnapprovedRule]) -> str | None:

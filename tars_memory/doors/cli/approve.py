@@ -377,7 +377,12 @@ def _ask(call: Call, prompt: str) -> str | None:
     return said.decode("utf-8", "replace").strip() if said else None
 
 
-_FOR = {"b": ("replace", "fact"), "m": ("fact",), "e": ("append", "replace", "fact"), "s": ("append", "replace")}
+_FOR = {
+    "b": ("replace", "fact"),
+    "m": ("fact",),
+    "e": ("append", "replace", "fact", "create"),
+    "s": ("append", "replace"),
+}
 """What keys are for one kind of proposal or another."""
 
 _NAMES = {"a": "ccept", "e": "dit", "b": "oth", "m": "emory", "o": "ne by one", "r": "eject", "l": "ater", "q": "uit"}
@@ -388,7 +393,7 @@ _NAMES_OF = {"choose": {"a": " all stand"}, "together": {"a": "ccept all", "r": 
 def offer(proposal: Proposal) -> str:
     """The keys that there are for a proposal, with their names."""
     facts = "aebmrlq" if proposal.fact and proposal.fact.ends else "aemrlq"
-    by_kind = {"append": "aerlq", "replace": "aebrlq", "fact": facts, "together": "aorlq"}
+    by_kind = {"append": "aerlq", "create": "aerlq", "replace": "aebrlq", "fact": facts, "together": "aorlq"}
     names = {**_NAMES, **_NAMES_OF.get(proposal.op, {})}
     told = " ".join(f"[{key}]{names[key]}" for key in by_kind.get(_kind(proposal), "arlq"))
     if lines := proposal.choices:
@@ -454,6 +459,9 @@ def diff(proposal: Proposal) -> list[Text]:
         new += f" ([[{line(proposal.source)}|{line(proposal.date)}]])"
     if old:
         lines.append(_lit("- ", old, new, "red"))
+    if proposal.op == "create":
+        shown_lines = [each for each in clean(proposal.text).split("\n") if each.strip()]
+        return [_lit("+ ", each, "", "green") for each in shown_lines]
     if new:
         lines.append(_lit("? " if proposal.op == "choose" else "+ ", new, old, "green"))
     return lines

@@ -270,6 +270,11 @@ def _projects(call: Call, _given: Sequence[str]) -> Iterator[Value]:
     yield "none", "outside projects"
 
 
+def _playbooks(call: Call, _given: Sequence[str]) -> Iterator[Value]:
+    for book in call.memory().playbooks():
+        yield book.path.rpartition("/")[2][:-3], book.when or book.title
+
+
 def _tables(_call: Call, _given: Sequence[str]) -> Iterator[Value]:
     yield from ((name, ", ".join(columns)) for name, columns in index.tables.TABLES.items())
 
@@ -309,11 +314,12 @@ SOURCES: dict[str, Callable[[Call, Sequence[str]], Iterator[Value]]] = {
     "remember section": _sections,
     "list section": _sections,
     "models name": _models,
+    "playbooks name": _playbooks,
     "sources path": _sources,
     "export table": _tables,
     "--project": _projects,
 }
 """Where the values come from that stand in the vault, its index or its journal."""
 
-WORDS = {"open what", "links note", "related note", "timeline about", "facts words", "sources path"}
+WORDS = {"open what", "links note", "related note", "timeline about", "facts words", "sources path", "playbooks name"}
 """Arguments of several words that are one name."""

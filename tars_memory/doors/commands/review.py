@@ -35,7 +35,7 @@ def review(
     note: Annotated[bool, typer.Option("--note", help="Write them into Review.md, to decide in Obsidian.")] = False,
     from_note: Annotated[bool, typer.Option("--from-note", help="Do what Review.md says.")] = False,
     rules: Annotated[
-        bool, typer.Option("--rules", help="Approve rules of Procedural.md that nobody approved here.")
+        bool, typer.Option("--rules", help="Approve rules and playbooks that nobody approved here.")
     ] = False,
     expired: Annotated[
         bool, typer.Option("--expired", help="Also what expired undecided, or was refused in other words.")
@@ -304,7 +304,7 @@ decided[].path line ref: where
 [--note]
 path proposals: the note, and how many are in it
 [--rules]
-rules[].path line ref section text: rules that nobody approved here
+rules[].path line ref section text: rules and playbooks that nobody approved here; a playbook has no REF
 [--left-out]
 left_out[].id kind text quote said_by turn path line date fact warnings: what the second look left out
 kinds: counts

@@ -13,6 +13,7 @@ from tars_memory.recall.packing import fence
 from tars_memory.recall.packing.packing import NO_ROOM, Portion
 from tars_memory.recall.results import note_lines
 from tars_memory.recall.talks import Conversations
+from tars_memory.vault import playbooks
 from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.markdown.document import Block, Document
 from tars_memory.vault.markdown.entries import parse
@@ -207,6 +208,20 @@ def by_approval(note: Loaded, known: frozenset[bytes]) -> tuple[list[Portion], l
     return approved, others
 
 
+def stands_approved(document: Document, known: frozenset[bytes]) -> bool:
+    """Whether a person typed or approved every line of a note, its properties aside: then it may be followed whole."""
+    lines = [document.data[line.start : line.end] for line in document.lines[document.body_line - 1 :]]
+    return known.issuperset(line for line in lines if line.strip())
+
+
+def is_approved(vault: Vault, typed: Callable[[str], frozenset[bytes]], path: str) -> bool:
+    """Whether a note stands approved (:func:`stands_approved`); ``typed`` as for :func:`unapproved`."""
+    try:
+        return stands_approved(Document(vault.read(path)), typed(path))
+    except TarsError:
+        return False
+
+
 def unapproved(vault: Vault, typed: Callable[[str], frozenset[bytes]]) -> dict[str, list[int]]:
     """The rules of the vault and its projects that nobody typed or approved here: by note, their lines.
 
@@ -223,7 +238,9 @@ def unapproved(vault: Vault, typed: Callable[[str], frozenset[bytes]]) -> dict[s
             continue
         if lines:
             found[path] = lines
-    return found
+    scopes = dict.fromkeys(("", *map(vault.layout.scope_of, vault.paths())))
+    books = (path for path in playbooks.paths(vault, scopes) if not is_approved(vault, typed, path))
+    return found | {path: [1] for path in books}
 
 
 # --- reading, and which lines are told on purpose to nobody

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ConflictError
 from tars_memory.vault import markdown
-from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown import entries, spans
 from tars_memory.vault.markdown.document import Bullet, Document, Extent, Section, apply, plain_heading
 from tars_memory.vault.markdown.spans import Changes
 from tars_memory.vault.model import Entry, Splice
@@ -106,6 +106,40 @@ def best_place(document: Document, bullet: str, section: str) -> Splice:
     target = document.find_section(section)
     found = _new_section(document, bullet, section) if target is None else _places(document, target, bullet)
     return next(found)
+
+
+def set_property(data: bytes, name: str, value: str) -> list[Splice]:
+    """Give the front matter of a note a property of one line, or take it away; front matter is made if there is none.
+
+    Args:
+        data: the note.
+        name: of the property, in plain words.
+        value: plain words or a date; empty to take it away.
+
+    Raises:
+        ConflictError: the property holds more than one line, or the front matter can't be read.
+    """
+    document = Document(data)
+    nl = spans.newline_of(data)
+    line = f"{name}: {value}".encode()
+    if document.front_matter_lines is None:
+        start = document.lines[0].start
+        return [Splice(start, start, b"---" + nl + line + nl + b"---" + nl)] if value else []
+    last = document.front_matter_lines[1]
+    if last > 2 and not document.front_matter and document.text(2, last - 1).strip():
+        raise ConflictError(
+            "the front matter can't be read", "mend it in an editor: it is YAML between two lines of ---"
+        )
+    named = re.compile(rf"[\"']?{re.escape(name)}[\"']?[ \t]*:", re.IGNORECASE)
+    for number in range(2, last):
+        if not named.match(document.text(number)):
+            continue
+        start, end, after = document.lines[number - 1]
+        if re.match(r"[ \t]|-", document.text(number + 1)) and number + 1 < last:
+            raise ConflictError(f"{name} holds more than one line", "set it in an editor")
+        return [Splice(start, end, line)] if value else [Splice(start, after, b"")]
+    start = document.lines[last - 1].start
+    return [Splice(start, start, line + nl)] if value else []
 
 
 def insert_heading(data: bytes, title: str) -> list[Splice]:

@@ -1,0 +1,101 @@
+"""An agent's topic notes: bounded, the agent's own, in its own folder whatever they are called, undoable."""
+
+from __future__ import annotations
+
+import pytest
+
+from tars_memory.capture.amend import edit, find
+from tars_memory.capture.topics import read, topic, topics
+from tars_memory.errors import NotFoundError, UnwritableError, UsageError
+from tars_memory.settings import LayoutOptions, LimitsOptions
+
+MADE = "---\nauthor: claude\ncreated: 2026-11-21\n---\n# Build\n\n## Notes\n- make test [by:: claude]\n"
+
+
+def agent(bench, **more):
+    ctx = bench.ctx("agent", interactive=False)
+    ctx.vault.limits = LimitsOptions(**more)
+    return ctx
+
+
+def test_a_line_is_added_marked_as_the_agents_and_an_undo_takes_it_back(bench):
+    made = topic(agent(bench), "claude", "Build", "make test")
+    assert (made.path, made.line, made.written) == ("agents/claude/Build.md", 8, True)
+    assert bench.get(made.path) == MADE
+    assert not topic(agent(bench), "claude", "build", "make test").written
+    assert topic(agent(bench), "claude", "BUILD", "make\ncheck").path == made.path
+    assert find(bench.ctx(), "agents/claude/Build.md:9").author == "claude"
+    edit(agent(bench), "agents/claude/Build.md:9", "make prove")
+    assert bench.get(made.path) == f"{MADE}- make prove [by:: claude]\n"
+    for _ in range(3):
+        bench.ctx().store.undo()
+    assert made.path not in bench.files()
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("../../etc/passwd", "agents/claude/etc passwd.md"),
+        ("a.b.md", "agents/claude/a.b.md"),
+        (".hidden", "agents/claude/hidden.md"),
+        ("é" * 300, f"agents/claude/{'é' * 100}.md"),
+        ("构建", "agents/claude/构建.md"),
+        ("البناء", "agents/claude/البناء.md"),
+        ("Memory", "agents/claude/Memory.md"),
+    ],
+)
+def test_whatever_it_is_called_it_stays_in_the_agents_folder(bench, name, path):
+    assert topic(agent(bench), "claude", name, "x").path == path
+    assert [each.path for each in topics(agent(bench), "claude")] == [path]
+    assert topics(agent(bench), "other") == []
+
+
+@pytest.mark.parametrize("name", ["", "..", "/", "\u200b", "x.sync-conflict-20261120-101010-ABCDEFG"])
+def test_what_names_no_note_is_refused(bench, name):
+    with pytest.raises(UsageError):
+        topic(agent(bench), "claude", name, "x")
+
+
+@pytest.mark.parametrize("name", ["", "..", ".x", "a/b", "x" * 81, "a\nb", "[by:: me]", "a:b"])
+def test_what_is_no_agents_name_is_refused(bench, name):
+    with pytest.raises(UsageError, match="agent's folder"):
+        topic(agent(bench), name, "Build", "x")
+
+
+def test_the_limits_hold_and_say_what_to_do(bench):
+    topic(agent(bench), "claude", "Build", "make test")
+    bench.put("agents/claude/Build.md", MADE + "- by hand\r\n")
+    with pytest.raises(
+        UsageError, match=r"agents/claude/Build\.md would have 1[0-9]{2} characters \(at most 100\)"
+    ) as told:
+        topic(agent(bench, topic_characters=100), "claude", "Build", "one more")
+    assert "start another topic" in told.value.hint
+    topic(agent(bench, topics=1), "claude", "Build", "one more")
+    with pytest.raises(UsageError, match="keeps 1 topic notes already"):
+        topic(agent(bench, topics=1), "claude", "Other", "x")
+    assert bench.get("agents/claude/Build.md") == MADE + "- by hand\r\n- one more [by:: claude]\r\n"
+
+
+def test_no_link_leads_out_of_the_folder(bench):
+    (bench.root / "agents").mkdir()
+    (bench.root / "agents/claude").symlink_to(bench.state.parent, target_is_directory=True)
+    with pytest.raises(UnwritableError):
+        topic(agent(bench), "claude", "Build", "x")
+    assert topics(agent(bench), "claude") == []
+    with pytest.raises(NotFoundError):
+        read(agent(bench), "claude", "Build")
+
+
+def test_in_starpods_vault_they_stand_beside_memory_and_none_of_its_own_notes_is_one(bench):
+    bench.options = LayoutOptions(like="starpod")
+    for path in ("MEMORY.md", "USER.md", "SOUL.md", "HEARTBEAT.md", "memory/2026-11-20.md", "playbooks/x.md"):
+        bench.put(path, "# x\n")
+    bench.put("travel.md", "# travel\n\nfree text\n")
+    assert [(each.name, each.path) for each in topics(agent(bench), "claude")] == [("travel", "travel.md")]
+    assert topic(agent(bench), "claude", "Travel", "the ferry").path == "travel.md"
+    assert bench.get("travel.md") == "# travel\n\nfree text\n\n## Notes\n- the ferry [by:: claude]\n"
+    assert topic(agent(bench), "claude", "New", "x").path == "New.md"
+    assert find(bench.ctx(), "travel.md:6").text == "the ferry"
+    for name in ("soul", "user", "memory", "Heartbeat", "facts", "Review"):
+        with pytest.raises(UsageError, match="no topic note"):
+            topic(agent(bench), "claude", name, "x")
