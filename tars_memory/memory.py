@@ -169,7 +169,9 @@ class Memory:
         window: int | None = None,
         **asked: Any,
     ) -> Packed:
-        """What a model should know before it answers, packed for a prompt; nothing is written and no model is asked.
+        """What a model should know before it answers, packed for a prompt; the vault is not written and no model asked.
+
+        A playbook that is given whole counts as used today, in the vault's state folder.
 
         Args:
             question: in plain words; without one nothing is recalled.
@@ -186,9 +188,11 @@ class Memory:
             UsageError: a number below zero, budget and window, shares of more than the whole, or a project that can't
                 be one.
         """
-        return self.searcher.context(
+        packed = self.searcher.context(
             question, budget=budget, days=days, file_cap=file_cap, loaded=loaded, window=window, **asked
         )
+        self._use(*(each.path for each in packed.playbooks if each.whole))
+        return packed
 
     def today(self) -> Today:
         """Today's note."""

@@ -29,7 +29,7 @@ from tars_memory.index.schema import AUTOMATED, CHUNKER, log_of
 from tars_memory.language.words import foreign, is_latin
 from tars_memory.recall import once
 from tars_memory.recall import query as queries
-from tars_memory.recall.ranking.relevance import Answer, narrowed_by, ranked
+from tars_memory.recall.ranking.relevance import Answer, best_notes, narrowed_by, ranked
 from tars_memory.recall.request import SearchRequest
 from tars_memory.recall.results import note_lines
 from tars_memory.recall.search import search
@@ -37,7 +37,7 @@ from tars_memory.settings import ALLOWED, EmbeddingOptions
 from tars_memory.vault.suspicion import suspicious
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tars_memory.index.embedding.models import QueryVector
     from tars_memory.index.embedding.queryvector import QueryVectors
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tars_memory.recall.talks import Shares, Told
     from tars_memory.shared import SharedVault
     from tars_memory.talks import Talks
+    from tars_memory.vault.playbooks import Playbook
     from tars_memory.workspace import Workspace
 
 Asked = TypeVar("Asked")
@@ -126,6 +127,7 @@ class Searcher:
             as_of=request.as_of,
             facts=self.workspace.settings.facts,
             agent=request.agent or "",
+            books=packing.Books(self._books(scope), self.workspace.settings.recall.playbook_days, search.procedures),
         )
         on = wanted.held_on(self.workspace.now())
         packed = packing.context(
@@ -140,6 +142,14 @@ class Searcher:
         )
         packed.notices += search.notices
         return packed
+
+    def _books(self, scope: str) -> Sequence[Playbook]:
+        """The playbooks that a prompt may tell; a vault that has none pays for one look."""
+        whole, scopes = self.workspace.whole, dict.fromkeys((scope, ""))
+        if not any(os.path.isdir(whole.root / whole.layout.playbooks_of(each)) for each in scopes):
+            return ()
+        books = vault.playbooks
+        return books.shelf(whole, books.uses(self.workspace.state), scopes)
 
     def _request(self, request: SearchRequest | str, asked: dict[str, Any]) -> SearchRequest:
         """A request with mode, limit and project as they count.
@@ -408,7 +418,7 @@ class Search:
         def ask(reader: IndexReader, report: RefreshReport, meant: bool) -> list[Answer]:
             if report.stale and not report.reading:
                 self.notices.append(f"the index is behind by {counted(report.stale, 'file')}: tars-memory reindex")
-            vector = self._vector(query, reader, report) if meant else None
+            vector = self._known = self._vector(query, reader, report) if meant else None
             narrowed = narrowed_by(query, request.project or "")
             found = ranked(reader, query, narrowed, vector=vector, mode=request.mode or "hybrid")
             for shared in self.workspace.shared(self.notices):
@@ -435,6 +445,18 @@ class Search:
             return talks.index.read(both)
 
         return self._answered(query, ask)
+
+    _known: QueryVector | None = None
+    """The vector of the question that was answered last."""
+
+    def procedures(self, query: Query) -> list[str]:
+        """The paths of the playbooks that answer a question, best first, as the index is since :meth:`answers`."""
+        request, layout = self.request, self.workspace.whole.layout
+        theirs = copy(query)
+        scopes = dict.fromkeys((request.project or "", ""))
+        theirs.paths = tuple(f"{layout.playbooks_of(scope)}/" for scope in scopes)
+        mode, narrowed = request.mode or "hybrid", narrowed_by(theirs, request.project or "")
+        return self.read(lambda reader: best_notes(reader, theirs, narrowed, vector=self._known, mode=mode))
 
     # --- which index
 

@@ -112,7 +112,7 @@ CHAT = [
 ]
 OLD = "---\ndate: 2025-03-01\ntags: [session]\n---\n\n## Facts\n\n- The boat is blue\n"
 FILES = {
-    "vault/playbooks/Rye.md": "# How I bake rye\n\n1. feed the starter\n2. bake\n",
+    "vault/playbooks/Brew.md": "# What tea I drink\n\n1. boil\n2. pour\n",
     "steps.md": "boil\npour\n",
     "vault/Tea.md": "[[Memory]] [[Gone]]\n",
     "vault/2026-01-02.md": "## Log\n- 09:00 an old day\n",
@@ -136,8 +136,8 @@ new Rye bread
 feedback bad wrong units
 learn how I make tea --file ../steps.md
 playbooks
-playbooks Rye                           [with PLAYBOOK]
-playbooks Rye --unpin                   [--pin, --unpin]
+playbooks Brew                          [with PLAYBOOK]
+playbooks Brew --unpin                  [--pin, --unpin]
 topic build --agent claude make test needs three minutes
 topic build --agent claude              [with TOPIC alone]
 topic --agent claude                    [without TOPIC]

@@ -298,7 +298,7 @@ def test_the_first_line_recalled_stands_in_the_first_hit_of_search(vault: Vault)
 
 def test_the_json_object(vault: Vault) -> None:
     told = json.loads(json.dumps(vault.context("viola Anna").to_json()))
-    assert list(told) == ["budget", "used", "text", "blocks", "dropped", "notices"]
+    assert list(told) == ["budget", "used", "text", "blocks", "dropped", "playbooks", "notices"]
     assert list(told["blocks"][0]) == ["kind", "path", "start_line", "end_line", "text", "tokens"]
     assert list(told["dropped"][0]) == ["path", "start_line", "end_line", "why"]
     assert sum(block["tokens"] for block in told["blocks"]) <= told["used"] <= told["budget"]

@@ -108,10 +108,12 @@ echo "$PROMPT" | tm context --stdin --json
     answers="""
 budget used: tokens
 text: the whole prompt
-blocks[].kind: `procedural`, `memory`, `unapproved`, `user`, `daily`, `facts`, `conflicts`, `recalled`
+blocks[].kind: `procedural`, `memory`, `unapproved`, `playbooks`, `user`, `daily`, `facts`, `conflicts`, `recalled`
 blocks[].path start_line end_line: where its lines are
 blocks[].text: a line for each line of the note
 blocks[].tokens: its share
 dropped[].path start_line end_line why: what was considered and left out
+playbooks[].path title: those that fit the question, best first
+playbooks[].whole approved: whether it is given whole; whether it stands with the rules then
 """,
 )

@@ -1,9 +1,10 @@
 """``context``: what a model should know before it answers, packed for a prompt under a token budget.
 
-Filled in this order, so that what stands last here is given up first when room is short: approved rules; what the
-question finds, up to half of the room that they leave; Memory.md of the project; User.md and the other notes that say
-who somebody is, up to half of what is left; Memory.md of the vault (where it does not fit, the lines that answer
-first), other rules, the rest of User.md, daily notes, facts, and what else the question finds.
+Filled in this order, so that what stands last here is given up first when room is short: approved rules; the playbook
+that fits the question, up to half of the room that they leave, and the names of others; what the question finds, up to
+half of the room that is left then; Memory.md of the project; User.md and the other notes that say who somebody is, up
+to half of what is left; Memory.md of the vault (where it does not fit, the lines that answer first), other rules, the
+rest of User.md, daily notes, facts, and what else the question finds.
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ from tars_memory.recall.packing.loaded import (
     by_approval,
     dismissed,
     key,
+    stands_approved,
 )
 from tars_memory.recall.packing.packing import (
     LOADED,
     NO_ROOM,
     Context,
+    NamedPlaybook,
     Packing,
     Portion,
     PromptBlock,
@@ -47,14 +50,16 @@ from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import Fact, Predicates, folded, predicate_key
 from tars_memory.vault.markdown.lines import candidates_of, unmarked
+from tars_memory.vault.secrets import veiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from tars_memory.recall.query import Query
     from tars_memory.recall.selecting import Selection
     from tars_memory.recall.talks import Conversations
     from tars_memory.vault.model import Entry
+    from tars_memory.vault.playbooks import Playbook
     from tars_memory.vault.vault import Vault
 
 
@@ -69,8 +74,25 @@ AUTOMATED_SHARE = 0.2
 """Of the room for conversations that is for those in which nobody typed, as in istota; what they don't need is free."""
 
 BEYOND_CAP = "beyond the file cap"
+FADED = "a playbook that was not used for long"
+MOST_PLAYBOOKS = 5
+"""So many are named: as many as are read at a glance."""
 LABELS = 120
 """Characters of tags and places around what is loaded of a note, about."""
+
+
+class Books(NamedTuple):
+    """The playbooks that may be told.
+
+    Attributes:
+        shelf: all that there are.
+        days: without a use, after which one is told no more; 0 for never.
+        fitting: the paths of those that answer a question, best first; asked once at most, after the lines that do.
+    """
+
+    shelf: Sequence[Playbook] = ()
+    days: int = 0
+    fitting: Callable[[Query], list[str]] = lambda _: []
 
 
 class ContextRequest(NamedTuple):
@@ -90,6 +112,7 @@ class ContextRequest(NamedTuple):
         as_of: the day on which facts and lines have to hold; None: today.
         facts: how predicates stand in time, and who the user is.
         agent: whose own notes may be told, as data; those of other agents never are.
+        books: the playbooks that there are.
     """
 
     question: str = ""
@@ -104,6 +127,7 @@ class ContextRequest(NamedTuple):
     as_of: date | None = None
     facts: FactsOptions | None = None
     agent: str = ""
+    books: Books = Books()
 
     def held_on(self, now: datetime) -> date | None:
         """The day on which what is told has to count still; None: what has ended is told too."""
@@ -152,7 +176,15 @@ def context(
     if asked.searches:
         filling.notices += asked.notices
         told = ("", request.agent)
-        filling.rank([answer for answer in answers(asked) if vault.layout.agent_of(answer.path) in told])
+        found = [answer for answer in answers(asked) if vault.layout.agent_of(answer.path) in told]
+        books, today = request.books, now.date()
+        shown = {book.path: book for book in books.shelf if request.expired or book.is_shown(today, books.days)}
+        faded = {book.path for book in books.shelf} - shown.keys()
+        filling.fade(answer for answer in found if answer.path in faded)
+        filling.rank([answer for answer in found if answer.path not in faded])
+        if found and shown:
+            fitting = [shown[path] for path in books.fitting(asked) if path in shown]
+            filling.load_playbooks(fitting, {answer.path for answer in found}, typed)
     filling.fill()
     return filling.done()
 
@@ -208,6 +240,10 @@ class _Filling(Reading):
         """Places that the question finds, and in long notes those around them, best first."""
         self.bodies: dict[str, int] = {}
         """By path the first line after the front matter."""
+        self.books: list[tuple[Playbook, Portion | None, str]] = []
+        """The playbooks that fit, best first, each with all of it if it may be given whole, and its block."""
+        self.named: list[NamedPlaybook] = []
+        """Those that are in."""
         self.said_so_far = self.automated_so_far = 0
         """Characters that such lines have taken."""
         self.talk_left = self.automated_left = 0
@@ -304,6 +340,32 @@ class _Filling(Reading):
         ordered = by_worth(places, self.notes, {part.note.path for part in (*self.parts, *self.touched)})
         self.order = [place for place in ordered if self.selection is None or place in self.found]
 
+    def fade(self, found: Iterable[Answer]) -> None:
+        """Leave out the lines of playbooks that nobody used for long."""
+        for answer in found:
+            if answer.path not in self.notes:
+                self.read_for_recall(answer.path)
+            if 0 < answer.number <= len(self.notes.get(answer.path, ())):
+                self.leave_out(answer.path, answer.number, answer.number, FADED)
+
+    def load_playbooks(
+        self, books: Sequence[Playbook], best: Collection[str], typed: Callable[[str], frozenset[bytes]]
+    ) -> None:
+        """Read the playbooks that fit the question: the first one to be given whole, the others by name.
+
+        Args:
+            books: best first.
+            best: paths of the notes that answer best of all; only a playbook among them is given whole.
+            typed: as for :func:`context`.
+        """
+        for book in books[:MOST_PLAYBOOKS]:
+            for note in self.read([book.path]):
+                kind = "playbooks"
+                if stands_approved(note.document, self.typed_in(typed, note.path)):
+                    kind = "procedural"
+                whole = _whole(note) if not self.books and book.path in best else None
+                self.books.append((book._replace(approved=kind == "procedural"), whole, kind))
+
     def _load(self, kind: str, note: Loaded, units: Iterable[Portion]) -> None:
         part = _Part(kind, note, units)
         self.parts.append(part)
@@ -333,6 +395,7 @@ class _Filling(Reading):
         for at, part in enumerate(scoped):
             if first and part.kind != "procedural":
                 first = False
+                self._give_playbooks()
                 self._found_first([*scoped[at:], *rest, *facts_parts])
             scope = self.vault.layout.scope_of(part.note.path)
             self._hold(scope)
@@ -345,18 +408,33 @@ class _Filling(Reading):
             if scope and done and any(why == NO_ROOM for *_, why in self.gone):
                 self.packing.close()  # what is worth less must not have the room that the project lacks
         if first:
+            self._give_playbooks()
             self._found_first([*rest, *facts_parts])
         for part in rest:
             self._hold(self.vault.layout.scope_of(part.note.path) if part.kind == "unapproved" else "")
             self._fill(part, ranks)
         if self.kept is not None:
             self.packing.leave(self.kept)  # what is loaded is in; what it left of its share stays free
+            self._give_playbooks()
         for part in (*self.touched, *facts_parts):
             self._fill(part, {})
         self.gone += [(path, number, number, why) for (path, number), why in self._recall().items()]
         for part in self.parts:
             if part.whole:
                 self._unused_headings(part.note)
+
+    def _give_playbooks(self) -> None:
+        """Take in the best playbook whole, if it needs no more than half of the room, and name the others."""
+        for book, whole, kind in self.books:
+            if whole is not None and not self.packing.add(kind, whole, self.packing.room // 2):
+                self.named.append(NamedPlaybook(book.path, book.title, whole=True, approved=book.approved))
+                if not book.approved:
+                    self.notices.append(f"{book.path}: a playbook, not approved here, stands with the data")
+                continue
+            title = next((at for at, row in enumerate(self.notes[book.path], 1) if row.startswith("# ")), 1)
+            text = fence.shown(f"- {veiled(book.named.encode('utf-8', 'replace')).decode('utf-8', 'replace')}")
+            if not self.packing.add("playbooks", Portion(book.path, title, [text])):
+                self.named.append(NamedPlaybook(book.path, book.title, whole=False, approved=book.approved))
 
     def _scoped(self, *, rules_first: bool) -> list[_Part]:
         """Approved rules and memory: the project's before the vault's; or all rules before all memory."""
@@ -510,7 +588,7 @@ class _Filling(Reading):
             blocks.append(PromptBlock(run, tokens(at + size) - tokens(at)))  # rounded so that the blocks add up
             at += size
         self._list_dropped()
-        return Context(self.budget, text, blocks, self.packing.dropped, self.notices)
+        return Context(self.budget, text, blocks, self.packing.dropped, self.notices, self.named)
 
     def _list_dropped(self) -> None:
         """Each line that was left out once, with the first reason; what came in after all is not listed."""
@@ -528,6 +606,19 @@ class _Filling(Reading):
         for heading in note.headings:
             if not self.packing.holds(heading.path, heading.start_line):
                 self.leave_out(heading.path, heading.start_line, heading.end_line, ALONE)
+
+
+def _whole(note: Loaded) -> Portion | None:
+    """All that a note says, its headings too, as one portion; None if it says nothing."""
+    lines = {
+        number: text
+        for unit in (*note.headings, *note.units)
+        for number, text in enumerate(unit.texts, unit.start_line)
+    }
+    if not lines:
+        return None
+    first, last = min(lines), max(lines)
+    return Portion(note.path, first, [lines.get(number, "") for number in range(first, last + 1)])
 
 
 def _places(unit: Portion) -> Iterable[tuple[str, int]]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CONFLICTS = "conflicts"
 """The block of sentences about lines of the other blocks."""
 
-KINDS = ("procedural", "memory", "unapproved", "user", "daily", "facts", CONFLICTS, "recalled")
+KINDS = ("procedural", "memory", "unapproved", "playbooks", "user", "daily", "facts", CONFLICTS, "recalled")
 """The blocks in the order of the prompt: what was asked for stands last, nearest to the question."""
 
 MARK_BYTES = 5

@@ -7,7 +7,7 @@ lines from several notes, a large one whole stretches of long notes, without a s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.recall.packing import fence
 
@@ -301,7 +301,7 @@ class PromptBlock:
     """Consecutive lines of one note in the prompt.
 
     Attributes:
-        kind: ``procedural``, ``memory``, ``unapproved``, ``user``, ``daily``, ``facts`` or ``recalled``.
+        kind: ``procedural``, ``memory``, ``unapproved``, ``playbooks``, ``user``, ``daily``, ``facts`` or ``recalled``.
         path: of the note.
         start_line: 1-based.
         end_line: inclusive.
@@ -320,6 +320,22 @@ class PromptBlock:
         self.tokens = cost
 
 
+class NamedPlaybook(NamedTuple):
+    """A playbook that a prompt names.
+
+    Attributes:
+        path: of its note.
+        title: its heading.
+        whole: whether all of it stands in the prompt.
+        approved: whether a person typed or approved every line of it here; it stands with the rules then.
+    """
+
+    path: str
+    title: str
+    whole: bool
+    approved: bool
+
+
 class Context:
     """A packed prompt.
 
@@ -330,12 +346,19 @@ class Context:
         blocks: what stands in it, in its order.
         dropped: what was considered and left out, with why.
         notices: sentences for the person.
+        playbooks: those that fit the question, best first; :attr:`NamedPlaybook.whole` says which is given whole.
     """
 
-    __slots__ = ("blocks", "budget", "dropped", "notices", "text", "used")
+    __slots__ = ("blocks", "budget", "dropped", "notices", "playbooks", "text", "used")
 
     def __init__(
-        self, budget: int, text: str, blocks: list[PromptBlock], dropped: list[Dropped], notices: list[str]
+        self,
+        budget: int,
+        text: str,
+        blocks: list[PromptBlock],
+        dropped: list[Dropped],
+        notices: list[str],
+        playbooks: Sequence[NamedPlaybook] = (),
     ) -> None:
         self.budget = budget
         self.text = text
@@ -343,6 +366,7 @@ class Context:
         self.blocks = blocks
         self.dropped = dropped
         self.notices = notices
+        self.playbooks = playbooks
 
     def to_json(self) -> dict[str, Any]:
         """The documented object of ``context --format json``."""
@@ -352,6 +376,7 @@ class Context:
             "text": self.text,
             "blocks": [{name: getattr(block, name) for name in _BLOCK} for block in self.blocks],
             "dropped": [{name: getattr(gone, name) for name in _DROPPED} for gone in self.dropped],
+            "playbooks": [each._asdict() for each in self.playbooks],
             "notices": self.notices,
         }
 
